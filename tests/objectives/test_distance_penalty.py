@@ -4,9 +4,10 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.objectives import DistancePenalty, Moreau
-from evenhand.objectives.smoothing import envelope, moreau_gradient
+from evenhand.objectives.smoothing import moreau_gradient
 from evenhand.sets import Box, Convex, Halfspaces
 from evenhand.testing import check_objective
+from tests.objectives.envelopes import envelope
 from tests.sets.twins import SETS
 
 NAMES, BOUNDS = ("a", "b", "c"), (0.5, 0.25, -0.5)

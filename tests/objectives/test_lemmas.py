@@ -18,8 +18,9 @@ from evenhand.objectives import (
     Randomized,
     WeightedSum,
 )
-from evenhand.objectives.smoothing import ball, envelope, moreau_gradient
+from evenhand.objectives.smoothing import ball, moreau_gradient
 from evenhand.sets import Box
+from tests.objectives.envelopes import envelope
 
 THREE, FOUR = ("a", "b", "c"), ("a", "b", "c", "d")
 STEEP = [  # Lipschitz on all of space, as the lemmas ask

@@ -9,9 +9,10 @@ from hypothesis.extra.numpy import arrays
 
 from evenhand.objectives import EqualExposure, GeneralizedGini, Linear
 from evenhand.objectives.base import Conjugate, Proximal, Tangential, conjugate
-from evenhand.objectives.smoothing import envelope, moreau_gradient
+from evenhand.objectives.smoothing import moreau_gradient
 from tests.examples.objectives import OBJECTIVES, SUMS, WRITTEN
 from tests.objectives import twins
+from tests.objectives.envelopes import envelope
 
 CLOSED = [f for f in OBJECTIVES if isinstance(f, Proximal)]
 CONJUGATES = [f for f in OBJECTIVES if isinstance(f, Conjugate)]

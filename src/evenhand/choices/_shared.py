@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
-from evenhand.core.records import Worth
+from evenhand.core.records import Decision, Worth
 from evenhand.core.types import Bools, Floats, Ints
 
 TIE = 1e-9  # worths tie if they differ by no more than this part of the best
@@ -17,22 +17,28 @@ NOWHERE = -1  # to kernels, the place of a candidate that there is not
 
 
 def check_candidates(name: str, candidates: int, worth: Worth) -> None:
-    """Refuse a round with another number of candidates than a choice keeps counts of."""
+    """Refuse a round whose number of candidates differs from the one that a choice keeps counts of."""
     if worth.mean.shape[2] != candidates:
         raise InvalidInput(f"{name}.candidates", f"as many as come, {worth.mean.shape[2]}", candidates)
 
 
 def place_of(name: str, nothing: int | None, worth: Worth) -> int:
-    """The place of the candidate that does nothing, `NOWHERE` if there is none.
-
-    Raises:
-        InvalidInput: there is no such candidate; kernels would write beyond their arrays.
-    """
+    """Return the index of the candidate that does nothing, `NOWHERE` for None; refuse an index out of range."""
     if nothing is None:
         return NOWHERE
     if not 0 <= nothing < worth.mean.shape[2]:
         raise InvalidInput(f"{name}.nothing", f"a candidate from 0 to {worth.mean.shape[2] - 1}, or None", nothing)
     return nothing
+
+
+def go_on(decision: Decision, *kept: Floats) -> None:
+    """Write the `carried` part of a decision to arrays of a state, in the replicas where its own choice made it."""
+    mine = (decision.counted > 0) & (decision.forced == 0)
+    if mine.any():  # else a warm-up chose, which carries nothing
+        first = 0
+        for z in kept:
+            z[mine] = decision.carried[mine, first : first + z.shape[1]]
+            first += z.shape[1]
 
 
 @kernel
@@ -49,7 +55,7 @@ def add_up(readings: Floats) -> Floats:
 
 @inlined
 def fits(worst: Floats, left: Floats, r: int, a: int) -> bool:
-    """Whether candidate a fits into what replica r has left, `(A,d),(d)->()`."""
+    """Whether candidate a fits into the rest of the limits of replica r, `(A,d),(d)->()`."""
     row = r if len(worst) > 1 else 0
     for j in range(left.shape[1]):  # noqa: SIM110, a loop compiles to less code than a generator
         if worst[row, a, j] > left[r, j]:

@@ -13,7 +13,7 @@ from evenhand.welfare.curves import Curves
 
 @kernel
 def perturbed(value: Floats, beside: Floats, eligible: Bools, arms: int, u: Floats) -> Floats:
-    """What is added beside, with numbers of the luck that only decide ties, `(N,C),(N,C),(N,C),(),(NA)->(N,C)`."""
+    """Return `beside` plus random numbers so small that they only decide ties, `(N,C),(N,C),(N,C),(),(NA)->(N,C)`."""
     out = beside.copy()
     for r in range(len(value)):
         size = 0.0

@@ -1,4 +1,4 @@
-"""Many users at once: each gets one arm, and every arm's returns diminish within the round."""
+"""The choice that allocates an arm to each of many users, with diminishing returns of every arm within the round."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from evenhand.choices._shared import TIE, fits, use_up
+from evenhand.choices._shared import TIE, fits, go_on, use_up
 from evenhand.choices._ties import by_luck, perturbed
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.checked import checked
@@ -21,7 +21,7 @@ from evenhand.core.validate import one_of, whole
 from evenhand.welfare._case import Case, Held
 from evenhand.welfare._kernels import utility
 from evenhand.welfare.base import Oracle, Round
-from evenhand.welfare.curves import Curve, Curves, Linear, curves_of, plain
+from evenhand.welfare.curves import Curve, Curves, Linear, curves_of, joined, plain
 from evenhand.welfare.priced import Priced
 from evenhand.welfare.proportional import Anyone
 
@@ -44,7 +44,7 @@ def _split(
     columns: int,
     inside: bool,
 ) -> tuple[Floats, Floats, Bools]:
-    """What enters satisfaction, what is added beside it, and who may get what, `(K,NA),(K,NA),(NA),(i)->(N,C),...`.
+    """Split worths into satisfaction, additions beside it, and eligibility, `(K,NA),(K,NA),(NA),(i)->(N,C),...`.
 
     A column after those of the arms stands for no arm.
     """
@@ -216,7 +216,7 @@ def _plays(chosen: Ints, chances: Floats, arms: int) -> tuple[Ints, Floats]:
 @checked
 @dataclass(frozen=True, kw_only=True)
 class Allocate:
-    """Give each of N users one of A arms, where what an arm's users bring it counts by a concave function.
+    """Allocate one of A arms to each of N users, where an arm's value is a concave function of its users' matches.
 
     Equation: the oracle seeks arms pi(i) that maximise sum_a r_a(sum_{i: pi(i)=a} m_ia) + sum_i b_{i,pi(i)}, with m the
     mean of the first reading of the goals, at least 0, and b everything else: the other readings, such as prices of
@@ -287,15 +287,13 @@ class Allocate:
 
     @property
     def n_plays(self) -> int:
-        """N: one play per user."""
         return self.users
 
     def draws(self, candidates: int) -> int:
-        """Those of the oracle, and one per user and arm, by which a plan mixes and ties are broken."""
+        """The oracle's numbers, and one per user and arm, by which a plan mixes and ties are broken."""
         return self.oracle.draws(self.users, self._columns) + self.users * self.arms
 
     def start(self, n_replicas: int) -> AllocateState:
-        """No prices."""
         return AllocateState(np.full((n_replicas, self._columns), -1.0))
 
     def pick(self, state: AllocateState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
@@ -333,13 +331,9 @@ class Allocate:
         return Pick(plays, propensities, lottery, forced, np.where(prices >= 0.0, prices, -1.0))
 
     def on_decision(self, state: AllocateState, decision: Decision) -> None:
-        """Start the next round at the prices of this one."""
-        mine = (decision.counted > 0) & (decision.forced == 0)
-        if mine.any():  # else a warm-up chose, which carries nothing
-            state.prices[mine] = decision.carried[mine]
+        go_on(decision, state.prices)
 
     def at_random(self) -> Allocate:
-        """An arm for each user, drawn uniformly."""
         return replace(self, oracle=Anyone())
 
     @property
@@ -354,13 +348,4 @@ class Allocate:
     @cached_property
     def _curves(self) -> Curves:
         curves = self.curve.curves(self.arms)
-        if not self.may_stay:
-            return curves
-        none = Linear().curves(1)
-        unread = np.arange(curves.knots.shape[1], dtype=float)[None]
-        return Curves(
-            np.append(curves.kind, none.kind),
-            np.append(curves.size, none.size),
-            np.concatenate([curves.knots, unread]),
-            np.concatenate([curves.values, unread]),
-        )
+        return joined([curves, Linear().curves(1)]) if self.may_stay else curves

@@ -30,17 +30,17 @@ class Choice(Protocol):
 
     @property
     def n_plays(self) -> int:
-        """P, how many candidates are chosen per round."""
+        """P, the number of candidates chosen per round."""
 
     @property
     def reads_bonus(self) -> bool:
-        """Whether bonuses change what is played; if not, the choice itself must explore."""
+        """Whether bonuses change the plays; if not, the choice itself must explore."""
 
     def draws(self, candidates: int) -> int:
-        """How many uniform numbers it needs per round."""
+        """The number of uniform numbers needed per round."""
 
     def start(self, n_replicas: int) -> Any:
-        """Its state before the first round."""
+        """The state before the first round."""
 
     def pick(self, state: Any, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         """Choose, `(K,A),(K,A),(A),(A,d),(d),(),(draws)->(P),(P),(A),()`, in decided round t (counted from 0)."""
@@ -48,22 +48,22 @@ class Choice(Protocol):
 
 @runtime_checkable
 class Follows(Protocol):
-    """A choice that may continue from what its last decision `carried`, such as the lottery that it played."""
+    """A choice that may continue from the `carried` part of its last decision, such as the lottery that it played."""
 
     @property
     def goes_on(self) -> bool:
         """Whether it continues from its decisions; a choice made of others does if one of them does."""
 
     def on_decision(self, state: Any, decision: Decision) -> None:
-        """A decision was committed; it is this choice's own in the replicas where it counts and was not forced."""
+        """Take note of a committed decision; it is the choice's own in replicas where it counts and was not forced."""
 
 
 @runtime_checkable
 class Warms(Protocol):
-    """A choice whose plays are not any candidates, so that a warm-up cannot draw these."""
+    """A choice whose plays are not arbitrary candidates, so that a warm-up cannot draw them."""
 
     def at_random(self) -> Choice:
-        """The choice that makes such plays at random, for a warm-up."""
+        """The choice that draws such plays at random, for a warm-up."""
 
 
 @runtime_checkable
@@ -71,4 +71,4 @@ class Hears(Protocol):
     """A choice that is told which of its plays were exposed."""
 
     def on_outcome(self, state: Any, decision: Decision, exposed: Bools | None) -> None:
-        """The outcome of a decision arrived; `exposed` says which plays were exposed, `(P)`, None if all were."""
+        """Take note of an outcome that arrived; `exposed` says which plays were exposed, `(P)`, None if all were."""

@@ -60,13 +60,10 @@ class Cycle:
         whole("Cycle.n_plays", self.n_plays, 1)
 
     def draws(self, candidates: int) -> int:
-        """No luck is needed."""
         return 0
 
-    def start(self, n_replicas: int) -> None:
-        """No state."""
+    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Play the candidates in turn, `(K,A),(K,A),(A),(A,d),(d),(),(0)->(P),(P),(A),()`."""
         made = _next(offer.playable, offer.worst, offer.left, t, self.n_plays)
         return Pick(*made, forced=np.ones(len(t)))

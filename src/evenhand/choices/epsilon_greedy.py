@@ -1,4 +1,4 @@
-"""Play the best candidate most of the time, and a uniformly drawn one otherwise."""
+"""The choice of the best candidate most of the time, and of a uniformly drawn one otherwise."""
 
 from __future__ import annotations
 
@@ -78,13 +78,10 @@ class EpsilonGreedy:
         whole("EpsilonGreedy.n_plays", self.n_plays, 1)
 
     def draws(self, candidates: int) -> int:
-        """One uniform number per play."""
         return self.n_plays
 
-    def start(self, n_replicas: int) -> None:
-        """No state."""
+    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(P)->(P),(P),(A),()`."""
         known = worth.mean, worth.bonus, offer.playable, offer.worst, offer.left
         return Pick(*_draw(*known, self.epsilon, u, self.n_plays), forced=np.zeros(len(offer.playable)))

@@ -1,4 +1,4 @@
-"""The k best candidates, after those that were ranked less often than a guaranteed share of the rounds."""
+"""The choice of the k best candidates after those that were ranked less often than a guaranteed share of rounds."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import nonnegative, number, whole
 
 
 @dataclass
 class FairLearnState:
-    """In how many rounds every candidate was ranked."""
+    """The number of rounds in which every candidate was ranked."""
 
     ranked: Floats  # (R, A)
 
@@ -112,18 +112,15 @@ class FairLearn:
         whole("FairLearn.candidates", self.candidates, 1)
         most = min(1.0, self.n_plays / self.candidates)
         number("FairLearn.share", self.share, f"a number in [0, k / A] = [0, {most:g}]", lambda x: 0 <= x <= most)
-        number("FairLearn.tolerance", self.tolerance, "a finite number of at least 0", lambda x: 0 <= x < np.inf)
+        nonnegative("FairLearn.tolerance", self.tolerance)
 
     def draws(self, candidates: int) -> int:
-        """One uniform number, for ties."""
         return 1
 
     def start(self, n_replicas: int) -> FairLearnState:
-        """Nothing ranked."""
         return FairLearnState(np.zeros((n_replicas, self.candidates)))
 
     def pick(self, state: FairLearnState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Choose the most deprived, then the best, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(k),(k),(A),()`."""
         check_candidates("FairLearn", self.candidates, worth)
         owed = self.share * t[:, None] - state.ranked
         limits = offer.playable, offer.worst, offer.left
@@ -131,5 +128,4 @@ class FairLearn:
         return Pick(*made, forced=np.zeros(len(owed)))
 
     def on_decision(self, state: FairLearnState, decision: Decision) -> None:
-        """Count what was ranked."""
         count_plays(state.ranked, decision.plays, decision.counted, decision.plays >= 0)

@@ -1,4 +1,4 @@
-"""A soft argmax, which mixes candidates whose worths tie at the present prices."""
+"""A softmax, which mixes candidates whose worths tie at the present prices."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ import numpy as np
 from evenhand.choices._shared import add_up, drawn, nothing_played, settle
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.checked import checked
-from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import whole
+from evenhand.core.validate import positive, whole
 
 
 @kernel
@@ -89,18 +88,14 @@ class Gibbs:
     reads_bonus: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.temperature) and self.temperature > 0):
-            raise InvalidInput("Gibbs.temperature", "a finite number above 0", self.temperature)
+        positive("Gibbs.temperature", self.temperature)
         whole("Gibbs.n_plays", self.n_plays, 1)
 
     def draws(self, candidates: int) -> int:
-        """One uniform number per play."""
         return self.n_plays
 
-    def start(self, n_replicas: int) -> None:
-        """No state."""
+    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(P)->(P),(P),(A),()`."""
         known = worth.mean, worth.bonus, offer.playable, offer.worst, offer.left
         return Pick(*_draw(*known, self.temperature, u, self.n_plays), forced=np.zeros(len(offer.playable)))

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import draw
+from evenhand.choices._shared import draw, go_on
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import positive, whole
 from evenhand.objectives.base import Objective
 
 
@@ -122,19 +121,15 @@ class GradientLottery:
         whole("GradientLottery.steps", self.steps, 1)
         if not isinstance(self.objective, Objective):
             raise InvalidInput("GradientLottery.objective", "an objective", repr(self.objective))
-        above = "a finite number above 0"
-        number("GradientLottery.scale", self.scale, above, lambda x: math.isfinite(x) and x > 0)
+        positive("GradientLottery.scale", self.scale)
 
     def draws(self, candidates: int) -> int:
-        """One uniform number."""
         return 1
 
     def start(self, n_replicas: int) -> GradientLotteryState:
-        """A uniform lottery."""
         return GradientLotteryState(np.full((n_replicas, self.candidates), 1.0 / self.candidates))
 
     def pick(self, state: GradientLotteryState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Take the gradient steps and draw, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(1),(1),(A),()`."""
         meant = (len(self.objective.outcomes), self.candidates)
         if worth.mean.shape[1:] != meant:
             expected = f"as many readings and candidates as come, {worth.mean.shape[1:]}"
@@ -151,10 +146,7 @@ class GradientLottery:
         return Pick(*made, forced=np.zeros(len(p)), carried=made[2])
 
     def on_decision(self, state: GradientLotteryState, decision: Decision) -> None:
-        """Continue from the lottery that was played."""
-        mine = (decision.counted > 0) & (decision.forced == 0)
-        if mine.any():  # else a warm-up chose, which carries nothing
-            state.chances[mine] = decision.carried[mine]
+        go_on(decision, state.chances)
 
     def _slope(self, z: Floats, t: Floats) -> Floats:
         try:

@@ -1,4 +1,4 @@
-"""The arm of most worth per unit of what it uses, as far as the budgets go."""
+"""The choice of the arm with the most worth per unit of use, as far as the budgets go."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import nonnegative, whole
 
 
 @kernel
 def _ratios(
     mean: Floats, bonus: Floats, constant: Floats, playable: Bools, wanted: int, nothing: int, rent: float
 ) -> tuple[Floats, Floats, Floats]:
-    """The worth and the priced use of every candidate, and what a round may use, `(K,A),(K,A),(i),(A)->(A),(A),()`."""
+    """The worth and the priced use of every candidate, and a round's allowance, `(K,A),(K,A),(i),(A)->(A),(A),()`."""
     gain, cost, share = np.zeros(playable.shape), np.zeros(playable.shape), np.zeros(len(playable))
     for r in range(len(playable)):
         for k in range(wanted, constant.shape[1]):
@@ -91,9 +91,9 @@ class GreedyRatio:
     Equation: a = argmax gain_a / cost_a, played with probability min(1, h / cost_a), where gain sums the mean and the
     bonus of the first readings, h is the constant of the others, lam.bound, and cost_a = h - slack_a = lam.c_a with
     slack their mean and bonus. Candidates that cost nothing and gain something come first, the best of them. Where none
-    gains anything, the one that loses least is played, as ratios would prefer whoever costs most. Candidates that tie
-    share equally. With `rent` above 0 time is a resource too: rent - h is added to every cost, and the
-    candidate is played for certain.
+    gains anything, the one that loses least is played, as ratios would prefer the costliest. Candidates that tie share
+    equally. With `rent` above 0 time is a resource too: rent - h is added to every cost, and the candidate is played
+    for certain.
     Source: Agrawal & Devanur 2014, Section 6 (Implementability); Badanidiyuru et al. 2013, Algorithm 2, for `rent`. The
     paper's claim that this solves the program of `Lottery` is wrong, as it ignores that chances add up to at most 1.
 
@@ -121,17 +121,14 @@ class GreedyRatio:
 
     def __post_init__(self) -> None:
         whole("GreedyRatio.wanted", self.wanted, 1)
-        number("GreedyRatio.rent", self.rent, "a finite number of at least 0", lambda x: 0.0 <= x < np.inf)
+        nonnegative("GreedyRatio.rent", self.rent)
 
     def draws(self, candidates: int) -> int:
-        """One uniform number."""
         return 1
 
-    def start(self, n_replicas: int) -> None:
-        """No state."""
+    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(1),(1),(A),()`."""
         readings = worth.mean.shape[1]
         if self.wanted >= readings:
             expected = f"below {readings}, the readings that the goals have"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,7 +14,7 @@ from evenhand.core.checked import checked, typed
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import whole
+from evenhand.core.validate import positive, whole
 
 
 @kernel
@@ -49,8 +48,7 @@ class Rate:
     power: float = 0.0
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.scale) and self.scale > 0):
-            raise InvalidInput("Rate.scale", "a finite number above 0", self.scale)
+        positive("Rate.scale", self.scale)
         if not 0 <= self.power <= 1:
             raise InvalidInput("Rate.power", "a number in [0, 1]", self.power)
 
@@ -60,11 +58,9 @@ class Rate:
         return rate if isinstance(rate, Schedule) else Rate(rate)
 
     def at(self, t: float) -> float:
-        """The rate in round t."""
         return float(_at(self.scale, self.power, t))
 
     def rates(self, t: Floats, candidates: int) -> Floats:
-        """The rates after t decided rounds, whatever the number of candidates, `(),()->()`."""
         return np.asarray(_rates(float(self.scale), float(self.power), t))
 
 
@@ -141,14 +137,11 @@ class InverseGap:
         whole("InverseGap.n_plays", self.n_plays, 1)
 
     def draws(self, candidates: int) -> int:
-        """One uniform number per play."""
         return self.n_plays
 
-    def start(self, n_replicas: int) -> None:
-        """No state."""
+    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(P)->(P),(P),(A),()`."""
         rates = Rate.of(self.rate).rates(t, worth.mean.shape[2])
         made = _draw(worth.mean, offer.playable, offer.worst, offer.left, rates, u, self.n_plays)
         return Pick(*made, forced=np.zeros(len(t)))

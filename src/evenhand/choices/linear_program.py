@@ -1,4 +1,4 @@
-"""The lottery that a linear program over arms gives: all budgets at once, on estimates."""
+"""The choice from the lottery that a linear program over arms gives: all budgets at once, on estimates."""
 
 from __future__ import annotations
 
@@ -84,14 +84,11 @@ class LinearProgram:
         numbers("LinearProgram.bound", self.bound, m, f"{m} finite numbers")
 
     def draws(self, candidates: int) -> int:
-        """One uniform number."""
         return 1
 
-    def start(self, n_replicas: int) -> None:
-        """No state."""
+    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(1),(1),(A),()`."""
         readings = worth.mean.shape[1]
         if readings != self.wanted + len(self.bound):
             expected = f"{readings} in all, the readings that the goals have"

@@ -164,14 +164,11 @@ class Lottery:
         whole("Lottery.wanted", self.wanted, 1)
 
     def draws(self, candidates: int) -> int:
-        """One uniform number."""
         return 1
 
-    def start(self, n_replicas: int) -> None:
-        """No state."""
+    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(1),(1),(A),()`."""
         readings = worth.mean.shape[1]
         if self.wanted > readings:
             raise InvalidInput("Lottery.wanted", f"at most {readings}, the readings that the goals have", self.wanted)

@@ -1,4 +1,4 @@
-"""The lottery that the most hopeful outcomes within their intervals allow, for any concave goal and convex sets."""
+"""The best lottery for the most hopeful outcomes within their intervals, for any concave objective and convex sets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from evenhand.choices._shared import check_candidates, draw, place_of
+from evenhand.choices._shared import check_candidates, draw, go_on, place_of
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
@@ -16,7 +16,8 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, numbers, whole
 from evenhand.objectives.base import Objective
-from evenhand.planning.optimistic_program import Intervals, Region, optimistic_lottery
+from evenhand.planning.optimistic_program import Intervals, optimistic_lottery
+from evenhand.sets.base import ConvexSet
 
 
 @dataclass
@@ -31,7 +32,7 @@ class OptimisticProgramState:
 @checked
 @dataclass(frozen=True, kw_only=True)
 class OptimisticProgram:
-    """Draw from the lottery that is best if all outcomes are as good, within their intervals, as they can be together.
+    """Draw from the best lottery when all outcomes, within their intervals, are as good as they can be together.
 
     Equation: max f(u) s.t. low.p <= u <= high.p, use.p <= bound, low'.p <= v <= high'.p, v in all regions, over
     lotteries p, with ends of intervals that `goals.Intervals` reads: both ends of the outcomes of f, the lower ends of
@@ -68,7 +69,7 @@ class OptimisticProgram:
     start_at: tuple[float, ...]
     candidates: int
     bound: tuple[float, ...] = ()
-    regions: tuple[Region, ...] = ()
+    regions: tuple[ConvexSet, ...] = ()
     nothing: int | None = None
     every: int = 1
     tolerance: float = 1e-4
@@ -82,21 +83,18 @@ class OptimisticProgram:
         m = len(self.bound)
         numbers("OptimisticProgram.bound", self.bound, m, f"{m} finite numbers")
         number("OptimisticProgram.tolerance", self.tolerance, "a number above 0", lambda x: 0.0 < x < np.inf)
-        self.objective.check(np.array(self.start_at, float), "OptimisticProgram.start_at")
+        self.objective.check(self._start, "OptimisticProgram.start_at")
 
     def draws(self, candidates: int) -> int:
-        """One uniform number."""
         return 1
 
     def start(self, n_replicas: int) -> OptimisticProgramState:
-        """No lottery, and averages at the start."""
-        wanted = np.tile(np.array(self.start_at, float), (n_replicas, 1))
+        wanted = np.tile(self._start, (n_replicas, 1))
         return OptimisticProgramState(
             np.zeros((n_replicas, self.candidates)), wanted, np.zeros((n_replicas, self._placed))
         )
 
     def pick(self, state: OptimisticProgramState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(1),(1),(A),()`."""
         check_candidates("OptimisticProgram", self.candidates, worth)
         m, placed, budgets = len(self.start_at), self._placed, len(self.bound)
         if worth.mean.shape[1] != 2 * (m + placed) + budgets:
@@ -127,12 +125,7 @@ class OptimisticProgram:
         return Pick(*made, np.zeros(len(due)), np.concatenate([lottery, wanted, there], 1))
 
     def on_decision(self, state: OptimisticProgramState, decision: Decision) -> None:
-        """Go on from the lottery of this decision."""
-        mine = (decision.counted > 0) & (decision.forced == 0)
-        if mine.any():  # else a warm-up chose, which carries nothing
-            cut = [self.candidates, self.candidates + len(self.start_at)]
-            lottery, wanted, placed = np.split(decision.carried[mine], cut, axis=1)
-            state.lottery[mine], state.wanted[mine], state.placed[mine] = lottery, wanted, placed
+        go_on(decision, state.lottery, state.wanted, state.placed)
 
     @cached_property
     def _placed(self) -> int:

@@ -18,7 +18,7 @@ from evenhand.core.validate import whole
 @checked
 @dataclass(frozen=True)
 class Random:
-    """Draw playable candidates whatever their values, uniformly or in proportion to fixed weights.
+    """Draw playable candidates regardless of their values, uniformly or in proportion to fixed weights.
 
     Several plays are drawn one after the other without replacement, each in proportion to the weights of the candidates
     that are left and fit beside the earlier plays.
@@ -57,14 +57,11 @@ class Random:
                 raise InvalidInput("Random.weights", expected, repr(self.weights))
 
     def draws(self, candidates: int) -> int:
-        """One uniform number per play."""
         return self.n_plays
 
-    def start(self, n_replicas: int) -> None:
-        """No state."""
+    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Draw, `(K,A),(K,A),(A),(A,d),(d),(),(P)->(P),(P),(A),()`."""
         candidates = offer.playable.shape[1]
         weights = np.ones((1, candidates)) if self.weights is None else np.array([self.weights], float)
         if weights.shape[1] != candidates:

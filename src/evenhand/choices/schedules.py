@@ -1,4 +1,4 @@
-"""Learning rates of inverse-gap weighting that follow from what is known of the regression oracle."""
+"""Learning rates of inverse-gap weighting that follow from a bound on the regret of the regression oracle."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative, number, positive
 
 
 @runtime_checkable
@@ -70,17 +70,12 @@ class OracleRate:
 
     def __post_init__(self) -> None:
         for field in ("regret", "growth"):
-            number(f"OracleRate.{field}", getattr(self, field), "a finite number of at least 0", _is_at_least_0)
+            nonnegative(f"OracleRate.{field}", getattr(self, field))
         for field in ("lipschitz", "diameter"):
-            number(f"OracleRate.{field}", getattr(self, field), "a finite number above 0", lambda x: 0 < x < math.inf)
+            positive(f"OracleRate.{field}", getattr(self, field))
         number("OracleRate.delta", self.delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
 
     def rates(self, t: Floats, candidates: int) -> Floats:
-        """The rates after t decided rounds, `(),()->()`."""
         risk = -math.log(self.delta)
         numbers = float(self.regret), float(self.growth), risk, float(self.lipschitz), float(self.diameter)
         return np.asarray(_oracle(t, candidates, *numbers))
-
-
-def _is_at_least_0(x: float) -> bool:
-    return 0 <= x < math.inf

@@ -28,13 +28,6 @@ def _count_early(t: Floats, rounds: int) -> int:
     return count
 
 
-def _of_stages(early: Bools, first: Floats | None, then: Floats | None) -> Floats | None:
-    """What replicas carry by the stage that each is in."""
-    if first is None or then is None:
-        return then if first is None else first
-    return np.where(early[:, None], first, then)
-
-
 @dataclass
 class StagedState:
     """The states of both choices."""
@@ -76,25 +69,21 @@ class Staged:
 
     @property
     def n_plays(self) -> int:
-        """The number that both choices play."""
         return self.then.n_plays
 
     @property
     def reads_bonus(self) -> bool:
-        """As for `then`, because exploration must not end with the warm-up."""
+        """The same as for `then`, because exploration must not end with the warm-up."""
         return self.then.reads_bonus
 
     def draws(self, candidates: int) -> int:
-        """As many as the stages to come need."""
         early = self._warmup.draws(candidates) if self.rounds else 0
         return max(early, self.then.draws(candidates))
 
     def start(self, n_replicas: int) -> StagedState:
-        """The states of both choices."""
         return StagedState(self._warmup.start(n_replicas), self.then.start(n_replicas))
 
     def pick(self, state: StagedState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Choose by the stage that each replica is in, `(K,A),(K,A),(A),(A,d),(d),(),(draws)->(P),(P),(A),()`."""
         n_early = _count_early(t, self.rounds) if self.rounds else 0
         if n_early == 0:
             return self.then.pick(state.then, worth, offer, t, u)
@@ -103,26 +92,27 @@ class Staged:
             return first
         early = t < self.rounds
         then = self.then.pick(state.then, worth, offer, t, u)
+        carried = then.carried if first.carried is None else first.carried
+        if first.carried is not None and then.carried is not None:
+            carried = np.where(early[:, None], first.carried, then.carried)
         return Pick(
             np.where(early[:, None], first.plays, then.plays),
             np.where(early[:, None], first.propensities, then.propensities),
             np.where(early[:, None], first.lottery, then.lottery),
             np.where(early, first.forced, then.forced),
-            _of_stages(early, first.carried, then.carried),
+            carried,
         )
 
     @property
     def goes_on(self) -> bool:
-        """Whether one of the two choices does."""
+        """Whether one of the two choices goes on."""
         return bool(self._following)
 
     def on_decision(self, state: StagedState, decision: Decision) -> None:
-        """Pass the decision to each choice that continues from its decisions."""
         for stage, choice in self._following:
             choice.on_decision(getattr(state, stage), decision)
 
     def on_outcome(self, state: StagedState, decision: Decision, exposed: Bools | None) -> None:
-        """Pass the outcome to each choice that `Hears` of it."""
         for stage, choice in self._hearing:
             choice.on_outcome(getattr(state, stage), decision, exposed)
 
@@ -134,7 +124,7 @@ class Staged:
 
     @cached_property
     def _following(self) -> list[tuple[str, Follows]]:
-        """Computed once, because checking a protocol takes longer than most choices."""
+        """Cached, because checking a protocol takes longer than most choices."""
         stages = (("warmup", self._warmup), ("then", self.then))
         return [(stage, choice) for stage, choice in stages if isinstance(choice, Follows) and choice.goes_on]
 

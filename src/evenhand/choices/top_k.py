@@ -153,14 +153,11 @@ class TopK:
         whole("TopK.n_plays", self.n_plays, 1)
 
     def draws(self, candidates: int) -> int:
-        """One uniform number, for ties."""
         return 1
 
-    def start(self, n_replicas: int) -> None:
-        """No state."""
+    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Choose the best, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(k),(k),(A),()`."""
         mix = _UNMIXED if worth.mix is None else worth.mix
         made = top(worth.mean, worth.bonus, *mix, offer.playable, offer.worst, offer.left, self.n_plays, u)
         return Pick(*made, np.zeros(len(offer.playable)))

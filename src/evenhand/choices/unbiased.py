@@ -19,7 +19,7 @@ from evenhand.core.validate import whole
 
 @dataclass
 class UnbiasedState:
-    """How often every candidate was exposed."""
+    """The number of exposures of every candidate."""
 
     exposures: Floats  # (R, A)
 
@@ -59,22 +59,18 @@ class Unbiased:
         whole("Unbiased.candidates", self.candidates, 1)
 
     def draws(self, candidates: int) -> int:
-        """One uniform number, for ties."""
         return self._top.draws(candidates)
 
     def start(self, n_replicas: int) -> UnbiasedState:
-        """No exposures."""
         return UnbiasedState(np.zeros((n_replicas, self.candidates)))
 
     def pick(self, state: UnbiasedState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        """Choose the best, `(K,A),(K,A),(A),(A,d),(d),(),(1)->(k),(k),(A),()`."""
         check_candidates("Unbiased", self.candidates, worth)
         total = state.exposures.sum(1, keepdims=True)
         eta = 1.0 - self.n_plays * state.exposures / np.maximum(total, 1.0)
         return self._top.pick(None, worth._replace(bonus=worth.bonus * eta[:, None]), offer, t, u)
 
     def on_outcome(self, state: UnbiasedState, decision: Decision, exposed: Bools | None) -> None:
-        """Count the plays that were exposed."""
         seen = np.ones(decision.plays.shape, bool) if exposed is None else exposed
         count_plays(state.exposures, decision.plays, decision.counted, seen)
 

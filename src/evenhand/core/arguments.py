@@ -1,4 +1,4 @@
-"""Build a part from the values of a file, which are read by the types that the part's signature declares."""
+"""Building of parts from the values of a file, which are read by the types in the part's signature."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Argument(NamedTuple):
 
 
 def arguments(part: Any) -> dict[str, Argument]:
-    """The arguments of a function or class, in their order.
+    """Return the arguments of a function or class, in their order.
 
     >>> from evenhand.problem import Budget
     >>> [(a.name, a.needed) for a in arguments(Budget).values()]
@@ -102,7 +102,7 @@ def read(field: str, value: Any, hint: Any, given: Mapping[str, Any]) -> Any:
 
 
 def finite(value: Any) -> float | None:
-    """A finite number of a file as a float, None where it is something else.
+    """Return a finite number of a file as a float, None for anything else.
 
     >>> finite(3), finite(True), finite(float("nan")), finite(10**400)
     (3.0, None, None, None)
@@ -124,7 +124,7 @@ def can_be_written(hint: Any) -> bool:
 
 
 def described(hint: Any) -> str:
-    """A type in words, for messages.
+    """Return a type in words, for messages.
 
     >>> described(tuple[float, ...]), described(Literal["row", "net"] | None)
     ('a list of finite numbers', "one of 'row', 'net'")
@@ -133,7 +133,7 @@ def described(hint: Any) -> str:
 
 
 def kinds(hint: Any) -> dict[str, Any]:
-    """The parts that fit a type, by name: a class itself; for a protocol, all exported classes that have its members.
+    """Return the parts that fit a type, by name: a class itself, or all exported classes with a protocol's members.
 
     >>> from evenhand.objectives import Smoothing
     >>> list(kinds(Smoothing))
@@ -229,7 +229,6 @@ def _read_part(field: str, value: dict[str, Any], hint: Any, given: Mapping[str,
 
 
 def _is_numbers(hint: Any) -> bool:
-    """Whether a type is that of arrays of floats."""
     return bool(hint == Floats)
 
 

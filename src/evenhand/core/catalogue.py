@@ -44,7 +44,7 @@ class System(NamedTuple):
 
 
 def named(identifier: str, source: str) -> Callable[[T], T]:
-    """Mark a class or function as the implementation of a named system, and check what it is given by its signature.
+    """Mark a class or function as the implementation of a named system, and check its arguments by its signature.
 
     >>> @named("K0", source="an example")
     ... def nothing() -> None: ...
@@ -81,7 +81,7 @@ def _marked() -> Iterator[System]:
 
 
 def of_name(name: str) -> list[System]:
-    """Every part with this name or id, also exported ones that are no named systems.
+    """Return every part with this name or id, also exported ones that are no named systems.
 
     Raises:
         InvalidInput: there is none.

@@ -1,4 +1,4 @@
-"""Refuse arguments of another type than a signature declares: one place, instead of a check per argument."""
+"""Checks of arguments by the types that a signature declares: one place, instead of a check per argument."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _LONGEST = 60  # characters of a value in a message
 
 
 class Wrong(NamedTuple):
-    """What is wrong with a value."""
+    """A fault of a value."""
 
     place: str  # within it, such as "[0]"
     expected: str
@@ -77,7 +77,7 @@ got an unknown one (did you mean times?)
 
 
 def typed(part: T) -> T:
-    """As `checked`, with types before what a class says itself: for one whose own checks read what parts are."""
+    """Do as `checked`, but check types before the part's own checks, which may read its parts."""
     call: Any = part.__init__ if isinstance(part, type) else part  # type: ignore[misc]
     first = 1 if isinstance(part, type) else 0
 
@@ -98,7 +98,7 @@ def also_taken(protocol: Any, test: Callable[[object], bool]) -> None:
 
 
 def lacks(value: object, protocol: Any) -> list[str]:
-    """The public members of a protocol that a value does not have.
+    """Return the public members of a protocol that a value does not have.
 
     >>> from evenhand.models.base import Model
     >>> lacks(3, Model)
@@ -109,7 +109,7 @@ def lacks(value: object, protocol: Any) -> list[str]:
 
 @functools.cache
 def narrower(kind: Any, protocol: Any) -> tuple[str, str] | None:
-    """The first method of a protocol that a class has with fewer arguments: as asked for, and as it is.
+    """Return the first method of a protocol that a class has with fewer arguments: as asked for, and as it is.
 
     >>> from evenhand.models.base import Model
     >>> class Mine:
@@ -131,7 +131,7 @@ def narrower(kind: Any, protocol: Any) -> tuple[str, str] | None:
 
 
 def shown(value: object) -> str:
-    """A value in a message: in one line, and not too long.
+    """Return a value as text for a message: in one line, and not too long.
 
     >>> shown("a" * 90)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
@@ -173,7 +173,7 @@ def _refuse(part: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
 
 
 def _misused(part: Any, signature: inspect.Signature, given: tuple[Any, ...], named: dict[str, Any]) -> InvalidInput:
-    """The error of a call with arguments that there are not, too many of them, or too few."""
+    """Return the error of a call with unknown, too many or too few arguments."""
     name, known = part.__name__, list(signature.parameters)
     for key in named:
         if key not in known:
@@ -193,7 +193,7 @@ def _misused(part: Any, signature: inspect.Signature, given: tuple[Any, ...], na
 
 
 def _lacking(name: str, signature: inspect.Signature, given: set[str], first: str) -> InvalidInput:
-    """The error of a call without arguments that are needed, and how it is written with them."""
+    """Return the error of a call without needed arguments, with an example of the call."""
     needed = [n for n, p in signature.parameters.items() if p.default is inspect.Parameter.empty]
     named = {n for n, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
     lacking = [n for n in needed if n not in given]
@@ -204,7 +204,7 @@ def _lacking(name: str, signature: inspect.Signature, given: set[str], first: st
 
 
 def _nameless(name: str, by_place: list[str], by_name: list[str], given: int) -> InvalidInput:
-    """The error of a call with too many arguments that are not named."""
+    """Return the error of a call with too many arguments that are not named."""
     if not by_name:
         return InvalidInput(name, f"at most {len(by_place)} arguments", given)
     options, most = ", ".join(f"{n}=" for n in by_name), f"{len(by_place)} argument{'s' if len(by_place) != 1 else ''}"
@@ -212,7 +212,7 @@ def _nameless(name: str, by_place: list[str], by_name: list[str], given: int) ->
 
 
 def _wrong(value: Any, hint: Any) -> Wrong | None:
-    """What is wrong with a value of a type, None where it fits or the type is none that can be looked at."""
+    """Find the fault of a value of a type, None where it fits or the type cannot be checked."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if hint in _KINDS:
         fits = isinstance(value, _KINDS[hint])
@@ -229,7 +229,7 @@ def _wrong(value: Any, hint: Any) -> Wrong | None:
         inside = [w for w in found if w is not None and w.place]
         if None not in found:  # say which entry of a list is wrong, or what the closest protocol has
             least = min((w for w in found if w is not None), key=lambda w: (w.got == shown(value), len(w.got)))
-            return inside[0] if len(inside) == 1 else Wrong("", _said(hint), least.got)
+            return inside[0] if len(inside) == 1 else Wrong("", _in_words(hint), least.got)
         return None
     elif _is_array(origin):
         fits = _numeric(value)
@@ -243,7 +243,7 @@ def _wrong(value: Any, hint: Any) -> Wrong | None:
         return _wrong_part(value, hint)
     else:
         return None
-    return None if fits else Wrong("", _said(hint), shown(value))
+    return None if fits else Wrong("", _in_words(hint), shown(value))
 
 
 def _is_flag(value: Any) -> bool:
@@ -266,7 +266,7 @@ def _numeric(value: Any) -> bool:
 
 def _wrong_entries(value: Any, inner: tuple[Any, ...], hint: Any) -> Wrong | None:
     if not isinstance(value, Mapping):
-        return Wrong("", _said(hint), shown(value))
+        return Wrong("", _in_words(hint), shown(value))
     for key, entry in value.items() if len(inner) == 2 else ():
         wrong = _wrong(key, inner[0]) or _wrong(entry, inner[1])
         if wrong is not None:
@@ -277,12 +277,12 @@ def _wrong_entries(value: Any, inner: tuple[Any, ...], hint: Any) -> Wrong | Non
 def _wrong_items(value: Any, origin: type, inner: tuple[Any, ...], hint: Any) -> Wrong | None:
     unordered = isinstance(value, Mapping | set | frozenset) and issubclass(origin, Sequence)
     if unordered or isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        return Wrong("", _said(hint), shown(value))
+        return Wrong("", _in_words(hint), shown(value))
     if not isinstance(value, list | tuple) or not inner:
         return None  # an iterator can be read once, and arrays are looked at by who reads them
     hints = [inner[0]] * len(value) if len(inner) == 1 or inner[-1] is ... else list(inner)
     if len(hints) != len(value):
-        return Wrong("", _said(hint), shown(value))
+        return Wrong("", _in_words(hint), shown(value))
     for i, (item, h) in enumerate(zip(value, hints, strict=True)):
         wrong = _wrong(item, h)
         if wrong is not None:
@@ -294,34 +294,33 @@ def _wrong_part(value: Any, hint: type) -> Wrong | None:
     if hint in (object, Any) or (hint in _also and _also[hint](value)):
         return None
     if isinstance(value, type) and not issubclass(hint, type):
-        return Wrong("", f"{_said(hint)}, as {value.__name__}(...) makes one", shown(value))
+        return Wrong("", f"{_in_words(hint)}, as {value.__name__}(...) makes one", shown(value))
     if not getattr(hint, "_is_protocol", False):
-        return None if isinstance(value, hint) else Wrong("", _said(hint), shown(value))
+        return None if isinstance(value, hint) else Wrong("", _in_words(hint), shown(value))
     missing = lacks(value, hint)
     if not missing:
         kind: Any = type(value)
         fewer = narrower(kind, hint)
-        return fewer and Wrong("", f"{_said(hint)} with {fewer[0]}", f"{kind.__name__}, which has {fewer[1]}")
+        return fewer and Wrong("", f"{_in_words(hint)} with {fewer[0]}", f"{kind.__name__}, which has {fewer[1]}")
     plain = type(value).__module__ == "builtins"  # such as a text, which is no part at all
     got = shown(value) if plain else f"{type(value).__name__}, which has no {', '.join(missing)}"
-    return Wrong("", _said(hint), got)
+    return Wrong("", _in_words(hint), got)
 
 
-def _said(hint: Any, many: bool = False) -> str:
-    """A type in words."""
+def _in_words(hint: Any, many: bool = False) -> str:
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if hint in _WORDS:
         return _WORDS[hint][many]
     if origin is Literal:
         return f"one of {', '.join(map(repr, inner))}"
     if origin in (Union, types.UnionType):
-        return " or ".join(dict.fromkeys(_said(h, many) for h in inner if h is not type(None)))
+        return " or ".join(dict.fromkeys(_in_words(h, many) for h in inner if h is not type(None)))
     if _is_array(origin):
         return "arrays of numbers" if many else "an array of numbers"
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return f"a mapping to {_said(inner[1], True)}" if len(inner) == 2 else "a mapping"
+        return f"a mapping to {_in_words(inner[1], True)}" if len(inner) == 2 else "a mapping"
     if isinstance(origin, type) and issubclass(origin, Iterable):
-        each = dict.fromkeys(_said(h, True) for h in inner if h is not ...)
+        each = dict.fromkeys(_in_words(h, True) for h in inner if h is not ...)
         return f"a sequence of {' and '.join(each)}" if each else "a sequence"
     if origin is Callable or hint is Callable:
         return "functions" if many else "a function"

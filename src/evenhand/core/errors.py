@@ -1,4 +1,4 @@
-"""Errors that users see. `InvalidInput` names the field, what was expected and what was given."""
+"""The errors that users see. `InvalidInput` names the field, the expectation and the value given."""
 
 from __future__ import annotations
 
@@ -32,7 +32,6 @@ class InvalidInput(EvenhandError, ValueError):
     """
 
     def __init__(self, field: str, expected: str, got: object) -> None:
-        """Say which `field`, what was `expected`, and what was `got`."""
         super().__init__(field, expected, got)
         self.field, self.expected, self.got = field, expected, got
 
@@ -45,7 +44,7 @@ class MissingFile(InvalidInput, FileNotFoundError):
 
 
 class InfeasibleProblem(EvenhandError, ValueError):
-    """No policy can satisfy the stated constraints."""
+    """Constraints that no policy can satisfy."""
 
 
 class MissingExtra(EvenhandError, ImportError):
@@ -56,7 +55,6 @@ class MissingExtra(EvenhandError, ImportError):
     """
 
     def __init__(self, what: str, extra: str) -> None:
-        """Say `what` was asked for and which `extra` installs it."""
         super().__init__(what, extra)
         self.what, self.extra = what, extra
 

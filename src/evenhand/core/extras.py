@@ -9,14 +9,11 @@ from evenhand.core.errors import MissingExtra
 
 
 def scikit_learn(module: str, what: str) -> Any:
-    """A module of scikit-learn.
+    """Import a module of scikit-learn.
 
     Args:
         module: its name, such as "base".
         what: what needs it, for the message.
-
-    Raises:
-        MissingExtra: scikit-learn is not installed.
 
     >>> scikit_learn("base", "scikit-learn models").__name__
     'sklearn.base'

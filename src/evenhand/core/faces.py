@@ -1,4 +1,4 @@
-"""What an object shows of itself, as a few lines of text and as a table for notebooks: names and counts, not arrays."""
+"""Short text and tables for notebooks that show an object by names and counts, not arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LIMITS = ("bound", "total")  # of rows, which can be many: shown last
 
 
 def few(names: Iterable[object], width: int = _WIDTH) -> str:
-    """As many names as fit, and how many more there are.
+    """Return as many names as fit, and the number of the others.
 
     >>> few(["none", "letter"]), few(range(100), width=12)
     ('none, letter', '0, 1, 2, 3 and 96 more')
@@ -30,7 +30,7 @@ def few(names: Iterable[object], width: int = _WIDTH) -> str:
 
 
 def clipped(value: object, width: int = _WIDTH) -> str:
-    """A value as text on one line, cut where it is too long.
+    """Return a value as text on one line, cut where it is too long.
 
     >>> clipped("a long name\\nof two lines", width=12)
     'a long na...'
@@ -40,7 +40,7 @@ def clipped(value: object, width: int = _WIDTH) -> str:
 
 
 def count(number: int, noun: str) -> str:
-    """A number of things.
+    """Return a number of things in words.
 
     >>> count(1, "replica"), count(2000, "round")
     ('1 replica', '2,000 rounds')
@@ -49,7 +49,7 @@ def count(number: int, noun: str) -> str:
 
 
 def amount(x: float) -> str:
-    """A number of any size, with four digits or all that stand before the point.
+    """Return a number with four digits, or all before the point.
 
     >>> amount(0.012345), amount(53210.7), amount(50000), amount(1e20)
     ('0.01235', '53,211', '50,000', '1e+20')
@@ -58,7 +58,7 @@ def amount(x: float) -> str:
 
 
 def settings(part: object) -> str:
-    """The name of a part, and the numbers that it was made with: steps, sizes, bounds and parts of its own.
+    """Return the name of a part and its numbers: steps, sizes, bounds and parts of its own.
 
     >>> from evenhand.goals import Steady
     >>> settings(Steady(0.044721))
@@ -73,7 +73,7 @@ def settings(part: object) -> str:
 
 
 def _setting(name: str, value: object) -> str:
-    """A number, the limits of rows, or a part that has numbers; an empty text for anything else."""
+    """Return a number, the limits of rows, or a part that has numbers as text; an empty text for anything else."""
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return amount(value)
     if name in _LIMITS and isinstance(value, np.ndarray):
@@ -83,14 +83,14 @@ def _setting(name: str, value: object) -> str:
 
 
 def kinds(part: object) -> str:
-    """The kind of a part, and of those inside of it."""
+    """Return the kind of a part, and of those inside of it."""
     inside = getattr(part, "parts", ()) or filter(None, [getattr(part, "inner", None)])
     names = ", ".join(map(kinds, inside))
     return type(part).__name__ + (f" of {names}" if names else "")
 
 
 def text(title: str, rows: Sequence[tuple[str, str]]) -> str:
-    """A title, and a line per row of a name and a text; the rows that are too many are counted.
+    """Return a title, and a line per row of a name and a text; the rows that are too many are counted.
 
     >>> print(text("Shop", [("actions", "none, letter"), ("horizon", "100")]))
     Shop
@@ -106,7 +106,7 @@ def text(title: str, rows: Sequence[tuple[str, str]]) -> str:
 
 
 def first(whole: str, rest: str = "") -> str:
-    """The first lines of a text, and how many more there are, with a word on the rest.
+    """Return the first lines of a text, and the number of the others, with a word on them.
 
     >>> print(first("\\n".join("abcdefghijklmn"), ", see `print`")[-25:])
     k
@@ -119,7 +119,7 @@ def first(whole: str, rest: str = "") -> str:
 
 
 def table(title: str, rows: Sequence[Sequence[str]], head: Sequence[str] = ()) -> str:
-    """A plain table in HTML, with all texts escaped.
+    """Return a plain table in HTML, with all texts escaped.
 
     >>> table("a < b", [("left", "5")])
     '<table><caption>a &lt; b</caption><tbody><tr><th>left</th><td>5</td></tr></tbody></table>'

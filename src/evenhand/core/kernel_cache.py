@@ -103,7 +103,7 @@ def _read(kernel: Dispatcher, seen: dict[int, str]) -> None:
 
 
 def _named(function: Any) -> Iterator[tuple[str, Any]]:
-    """What the names of a function stand for: globals, and what it takes out of modules."""
+    """Yield the values of a function's names: globals, and attributes of modules."""
     names = sorted({name for code in _codes(function.__code__) for name in code.co_names})
     for name in names:
         value = function.__globals__.get(name)

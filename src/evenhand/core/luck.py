@@ -27,7 +27,7 @@ _SHIFT = np.uint64(11)
 
 
 class Stream(IntEnum):
-    """What numbers are drawn for: environments and policies never share luck."""
+    """The purpose of random numbers: environments and policies never share luck."""
 
     CONTEXT = 1
     OUTCOME = 2
@@ -105,11 +105,7 @@ def normal(seed: int, stream: Stream, replicas: Ints, t: Ints | Floats, size: in
 
 
 def check_seed(seed: int) -> None:
-    """Refuse an invalid seed.
-
-    Raises:
-        InvalidInput: anything but a whole number in [0, 2**64).
-    """
+    """Refuse a seed that is no whole number in [0, 2**64)."""
     if not (isinstance(seed, int | np.integer) and 0 <= seed < 2**64):
         raise InvalidInput("seed", "a whole number in [0, 2**64)", seed)
 
@@ -134,7 +130,6 @@ class Luck:
             raise InvalidInput("replicas", "an array of their numbers, such as np.arange(2)", repr(self.replicas))
 
     def uniform(self, stream: Stream, t: Ints | Floats, size: int) -> Floats:
-        """Draw `size` numbers in [0, 1) per replica for round `t`, `(1) or (R) -> (R, size)`."""
         return uniform_within(self._key, _STREAMS[stream], self.replicas, t, size)
 
     @cached_property
@@ -143,7 +138,6 @@ class Luck:
         return np.uint64(self.seed)
 
     def normal(self, stream: Stream, t: Ints, size: int) -> Floats:
-        """Draw `size` standard normal numbers per replica for round `t`, `(1) or (R) -> (R, size)`."""
         return normal(self.seed, stream, self.replicas, t, size)
 
 

@@ -1,4 +1,4 @@
-"""Many standard normal numbers as a pure function of (seed, stream, replica, round), in a quarter of Box-Muller's time.
+"""Standard normal numbers in bulk, as a pure function of (seed, stream, replica, round), four times as fast as `luck`.
 
 The method is the ziggurat of Marsaglia & Tsang (*The ziggurat method for generating random variables*, 2000): 256
 layers of equal area under the density; a point in the part of a layer that lies below the density is taken at once.
@@ -23,7 +23,7 @@ _UNIT = 2.0**-53
 
 
 def _edges() -> Floats:
-    """Where each layer ends, `->(257)`; the lowest, number 0, as if it were a rectangle."""
+    """Return the end of each layer, `->(257)`; the lowest, number 0, as if it were a rectangle."""
     x = [_AREA / math.exp(-0.5 * _TAIL**2), _TAIL]
     while len(x) < LAYERS:
         x.append(math.sqrt(-2.0 * math.log(_AREA / x[-1] + math.exp(-0.5 * x[-1] ** 2))))

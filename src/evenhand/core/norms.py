@@ -17,7 +17,7 @@ _NAMES: dict[float, Named] = {q: name for name, q in _ORDERS.items()}
 
 
 def order(norm: Norm) -> float:
-    """q of a norm, from 1 to infinity.
+    """Return the q of a norm, from 1 to infinity.
 
     >>> order("sup"), order(3.0)
     (inf, 3.0)
@@ -26,7 +26,7 @@ def order(norm: Norm) -> float:
 
 
 def dual_order(norm: Norm) -> float:
-    """p with 1/p + 1/q = 1: the most that a.x is over ||x||_q <= 1 is ||a||_p.
+    """Return p with 1/p + 1/q = 1: the largest a.x over ||x||_q <= 1 is ||a||_p.
 
     >>> dual_order("one"), dual_order(3.0)
     (inf, 1.5)
@@ -36,7 +36,7 @@ def dual_order(norm: Norm) -> float:
 
 
 def known_norm(field: str, norm: Norm) -> Norm:
-    """The norm by its name if it has one, else q.
+    """Return the norm by its name if it has one, else q.
 
     Raises:
         InvalidInput: something that is no norm, such as a q below 1.
@@ -53,7 +53,7 @@ def known_norm(field: str, norm: Norm) -> Norm:
 
 
 def length(z: Floats, norm: Norm) -> Floats:
-    """The norm of every row, `(m)->()`.
+    """Return the norm of every row, `(m)->()`.
 
     >>> z = np.array([[3.0, 4.0]])
     >>> length(z, "euclidean"), length(z, "sup"), length(z, 3.0).round(4)
@@ -70,7 +70,7 @@ def length(z: Floats, norm: Norm) -> Floats:
 
 
 def widest(m: int, norm: Norm) -> float:
-    """The longest that m numbers can be by the Euclidean norm where the norm is 1.
+    """Return the largest Euclidean norm of m numbers whose norm is 1.
 
     >>> widest(4, "sup"), widest(4, "one")
     (2.0, 1.0)

@@ -1,4 +1,4 @@
-"""The records of a round: what is known before acting, which candidates may be played, and what was decided.
+"""The records of a round: context, worth, offer and decision.
 
 R replicas, A candidates, P plays, n features, M learned and L known outcomes, of which the first B are noisy,
 G groupings, C groups in all, K readings of the goals, D rows of all priced goals. A leading 1 in
@@ -19,7 +19,7 @@ __all__ = ["Context", "Decision", "Offer", "Worth", "distinct"]
 
 
 def distinct(z: Floats) -> Floats:
-    """An array of one replica where all replicas share it, which a stride of 0 tells, and else the array itself.
+    """Return an array of one replica if all replicas share it, as a stride of 0 tells, else the array itself.
 
     It saves reading the same numbers again for every replica.
 
@@ -31,7 +31,7 @@ def distinct(z: Floats) -> Floats:
 
 
 class Context(NamedTuple):
-    """What the decision-maker sees before acting: arrays, which `Policy.encode` makes of a case that is stated by name.
+    """The arrays that a decision is based on, which `Policy.encode` makes of a case that is stated by name.
 
     ========  ===================  ==================================================================================
     field     shape                meaning
@@ -52,7 +52,6 @@ class Context(NamedTuple):
 
     @property
     def plays(self) -> None:
-        """None: the candidates are all candidates, in order (`problem.rows.Frame`)."""
         return
 
     def __repr__(self) -> str:
@@ -101,7 +100,7 @@ class Worth(NamedTuple):
 
 
 class Offer(NamedTuple):
-    """Which candidates may be played, alone and together.
+    """The playable candidates, and the limits on playing several of them.
 
     ========  ===================  ==================================================================================
     field     shape                meaning
@@ -118,7 +117,7 @@ class Offer(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What was decided: a receipt to keep or log until the outcome arrives.
+    """A receipt of a decision, to keep or log until the outcome arrives.
 
     A service reads `action` and `probability`, or `actions` where several are played at once.
 
@@ -217,5 +216,4 @@ class Decision(NamedTuple):
 
 
 def _shape(z: object) -> str:
-    """The shape of an array; of anything else, which a context may not have, its type."""
     return str(z.shape) if isinstance(z, np.ndarray) else type(z).__name__

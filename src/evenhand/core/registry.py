@@ -1,4 +1,4 @@
-"""Find parts by name among the exports of a package, so that no second list has to be kept up to date."""
+"""Look-up of parts by name among the exports of a package, so that there is no second list to maintain."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _OPPOSITE = ("minimize", "minimise")
 
 
 def snake(name: str) -> str:
-    """A class's name as files and command lines write it.
+    """Return a class's name as files and command lines write it.
 
     >>> snake("GeneralizedGini"), snake("pgd_adaptive"), snake("TopK")
     ('generalized_gini', 'pgd_adaptive', 'top_k')
@@ -24,7 +24,7 @@ def snake(name: str) -> str:
 
 
 def exported(package: str) -> dict[str, Any]:
-    """The public classes and functions of a package by the names that files use, without protocols.
+    """Return the public classes and functions of a package by the names that files use, without protocols.
 
     >>> exported("evenhand.choices")["top_k"].__name__
     'TopK'
@@ -50,7 +50,7 @@ def closest(field: str, known: Mapping[str, T], name: str) -> T:
 
 
 def unknown_key(field: str, known: Iterable[str], key: str) -> InvalidInput:
-    """The error for an unknown key.
+    """Return the error of an unknown key.
 
     >>> str(unknown_key("budget.totl", ("rate", "total"), "totl"))
     'budget.totl: expected one of the keys rate, total, got an unknown key (did you mean total?)'
@@ -60,7 +60,7 @@ def unknown_key(field: str, known: Iterable[str], key: str) -> InvalidInput:
 
 
 def meant(name: object, known: Iterable[object], *, minimise: str = "maximize = {cost = -1}") -> str:
-    """The known name closest to `name`, worded for a message; an empty text if none is close.
+    """Return the known name closest to `name`, worded for a message; an empty text if none is close.
 
     Args:
         name: what was written.

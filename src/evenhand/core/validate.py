@@ -28,7 +28,7 @@ def number(field: str, value: object, expected: str, holds: Callable[[float], bo
     Raises:
         InvalidInput: the value is not a number, or the condition does not hold for it.
 
-    >>> number("beta", 1, "a finite number above 0", lambda x: math.isfinite(x) and x > 0)
+    >>> number("share", 1, "a number in [0, 1]", lambda x: 0 <= x <= 1)
     1.0
     """
     try:
@@ -40,8 +40,26 @@ def number(field: str, value: object, expected: str, holds: Callable[[float], bo
     return x
 
 
+def positive(field: str, value: object) -> float:
+    """Return a finite number above 0, as a float.
+
+    >>> positive("beta", 1)
+    1.0
+    """
+    return number(field, value, "a finite number above 0", lambda x: 0.0 < x < math.inf)
+
+
+def nonnegative(field: str, value: object) -> float:
+    """Return a finite number of at least 0, as a float.
+
+    >>> nonnegative("margin", 0)
+    0.0
+    """
+    return number(field, value, "a finite number of at least 0", lambda x: 0.0 <= x < math.inf)
+
+
 def as_weight(field: str, value: object) -> float:
-    """Return as how many observations one counts.
+    """Return a weight: the number of observations that one counts for.
 
     Raises:
         InvalidInput: a number that is not within 1e-6 and 1e6.
@@ -75,7 +93,7 @@ def numbers(
 
 
 def numbered(field: str, value: int | Sequence[int] | Ints) -> Ints:
-    """Numbers from 0 on for a count, or those of a list, `->(n)`.
+    """Return the numbers from 0 on for a count, or those of a list, `->(n)`.
 
     Raises:
         InvalidInput: fewer than one or more than `MOST`, or numbers that are not whole, below 0 or there twice.
@@ -117,7 +135,7 @@ def one_of(field: str, value: object, names: tuple[str, ...]) -> None:
 
 
 def file(field: str, path: object) -> Path:
-    """The path of a file or folder.
+    """Return the path of a file or folder.
 
     Raises:
         InvalidInput: something else than a text or a path.
@@ -132,11 +150,7 @@ def file(field: str, path: object) -> Path:
 
 @contextmanager
 def on_disk(field: str, expected: str) -> Iterator[None]:
-    """Name a file or folder that cannot be read or written.
-
-    Raises:
-        InvalidInput: in place of the error of the operating system.
-    """
+    """Turn an error of the operating system into an `InvalidInput` that names the file or folder."""
     try:
         yield
     except EvenhandError:  # some are errors of the operating system too, and say what is wrong
@@ -148,11 +162,7 @@ def on_disk(field: str, expected: str) -> Iterator[None]:
 
 
 def picklable(field: str, build: object) -> None:
-    """Refuse a function that other processes cannot be told of.
-
-    Raises:
-        InvalidInput: a lambda or an inner function.
-    """
+    """Refuse a function that cannot be sent to other processes, such as a lambda or an inner function."""
     try:
         pickle.dumps(build)
     except (pickle.PicklingError, AttributeError, TypeError) as error:

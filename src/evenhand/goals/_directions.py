@@ -18,7 +18,7 @@ from evenhand.problem.rows import Rows, select, stack
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Directions:
-    """What a plan has to keep: k directions of d rows with bounds, and tangents of sets of outcomes."""
+    """The constraints of a plan: k directions of d rows with bounds, and tangents of convex sets of outcomes."""
 
     problem: Problem
     constraints: Rows
@@ -28,7 +28,6 @@ class Directions:
 
     @property
     def first(self) -> Ints:
-        """The row that stands for each direction, `->(k)`."""
         return self.merged.first
 
     @cached_property
@@ -58,13 +57,13 @@ class Directions:
 
     @cached_property
     def settled(self) -> Bools:
-        """Which directions and tangents a decision settles, and so are compared with the plan at once, `->(k)`."""
+        """A mask of the directions and tangents that a decision settles, compared with the plan at once, `->(k)`."""
         cuts = tangents(self.shapes, len(self.shaped), 1).bound.shape[1]
         return np.append(self.directed.is_known, np.zeros(cuts, bool))
 
     @cached_property
     def asked(self) -> tuple[Rows, Ints]:
-        """The rows that a plan forecasts, and where they are read, `->(k),(k)`: the directions, then ends of outcomes.
+        """The rows that a plan forecasts, and their sides, `->(k),(k)`: the directions, then both ends of outcomes.
 
         What asks for more than nothing is read optimistically. At plain estimates nothing would ever be tried that is
         believed to bring nothing.
@@ -89,7 +88,7 @@ class Directions:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The outcomes that convex sets are about."""
+        """The outcomes of the convex sets."""
         return tuple(dict.fromkeys(name for region in self.regions for name in region.outcomes))
 
     @cached_property

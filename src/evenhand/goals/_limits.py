@@ -1,4 +1,4 @@
-"""Kernels of hard limits: what plays can use at most, what is used, and what is held back."""
+"""Kernels of hard limits: worst cases of plays, and the amounts used and held back."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _add(limits: Floats, a: int, z: Floats, r: int, p: int, used: Floats) -> Non
 
 @inlined
 def _room(limits: Floats, taken: Floats, r: int, j: int) -> float:
-    """What a play may use of row j, rounding allowed once, `(d,W),(4,d),(),()->()`.
+    """The allowance of row j for a play, rounding allowed once, `(d,W),(4,d),(),()->()`.
 
     It is 0 where more than the total was used, so that what is sure to use nothing can be played.
     """
@@ -47,7 +47,7 @@ def _room(limits: Floats, taken: Floats, r: int, j: int) -> float:
 
 @kernel
 def worst(limits: Floats, z: Floats, taken: Floats) -> tuple[Floats, Floats]:
-    """The most that each candidate can use of each row, and what may be used, `(d,W),(A,L),(4,d)->(A,d),(d)`."""
+    """The most that each candidate can use of each row, and the allowance left, `(d,W),(A,L),(4,d)->(A,d),(d)`."""
     worst, room = np.zeros((len(z), z.shape[1], len(limits))), np.empty(taken.shape[1:])
     for r in range(len(z)):
         for a in range(z.shape[1]):
@@ -60,13 +60,13 @@ def worst(limits: Floats, z: Floats, taken: Floats) -> tuple[Floats, Floats]:
 
 @inlined
 def _use(taken: Floats, r: int, j: int, x: float) -> None:
-    """Add x to what is used, `(4,d),(),(),()`."""
+    """Add x to the amount used, `(4,d),(),(),()`."""
     put(taken[USED], taken[USED_REST], r, j, x)
 
 
 @inlined
 def _keep(taken: Floats, r: int, j: int, x: float) -> None:
-    """Add x to what is held, `(4,d),(),(),()`."""
+    """Add x to the amount held, `(4,d),(),(),()`."""
     put(taken[HELD], taken[HELD_REST], r, j, x)
 
 
@@ -112,7 +112,7 @@ def hold(limits: Floats, z: Floats, plays: Ints, counted: Floats, taken: Floats)
 
 @kernel
 def settle(limits: Floats, z: Floats, plays: Ints, counted: Floats, v: Floats, taken: Floats) -> None:
-    """In rows that wait, release what was held and enter what was used; in others, credit negative use."""
+    """In rows that wait, release the held amount and enter the use; in others, credit negative use."""
     used = np.empty(taken.shape[2])
     for r in range(len(plays)):
         if counted[r] > 0.0:
@@ -172,7 +172,7 @@ def settle_part(limits: Floats, z: Floats, plays: Ints, waits: Bools, rest: Bool
 
 @kernel
 def give_back(limits: Floats, z: Floats, plays: Ints, counted: Floats, taken: Floats) -> None:
-    """Undo `hold`, releasing at most what is held."""
+    """Undo `hold`, releasing at most the amount held."""
     used = np.empty(taken.shape[2])
     for r in range(len(plays)):
         if counted[r] > 0.0:

@@ -1,4 +1,4 @@
-"""What prices move by between two solves: in proportion to how far the consumption since the last one is off plan."""
+"""The move of prices between two solves, in proportion to the consumption that is off plan since the last one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _PULL = 2.0  # last temperatures by which a price moves per largest consumption 
 
 @kernel
 def pulled(mu: Floats, per_unit: Floats, gap: Floats) -> Floats:
-    """Prices moved by what is off plan, without a change of sign; a price of 0 stays."""
+    """Return prices moved by the consumption off plan, without a change of sign; a price of 0 stays."""
     price = np.zeros_like(mu)
     for r in range(len(mu)):
         for i in range(mu.shape[1]):

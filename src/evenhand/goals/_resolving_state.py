@@ -1,4 +1,4 @@
-"""What a goal that solves again keeps (books, prices, contexts), and what is left by these books."""
+"""The state of a goal that solves again: books, prices and contexts."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class ResolvingState:
 
 
 class Left(NamedTuple):
-    """What is left of bounds and rounds, and in which units a plan states it."""
+    """The bounds and rounds that are left, and the units in which a plan states them."""
 
     so_far: Floats  # (R, m) sums of the rows that are followed; where some were not observed, as if they had been
     rest: Floats  # (R, d) rounds to come of every row
@@ -57,7 +57,7 @@ class Left(NamedTuple):
 def start(
     rows: int, directions: int, followed: int, plays: int, arms: Floats, end: Floats, cuts: Tangents
 ) -> ResolvingState:
-    """No contexts, and prices of 0; `arms` are the first prices of matches, and `end` is where plans are to end."""
+    """Return a state without contexts, at prices of 0; `arms` are first prices of matches, `end` is the planned end."""
     n_replicas = len(arms)
     k = directions + cuts.bound.shape[1]
     return ResolvingState(

@@ -32,7 +32,7 @@ def row_prices(price: Floats, scale: float, bound: Floats, reading: Ints) -> tup
 
 
 def known_entry(rows: Rows, decision: Decision) -> tuple[Floats, Floats]:
-    """The entry (counted, v) of the rows that a decision alone settles, and (0, 0) for other rows, `->(d),(d)`.
+    """Return the entry (counted, v) of the rows that a decision alone settles, (0, 0) for other rows, `->(d),(d)`.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.problem.rows import select

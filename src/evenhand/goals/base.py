@@ -1,4 +1,4 @@
-"""The abilities of a goal. Each goal has some of them; a policy asks each goal only for what it can do.
+"""The abilities of a goal. Each goal has some of them; a policy uses only those.
 
 All states are dataclasses, mostly of arrays whose first axis is R, and change in place. Every running total is a book:
 a sum of entries (rounds, v). A stopped replica or a rejected log row is the entry (0, 0), so goals need no special case
@@ -17,12 +17,16 @@ from evenhand.problem.rows import Frame, Rows
 
 
 @runtime_checkable
-class Priced(Protocol):
-    """Prices its rows."""
+class Reads(Protocol):
+    """Reads rows of the outcomes."""
 
     @property
-    def rows(self) -> Rows:
-        """The rows that it reads."""
+    def rows(self) -> Rows: ...
+
+
+@runtime_checkable
+class Priced(Reads, Protocol):
+    """Prices its rows."""
 
     def start(self, n_replicas: int) -> Any:
         """The state before any round."""
@@ -35,28 +39,20 @@ class Priced(Protocol):
 
 
 @runtime_checkable
-class Weighs(Protocol):
+class Weighs(Reads, Protocol):
     """Pursues a weighted sum of its rows: its prices are the same in every round."""
 
     @property
-    def rows(self) -> Rows:
-        """The rows that it reads."""
-
-    @property
     def weights(self) -> tuple[float, ...]:
-        """One per row."""
+        """One weight per row."""
 
 
-class Sloped(Protocol):
+class Sloped(Reads, Protocol):
     """An objective for planning: the prices of its rows depend on their averages at the end of the run."""
 
     @property
-    def rows(self) -> Rows:
-        """The rows that it reads."""
-
-    @property
     def passes(self) -> int:
-        """How many times one solve of a plan evaluates the slope."""
+        """The number of times that one solve of a plan evaluates the slope."""
 
     @property
     def start_at(self) -> tuple[float, ...]:
@@ -70,31 +66,23 @@ class Sloped(Protocol):
 
 
 @runtime_checkable
-class StepsAhead(Protocol):
+class StepsAhead(Reads, Protocol):
     """Updates its state when a decision is committed."""
-
-    @property
-    def rows(self) -> Rows:
-        """The rows that it reads."""
 
     def on_decision(self, state: Any, decision: Decision, estimate: Floats | None) -> None:
         """Enter a committed decision, and the model's `estimate` of its rows, `(d)`, if the goal `Estimates`."""
 
 
 @runtime_checkable
-class Estimates(Protocol):
+class Estimates(Reads, Protocol):
     """Updates at commit from the model's estimates of the plays, and not only from their known outcomes."""
 
     @property
-    def rows(self) -> Rows:
-        """The rows that it reads."""
-
-    @property
     def on_estimates(self) -> bool:
-        """Whether it does, as it is configured."""
+        """Whether it does so as configured."""
 
     def ends(self, state: Any) -> Floats:
-        """Which end of each row's interval to estimate: 1 for the upper end, -1 for the lower end, `->(d)`.
+        """The end of each row's interval to estimate: 1 for the upper end, -1 for the lower end, `->(d)`.
 
         It is asked only if the rows read learned outcomes.
         """
@@ -114,28 +102,24 @@ class Plans(Protocol):
 
 @runtime_checkable
 class Nets(Protocol):
-    """Prices what a plan trades against the other goals, so that optimism should be applied to the sum of them all."""
+    """Prices the trade-off of a plan with the other goals, so that optimism should apply to the sum of them all."""
 
     @property
     def nets(self) -> bool:
-        """Whether it does, as it is configured."""
+        """Whether it does so as configured."""
 
 
 @runtime_checkable
 class Mixes(Protocol):
-    """Plans lotteries, and so knows in what proportions to play what gains the same."""
+    """Plans lotteries, and so knows the proportions in which to play candidates of equal gain."""
 
     def heat(self, state: Any) -> Floats:
-        """Of the lottery, proportional to exp(worth / temperature), 0 where no candidates gain the same, `->()`."""
+        """The temperature of the lottery, proportional to exp(worth / temperature); 0 where no gains tie, `->()`."""
 
 
 @runtime_checkable
-class Learns(Protocol):
+class Learns(Reads, Protocol):
     """Updates its state when an outcome arrives."""
-
-    @property
-    def rows(self) -> Rows:
-        """The rows that it reads."""
 
     def on_outcome(self, state: Any, decision: Decision, counted: Floats, v: Floats) -> None:
         """Enter (counted, v), the rows of the outcomes of a decision, `(),(d)`.
@@ -147,7 +131,7 @@ class Learns(Protocol):
 
 @runtime_checkable
 class Splits(Protocol):
-    """Settles decisions in parts, where what it does with the parts is not what it does with their sum."""
+    """Settles decisions in parts, where settling the parts differs from settling their sum."""
 
     def on_part(self, state: Any, decision: Decision, waits: Bools, rest: Bools, v: Floats) -> None:
         """Enter rows of some plays of a decision, in place of `on_outcome`, `(P),(P),(d)`.
@@ -162,38 +146,30 @@ class Watches(Protocol):
     """Is told which plays were exposed."""
 
     def on_exposure(self, state: Any, decision: Decision, exposed: Bools | None) -> None:
-        """The outcome of a decision arrived; `exposed` says which plays were exposed, `(P)`, None if all were."""
+        """Take note of an outcome that arrived; `exposed` says which plays were exposed, `(P)`, None if all were."""
 
 
 @runtime_checkable
-class Restates(Protocol):
+class Restates(Reads, Protocol):
     """Keeps books of rows that may divide by estimated shares, which move."""
-
-    @property
-    def rows(self) -> Rows:
-        """The rows that it reads."""
 
     @property
     def enters_forced(self) -> bool:
         """Whether its books have the rounds in which values did not make the choice."""
 
     def on_shares(self, state: Any, decision: Decision, v: Floats) -> None:
-        """Enter what new shares add to the rows so far, before the decision that moves the shares, `(d)`."""
+        """Enter the change of the rows so far by new shares, before the decision that moves the shares, `(d)`."""
 
 
 @runtime_checkable
-class Limits(Protocol):
+class Limits(Reads, Protocol):
     """Forbids candidates."""
-
-    @property
-    def rows(self) -> Rows:
-        """The rows that it reads."""
 
     def start(self, n_replicas: int) -> Any:
         """The state before any round."""
 
     def room(self, state: Any, frame: Frame) -> tuple[Floats, Floats]:
-        """The most that each candidate can use of each row, `(R or 1, A, d)`, and what is left, `->(A,d),(d)`.
+        """The most that each candidate can use of each row, `(R or 1, A, d)`, and the amount left, `->(A,d),(d)`.
 
         A candidate fits if it uses at most what is left of every row; plays fit together if their sum does.
         """
@@ -207,23 +183,23 @@ class Limits(Protocol):
 
 @runtime_checkable
 class Accounts(Limits, Protocol):
-    """States what is left of its rows, and what is held for outcomes that are to come."""
+    """States the amount of its rows that is left, and the amount held for outcomes that are to come."""
 
     @property
     def total(self) -> Floats:
-        """What there was of each at the start, `->(d)`."""
+        """The amount of each row at the start, `->(d)`."""
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """The constraint that each row is of, d of them; none if rows are of something else."""
+        """The constraint of each row, d of them; none if rows belong to no constraint."""
 
     def account(self, state: Any) -> tuple[Floats, Floats]:
-        """What is left, and what is held, `->(d),(d)`."""
+        """The amounts left and held, `->(d),(d)`."""
 
 
 @runtime_checkable
 class Cancels(Protocol):
-    """Takes back what it entered when a decision was committed."""
+    """Takes back its entry of a committed decision."""
 
     def on_cancel(self, state: Any, decision: Decision) -> None:
         """Take back the entry of a committed decision that was not carried out."""

@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.objectives.base import Conjugable, flat, total
+from evenhand.sets.base import ConvexSet
 
 
 class Conjugated(Protocol):
@@ -22,18 +23,9 @@ class Conjugated(Protocol):
         """f*(theta) and the y / unit that reaches it, a subgradient of f*, `(m)->(),(m)`."""
 
 
-class Supports(Protocol):
-    """A convex set, by its support function."""
-
-    def support(
-        self, direction: Floats, low: Floats | None = None, high: Floats | None = None
-    ) -> tuple[Floats, Floats]:
-        """The largest direction.x over the points between low and high, and where, `(m),(m),(m)->(),(m)`."""
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Box:
-    """The outcomes that can be reached, and the unit of each.
+    """The range of the outcomes that can be reached, and the unit of each.
 
     >>> Box(low=np.zeros(2), high=np.array([1.0, 100.0])).unit
     array([  1., 100.])
@@ -44,11 +36,7 @@ class Box:
 
     @classmethod
     def of(cls, names: tuple[str, ...], low: Floats, high: Floats) -> Box:
-        """The box of ranges that are finite.
-
-        Raises:
-            InvalidInput: one that is not; names it.
-        """
+        """Return the box of some ranges; refuse one that is not finite."""
         for name, a, b in zip(names, low.tolist(), high.tolist(), strict=True):
             if not (np.isfinite(a) and np.isfinite(b)):
                 raise InvalidInput(f"the range of {name!r}", "finite ends, as dual updates need them", (a, b))
@@ -76,7 +64,6 @@ class OfObjective:
     box: Box
 
     def best(self, theta: Floats) -> tuple[Floats, Floats]:
-        """f*(theta) and its subgradient, `(m)->(),(m)`."""
         y = self.objective.maximizer(theta / self.box.unit, self.box.low, self.box.high)
         at = y / self.box.unit
         return total(flat(theta) * flat(at)).reshape(theta.shape[:-1]) + self.objective.value(y), at
@@ -89,10 +76,9 @@ class OfSet:
     The set counts as far as outcomes can be reached; the distance is that of outcomes in their units.
     """
 
-    within: Supports
+    within: ConvexSet
     box: Box
 
     def best(self, theta: Floats) -> tuple[Floats, Floats]:
-        """The support function at theta and the point that reaches it, `(m)->(),(m)`."""
         h, x = self.within.support(theta / self.box.unit, self.box.low, self.box.high)
         return h, x / self.box.unit

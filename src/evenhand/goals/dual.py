@@ -16,8 +16,8 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
-from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import one_of
+from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import nonnegative, one_of, positive
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.steps import Step
 from evenhand.problem.rows import Rows
@@ -111,11 +111,9 @@ class DualGradient:
 
     >>> from evenhand.goals.steps import Steady
     >>> rows = Rows.plain(["ride"], np.zeros((1, 1)), np.ones((1, 1)))
-    >>> goal = DualGradient(rows=rows, bound=np.array([0.25]), step=Steady(0.1))
-    >>> state = goal.start(1)
-    >>> goal.enter(state, np.ones(1), np.array([[1.0]]))
-    >>> state.price
-    array([[0.075]])
+    >>> goal = DualGradient(rows=rows, bound=np.array([0.25]), step=Steady(0.1), start_at=(0.5,))
+    >>> goal.price(goal.start(1))  # a ride costs 0.5, and every round gets the price of 0.25 rides
+    (array([[[-0.5]]]), array([0.125]))
     """
 
     rows: Rows
@@ -136,22 +134,19 @@ class DualGradient:
         one_of("DualGradient.optimism", self.optimism, ("row", "net"))
 
     def start(self, n_replicas: int) -> DualState:
-        """Initial prices in regime 0."""
         d = len(self.rows)
         first = np.array(self.start_at or (0.0,) * d, float)
         return DualState(np.tile(first, (n_replicas, 1)), np.zeros((n_replicas, d)), *np.zeros((2, n_replicas)))
 
     def price(self, state: DualState) -> tuple[Floats, Floats]:
         """Minus the dual prices, `->(k,d),()`, with k = d readings only where optimism differs by row."""
-        return row_prices(state.price, 1.0, self.bound, self._readings)
+        return row_prices(state.price, 1.0, self.bound, self.rows.readings(by_row=self.optimism == "row"))
 
     @property
     def on_estimates(self) -> bool:
-        """Whether it steps on optimistic estimates."""
         return self.on == "optimistic"
 
     def ends(self, state: DualState) -> Floats:
-        """-1, the lower end, for every row, `->(d)`."""
         return np.full(state.price.shape, -1.0)
 
     def on_decision(self, state: DualState, decision: Decision, estimate: Floats | None) -> None:
@@ -163,7 +158,6 @@ class DualGradient:
             self._step(state, self._ahead, decision.counted, decision.forced, self.rows.post_known(decision))
 
     def on_shares(self, state: DualState, decision: Decision, v: Floats) -> None:
-        """Step on what new shares add to the rows so far, `(d)`."""
         self._step(state, self._every, 0.0 * decision.counted, decision.forced, v)
         self._advance(state, 0.0 * decision.counted, decision.forced, v)
 
@@ -171,14 +165,6 @@ class DualGradient:
         """Step on the observed rows that did not step at commit, and end the regime past its limit, `(),(d)`."""
         self._step(state, self._waits, counted, decision.forced, v)
         self._advance(state, counted, decision.forced, v)
-
-    def enter(self, state: DualState, counted: Floats, v: Floats) -> None:
-        """Enter (counted, v) into the books, `(),(d)`."""
-        chosen = np.zeros(len(counted))
-        state.rounds += counted
-        if self.on == "observed":
-            self._step(state, self._every, counted, chosen, v)
-        self._advance(state, counted, chosen, v)
 
     def _step(self, state: DualState, which: Bools, counted: Floats, forced: Floats, v: Floats) -> None:
         sizes, falls = self._sizes, self.step.falls
@@ -191,7 +177,6 @@ class DualGradient:
 
     @cached_property
     def _ahead(self) -> Bools:
-        """Which rows step at commit: known ones, or, on estimates, all that do not depend on exposure."""
         return ~self.rows.is_unsure if self.on == "optimistic" else self.rows.is_known
 
     @cached_property
@@ -201,10 +186,6 @@ class DualGradient:
     @cached_property
     def _waits(self) -> Bools:
         return ~self._ahead
-
-    @cached_property
-    def _readings(self) -> Ints:
-        return self.rows.readings(by_row=self.optimism == "row")
 
     @cached_property
     def _sizes(self) -> Floats:
@@ -276,33 +257,19 @@ class DualHedge:
 
     def __post_init__(self) -> None:
         check_bound("DualHedge", self.bound, self.rows)
-        if not (math.isfinite(self.max_price) and self.max_price > 0):
-            raise InvalidInput("DualHedge.max_price", "a finite number above 0", self.max_price)
-        if not (math.isfinite(self.step) and self.step >= 0):
-            raise InvalidInput("DualHedge.step", "a finite number of at least 0", self.step)
+        positive("DualHedge.max_price", self.max_price)
+        nonnegative("DualHedge.step", self.step)
         one_of("DualHedge.optimism", self.optimism, ("row", "net"))
 
     def start(self, n_replicas: int) -> HedgeState:
-        """Uniform weights."""
         d = len(self.rows)
         return HedgeState(np.full((n_replicas, d + 1), 1.0 / (d + 1)))
 
     def price(self, state: HedgeState) -> tuple[Floats, Floats]:
-        """Minus the dual prices, `->(k,d),()`."""
-        return row_prices(state.weight, self.max_price, self.bound, self._readings)
+        return row_prices(state.weight, self.max_price, self.bound, self.rows.readings(by_row=self.optimism == "row"))
 
     def on_shares(self, state: HedgeState, decision: Decision, v: Floats) -> None:
-        """Step on what new shares add to the rows so far, `(d)`."""
         _hedge(state.weight, self.step, self.bound, 0.0 * decision.counted, decision.forced, v)
 
     def on_outcome(self, state: HedgeState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Step on the observed rows, `(),(d)`."""
         _hedge(state.weight, self.step, self.bound, counted, decision.forced, v)
-
-    def enter(self, state: HedgeState, counted: Floats, v: Floats) -> None:
-        """Enter (counted, v) into the books, `(),(d)`; entering it in several parts gives the same weights."""
-        _hedge(state.weight, self.step, self.bound, counted, np.zeros(len(counted)), v)
-
-    @cached_property
-    def _readings(self) -> Ints:
-        return self.rows.readings(by_row=self.optimism == "row")

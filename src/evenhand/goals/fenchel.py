@@ -13,23 +13,24 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.norms import Norm
 from evenhand.core.records import Decision
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import one_of
 from evenhand.goals._shared import row_prices
-from evenhand.goals.conjugates import Box, Conjugated, OfObjective, OfSet, Supports
+from evenhand.goals.conjugates import Box, Conjugated, OfObjective, OfSet
 from evenhand.goals.mirrors import Mirror, mirror
 from evenhand.objectives.base import Conjugate, Objective, able
 from evenhand.objectives.steepness import steepness
 from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units, select
+from evenhand.sets.base import ConvexSet
 
 _ROUNDING = 1e-13  # of the radius of vectors
 
 
 @dataclass
 class FenchelState:
-    """What a mirror keeps of the past, and the rounds that entered."""
+    """The mirror's memory of the past, and the rounds that entered."""
 
     at: Floats  # (R, d)
     rounds: Floats  # (R,)
@@ -87,7 +88,6 @@ class Fenchel:
         one_of("Fenchel.optimism", self.optimism, ("row", "net"))
 
     def start(self, n_replicas: int) -> FenchelState:
-        """Vectors of 0."""
         return FenchelState(np.zeros((n_replicas, len(self.rows))), np.zeros(n_replicas))
 
     def theta(self, state: FenchelState) -> Floats:
@@ -98,15 +98,14 @@ class Fenchel:
     def price(self, state: FenchelState) -> tuple[Floats, Floats]:
         """-theta and f*(theta), `->(k,d),()`, with k = d readings where optimism differs by row."""
         theta = self.theta(state)
-        return row_prices(theta, 1.0, self._no_bound, self._readings)[0], self.conjugate.best(theta)[0]
+        reading = self.rows.readings(by_row=self.optimism == "row")
+        return row_prices(theta, 1.0, np.zeros(len(reading)), reading)[0], self.conjugate.best(theta)[0]
 
     @property
     def on_estimates(self) -> bool:
-        """Whether it steps on optimistic estimates."""
         return self.on == "optimistic"
 
     def ends(self, state: FenchelState) -> Floats:
-        """-1 where theta is above 0, else 1, `->(d)`."""
         return np.where(self.theta(state) > 0.0, -1.0, 1.0)
 
     def on_decision(self, state: FenchelState, decision: Decision, estimate: Floats | None) -> None:
@@ -123,7 +122,6 @@ class Fenchel:
             self._step(state, ~self._ahead, counted, v)
 
     def enter(self, state: FenchelState, counted: Floats, v: Floats) -> None:
-        """Step on (counted, v), `(),(d)`."""
         state.rounds += counted
         self._step(state, np.ones(len(self.rows), bool), counted, v)
 
@@ -133,20 +131,11 @@ class Fenchel:
 
     @cached_property
     def _ahead(self) -> Bools:
-        """Which rows step at commit: known ones, or, on estimates, all that do not depend on exposure."""
         return ~self.rows.is_unsure if self.on == "optimistic" else self.rows.is_known
 
     @cached_property
     def _any_waits(self) -> bool:
         return not self._ahead.all()
-
-    @cached_property
-    def _no_bound(self) -> Floats:
-        return np.zeros(len(self.rows))
-
-    @cached_property
-    def _readings(self) -> Ints:
-        return self.rows.readings(by_row=self.optimism == "row")
 
 
 def fenchel(
@@ -157,7 +146,7 @@ def fenchel(
     by: Mirror | None = None,
     on: Literal["observed", "optimistic"] = "optimistic",
 ) -> Fenchel:
-    """The goal of a concave objective, with outcomes in units of their declared ranges.
+    """Return the goal of a concave objective, with outcomes in units of their declared ranges.
 
     Args:
         problem: declares ranges and the horizon, which the step depends on.
@@ -187,13 +176,13 @@ def fenchel(
 def fenchel_within(
     problem: Problem,
     rows: Rows,
-    within: Supports,
+    within: ConvexSet,
     *,
     norm: Norm = "euclidean",
     by: Mirror | None = None,
     on: Literal["observed", "optimistic"] = "optimistic",
 ) -> Fenchel:
-    """The goal of the distance of average rows from a set, with rows in units of what one play can add to them.
+    """Return the goal of the distance of average rows from a set, with rows in units of a play's largest addition.
 
     Args:
         problem, norm, by, on: as for `fenchel`.

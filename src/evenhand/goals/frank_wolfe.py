@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, normal
 from evenhand.core.records import Decision
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import one_of
 from evenhand.goals._shared import known_entry, row_prices
 from evenhand.objectives.base import Objective, Tangential, able, whole_space
@@ -94,6 +94,7 @@ class FrankWolfe:
     start_at: tuple[float, ...]
     on: Literal["observed", "optimistic"] = "observed"
     optimism: Literal["row", "net"] = "row"
+    passes: ClassVar[int] = 3  # slopes per solve of a plan, because the planned end moves the slope
 
     def __post_init__(self) -> None:
         if self.rows.names != tuple(self.objective.outcomes):
@@ -110,28 +111,23 @@ class FrankWolfe:
             raise InvalidInput("FrankWolfe.smoothing", expected, None)
         self.slope(np.array([self.start_at], float), np.zeros(1))
 
-    @property
-    def passes(self) -> int:
-        """Three slopes per solve of a plan, because the planned end moves the slope."""
-        return 3
-
     def start(self, n_replicas: int) -> FrankWolfeState:
-        """Empty books."""
         return FrankWolfeState(*np.zeros((2, n_replicas, len(self.rows))))
 
     def price(self, state: FrankWolfeState) -> tuple[Floats, Floats]:
         """The slope at the average so far, `->(k,d),()`, with k = d readings where optimism differs by row."""
         z, t = _average(state.total, state.rounds, self._start_at)
-        if self._leaves:
+        if not whole_space(self.objective):
             self._stay(z, t)
         slope = self.slope(z, t)
         return self.read(slope), np.zeros(len(z)) if self._tangent is None else self._tangent.intercept(slope)
 
     def read(self, slope: Floats) -> Floats:
-        """The prices of all rows as one reading, or by row where optimism differs by row, `(d)->(k,d)`."""
+        """Read all rows at once, or each by itself where optimism differs by row, `(d)->(k,d)`."""
         if self.optimism == "net":
             return slope[:, None]
-        return row_prices(slope, -1.0, self._no_bound, self._readings)[0]
+        reading = self.rows.readings(by_row=self.optimism == "row")
+        return row_prices(slope, -1.0, np.zeros(len(reading)), reading)[0]
 
     def average(self, state: FrankWolfeState) -> Floats:
         """The averages so far, `->(d)`; `start_at` for outcomes that were never observed."""
@@ -139,11 +135,9 @@ class FrankWolfe:
 
     @property
     def on_estimates(self) -> bool:
-        """Whether it averages optimistic estimates."""
         return self.on == "optimistic"
 
     def ends(self, state: FrankWolfeState) -> Floats:
-        """The sign of the slope, `->(d)`."""
         sign = np.sign(self.slope(*_average(state.total, state.rounds, self._start_at)))
         return np.where(sign == 0.0, 1.0, sign)
 
@@ -161,18 +155,16 @@ class FrankWolfe:
             _enter_observed(state.total, state.rounds, counted, self._waits, v)
 
     def on_cancel(self, state: FrankWolfeState, decision: Decision) -> None:
-        """Take back the known rows of a decision that is not carried out."""
         if self.on == "observed" and self.rows.any_known:
             rounds, v = known_entry(self.rows, decision)
             self.enter(state, -rounds, -v)
 
     def enter(self, state: FrankWolfeState, rounds: Floats, v: Floats) -> None:
-        """Enter (rounds, v) into the books, `(d),(d)`."""
         state.total += v
         state.rounds += rounds
 
     def slope(self, z: Floats, t: Floats) -> Floats:
-        """The prices of the rows at averages z: the gradient of f_t, `(d),()->(d)`."""
+        """The gradient of f_t at averages z, `(d),()->(d)`."""
         try:
             if self.smoothing is None:
                 return self.objective.supergradient(z)
@@ -198,7 +190,6 @@ class FrankWolfe:
                 self.objective.check(inside[r], _place(t[r]))
 
     def _luck(self, t: Floats) -> Floats:
-        """The draws of random smoothing."""
         if self._draws == 0:
             return _NO_LUCK
         return normal(0, Stream.SMOOTHING, np.zeros(len(t), np.int64), t, self._draws)
@@ -208,21 +199,11 @@ class FrankWolfe:
         return 0 if self.smoothing is None else self.smoothing.draws(len(self.rows))
 
     @cached_property
-    def _leaves(self) -> bool:
-        """Whether averages can leave the domain."""
-        return not whole_space(self.objective)
-
-    @cached_property
     def _start_at(self) -> Floats:
         return np.array(self.start_at, float)
 
     @cached_property
-    def _no_bound(self) -> Floats:
-        return np.zeros(len(self.rows))
-
-    @cached_property
     def _waits(self) -> Bools:
-        """The rows that are entered when an outcome arrives, `->(d)`."""
         return ~self.rows.is_known if self.on == "observed" else self.rows.is_unsure
 
     @cached_property
@@ -234,10 +215,6 @@ class FrankWolfe:
         """The objective, if it has the intercepts of its tangents; only a `Lottery` reads these constants."""
         objective: object = self.objective
         return objective if isinstance(objective, Tangential) and able(objective, Tangential) else None
-
-    @cached_property
-    def _readings(self) -> Ints:
-        return self.rows.readings(by_row=self.optimism == "row")
 
 
 def _place(t: float) -> str:
@@ -253,7 +230,7 @@ def frank_wolfe(
     on: Literal["observed", "optimistic"] = "observed",
     optimism: Literal["row", "net"] = "row",
 ) -> FrankWolfe:
-    """The goal of a concave objective, smoothed if it has kinks; by default z_0 is the middle of declared ranges."""
+    """Return the goal of a concave objective, smoothed if it has kinks; z_0 is by default the middle of the ranges."""
     names = tuple(objective.outcomes)
     if smoothing is None and not objective.smooth:
         smoothing = default_smoothing(objective, *problem.ranges(names))

@@ -21,7 +21,7 @@ from evenhand.problem.rows import Cases, Frame, Rows
 
 @dataclass
 class HardState:
-    """What was used of the totals, and how much of it is held back."""
+    """The amount used of the totals, and the part of it that is held back."""
 
     taken: Floats  # (4, R, d): what was used or is held back, what is held back, and what rounding took from each
     credit: bool  # whether a decision that gives something back was ever committed
@@ -29,27 +29,27 @@ class HardState:
 
     @property
     def left(self) -> Floats:
-        """What is held back for pending outcomes is already subtracted; negative if more was used, `->(d)`."""
+        """The total less the amount used or held back; negative if more was used, `->(d)`."""
         return np.asarray(self.total - self.taken[USED] - self.taken[USED_REST])
 
     @property
     def held(self) -> Floats:
-        """Held back; no more than this is ever given back, even if something is reported twice, `->(d)`."""
+        """The amount held back; no more than this is ever given back, even if something is reported twice, `->(d)`."""
         return np.asarray(self.taken[HELD])
 
 
 @named("X3", source="evenhand's own; the stopping rule of Han et al. 2022, Algorithm 1, made exact")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HardBudget:
-    """Never let the sum of rows exceed its total, whatever the outcomes turn out to be.
+    """Never let the sum of rows exceed its total, for any outcomes within the declared ranges.
 
     Equation: plays a_1, ..., a_P fit if sum_p worst_j(a_p) <= max(total_j - used_j, 0) for every row j, worst_j(a)
     being the largest value of row j within the declared ranges, times the factors of a. The choice takes candidates in
     its own order while they fit. The worst case is held back, and counts as used, when a decision is committed, and is
-    settled when its outcome arrives. It stays held back if the outcome never arrives or is not observed. What a known
-    outcome gives back is credited only when the outcome arrives, because the decision can be cancelled until then.
-    A state keeps what was used, so one that is loaded under another total has what that leaves. Where more than the
-    total was used, only what is sure to use nothing fits.
+    settled when its outcome arrives. It stays held back if the outcome never arrives or is not observed. A known
+    refund is credited only when the outcome arrives, because the decision can be cancelled until then.
+    A state keeps the amount used, so one that is loaded under another total has the rest of that. Where more than the
+    total was used, only candidates that are sure to use nothing fit.
 
     Args:
         rows: consumption, d rows that concern everybody.
@@ -88,16 +88,13 @@ class HardBudget:
                 )
 
     def start(self, n_replicas: int) -> HardState:
-        """Nothing used."""
         none = np.zeros((4, n_replicas, len(self.total)))
         return HardState(none, False, np.tile(self.total, (n_replicas, 1)))
 
     def room(self, state: HardState, frame: Frame) -> tuple[Floats, Floats]:
-        """The most that each candidate can use of each row, and what may be used, `->(A,d),(d)`."""
         return worst(self._limits, self._seen(frame), state.taken)
 
     def fits(self, state: HardState, decision: Decision) -> Bools:
-        """Whether all plays of a decision still fit together, `->()`."""
         return fit(self._limits, self._seen(decision), decision.plays, decision.counted, state.taken)
 
     def over(self, state: HardState) -> Bools:
@@ -111,29 +108,24 @@ class HardBudget:
         return np.asarray(np.all(np.any(gone & fixed, axis=2), axis=1))
 
     def account(self, state: HardState) -> tuple[Floats, Floats]:
-        """What is left of every row, and what is held for outcomes that are to come, `->(d),(d)`."""
         return state.left, state.held
 
     def on_decision(self, state: HardState, decision: Decision, estimate: Floats | None) -> None:
-        """Hold back the worst case of the plays; what they give back is credited when their outcome arrives."""
-        d = decision
-        state.credit |= hold(self._limits, self._seen(d), d.plays, d.counted, state.taken)
+        """Hold back the worst case of the plays; negative use is credited when their outcome arrives."""
+        state.credit |= hold(self._limits, self._seen(decision), decision.plays, decision.counted, state.taken)
 
     def on_outcome(self, state: HardState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Settle, `(),(d)`: release what was held and subtract what was used. Known use was settled at commit."""
+        """Settle, `(),(d)`: release the held amount and subtract the use. Known use was settled at commit."""
         if self._any_waits or state.credit:
             settle(self._limits, self._seen(decision), decision.plays, counted, v, state.taken)
 
     def on_part(self, state: HardState, decision: Decision, waits: Bools, rest: Bools, v: Floats) -> None:
         """Settle some plays of a decision, `(P),(P),(d)`: worst cases of several plays may offset each other."""
         if self._any_waits or state.credit:
-            d = decision
-            settle_part(self._limits, self._seen(d), d.plays, waits, rest, v, state.taken)
+            settle_part(self._limits, self._seen(decision), decision.plays, waits, rest, v, state.taken)
 
     def on_cancel(self, state: HardState, decision: Decision) -> None:
-        """Give back what was taken for a decision that is not carried out."""
-        d = decision
-        give_back(self._limits, self._seen(d), d.plays, d.counted, state.taken)
+        give_back(self._limits, self._seen(decision), decision.plays, decision.counted, state.taken)
 
     def _seen(self, frame: Frame) -> Floats:
         """Known outcomes, then the sizes of factors above 0 and of those below 0, `->(A,L+2F)`.
@@ -171,7 +163,6 @@ class HardBudget:
 
     @cached_property
     def _any_waits(self) -> bool:
-        """Whether any row is settled when outcomes arrive."""
         return not self.rows.is_known.all()
 
     @cached_property
@@ -205,7 +196,7 @@ class HardBudget:
 
 
 def hard_limits(problem: Problem, hard: bool) -> tuple[HardBudget, ...]:
-    """The hard limit on all constraints that spend and are hard; () if there are none.
+    """Return the hard limit on all constraints that spend and are hard; () if there are none.
 
     Args:
         problem: its constraints may state whether they are hard.
@@ -240,22 +231,17 @@ def hard_limits(problem: Problem, hard: bool) -> tuple[HardBudget, ...]:
 
 
 def refuse_unspendable(goals: Iterable[Goal], problem: Problem) -> None:
-    """Refuse totals that no play which costs something fits in, so that all policies would play what is free.
-
-    Raises:
-        InvalidInput: naming the first of them, and the least that it would have to be.
-    """
+    """Refuse totals below the worst case of every play with a cost, as all policies would then play only free ones."""
     for goal in (g for g in goals if isinstance(g, Accounts)):
         worst, room = _room(goal, problem)
-        learned = goal.rows.learned.any(1) | goal.rows.known[:, goal.rows.noisy].any(
-            1
-        )  # what is known may be another number in every case
+        # A known outcome may be another number in every case.
+        learned = goal.rows.learned.any(1) | goal.rows.known[:, goal.rows.noisy].any(1)
         paid = np.where(learned & (worst <= 0.0), np.inf, worst)
         _refuse(goal, np.where(np.isfinite(paid).any(0), paid.min(0), 0.0), room, "play that is not free")
 
 
 def _room(goal: Accounts, problem: Problem) -> tuple[Floats, Floats]:
-    """The most that each action can use at first, as declared, and what may be used, `->(A,d),(d)`."""
+    """The most that each action can use at first, as declared, and the allowance, `->(A,d),(d)`."""
     worst, room = goal.room(goal.start(1), Cases(problem.declared[None], np.zeros((1, 1, 0), np.int64)))
     return worst[0], room[0]
 
@@ -267,11 +253,7 @@ def _refuse(goal: Accounts, least: Floats, room: Floats, whose: str) -> None:
 
 
 def hard_budget(problem: Problem) -> HardBudget:
-    """The hard limit of a problem that spends something.
-
-    Raises:
-        InvalidInput: nothing is spent, or nothing that may be kept hard.
-    """
+    """Return the hard limit of a problem; refuse a problem that spends nothing which may be kept hard."""
     limits = hard_limits(problem, True)
     if not limits:
         raise InvalidInput("subject_to", "at least one Budget to be kept hard", problem.subject_to)

@@ -1,4 +1,4 @@
-"""Ends of the intervals of rows, each a reading of its own, for choices that plan on what outcomes may be."""
+"""Ends of the intervals of rows, each a reading of its own, for choices that plan on intervals of outcomes."""
 
 from __future__ import annotations
 
@@ -43,11 +43,10 @@ class Intervals:
         one_of("Intervals.ends", self.ends, ("both", "lower", "upper"))
 
     def start(self, n_replicas: int) -> LinearRewardState:
-        """The constant prices."""
         one = np.eye(len(self.rows))
         q = {"both": np.concatenate([one, -one]), "upper": one, "lower": -one}[self.ends]
         return LinearRewardState(np.tile(q, (n_replicas, 1, 1)), np.zeros(n_replicas))
 
     def price(self, state: LinearRewardState) -> tuple[Floats, Floats]:
-        """1 or -1 for one row per reading, `->(k,d),()`, with k = 2d or d readings."""
+        """Return 1 or -1 for one row per reading, `->(k,d),()`, with k = 2d or d readings."""
         return state.q, state.o

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -47,6 +47,7 @@ class LinearReward:
     rows: Rows
     weights: tuple[float, ...]
     optimism: Literal["row", "net"] = "net"
+    passes: ClassVar[int] = 1  # slopes per solve of a plan, because the slope is constant
 
     def __post_init__(self) -> None:
         if len(self.weights) != len(self.rows) or not np.isfinite(np.array(self.weights, float)).all():
@@ -54,35 +55,26 @@ class LinearReward:
         one_of("LinearReward.optimism", self.optimism, ("row", "net"))
 
     def start(self, n_replicas: int) -> LinearRewardState:
-        """The constant prices."""
         weights = np.tile(np.array(self.weights, float), (n_replicas, 1))
         return LinearRewardState(self.read(weights), np.zeros(n_replicas))
 
     @property
-    def passes(self) -> int:
-        """One slope per solve of a plan, because it is constant."""
-        return 1
-
-    @property
     def start_at(self) -> tuple[float, ...]:
-        """0, because the slope is the same everywhere."""
         return (0.0,) * len(self.weights)
 
     def slope(self, z: Floats, t: Floats) -> Floats:
-        """The weights, whatever the averages are, `(d),()->(d)`."""
         return np.tile(np.array(self.weights, float), (len(z), 1))
 
     def read(self, slope: Floats) -> Floats:
-        """The prices of all rows as one reading, or each as one of its own, `(d)->(k,d)`."""
+        """Read all rows at once, or each by itself, `(d)->(k,d)`."""
         return slope[:, :, None] * np.eye(slope.shape[1]) if self.optimism == "row" else slope[:, None]
 
     def price(self, state: LinearRewardState) -> tuple[Floats, Floats]:
-        """The weights, `->(k,d),()`."""
         return state.q, state.o
 
 
 def reward(problem: Problem) -> LinearReward:
-    """The goal of a problem's linear objective.
+    """Return the goal of a problem's linear objective.
 
     Raises:
         InvalidInput: the objective is not linear.
@@ -95,6 +87,6 @@ def reward(problem: Problem) -> LinearReward:
 
 
 def indifferent(problem: Problem) -> LinearReward:
-    """A goal whose prices are 0, for policies that ignore rewards; it accepts any objective."""
+    """Return a goal whose prices are 0, for policies that ignore rewards; it accepts any objective."""
     names = tuple(problem.objective.outcomes)
     return LinearReward(rows=select(problem, names), weights=(0.0,) * len(names))

@@ -14,15 +14,15 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
-from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import number, one_of, whole
+from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import one_of, positive, whole
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.problem.rows import Rows
 
 
 @dataclass
 class LyapunovState:
-    """The violation so far, and the books from which the pace of what is left follows."""
+    """The violation so far, and the books that give the pace of the rest."""
 
     violation: Floats  # (R, d) Q, at least 0
     used: Floats  # (R, d) sum of v
@@ -63,7 +63,7 @@ def _slope(violation: Floats, unit: Floats, worth: float, scale: float, most: fl
 @checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lyapunov:
-    """Keep the average of rows v below a bound, at prices that follow what was used and no forecast of cases.
+    """Keep the average of rows v below a bound, at prices that follow the use so far and need no forecast of cases.
 
     Equation: q = -lam, o = lam.bound, lam = Phi'(Q) = worth / u (exp(Q / (u scale)) - 1) for the Lyapunov function
     Phi(Q) = worth (scale exp(Q / (u scale)) - Q / u) and units u of the rows; Q <- (Q + v - pace)_+ with
@@ -91,9 +91,7 @@ class Lyapunov:
     >>> rows = Rows.plain(["ride"], np.zeros((1, 1)), np.ones((1, 1)))
     >>> goal = Lyapunov(rows=rows, bound=np.array([0.25]), horizon=4, worth=2.0, scale=2.0)
     >>> state = goal.start(1)
-    >>> goal.enter(state, np.ones(1), np.array([[1.0]]))  # the only ride there is
-    >>> state.violation
-    array([[0.75]])
+    >>> state.violation[:] = 0.75  # of a ride beyond the pace
     >>> goal.price(state)[0].round(3)  # 2 (exp(0.75 / 2) - 1)
     array([[[-0.91]]])
     """
@@ -110,37 +108,28 @@ class Lyapunov:
     def __post_init__(self) -> None:
         check_bound("Lyapunov", self.bound, self.rows)
         whole("Lyapunov.horizon", self.horizon, 1)
-        number("Lyapunov.worth", self.worth, "a finite number above 0", lambda x: 0 < x < math.inf)
-        number("Lyapunov.scale", self.scale, "a finite number above 0", lambda x: 0 < x < math.inf)
+        positive("Lyapunov.worth", self.worth)
+        positive("Lyapunov.scale", self.scale)
         if self._unit.shape != self.bound.shape or not ((self._unit > 0.0) & (self._unit < math.inf)).all():
             raise InvalidInput("Lyapunov.unit", f"{len(self.rows)} finite numbers above 0", self.unit)
         one_of("Lyapunov.optimism", self.optimism, ("row", "net"))
 
     def start(self, n_replicas: int) -> LyapunovState:
-        """No violation, and prices of 0."""
         return LyapunovState(*np.zeros((3, n_replicas, len(self.rows))))
 
     def price(self, state: LyapunovState) -> tuple[Floats, Floats]:
-        """Minus the slope of the Lyapunov function, `->(k,d),()`."""
         lam = _slope(state.violation, self._unit, self.worth, self.scale, float(self.horizon))
-        return row_prices(lam, 1.0, self.bound, self._readings)
+        return row_prices(lam, 1.0, self.bound, self.rows.readings(by_row=self.optimism == "row"))
 
     def on_decision(self, state: LyapunovState, decision: Decision, estimate: Floats | None) -> None:
-        """Enter the known rows, `(d)`."""
         if self.rows.any_known:
             self._enter(state, self.rows.is_known, decision.counted, self.rows.post_known(decision))
 
     def on_shares(self, state: LyapunovState, decision: Decision, v: Floats) -> None:
-        """Enter what new shares add to the rows so far, `(d)`."""
         self._enter(state, self._every, 0.0 * decision.counted, v)
 
     def on_outcome(self, state: LyapunovState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Enter the rows that were not known at commit, `(),(d)`."""
         self._enter(state, ~self.rows.is_known, counted, v)
-
-    def enter(self, state: LyapunovState, counted: Floats, v: Floats) -> None:
-        """Enter (counted, v) into the books, `(),(d)`."""
-        self._enter(state, self._every, counted, v)
 
     def _enter(self, state: LyapunovState, which: Bools, counted: Floats, v: Floats) -> None:
         horizon = float(self.horizon)
@@ -153,7 +142,3 @@ class Lyapunov:
     @cached_property
     def _every(self) -> Bools:
         return np.ones(len(self.rows), bool)
-
-    @cached_property
-    def _readings(self) -> Ints:
-        return self.rows.readings(by_row=self.optimism == "row")

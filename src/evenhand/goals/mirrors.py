@@ -16,12 +16,12 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.norms import Norm, dual_order, known_norm, order
 from evenhand.core.types import Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative, number
 from evenhand.goals.steps import Falling, Steady
 
 
 class Mirror(Protocol):
-    """A way to choose vectors of bounded length against convex losses."""
+    """An online algorithm that chooses vectors of bounded length against convex losses."""
 
     @property
     def radius(self) -> float:
@@ -78,11 +78,9 @@ class Descent:
         _check("Descent", self.radius, self.step)
 
     def theta(self, at: Floats, rounds: Floats) -> Floats:
-        """The vector itself, `(m),()->(m)`."""
         return at
 
     def move(self, at: Floats, g: Floats, rounds: Floats) -> None:
-        """One step, `(m),(m),()`."""
         _descend(at, g, rounds, self.step.sizes[0], self.step.falls, self.radius)
 
 
@@ -133,11 +131,9 @@ class Entropic:
         _check("Entropic", self.radius, self.step)
 
     def theta(self, at: Floats, rounds: Floats) -> Floats:
-        """The vector at the sums of subgradients, `(m),()->(m)`."""
         return _weigh(at, rounds, self.step.sizes[0], self.step.falls, self.radius)
 
     def move(self, at: Floats, g: Floats, rounds: Floats) -> None:
-        """Add a subgradient, `(m),(m),()`."""
         at += g
 
 
@@ -240,19 +236,17 @@ class PowerBall:
         number("PowerBall.order", self.order, "a number above 1", lambda p: p > 1.0)
 
     def theta(self, at: Floats, rounds: Floats) -> Floats:
-        """The vector at the sums of subgradients, `(m),()->(m)`."""
         size, falls = self.step.sizes[0], self.step.falls
         if self.order < 2.0:
             return _along(at, rounds, size, falls, self.radius, self.order / (self.order - 1.0))
         return _onto(at, rounds, size, falls, self.radius, self.order)
 
     def move(self, at: Floats, g: Floats, rounds: Floats) -> None:
-        """Add a subgradient, `(m),(m),()`."""
         at += g
 
 
 def mirror(norm: Norm, radius: float, m: int, horizon: int) -> Mirror:
-    """The geometry for a norm of m outcomes, with the step of the theory for subgradients in [-1, 1]^m.
+    """Return the geometry for a norm of m outcomes, with the step of the theory for subgradients in [-1, 1]^m.
 
     Raises:
         InvalidInput: something that is no norm.
@@ -274,6 +268,6 @@ def mirror(norm: Norm, radius: float, m: int, horizon: int) -> Mirror:
 
 
 def _check(kind: str, radius: float, step: Steady | Falling) -> None:
-    number(f"{kind}.radius", radius, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+    nonnegative(f"{kind}.radius", radius)
     if not isinstance(step, Steady | Falling):
         raise InvalidInput(f"{kind}.step", "Steady or Falling", step)

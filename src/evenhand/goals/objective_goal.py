@@ -9,7 +9,7 @@ from evenhand.problem.problem import Problem
 
 
 def objective_goal(problem: Problem) -> LinearReward | FrankWolfe:
-    """`LinearReward` for a linear objective, `FrankWolfe` for any other.
+    """Return `LinearReward` for a linear objective, `FrankWolfe` for any other.
 
     The first applies optimism to the priced sum, the second to each outcome.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -10,10 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.core.checked import checked
-from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import whole
+from evenhand.core.validate import nonnegative, positive, whole
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Ask
@@ -88,17 +86,13 @@ class Primal:
 
     def __post_init__(self) -> None:
         check_bound("Primal", self.bound, self.rows)
-        if not (math.isfinite(self.slack) and self.slack >= 0):
-            raise InvalidInput("Primal.slack", "a finite number of at least 0", self.slack)
-        if not (math.isfinite(self.temperature) and self.temperature > 0):
-            raise InvalidInput("Primal.temperature", "a finite number above 0", self.temperature)
+        nonnegative("Primal.slack", self.slack)
+        positive("Primal.temperature", self.temperature)
         whole("Primal.contexts", self.contexts, 2)
         whole("Primal.every", self.every, 1)
-        if not (math.isfinite(self.growth) and self.growth >= 0):
-            raise InvalidInput("Primal.growth", "a finite number of at least 0", self.growth)
+        nonnegative("Primal.growth", self.growth)
 
     def start(self, n_replicas: int) -> PrimalState:
-        """No contexts, and prices of 0."""
         mu = np.zeros((n_replicas, len(self._merged.first)))
         return PrimalState(mu, np.ones(n_replicas), np.zeros(n_replicas, np.int64), history.start(n_replicas))
 
@@ -107,7 +101,6 @@ class Primal:
         return row_prices(self._merged.prices(state.mu), 1.0, self.bound, self.rows.readings(by_row=True))
 
     def on_context(self, state: PrimalState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
-        """Keep the context, and solve in the replicas that are due, `(),()`."""
         history.keep(state.history, context, decision.counted, self.contexts)
         due = (decision.counted > 0) & (t < self.problem.horizon) & (t >= state.due)
         if not due.any():

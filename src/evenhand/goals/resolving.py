@@ -1,4 +1,4 @@
-"""Constraints kept by prices that are re-solved from what is left of the bounds and from the contexts so far."""
+"""Constraints kept by prices that are solved again from the rest of the bounds and from the contexts so far."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ class Resolving:
     contexts so far: max mean_s sum_a y_sa r_hat(s, a) s.t. mean_s sum_a y_sa v_hat(s, a) <= (T bound - v)/(T - n),
     with r_hat as optimistic as in decisions, v_hat plain, and y_s the exposures of a lottery of lists. Where the plan
     misses a row that doing nothing would violate, by 1% of its largest use, v_hat is optimistic in that row, and it is
-    solved again: what was never tried is hoped for, and what is known is believed (`planning.plain_first`).
+    solved again: untried candidates look better than at the means, and known ones do not (`planning.plain_first`).
     Places are exposed with probabilities that are estimated, (looked + 1) / (made + 1), and never increase; with one
-    play that is always exposed, y_s is a lottery. What is due for every placement is planned as if all places were
-    exposed alike. A damped Newton method solves it at falling temperatures, from the last prices: when the decided
-    rounds, those whose outcomes arrived, or the remaining rounds have changed by the fraction `growth`, at least every
-    `every` rounds, and when consumption is off plan by more than `drift` standard deviations (checked every ten
-    rounds).
+    play that is always exposed, y_s is a lottery. Outcomes that are due for every placement are planned as if all
+    places were exposed alike. A damped Newton method solves it at falling temperatures, from the last prices: when the
+    decided rounds, those whose outcomes arrived, or the remaining rounds have changed by the fraction `growth`, at
+    least every `every` rounds, and when consumption is off plan by more than `drift` standard deviations (checked every
+    ten rounds).
 
     A plan is a lottery, and prices alone do not play it where candidates tie:
 
@@ -59,8 +59,8 @@ class Resolving:
       last temperature is the `heat` at which a choice draws among those that gain the same (`core.records.Mix`).
     - Where contexts repeat, several actions tie at the planned prices. A price that is not 0 therefore moves by
       2 h temperature / most^2 per unit that consumption is off plan, with h the share of rounds whose context came
-      before, and `most` the largest consumption in a round, so far or planned. What is off plan when it is solved again
-      stays so up to `drift` times `most`: so much is rounding, as whole plays cannot follow a plan from round to round.
+      before, and `most` the largest consumption in a round, so far or planned. A deviation at the time of a solve
+      stays up to `drift` times `most`: so much is rounding, as whole plays cannot follow a plan from round to round.
 
     A convex set of averages takes part by tangents: where the planned final averages are out of the set, the half-space
     that touches it at the nearest point joins the plan, which is solved again.
@@ -120,7 +120,6 @@ class Resolving:
             raise InvalidInput("Resolving.temperatures", "finite numbers above 0", self.temperatures)
 
     def start(self, n_replicas: int) -> ResolvingState:
-        """No contexts, and prices of 0."""
         end = np.tile(np.array(self.objective.start_at if self._moves else ()), (n_replicas, 1))
         sizes = len(self.rows), len(self._directions.first), len(self._directions.followed), self.problem.n_plays
         cuts = tangents(self._directions.shapes, len(self._directions.shaped), n_replicas)
@@ -148,11 +147,9 @@ class Resolving:
         return state.heat
 
     def on_decision(self, state: ResolvingState, decision: Decision, estimate: Floats | None) -> None:
-        """Enter the known rows of a decision."""
         self._enter_known(state, decision, 1.0)
 
     def on_shares(self, state: ResolvingState, decision: Decision, v: Floats) -> None:
-        """Enter what new shares add to the rows so far, `(d)`."""
         state.spent += v
 
     def on_outcome(self, state: ResolvingState, decision: Decision, counted: Floats, v: Floats) -> None:
@@ -176,15 +173,12 @@ class Resolving:
         self._compare(state, decision, counted, used, ~self._directions.settled)
 
     def on_exposure(self, state: ResolvingState, decision: Decision, exposed: Bools | None) -> None:
-        """Count how often each place is exposed, `(P)`."""
         look(decision.counted, decision.plays, _ALL if exposed is None else exposed, state.made, state.looked)
 
     def on_cancel(self, state: ResolvingState, decision: Decision) -> None:
-        """Take back the known rows of a decision that is not carried out."""
         self._enter_known(state, decision, -1.0)
 
     def on_context(self, state: ResolvingState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
-        """Keep the context, and solve in the replicas that are due, `(),()`."""
         history.keep(state.history, context, decision.counted, self.contexts, self._cases)
         alive, known = (decision.counted > 0) & (t < self.problem.horizon), state.arrived + 1.0
         planned = alive & ((t >= state.due) | (known >= state.news))
@@ -194,7 +188,7 @@ class Resolving:
             self._schedule(state, due, planned, t, known)
 
     def _schedule(self, state: ResolvingState, due: Bools, planned: Bools, t: Floats, known: Floats) -> None:
-        """Say when to solve next, and begin to count anew how far consumption is off plan, `(),(),(),()`."""
+        """Set the next solve, and begin to count anew how far consumption is off plan, `(),(),(),()`."""
         left = self.problem.horizon - t
         for rounds, then in ((t, state.due), (known, state.news)):  # drift keeps both, so that replicas stay in step
             wait = np.clip(np.floor(self.growth * np.minimum(rounds, left)), 1, self.every)
@@ -217,7 +211,7 @@ class Resolving:
             self._compare(state, decision, times * decision.counted, used, self._directions.settled)
 
     def _compare(self, state: ResolvingState, decision: Decision, counted: Floats, used: Floats, which: Bools) -> None:
-        """Compare what was used in some directions and tangents with the plan, `(),(k),(k)`."""
+        """Compare the use in some directions and tangents with the plan, `(),(k),(k)`."""
         chosen = (1.0 - decision.forced)[:, None] * which
         state.gap += used * chosen - counted[:, None] * chosen * state.plan
         state.since += counted[:, None] * chosen
@@ -237,13 +231,14 @@ class Resolving:
             end, known = self._reached(state, left), due[:, None] & (state.seen > 0)
             state.end += np.where(known[:, :m], (end[:, :m] - state.end) / (i + 2.0), 0.0)
             if self.regions:
-                added = self._touch(state, end[:, m:], np.asarray(known[:, m:].all(1)))
+                mu = state.mu[:, len(self._directions.first) :]
+                added = state.tangents.add(self._directions.shapes, end[:, m:], mu, np.asarray(known[:, m:].all(1)))
                 due = due if i + 1 < passes else np.asarray(due & added)
                 if not due.any():
                     break
 
     def _forecast(self, state: ResolvingState, shares: Floats, ask: Ask) -> Forecast:
-        """The contexts so far, with what every candidate gains at the slope of the planned end."""
+        """Forecast the contexts so far, with the gain of every candidate at the slope of the planned end."""
         worth = self.objective.rows, self.objective.read(self._slope(state.end))
         return forecast(state.history, ask, shares, worth, *self._directions.asked)
 
@@ -253,26 +248,17 @@ class Resolving:
         planned = of.merged.rows(state.plan[:, : len(of.first)])[:, of.followed]
         return np.clip((left.so_far + left.rest[:, of.followed] * planned) / horizon, *of.ranges)
 
-    def _touch(self, state: ResolvingState, end: Floats, known: Bools) -> Bools:
-        """Add the tangents of the sets that a planned end is out of; returns where there are any, `(m),()->()`."""
-        return state.tangents.add(self._directions.shapes, end, state.mu[:, len(self._directions.first) :], known)
-
     def _left(self, state: ResolvingState) -> Left:
-        """Totals less what was used, over the rounds to come."""
-        rest = np.maximum(self.problem.horizon - state.counted, 1.0)
-        low, high = self._directions.merged.bounds(
-            (self.problem.horizon * self._directions.bounds - state.spent) / rest
-        )
+        of, horizon = self._directions, self.problem.horizon
+        rest = np.maximum(horizon - state.counted, 1.0)
+        low, high = of.merged.bounds((horizon * of.bounds - state.spent) / rest)
         position = np.minimum.accumulate((state.looked + 1.0) / (state.made + 1.0), 1)
-        placed = (
-            np.where(self._directions.directed.is_sure, position.shape[1] / position.sum(1)[:, None], 1.0) * self._cases
-        )
-        counted = state.counted[:, self._directions.followed] / np.maximum(state.seen, 1.0)
-        so_far = state.spent[:, self._directions.followed] * counted
+        placed = np.where(of.directed.is_sure, position.shape[1] / position.sum(1)[:, None], 1.0) * self._cases
+        so_far = state.spent[:, of.followed] * (state.counted[:, of.followed] / np.maximum(state.seen, 1.0))
         return Left(so_far, rest, low, high, placed, self.rounds.places(position))
 
     def _plan(self, state: ResolvingState, due: Bools, left: Left, sample: Forecast) -> None:
-        """Solve for prices on a sample, and for what they do between two solves: the pull, and the lottery of ties."""
+        """Solve for prices on a sample, and for the pull and the lottery of ties between two solves."""
         worth, gain, shared = self.rounds.read(sample, self.problem.n_plays)
         size = spread(sample.weight, worth, sample.kept)
         temperatures = size[:, None] * np.array(self.temperatures)
@@ -291,7 +277,7 @@ class Resolving:
     def _uses(
         self, state: ResolvingState, left: Left, sample: Forecast
     ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Uses of directions and tangents, plain and hopeful, their bounds, and what multiplies uses in a round.
+        """Uses of directions and tangents, plain and hopeful, their bounds, and the factors of uses in a round.
 
         `->(S,k,A),(S,k,A),(k),(k),(k)`. A tangent reads the rows of its set in units of a round of those that are left.
         """
@@ -304,11 +290,9 @@ class Resolving:
         use = np.concatenate([sample.use[:, :, :k], state.tangents.use(plain, plain, plain)], 2)
         hope = use
         if sample.hope is not sample.use:
-            ends = (
-                (plain, plain)
-                if sample.hope.shape[2] == k
-                else np.split(sample.hope[:, :, k:] * np.tile(each, (1, 1, 2, 1)), 2, 2)
-            )
+            ends = [plain, plain]
+            if sample.hope.shape[2] > k:
+                ends = np.split(sample.hope[:, :, k:] * np.tile(each, (1, 1, 2, 1)), 2, 2)
             hope = np.concatenate([sample.hope[:, :, :k], state.tangents.use(plain, *ends)], 2)
         over = (self.problem.horizon * state.tangents.bound - state.tangents.of(left.so_far[:, -m:])) / most
         low, high = np.concatenate([left.low, np.full_like(over, -np.inf)], 1), np.concatenate([left.high, over], 1)
@@ -336,7 +320,6 @@ class Resolving:
 
     @property
     def rows(self) -> Rows:
-        """The rows of the constraints, of the objective if its slope moves, and the outcomes of convex sets."""
         return self._directions.rows
 
     @cached_property
@@ -351,7 +334,6 @@ class Resolving:
 
     @cached_property
     def _cases(self) -> int:
-        """In how many cases of its plan a round falls."""
         return self.rounds.cases(self.problem.n_plays)
 
     @cached_property

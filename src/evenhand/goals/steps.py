@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative, positive
 
 
 class Step(Protocol):
@@ -16,11 +16,11 @@ class Step(Protocol):
 
     @property
     def sizes(self) -> tuple[float, ...]:
-        """Step size of every regime."""
+        """The step size of every regime."""
 
     @property
     def limits(self) -> tuple[float, ...]:
-        """Excess, the norm of [sum of v - bound]_+, at which each regime ends; infinite for the last."""
+        """The excess, the norm of [sum of v - bound]_+, at which each regime ends; infinite for the last."""
 
     @property
     def reset(self) -> bool:
@@ -42,24 +42,15 @@ class Steady:
 
     size: float
     falls: ClassVar[bool] = False
+    reset: ClassVar[bool] = False
+    limits: ClassVar[tuple[float, ...]] = (math.inf,)  # of the only regime
 
     def __post_init__(self) -> None:
-        number("Steady.size", self.size, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        nonnegative("Steady.size", self.size)
 
     @property
     def sizes(self) -> tuple[float, ...]:
-        """The step size."""
         return (self.size,)
-
-    @property
-    def limits(self) -> tuple[float, ...]:
-        """Infinite: the only regime never ends."""
-        return (math.inf,)
-
-    @property
-    def reset(self) -> bool:
-        """False: there is no second regime."""
-        return False
 
 
 @checked
@@ -77,24 +68,16 @@ class Falling:
 
     size: float
     falls: ClassVar[bool] = True
+    reset: ClassVar[bool] = False
+    limits: ClassVar[tuple[float, ...]] = (math.inf,)  # of the only regime
 
     def __post_init__(self) -> None:
-        number("Falling.size", self.size, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        nonnegative("Falling.size", self.size)
 
     @property
     def sizes(self) -> tuple[float, ...]:
         """The size in the first round."""
         return (self.size,)
-
-    @property
-    def limits(self) -> tuple[float, ...]:
-        """Infinite: the only regime never ends."""
-        return (math.inf,)
-
-    @property
-    def reset(self) -> bool:
-        """False: there is no second regime."""
-        return False
 
 
 @checked
@@ -115,17 +98,14 @@ class Doubling:
     falls: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.base) and self.base > 0):
-            raise InvalidInput("Doubling.base", "a finite number above 0", self.base)
+        positive("Doubling.base", self.base)
         if not all(e > 0 for e in self.excess):
             raise InvalidInput("Doubling.excess", "limits above 0", self.excess)
 
     @property
     def sizes(self) -> tuple[float, ...]:
-        """The size of every regime; there is one regime more than limits."""
         return tuple(self.base * 2.0**k for k in range(len(self.excess) + 1))
 
     @property
     def limits(self) -> tuple[float, ...]:
-        """The given limits, then infinity: the last regime never ends."""
         return (*self.excess, math.inf)

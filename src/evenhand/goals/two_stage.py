@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -13,7 +12,7 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import nonnegative, positive, whole
 from evenhand.goals._shared import check_bound
 from evenhand.goals.dual import DualHedge, HedgeState
 from evenhand.goals.linear_reward import LinearReward
@@ -79,37 +78,29 @@ class TwoStage:
         if self.hedge.max_price != 1.0:
             raise InvalidInput("TwoStage.hedge", "a DualHedge of max_price 1", self.hedge.max_price)
         check_bound("TwoStage", self.bound, self.rows)
-        if not (math.isfinite(self.smallest_budget) and self.smallest_budget > 0):
-            raise InvalidInput("TwoStage.smallest_budget", "a finite number above 0", self.smallest_budget)
-        if not (math.isfinite(self.radius) and self.radius >= 0):
-            raise InvalidInput("TwoStage.radius", "a finite number of at least 0", self.radius)
+        positive("TwoStage.smallest_budget", self.smallest_budget)
+        nonnegative("TwoStage.radius", self.radius)
         whole("TwoStage.collect_from", self.collect_from, 0)
         whole("TwoStage.collect_until", self.collect_until, self.collect_from + 1)
 
     @property
     def rows(self) -> Rows:
-        """The constrained rows."""
         return self.hedge.rows
 
     def start(self, n_replicas: int) -> TwoStageState:
-        """Uniform weights, and prices of 0."""
         return TwoStageState(self.hedge.start(n_replicas), np.zeros(n_replicas), history.start(n_replicas))
 
     def price(self, state: TwoStageState) -> tuple[Floats, Floats]:
-        """Z times the hedge's prices, `->(k,d),()`."""
         q, o = self.hedge.price(state.hedge)
         return q * state.max_price[:, None, None], o * state.max_price
 
     def on_shares(self, state: TwoStageState, decision: Decision, v: Floats) -> None:
-        """Step the weights on what new shares add to the rows so far, `(d)`."""
         self.hedge.on_shares(state.hedge, decision, v)
 
     def on_outcome(self, state: TwoStageState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Step the weights, except in forced rounds, `(),(d)`."""
         self.hedge.on_outcome(state.hedge, decision, counted, v)
 
     def on_context(self, state: TwoStageState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
-        """Collect contexts, and estimate Z after the last of them, `(),()`."""
         collecting = decision.counted * (t > self.collect_from) * (t <= self.collect_until)
         if not collecting.any():
             return
@@ -126,7 +117,7 @@ class TwoStage:
             state.max_price[r] = self.estimate(look.gain[r, :used], np.swapaxes(look.use[r, :used], 1, 2), share)
 
     def estimate(self, gain: Floats, use: Floats, share: Floats) -> float:
-        """Z from rewards and rows of S contexts, weighted by shares that sum to S, `(S,A),(S,A,d),(S)->()`."""
+        """Return Z from rewards and rows of S contexts, weighted by shares that sum to S, `(S,A),(S,A,d),(S)->()`."""
         offered = gain > -np.inf
         gain = np.where(offered, gain, 0.0)
         try:
@@ -138,6 +129,6 @@ class TwoStage:
 
 
 def _plain(ask: Ask, x: Floats, w: Floats) -> Worth:
-    """The model's predictions, without optimism."""
+    """Ask for predictions without optimism."""
     worth = ask(x, w)
     return worth._replace(bonus=0.0 * worth.bonus)

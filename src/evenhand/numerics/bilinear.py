@@ -16,7 +16,7 @@ from evenhand.core.types import Bools, Floats
 
 
 class Room(NamedTuple):
-    """Scratch for `run_worth`, and what it finds out of up to A candidates."""
+    """The work arrays of `run_worth`, and its results for up to A candidates."""
 
     half: Floats  # (s, r s)
     form: Floats  # (s, s)
@@ -148,8 +148,8 @@ def absorb_runs(
 ) -> None:
     """Absorb the plays of each run of equal u in one pass over V^-1, which subtracts all gains.
 
-    With g = V^-1 x / sqrt(1 + x^T V^-1 x), a play takes g g^T from V^-1. What earlier plays of the run took from it is
-    subtracted from the gain of a later one.
+    With g = V^-1 x / sqrt(1 + x^T V^-1 x), a play takes g g^T from V^-1. The part that earlier plays of the run took
+    from it is subtracted from the gain of a later one.
     """
     plays, s = x.shape[1], x.shape[2] - r
     n = r * s

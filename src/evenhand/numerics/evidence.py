@@ -106,7 +106,7 @@ def _trace(gram: Floats) -> float:
 
 @kernel
 def log_evidence(sums: Sums, rho: float, spreads: Floats, made: Fit) -> float:
-    """ln of the evidence of a fit times the density of what is believed, up to a constant, `(),(M)->()`.
+    """Compute ln of a fit's evidence times the density of the prior beliefs, up to a constant, `(),(M)->()`.
 
     Each outcome counts as if its noise were independent of the others'.
     """
@@ -138,8 +138,8 @@ def _climb(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
     data as one more observation, 1/16 of noise_m and spreads_m of spread_m. It is iterated from the present rho. A
     fixed point for one outcome maximises the evidence times the density of one observation of these variances.
     Of the N observations of outcome m, `zeros` are declared to be 0. They have no noise: N - g and g are multiplied by
-    the part of the others, and by the root of both parts in a covariance. What is believed of the noise before any data
-    is mixed with the average noise of all outcomes by that part: an outcome of one rare action has few observations.
+    the part of the others, and by the root of both parts in a covariance. The prior belief about the noise is mixed
+    with the average noise of all outcomes by that part: an outcome of one rare action has few observations.
     Source: MacKay 1992 (Bayesian interpolation, Section 4), with one penalty for all outcomes.
     """
     gram, moment, squares, count, zeros = sums

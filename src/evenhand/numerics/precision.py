@@ -125,5 +125,5 @@ def absorb(inverse: Floats, x: Floats, gain: Floats) -> float:
 
 
 def fresh(replicas: int, n: int, ridge: float) -> Floats:
-    """Make the inverse of ridge * I for every replica, `()->(R, n, n)`."""
+    """Return the inverse of ridge * I for every replica, `()->(R, n, n)`."""
     return np.tile(np.eye(n) / ridge, (replicas, 1, 1))

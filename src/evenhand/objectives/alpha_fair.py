@@ -13,7 +13,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm
 from evenhand.core.types import Floats
-from evenhand.core.validate import number, numbers
+from evenhand.core.validate import nonnegative, number, numbers
 from evenhand.numerics.fairness import best_response, marginal, utility, utility_prox
 from evenhand.objectives.base import check_finite, each, flat, outcome_names
 from evenhand.objectives.steepness import slope_norm
@@ -55,8 +55,7 @@ class AlphaFair:
         object.__setattr__(self, "outcomes", outcome_names("AlphaFair", self.outcomes))
         expected = "a finite number above 0 (for 0, use Linear)"
         alpha = number("AlphaFair.alpha", self.alpha, expected, lambda x: math.isfinite(x) and x > 0)
-        expected = "a finite number of at least 0"
-        offset = number("AlphaFair.offset", self.offset, expected, lambda x: math.isfinite(x) and x >= 0)
+        offset = nonnegative("AlphaFair.offset", self.offset)
         m = len(self.outcomes)
         given = self.weights if self.weights is not None else (1.0,) * m
         expected = f"{m} finite numbers above 0, one per outcome"
@@ -66,7 +65,7 @@ class AlphaFair:
 
     @classmethod
     def welfare(cls, outcomes: Iterable[str], power: float, offset: float = 0.0) -> AlphaFair:
-        """Make the additive welfare sum_i (z_i + offset)^power, 0 < power < 1: alpha = 1 - power up to a factor.
+        """Return the additive welfare sum_i (z_i + offset)^power, 0 < power < 1: alpha = 1 - power up to a factor.
 
         Raises:
             InvalidInput: the power is outside (0, 1).
@@ -91,7 +90,6 @@ class AlphaFair:
         return float(np.linalg.norm(steepest))
 
     def check(self, z: Floats, place: str) -> None:
-        """Refuse averages whose gradient is not finite, `(m)->`."""
         check_finite(self.outcomes, z, place)
         far = ~np.isfinite(marginal(flat(z), self.offset, self._w, self.alpha))
         if far.any():
@@ -103,15 +101,10 @@ class AlphaFair:
             raise InvalidInput(f"{place}, outcome {self.outcomes[i]!r}", expected, float(flat(z)[r, i]))
 
     def value(self, z: Floats) -> Floats:
-        """Compute the sum of utilities, `(m)->()`; -inf outside the domain."""
         return utility(flat(z), self.offset, self._w, self.alpha).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
-        """Compute w (z + offset)^-alpha, `(m)->(m)`.
-
-        Raises:
-            InvalidInput: a point is outside the domain or on its edge.
-        """
+        """Compute w (z + offset)^-alpha, `(m)->(m)`."""
         out = marginal(flat(z), self.offset, self._w, self.alpha).reshape(z.shape)
         if not np.isfinite(out).all():
             self.check(z, "AlphaFair.supergradient")

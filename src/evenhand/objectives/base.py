@@ -76,11 +76,7 @@ class Enveloped(Protocol):
     """An objective that computes the gradient of its Moreau envelope faster than by the prox."""
 
     def envelope_gradient(self, z: Floats, beta: Floats | float) -> Floats:
-        """Compute (prox(z) - z) / beta, `(m),()->(m)`, for beta > 0.
-
-        Raises:
-            InvalidInput: as `prox`.
-        """
+        """Compute (prox(z) - z) / beta, `(m),()->(m)`, for beta > 0."""
 
 
 @runtime_checkable

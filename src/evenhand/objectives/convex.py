@@ -93,7 +93,6 @@ class Concave:
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Concave:
-        """Return itself, as it never changes."""
         return self
 
     def check(self, z: Floats, place: str) -> None:
@@ -114,24 +113,15 @@ class Concave:
                 raise InvalidInput(where, expected, next(iter(bad.values())) if one else bad)
 
     def value(self, z: Floats) -> Floats:
-        """Evaluate the expression at z, `(m)->()`; -inf outside of its domain."""
         return np.array([self._asked.value(row) for row in flat(z)]).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
-        """Compute the dual variable of y = z in max_y f(y), `(m)->(m)`.
-
-        Raises:
-            InvalidInput: a point is not inside the domain, or the solver fails.
-        """
+        """Compute the dual variable of y = z in max_y f(y), `(m)->(m)`."""
         self.check(z, "Concave.supergradient")
         return np.array([self._asked.gradient(row, 0.0) for row in flat(z)]).reshape(z.shape)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """Compute z + beta g with g from cvxpy, `(m),()->(m)`.
-
-        Raises:
-            InvalidInput: the solver fails.
-        """
+        """Compute z + beta g with g from cvxpy, `(m),()->(m)`."""
         pairs = zip(flat(z), each(beta, z).tolist(), strict=True)
         return np.array([row + b * self._asked.gradient(row, b) for row, b in pairs]).reshape(z.shape)
 
@@ -141,6 +131,5 @@ class Concave:
 
     @property
     def _mark(self) -> tuple[Any, ...]:
-        """The values that equality and fingerprints compare."""
         digits = tuple((c.shape, c.tobytes()) for c in self.constants)
         return self.outcomes, self.smooth, self.lipschitz, self.expression, digits

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,6 +46,9 @@ class DistancePenalty:
     within: ConvexSet
     low: tuple[float, ...] | None = None
     high: tuple[float, ...] | None = None
+    smooth: ClassVar[bool] = False  # the boundary of the set is a kink
+    lipschitz: ClassVar[float] = 1.0
+    whole_space: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outcomes", outcome_names("DistancePenalty", self.outcomes))
@@ -57,25 +61,10 @@ class DistancePenalty:
             if getattr(self, field) is not None:
                 object.__setattr__(self, field, tuple(end.tolist()))
 
-    @property
-    def smooth(self) -> bool:
-        """False, since the boundary of the set is a kink."""
-        return False
-
-    @property
-    def lipschitz(self) -> float:
-        return 1.0
-
-    @property
-    def whole_space(self) -> bool:
-        return True
-
     def check(self, z: Floats, place: str) -> None:
-        """Refuse averages that are not finite, `(m)->`."""
         check_finite(self.outcomes, z, place)
 
     def value(self, z: Floats) -> Floats:
-        """Compute minus the distance, `(m)->()`."""
         return (0.0 - self._beyond(flat(z))[1]).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
@@ -98,11 +87,7 @@ class DistancePenalty:
         return np.asarray(0.0 - gap / np.maximum(far, each(beta, z))[:, None]).reshape(z.shape)
 
     def intercept(self, slope: Floats) -> Floats:
-        """Compute the support function of S within the ranges at minus the slope, `(m)->()`.
-
-        Raises:
-            InvalidInput: S and the ranges are unbounded in this direction.
-        """
+        """Compute the support function of S within the ranges at minus the slope, `(m)->()`."""
         return self.within.support(0.0 - slope, *self._ends)[0]
 
     def _beyond(self, rows: Floats) -> tuple[Floats, Floats]:
@@ -112,10 +97,6 @@ class DistancePenalty:
         beyond = far > _ROUNDING * np.abs(rows).max(1)
         return gap * beyond[:, None], far * beyond
 
-    @staticmethod
-    def _end(end: tuple[float, ...] | None) -> Floats | None:
-        return None if end is None else np.array(end, float)
-
     @cached_property
-    def _ends(self) -> tuple[Floats | None, Floats | None]:
-        return self._end(self.low), self._end(self.high)
+    def _ends(self) -> tuple[Floats, Floats]:
+        return ends_of("DistancePenalty", self.low, self.high, self.within.dim)  # type: ignore[arg-type]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,30 +36,21 @@ class EqualExposure:
     """
 
     outcomes: tuple[str, ...]
+    smooth: ClassVar[bool] = False  # points of equal outcomes are kinks
+    whole_space: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outcomes", outcome_names("EqualExposure", self.outcomes, least=2))
-
-    @property
-    def smooth(self) -> bool:
-        """False, since points of equal outcomes are kinks."""
-        return False
 
     @property
     def lipschitz(self) -> float:
         """The constant 1/m."""
         return 1.0 / len(self.outcomes)
 
-    @property
-    def whole_space(self) -> bool:
-        return True
-
     def check(self, z: Floats, place: str) -> None:
-        """Refuse averages that are not finite, `(m)->`."""
         check_finite(self.outcomes, z, place)
 
     def value(self, z: Floats) -> Floats:
-        """Compute minus the norm of the deviations over m, `(m)->()`."""
         return (0.0 - _deviations(flat(z))[1] / len(self.outcomes)).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:

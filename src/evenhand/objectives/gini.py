@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -50,6 +51,7 @@ class GeneralizedGini:
 
     outcomes: tuple[str, ...]
     weights: tuple[float, ...] | None = None
+    whole_space: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "outcomes", outcome_names("GeneralizedGini", self.outcomes))
@@ -63,7 +65,7 @@ class GeneralizedGini:
 
     @classmethod
     def welfare(cls, outcomes: Iterable[str]) -> GeneralizedGini:
-        """Make the Gini welfare sum_j ((m - j + 1)/m) z_(j), as in eq. 15 of Do et al. 2023.
+        """Return the Gini welfare sum_j ((m - j + 1)/m) z_(j), as in eq. 15 of Do et al. 2023.
 
         >>> GeneralizedGini.welfare(("a", "b")).weights
         (1.0, 0.5)
@@ -74,9 +76,9 @@ class GeneralizedGini:
 
     @classmethod
     def difference(cls, outcomes: Iterable[str]) -> GeneralizedGini:
-        """Make minus the mean absolute difference, -(1/2m) sum_ij |z_i - z_j|: the item part of eq. 2, Do et al. 2023.
+        """Return minus the mean absolute difference, -(1/2m) sum_ij |z_i - z_j|: the item part of eq. 2.
 
-        It is the Gini form with the signed weights (m + 1 - 2j)/m, j = 1..m.
+        It is the Gini form with the signed weights (m + 1 - 2j)/m, j = 1..m, as in Do et al. 2023.
 
         >>> GeneralizedGini.difference(("a", "b")).value(np.array([0.1, 0.5])).item()
         -0.2
@@ -95,16 +97,10 @@ class GeneralizedGini:
         """The norm of the weights, which is that of every vertex of their permutahedron."""
         return float(np.linalg.norm(self.ranked))
 
-    @property
-    def whole_space(self) -> bool:
-        return True
-
     def check(self, z: Floats, place: str) -> None:
-        """Refuse averages that are not finite, `(m)->`."""
         check_finite(self.outcomes, z, place)
 
     def value(self, z: Floats) -> Floats:
-        """Compute the sum weighted by rank, `(m)->()`."""
         return total(np.sort(flat(z)) * self.ranked).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
@@ -134,5 +130,4 @@ class GeneralizedGini:
 
     @cached_property
     def ranked(self) -> Floats:
-        """The weights as an array, `->(m)`."""
         return np.array(self.weights, float)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -35,6 +36,8 @@ class Linear:
     """
 
     weights: Mapping[str, float]
+    smooth: ClassVar[bool] = True
+    whole_space: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.weights, Mapping):
@@ -48,32 +51,19 @@ class Linear:
 
     @property
     def outcomes(self) -> tuple[str, ...]:
-        """The outcomes with a weight, in order."""
         return tuple(self.weights)
-
-    @property
-    def smooth(self) -> bool:
-        """True, since the gradient is constant."""
-        return True
 
     @property
     def lipschitz(self) -> float:
         return float(np.linalg.norm(self._w))
 
-    @property
-    def whole_space(self) -> bool:
-        return True
-
     def check(self, z: Floats, place: str) -> None:
-        """Refuse averages that are not finite, `(m)->`."""
         check_finite(self.outcomes, z, place)
 
     def value(self, z: Floats) -> Floats:
-        """Compute the weighted sum, `(m)->()`."""
         return total(flat(z) * self._w).reshape(z.shape[:-1])
 
     def supergradient(self, z: Floats) -> Floats:
-        """Return the weights, `(m)->(m)`."""
         return np.broadcast_to(self._w, z.shape).copy()
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:

@@ -5,7 +5,6 @@ z is the average of t rounds, and f_t prices round t + 1; its smoothing is beta 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -15,13 +14,13 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import positive, whole
 from evenhand.objectives.base import Objective, Proximal, able, by_prox, flat, total
 from evenhand.objectives.steepness import widths, worth_of_an_outcome
 
 
 class Smoothing(Protocol):
-    """A way to smooth an objective."""
+    """A smoothing of objectives."""
 
     def draws(self, m: int) -> int:
         """Return the number of standard normal numbers per gradient with respect to m outcomes."""
@@ -59,14 +58,12 @@ class Moreau:
     beta: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", _size("Moreau", self.beta))
+        object.__setattr__(self, "beta", positive("Moreau.beta", self.beta))
 
     def draws(self, m: int) -> int:
-        """Return 0, as the envelope uses no luck."""
         return 0
 
     def gradient(self, objective: Objective, z: Floats, t: Floats, luck: Floats) -> Floats:
-        """Compute the gradient of the envelope, `(m),(),(0)->(m)`."""
         if not hasattr(objective, "prox"):  # checking the protocol would take longer than the gradient
             expected = "an objective with a prox, or smoothing by Randomized"
             raise InvalidInput("Moreau.gradient", expected, type(objective).__name__)
@@ -107,15 +104,13 @@ class Randomized:
     samples: int = 10
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "beta", _size("Randomized", self.beta))
+        object.__setattr__(self, "beta", positive("Randomized.beta", self.beta))
         whole("Randomized.samples", self.samples, 1)
 
     def draws(self, m: int) -> int:
-        """Return m + 2 per sample."""
         return self.samples * (m + 2)
 
     def gradient(self, objective: Objective, z: Floats, t: Floats, luck: Floats) -> Floats:
-        """Compute the mean supergradient in the ball around z, `(m),(),(draws)->(m)`."""
         m = z.shape[-1]
         beta = np.asarray(self.beta / np.sqrt(t + 1.0))[..., None, None]
         points = z[..., None, :] + beta * ball(luck.reshape(*luck.shape[:-1], self.samples, m + 2))
@@ -139,26 +134,6 @@ def moreau_gradient(objective: Proximal, z: Floats, beta: Floats | float) -> Flo
     """
     in_one_step: Callable[..., Floats] | None = getattr(objective, "envelope_gradient", None)
     return by_prox(objective, z, beta) if in_one_step is None else in_one_step(z, beta)
-
-
-class ProximalObjective(Objective, Proximal, Protocol):
-    """An objective with a prox."""
-
-
-def envelope(objective: ProximalObjective, z: Floats, beta: Floats | float) -> Floats:
-    """Compute max_y f(y) - |y - z|^2 / (2 beta), `(m),()->()`; beta > 0.
-
-    >>> from evenhand.objectives import EqualExposure
-    >>> envelope(EqualExposure(("a", "b")), np.array([0.5, 0.5]), 0.1).item()
-    0.0
-    """
-    y = objective.prox(z, beta)
-    distance = total(flat(y - z) ** 2).reshape(z.shape[:-1])
-    return np.asarray(objective.value(y) - distance / (2.0 * np.asarray(beta, float)))
-
-
-def _size(kind: str, beta: object) -> float:
-    return number(f"{kind}.beta", beta, "a finite number above 0", lambda x: math.isfinite(x) and x > 0)
 
 
 def default_smoothing(objective: Objective, low: Floats, high: Floats) -> Smoothing | None:

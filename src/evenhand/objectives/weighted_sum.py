@@ -84,7 +84,6 @@ class WeightedSum:
 
     @property
     def smooth(self) -> bool:
-        """Whether all parts are smooth."""
         return all(part.smooth for _, part in self.terms)
 
     @property
@@ -96,28 +95,20 @@ class WeightedSum:
 
     @cached_property
     def whole_space(self) -> bool:
-        """Whether the domain of all parts is all of R^m."""
         return all(whole_space(part) for _, part in self.terms)
 
     def check(self, z: Floats, place: str) -> None:
-        """Refuse averages that a part refuses, `(m)->`."""
         check_finite(self.outcomes, z, place)
         for (_, part), at in zip(self.terms, self._at, strict=True):
             part.check(z[..., at], place)
 
     def value(self, z: Floats) -> Floats:
-        """Compute the weighted sum of values, `(m)->()`."""
         out = np.zeros(z.shape[:-1])
         for (c, part), at in zip(self.terms, self._at, strict=True):
             out += c * part.value(z[..., at])
         return out
 
     def supergradient(self, z: Floats) -> Floats:
-        """Compute the weighted sum of supergradients, each at its outcomes, `(m)->(m)`.
-
-        Raises:
-            InvalidInput: a point is outside the domain of a part or on its edge.
-        """
         out = np.zeros(z.shape)
         for (c, part), at in zip(self.terms, self._at, strict=True):
             out[..., at] += c * part.supergradient(z[..., at])
@@ -129,22 +120,14 @@ class WeightedSum:
         return not self._shared and all(able(part, ability) for part in others)
 
     def prox(self, z: Floats, beta: Floats | float) -> Floats:
-        """Step along the weights of linear parts, then apply the prox of each other part, `(m),()->(m)`.
-
-        Raises:
-            InvalidInput: parts that share outcomes, or one without a prox.
-        """
+        """Step along the weights of linear parts, then apply the prox of each other part, `(m),()->(m)`."""
         out = z + np.asarray(beta, float)[..., None] * self._slope
         for c, part, at in self._proximal:
             out[..., at] = part.prox(out[..., at], c * beta)
         return out
 
     def envelope_gradient(self, z: Floats, beta: Floats | float) -> Floats:
-        """Compute (prox(z) - z) / beta, in one step if the only part that is not linear is a Gini function.
-
-        Raises:
-            InvalidInput: as `prox`.
-        """
+        """Compute (prox(z) - z) / beta, in one step if the only part that is not linear is a Gini function."""
         if self._only_gini is None:
             return by_prox(self, z, beta)
         (places, ranked, c), rows, widths = self._only_gini, flat(z), each(beta, z)
@@ -155,11 +138,7 @@ class WeightedSum:
         return out if z.ndim == 2 else out.reshape(z.shape)
 
     def maximizer(self, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
-        """Compute the maximizer of each part that is not linear at theta plus the linear weights, `(m),(m),(m)->(m)`.
-
-        Raises:
-            InvalidInput: parts that share outcomes, or one without a maximizer.
-        """
+        """Maximise each part that is not linear at theta plus the linear weights, `(m),(m),(m)->(m)`."""
         tilted, ends = theta + self._slope, np.empty((2, len(self.outcomes)))
         ends[0], ends[1] = low, high
         out: Floats = np.where(tilted > 0.0, ends[1], ends[0])

@@ -1,16 +1,16 @@
-"""A user's cvxpy expression: its values, domain and gradients. Only this module imports cvxpy."""
+"""A user's cvxpy expression: its values, domain and gradients."""
 
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.cvx import attempt, constant, cvxpy
+from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 
 # Attempts in order: the step as a fraction of the way to the edge of a cone, the accuracy to aim for, and the accuracy
@@ -54,7 +54,7 @@ class Written:
     @property
     def constants(self) -> tuple[Floats, ...]:
         """The constants with all their digits; the text may print fewer."""
-        return tuple(_dense(c.value) for c in self.f.constants())
+        return tuple(constant(c.value) for c in self.f.constants())
 
     def value(self, row: Floats) -> float:
         """Compute f(z), `(m)->()`; -inf outside the domain."""
@@ -74,18 +74,8 @@ class Written:
         program = self._program
         program.at.value, program.root.value = row, math.sqrt(beta)
         status = ""
-        for step, best, enough in _TRIES:
-            sought = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), best)
-            reached = {f"reduced_{name}": enough for name in sought}
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # cvxpy warns if a result misses the best accuracy
-                try:
-                    program.problem.solve(
-                        solver="CLARABEL", warm_start=False, max_step_fraction=step, **sought, **reached
-                    )
-                    status = program.problem.status
-                except _cvxpy().SolverError as error:
-                    status = str(error)
+        for tries in _TRIES:
+            status = attempt(program.problem, *tries)
             if status in ("optimal", "optimal_inaccurate") and np.isfinite(program.pinned.dual_value).all():
                 return np.array(program.pinned.dual_value, np.float64)
         expected = "a problem that the solver can solve, such as with outcomes in units of order 1"
@@ -156,13 +146,5 @@ def _expression(build: Any, point: Any) -> Any:
     return f
 
 
-def _dense(value: Any) -> Floats:
-    return np.array(value.toarray() if hasattr(value, "toarray") else value, np.float64)
-
-
 def _cvxpy() -> Any:
-    try:
-        import cvxpy
-    except ImportError as error:  # pragma: no cover
-        raise MissingExtra("objectives of your own", "convex") from error
-    return cvxpy
+    return cvxpy("objectives of your own")

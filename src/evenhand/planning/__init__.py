@@ -1,1 +1,1 @@
-"""Planning on the contexts so far: their history, what a model forecasts for them, and the fluid problem."""
+"""Plans: the history of contexts, a model's forecast for them, and the fluid problem."""

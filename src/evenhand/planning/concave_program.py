@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Floats
 from evenhand.objectives.base import Objective, sloped
-from evenhand.planning.program import Sample, best_plays, excluding, largest, solve
+from evenhand.planning.program import Sample, best_plays, conflict_message, largest, solve
 from evenhand.sets.base import ConvexSet
 
 ROUNDS = 300
@@ -36,7 +36,7 @@ class Within(NamedTuple):
 
 
 class Best(NamedTuple):
-    """What the best static policy reaches on a sample."""
+    """The optimum over static policies on a sample."""
 
     value: float
     prices: Floats  # (d,) of the constraint rows
@@ -124,14 +124,12 @@ def maximize(
 
 
 def _worth(objective: Objective, slope: Floats, most: Floats) -> float:
-    """What a round can add to f at most by a slope, or by any slope where this one is 0, `(m),(m)->()`."""
+    """The most that a round can add to f by a slope, or by any slope where this one is 0, `(m),(m)->()`."""
     steep = objective.lipschitz * float(np.sqrt(most @ most))
     return float(np.abs(slope) @ most) or (steep if 0.0 < steep < np.inf else 1.0)
 
 
 class _Policy(NamedTuple):
-    """The averages of a policy."""
-
     outcomes: Floats  # (m)
     rows: Floats  # (d)
     followed: tuple[Floats, ...]
@@ -161,7 +159,7 @@ class _Cuts:
         return np.array(rows).reshape(len(rows), len(found))
 
     def add(self, averages: list[Floats]) -> float:
-        """A cut for every set that its average is not in; the largest distance."""
+        """Add a cut for every set that its average is not in; returns the largest distance."""
         furthest = 0.0
         for i, (w, s) in enumerate(zip(averages, self.sets, strict=True)):
             near = s.within.project(w)
@@ -174,7 +172,7 @@ class _Cuts:
         return furthest
 
     def raise_price(self, nu: Floats, rows: list[str], contexts: int) -> None:
-        """A higher price, as the best policy at this one is beyond a set.
+        """Raise the price, as the best policy at the present one is beyond a set.
 
         Raises:
             InfeasibleProblem: the price is high already; at that price duals tell which constraints exclude each other.
@@ -182,11 +180,10 @@ class _Cuts:
         self.price, self.raised = 30.0 * self.price, self.raised + 1
         if self.raised > _RAISES:
             beyond = [s.label for i, s in enumerate(self.sets) if self.slope(nu, i).any()]
-            raise InfeasibleProblem(excluding([*beyond, *rows], contexts))
+            raise InfeasibleProblem(conflict_message([*beyond, *rows], contexts))
 
 
 def _policy(truth: Truth, lottery: Floats) -> _Policy:
-    """The averages of a policy, `(S,A)->`."""
     y, c, *w = (
         np.einsum("sa,sai->i", lottery, z) / len(lottery) for z in (truth.outcomes, truth.rows, *truth.followed)
     )

@@ -35,7 +35,7 @@ _TOLERANCE = 1e-9  # of the value, in units of the spread of rewards
 
 
 class Fluid(NamedTuple):
-    """The fluid problem of every replica, apart from what candidates use."""
+    """The fluid problem of every replica, without the uses of candidates."""
 
     weight: Floats  # (R, S) of the contexts
     gain: Floats  # (R, S, A)
@@ -49,7 +49,7 @@ class Fluid(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Prices, and what follows from them; a solve starts from the prices, and writes all of these in place."""
+    """Prices and the plan that follows from them; a solve starts from the prices, and writes all of these in place."""
 
     mu: Floats  # (R, k) of the directions
     lam: Floats  # (R, A or 0) of the matches of arms, where users share them

@@ -37,7 +37,7 @@ class HistoryState:
 
 
 def start(n_replicas: int) -> HistoryState:
-    """Nothing kept yet."""
+    """Return a history without contexts."""
     count = np.zeros(n_replicas, np.int64)
     return HistoryState(
         met=count,
@@ -68,12 +68,11 @@ def keep(state: HistoryState, context: Context, rounds: Floats, room: int, cases
 
 
 def _of_cases(z: Any, cases: int, actions: int) -> Any:
-    """The candidates of every case, `(C*A,...)->(C,actions,...)`."""
+    """Return the candidates of every case, `(C*A,...)->(C,actions,...)`."""
     return _padded(z.reshape(len(z), cases, z.shape[1] // cases, *z.shape[2:]), 2, actions)
 
 
 def _padded(z: Any, axis: int, size: int) -> Any:
-    """z with zeros added at the end of an axis."""
     missing = size - z.shape[axis]
     return z if missing == 0 else np.pad(z, [(0, missing if i == axis else 0) for i in range(z.ndim)])
 
@@ -83,7 +82,6 @@ def _arrays(s: HistoryState) -> tuple[Ints, Ints, Ints, Floats, Floats, Floats, 
 
 
 def _grow(state: HistoryState, context: Context, size: int, actions: int) -> None:
-    """Make room for more contexts or candidates."""
     count, n, k, g = len(state.kept), context.features.shape[2], context.known.shape[2], context.groups.shape[2]
     if state.features.shape[1] == 0:
         state.features, state.known = np.zeros((count, 0, actions, n)), np.zeros((count, 0, actions, k))

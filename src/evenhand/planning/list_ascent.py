@@ -22,7 +22,7 @@ SMALL = 1e-4  # by how much a row may exceed its limit, in units of what a play 
 
 
 def split(objective: Objective) -> tuple[dict[str, float], tuple[tuple[float, Objective], ...]]:
-    """The weights of the linear parts of an objective, and the other parts with their factors.
+    """Return the weights of the linear parts of an objective, and the other parts with their factors.
 
     >>> split(WeightedSum(((2.0, Linear({"a": 1.0})), (1.0, Linear({"a": 0.5})))))
     ({'a': 2.5}, ())
@@ -97,13 +97,13 @@ class _Program:
         return 1.05 * float(np.sqrt(norm)) or 1.0  # the iteration approaches it from below
 
     def value(self, z: Floats, lam: Floats) -> tuple[float, float]:
-        """The objective, less what exceeds limits at its price, and the most that a row exceeds its limit."""
+        """The objective less the priced excess over limits, and the largest excess of a row over its limit."""
         (n, m), over = self.m, np.maximum(z[sum(self.m) :] - self.limit, 0.0)
         curved = float(self.curved.value(z[n : n + m])) if self.curved is not None else 0.0
         return float(self.weights @ z[:n]) + curved - float(lam @ over), float(over.max(initial=0.0))
 
     def bound(self, side: _Side) -> float:
-        """What no policy exceeds, from any prices."""
+        """An upper bound on the value of every policy, from any prices."""
         d = self._lists
         best = best_lists(d.learned, d.offered, d.weight, d.position, *self.pull(side))
         return side.constant + float(side.lam @ self.limit) + best
@@ -119,7 +119,7 @@ def maximize_lists(
     tolerance: float = 1e-6,
     passes: int | None = None,
 ) -> Best:
-    """max f(z) over the averages z that lotteries of lists within the limits can reach, with a gap from both sides.
+    """Maximise f(z) over the averages z of lotteries of lists within the limits, with a gap from both sides.
 
     Equation: max_x min_{q, lam >= 0} q.Kx - f_*(q) + lam.(limit - Cx) over points x of one permutahedron per case,
     by the primal-dual method of Chambolle & Pock 2011: a prox of f, a step on lam, and a projection per case. Linear
@@ -127,7 +127,7 @@ def maximize_lists(
     means, bound the optimum by f(p) - q.p + lam.limit + sum_s w_s (best list of case s). Averages start anew when
     their gap has halved, and the ratio of the step sizes follows the side that lags (as in Applegate et al. 2021).
 
-    The value is that of an average of points. What its rows exceed limits by, at most 1e-4 of what a play can add, is
+    The value is that of an average of points. The excess of its rows over limits, at most 1e-4 of a play's addition, is
     charged at the prices.
 
     Args:
@@ -194,7 +194,7 @@ def _even(lists: Lists) -> Floats:
 
 
 def _steepest(p: _Program, start: Floats, problem: Problem, none: _Side) -> float:
-    """The size of the prices: what a play is worth at most at the start."""
+    """The size of the prices: the most that a play is worth at the start."""
     slope = none.slope
     if p.curved is not None:
         middle = np.array(problem.middle(tuple(p.curved.outcomes)))

@@ -26,7 +26,7 @@ def is_linear_program(objective: Objective, lists: Lists) -> bool:
 
 
 def solve_lists(objective: Objective, problem: Problem, lists: Lists, rows: Rows, limit: Floats) -> Best:
-    """max f(z) over the averages z that lotteries of lists within the limits can reach, exactly.
+    """Maximise f(z) over the averages z that lotteries of lists within the limits can reach, exactly.
 
     Equation: chances P(s, a, p) of candidate a at place p in case s, which sum to 1 over candidates for every place and
     to at most 1 over places for every candidate, are a mixture of lists (Birkhoff 1946). A generalised Gini function
@@ -102,7 +102,7 @@ def _each(index: Any, axes: tuple[int, int], size: int) -> Any:
 
 
 def _reads(rows: Rows, problem: Problem, lists: Lists) -> Floats:
-    """What every chance adds to every row, `->(d,n)`: by exposure, and at once where an outcome is sure."""
+    """The use of every row by every chance, `->(d,n)`: by exposure, and at once where an outcome is sure."""
     possible, found = _chances(lists) >= 0, []
     at_once = lists._replace(known=lists.known * rows.sure)
     waits = lists._replace(known=lists.known * ~rows.sure)

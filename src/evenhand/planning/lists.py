@@ -1,4 +1,4 @@
-"""What the best static policy of lists depends on, and what its lists bring to rows."""
+"""The cases of a problem of lists, and the rows of their lists."""
 
 from __future__ import annotations
 
@@ -31,15 +31,14 @@ class Listed(Protocol):
     """An environment whose places differ, and whose cases can be counted."""
 
     @property
-    def problem(self) -> Problem:
-        """What is to be decided."""
+    def problem(self) -> Problem: ...
 
     def lists(self, cases: int, seed: int, replica: int) -> Lists:
         """All cases, or about so many of them if they depend on luck; one object for all replicas that share them."""
 
 
 def pooled(lists: Lists) -> Lists:
-    """All cases as one, with their mean outcomes: for lists that are the same for everybody.
+    """Return all cases as one, with their mean outcomes: for lists that are the same for everybody.
 
     Raises:
         InvalidInput: not all cases have the same offer.
@@ -51,13 +50,13 @@ def pooled(lists: Lists) -> Lists:
 
 
 def pulled(rows: Rows, problem: Problem, lists: Lists, q: Floats) -> tuple[Floats, Floats]:
-    """Prices of learned outcomes and the offset of every candidate at prices of rows, `(d)->(1|A,M),(A)`."""
+    """Return prices of learned outcomes and the offset of every candidate at prices of rows, `(d)->(1|A,M),(A)`."""
     price, offset = rows.pull(Cases(lists.known, lists.groups), problem.shares[None], q[None, None])
     return price[0, 0], offset[0, 0]
 
 
 def posted(rows: Rows, problem: Problem, lists: Lists, y: Floats, exposed: Floats) -> Floats:
-    """Rows of what all candidates bring together, from their learned outcomes and exposures, `(A,M),(A)->(d)`."""
+    """Return the rows of all candidates together, from their learned outcomes and exposures, `(A,M),(A)->(d)`."""
     frame = Cases(lists.known, lists.groups)
     return np.asarray(rows.post(frame, problem.shares[None], y[None], exposed[None, :, None] * lists.known)[0])
 

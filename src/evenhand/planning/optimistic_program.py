@@ -1,8 +1,8 @@
-"""The best lottery that any outcomes within given intervals allow, by cutting planes on a kernel simplex."""
+"""The best lottery for any outcomes within given intervals, by cutting planes on a kernel simplex."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,27 +11,14 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.simplex import enter_where_least, maximize, share_alike, sizes, start_at
 from evenhand.objectives.base import Objective, sloped
+from evenhand.sets.base import ConvexSet
 
 ROUNDS = 60
 _STEEP = 1e4  # tangents steeper than this, in slopes at the start, are bad for a solver of numbers of order 1
 
 
-class Region(Protocol):
-    """A closed convex set that averages are to be in, as far as a plan needs to know it."""
-
-    @property
-    def dim(self) -> int:
-        """How many outcomes it is about."""
-
-    def project(self, z: Floats) -> Floats:
-        """The point of the set that is closest, `(d)->(d)`."""
-
-    def halfspaces(self) -> tuple[Floats, Floats] | None:
-        """All half-spaces a.z <= b whose intersection is the set, `->(h,d),(h)`, or None if these are too many."""
-
-
 class Intervals(NamedTuple):
-    """What outcomes of every arm may be: those of the objective, uses of budgets, and what is to be in the regions."""
+    """The ends of every arm's outcomes: those of the objective, uses of budgets, and coordinates of the regions."""
 
     wanted: tuple[Floats, Floats]  # (R, m, A) lower and upper ends
     use: Floats  # (R, M, A) lower ends
@@ -181,19 +168,17 @@ def optimistic_lottery(
     start: Floats,
     known: Intervals,
     bound: Floats,
-    regions: tuple[Region, ...],
+    regions: tuple[ConvexSet, ...],
     allowed: Bools,
     warm: tuple[Floats, Floats],
     tolerance: float,
 ) -> Plan:
-    """max f(u) s.t. u in the box of wanted.p, use.p <= bound, a v of the box of placed.p in all regions, p a lottery.
+    """Maximise f(u) over lotteries p with u in wanted.p, use.p <= bound, and some v in placed.p within all regions.
 
     Equation: max s over tangents s <= f(u_k) + g_k.(u - u_k), and over half-spaces n_q.v <= n_q.P(v_q) with n_q = v_q -
     P(v_q), P the projection; each solution adds the tangent at its u and the half-space at its v (Kelley 1960). The
-    averages of the round before, `warm`, add the first of them. If no lottery keeps to budgets and regions, the largest
-    excess is made as small as can be first: of a budget, or a half-space that a region states, as a part of the largest
-    number in its row, of the distance from another region as a part of the largest of its outcomes.
-    Source: Agrawal & Devanur 2014, Algorithm 1, where U p is u and V p is v.
+    averages of the round before, `warm`, add the first of them. `choices.OptimisticProgram` states the program, and the
+    excess that is minimised if no lottery keeps to budgets and regions.
 
     Args:
         objective: f; only its values and supergradients are used.
@@ -248,7 +233,7 @@ def optimistic_lottery(
     return Plan(p, u, v, gap)
 
 
-def _halfspaces(regions: tuple[Region, ...], ends: Ints, d: int) -> tuple[Floats, Floats]:
+def _halfspaces(regions: tuple[ConvexSet, ...], ends: Ints, d: int) -> tuple[Floats, Floats]:
     """The half-spaces of all regions that have few, with normals of length 1, `->(h,D),(h)`."""
     normals, heights = [np.zeros((0, d))], [np.zeros(0)]
     for i, region in enumerate(regions):
@@ -279,7 +264,7 @@ def _touch(objective: Objective, cuts: Cuts, u: Floats, start: Floats, steepest:
 
 
 def _separate(
-    regions: tuple[Region, ...], ends: Ints, cuts: Cuts, v: Floats, which: Bools, largest: Floats, allowance: Floats
+    regions: tuple[ConvexSet, ...], ends: Ints, cuts: Cuts, v: Floats, which: Bools, largest: Floats, allowance: Floats
 ) -> Bools:
     """Add a half-space for every region that v is too far from, and say where there was one, in place, `(D),()->()`.
 

@@ -1,8 +1,9 @@
-"""A fluid problem that reads rows at the means where these suffice, and hopefully where they do not.
+"""A fluid problem that reads rows at the means where these suffice, and optimistically where they do not.
 
-A row that has to be reached, such as a floor, is hopeless at the means as long as nothing is known of it: nobody tries
-what is believed to bring nothing. Read at the ends of the intervals that reach it, it is soon believed to be kept by
-few plays, and is missed. So hope is for the rows that the means cannot keep, and for as long as they cannot.
+A row that has to be reached, such as a floor, is hopeless at the means as long as nothing is known of it: no plan tries
+candidates that are believed to bring nothing. Read at the ends of the intervals that reach it, it is soon believed to
+be kept by few plays, and is missed. Optimism is therefore used only for rows that the means cannot keep, and only as
+long as they cannot.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _MISSED = 0.01  # of the largest use: what a plan is off by no more than this is
 
 @kernel
 def _beyond(fluid: Fluid, u: Floats, differs: Bools) -> Bools:
-    """Which of the directions that differ no lottery keeps within their bounds, `.,(S,k,A),(k)->(k)`."""
+    """Mark the directions that differ and that no lottery keeps within their bounds, `.,(S,k,A),(k)->(k)`."""
     weight, g, kept, low, high = fluid.weight, fluid.gain, fluid.kept, fluid.low, fluid.high
     out = np.zeros(low.shape, np.bool_)
     for r in range(len(low)):
@@ -43,7 +44,7 @@ def _beyond(fluid: Fluid, u: Floats, differs: Bools) -> Bools:
 
 @kernel
 def _missed(plan: Floats, low: Floats, high: Floats, most: Floats) -> Bools:
-    """Which directions a plan does not keep within their bounds, `(k),(k),(k),(k)->(k)`."""
+    """Mark the directions that a plan does not keep within their bounds, `(k),(k),(k),(k)->(k)`."""
     out = np.zeros(plan.shape, np.bool_)
     for r in range(len(plan)):
         for i in range(plan.shape[1]):
@@ -66,7 +67,7 @@ def largest(u: Floats, kept: Ints) -> Floats:
 
 @kernel
 def _differs(plain: Floats, hope: Floats, due: Bools) -> Bools:
-    """Which directions of the replicas that are due are read differently, `(S,k,A),(S,k,A),()->(k)`."""
+    """Mark the directions of the replicas that are due whose two readings differ, `(S,k,A),(S,k,A),()->(k)`."""
     out = np.zeros((len(due), plain.shape[2]), np.bool_)
     for r in range(len(due)):
         for i in range(plain.shape[2]):
@@ -99,10 +100,10 @@ def _in_turn(fluid: Fluid, plain: Floats, hope: Floats, due: Bools, warm: Bools,
 
 
 def solve_plain_first(fluid: Fluid, plain: Floats, hope: Floats, due: Bools, warm: Bools, solution: Solution) -> Floats:
-    """`solve_fluid` at plain uses, and again with the rows that it misses read hopefully, until it misses no others.
+    """`solve_fluid` at plain uses, and again with missed rows read at their ends, until it misses no others.
 
-    `.,(S,k,A),(S,k,A),(),(),.->(S,k,A)`: the uses that were read. What no lottery can keep at plain uses is read
-    hopefully at once. A row is missed by 1% of its largest use.
+    `.,(S,k,A),(S,k,A),(),(),.->(S,k,A)`: the uses that were read. A row that no lottery can keep at plain uses is read
+    optimistically at once. A row is missed by 1% of its largest use.
     """
     if hope is plain:
         solve_fluid(fluid, plain, due, warm, solution)

@@ -21,7 +21,7 @@ class Sample(NamedTuple):
 
 
 def played(offered: Floats, n_plays: int) -> Floats:
-    """How many candidates are played in every context, `(S,A)->(S)`."""
+    """The number of candidates played in every context, `(S,A)->(S)`."""
     return np.asarray(np.minimum(n_plays, offered.sum(1)))
 
 
@@ -42,7 +42,7 @@ class Solution(NamedTuple):
 
 
 def solve(sample: Sample, limit: Floats) -> Solution:
-    """The linear program on one sample, by HiGHS, `(S,A),(S,A,d),(d)->(),(d),(S,A)`.
+    """Solve the linear program on one sample by HiGHS, `(S,A),(S,A,d),(d)->(),(d),(S,A)`.
 
     Raises:
         InfeasibleProblem: no policy keeps to the limits on this sample.
@@ -66,15 +66,15 @@ def solve(sample: Sample, limit: Floats) -> Solution:
         method="highs",
     )
     if result.status != 0:
-        raise InfeasibleProblem(excluding(_blamed(sample, limit / units, units), count))
+        raise InfeasibleProblem(conflict_message(_blamed(sample, limit / units, units), count))
     prices = np.maximum(-result.ineqlin.marginals, 0.0) * unit / units
     return Solution(float(-result.fun * unit / count), prices, result.x.reshape(count, actions))
 
 
-def excluding(labels: list[str], contexts: int) -> str:
+def conflict_message(labels: list[str], contexts: int) -> str:
     """The message that no policy keeps to some constraints at once.
 
-    >>> excluding(["hours per round", "hours per round", "letters per round"], 500)
+    >>> conflict_message(["hours per round", "hours per round", "letters per round"], 500)
     'no static policy keeps to the constraints on 500 sampled contexts: hours per round, letters per round'
     """
     names = ": " + ", ".join(dict.fromkeys(labels)) if labels else ""

@@ -1,4 +1,4 @@
-"""What the plays of a round have to do with each other, to a plan."""
+"""The division of a round into cases, for plans."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ class Plannable(NamedTuple):
 
 
 class Rounds(Protocol):
-    """How rounds fall into cases, for which a plan finds lotteries."""
+    """The division of rounds into the cases for which a plan finds lotteries."""
 
     @property
     def arms(self) -> int:
-        """How many arms the cases of a round share, 0 for none."""
+        """The number of arms that the cases of a round share, 0 for none."""
 
     def cases(self, n_plays: int) -> int:
-        """How many cases a round has."""
+        """The number of cases in a round."""
 
     def places(self, position: Floats) -> Floats:
-        """How likely each place of a case is exposed, from the plays of a round, `(P)->(places)`."""
+        """The probability that each place of a case is exposed, from the plays of a round, `(P)->(places)`."""
 
     def start(self, n_replicas: int) -> Floats:
-        """Prices of the matches of arms to begin with, `->(A or 0)`."""
+        """Initial prices of the matches of arms, `->(A or 0)`."""
 
     def read(self, look: Forecast, n_plays: int) -> Plannable:
-        """What a plan maximises."""
+        """Return the forecast in the form that a solver maximises."""
 
 
 @dataclass(frozen=True)
@@ -49,19 +49,15 @@ class Lists:
     arms: ClassVar[int] = 0
 
     def cases(self, n_plays: int) -> int:
-        """One."""
         return 1
 
     def places(self, position: Floats) -> Floats:
-        """One per play."""
         return position
 
     def start(self, n_replicas: int) -> Floats:
-        """No prices."""
         return np.zeros((n_replicas, 0))
 
     def read(self, look: Forecast, n_plays: int) -> Plannable:
-        """Every play adds its worth."""
         return Plannable(look.gain, look.gain, NOT_SHARED)
 
 
@@ -83,19 +79,18 @@ class SharedArms:
     may_stay: bool = False
 
     def cases(self, n_plays: int) -> int:
-        """One per user."""
         return n_plays
 
     def places(self, position: Floats) -> Floats:
-        """One, exposed as plays are on average."""
+        """One place, exposed as plays are on average."""
         return np.asarray(position.mean(1, keepdims=True))
 
     def start(self, n_replicas: int) -> Floats:
-        """Somewhat less than the first match of an arm is worth."""
+        """Prices somewhat below the worth of an arm's first match."""
         return np.tile(0.7 * self._slopes, (n_replicas, 1))
 
     def read(self, look: Forecast, n_plays: int) -> Plannable:
-        """Matches, at least 0, are shared; optimism is added beside them."""
+        """Share matches of at least 0, and add optimism beside them."""
         offered = look.gain > -np.inf
         match = np.where(offered, np.maximum(look.gain - look.bonus, 0.0), 0.0)
         worth = np.where(offered, self._slopes * match + look.bonus, -np.inf)

@@ -1,4 +1,4 @@
-"""The best arm of every user, smoothed, where the returns of an arm diminish in what its users bring it.
+"""The best arm of every user, smoothed, where an arm's returns diminish in the matches of its users.
 
 In the fluid problem of rounds of N users, arm a is worth r_a(N E[m y_a]). Its dual has a price lam_a of a match:
 a user takes the arm with the largest lam_a m_a + g_a - mu.u_a, and the arm takes the sum x of matches with the largest
@@ -51,10 +51,10 @@ class Arms(NamedTuple):
 
 @kernel
 def soft_arms(sampled: Sampled, arms: Arms, price: Floats, temperature: float, moments: Moments) -> float:
-    """As `soft_lists`, for the best arm at worths lam m + g - mu.u, with price = (mu, lam) and u extended by -m.
+    """Smooth the best arm as `soft_lists` does the best list, at worths lam m + g - mu.u, with price = (mu, lam).
 
-    `(k+A),()->()`; moments have k + A coordinates, but for the square, which has k. To stay without an arm is worth 0
-    and uses none.
+    `(k+A),()->()`; u is extended by -m, and moments have k + A coordinates, but for the square, which has k. To stay
+    without an arm is worth 0 and uses none.
     """
     share, g, u, exposed = sampled.share, sampled.gain, sampled.use, sampled.position[0]
     mean, square, spread = moments.mean, moments.square, moments.spread
@@ -114,7 +114,7 @@ def soft_arms(sampled: Sampled, arms: Arms, price: Floats, temperature: float, m
 
 @kernel
 def add_satisfaction(arms: Arms, price: Floats, temperature: float, gradient: Floats, hessian: Floats) -> float:
-    """Add what arms gain at prices lam of matches, with slope and curvature, `(A)->()`; the last A of k + A.
+    """Add the gain of arms at prices lam of matches, with slope and curvature, `(A)->()`; the last A of k + A.
 
     It is smoothed by a bend that moves the prices of arms by about a temperature.
     """

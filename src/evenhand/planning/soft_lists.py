@@ -1,4 +1,4 @@
-"""The best list of candidates, smoothed: what places expect of it, and how that reacts to what candidates are worth.
+"""The best list of candidates, smoothed: its exposures, and their sensitivity to the worths of candidates.
 
 If place p is exposed with probability b_p, never increasing, the best list is worth sum_p c_p T_p(x), with
 c_p = b_p - b_(p+1) and T_p the sum of the p largest worths, the maximum of x.y over 0 <= y <= 1 with sum y = p. An
@@ -32,7 +32,7 @@ class Sampled(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """What u adds up to in smoothed lists, which solvers fill in."""
+    """The moments of u in smoothed lists, which solvers fill in."""
 
     mean: Floats  # (k,) of sum_a y_a u_a, with y_a the exposure of a candidate: minus the slope of the value
     square: Floats  # (k,) of the squared sum, for plays that are drawn independently of each other

@@ -68,7 +68,7 @@ class Tangents:
     bound: Floats  # (R, c) infinite where there is none
 
     def use(self, each: Floats, least: Floats, most: Floats) -> Floats:
-        """What every candidate adds to each inequality, from what it adds to each coordinate, `(S,n,A)->(S,c,A)`.
+        """The use of each inequality by every candidate, from its use of each coordinate, `(S,n,A)->(S,c,A)`.
 
         An inequality that doing nothing would violate is read at the ends of the coordinates that make it least.
         """
@@ -83,7 +83,7 @@ class Tangents:
         return _prices(self.normal, mu)
 
     def add(self, shapes: tuple[Shape, ...], z: Floats, mu: Floats, which: Bools) -> Bools:
-        """A tangent where points are out of a set, in place of one that does not bind; whether, `(n),(c),()->()`.
+        """Add a tangent where a point is out of a set, and tell where, `(n),(c),()->()`; it replaces one that is slack.
 
         A price that its tangent loses becomes 0, `mu` in place.
         """
@@ -111,7 +111,7 @@ class Tangents:
 
 
 def tangents(shapes: tuple[Shape, ...], coordinates: int, n_replicas: int) -> Tangents:
-    """No tangents yet, and room for as many as can bind, and two more, per set.
+    """Return a store without tangents, with room for as many as can bind, and two more, per set.
 
     >>> from evenhand.sets import Ball
     >>> disc = Shape(Ball((0.0, 0.0), 1.0), np.array([0, 1]))

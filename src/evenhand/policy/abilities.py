@@ -1,4 +1,4 @@
-"""Which goals can do what, looked up once: to ask an object for its abilities takes longer than most choices."""
+"""The abilities of goals and choice, looked up once: checking a protocol takes longer than most choices."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Abilities(NamedTuple):
 
 
 def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abilities:
-    """What goals and choice can do."""
+    """Look up the abilities of goals and choice."""
     places = list(enumerate(goals))
     return Abilities(
         priced=[(i, g) for i, g in places if isinstance(g, Priced)],

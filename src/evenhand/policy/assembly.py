@@ -1,4 +1,4 @@
-"""Parts put together: whether they fit, and the workings of a policy that are made of them."""
+"""The assembly of a policy from its parts, and checks that the parts fit each other."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Assembly(NamedTuple):
 
 
 def assemble(problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Choice) -> Assembly:
-    """The workings of a policy of these parts."""
+    """Assemble the workings of a policy from its parts."""
     can = abilities(problem, goals, choice)
     questions, payable = Questions(problem, model, can), Payable(problem)
     restating, zeros = Restating(problem, can.restating), Zeros(problem.free[:, : len(problem.learned)])
@@ -43,11 +43,7 @@ def assemble(problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Ch
 
 
 def refuse_misfits(problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Choice, can: Abilities) -> None:
-    """Refuse parts that were made for other outcomes or plays, or that no choice can follow.
-
-    Raises:
-        InvalidInput: naming the part; see `Policy`.
-    """
+    """Refuse parts made for other outcomes or plays, or that no choice can follow; see `Policy`."""
     if model.n_outcomes != len(problem.learned):
         raise InvalidInput("model", f"one of {problem.learned}", f"one of {model.n_outcomes} outcomes")
     if choice.n_plays != problem.n_plays:

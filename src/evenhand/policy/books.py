@@ -1,7 +1,7 @@
-"""The table of outcomes: exact sums of what was played, is known, arrived, was not seen and not exposed, by group.
+"""The table of outcomes: exact sums of plays and of known and arrived outcomes, and plays unobserved or not exposed.
 
 Its first line is of everybody, the others are of the groups (`problem.columns`). `commit` and `arrive` alone write it;
-both can take back what they entered. Status, traces, the dashboard and what models are told of budgets read it.
+both can take back an entry. Status, traces, the dashboard and what models are told of budgets read it.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ DECIDED, ARRIVED, PLAYED, CAME, FIRST = range(5)
 
 
 def start(problem: Problem, n_replicas: int) -> Floats:
-    """Nothing played yet, `->(1+C,5+3S+2L)`."""
+    """Return an empty table, `->(1+C,5+3S+2L)`."""
     width = FIRST + 1 + 3 * len(problem.names) + 2 * len(problem.known)
     return np.zeros((n_replicas, 1 + len(problem.columns), width))
 
 
 @inlined
 def _put(books: Floats, r: int, line: int, i: int, rest: int, x: float) -> None:
-    """Add x to column i, and what rounding takes from it to column `rest`, `(1+C,W),(),(),(),(),()`."""
+    """Add x to column i, and its rounding error to column `rest`, `(1+C,W),(),(),(),(),()`."""
     if x != 0.0:
         books[r, line, i], books[r, line, rest] = added(books[r, line, i], books[r, line, rest], x)
 
@@ -72,9 +72,9 @@ def arrive(
 ) -> None:
     """Enter the plays that arrive, in place, `(P),(),(1|P,G),(P,M),(P,L),(P,M+L)|empty,(P)|empty,(),(1+C,W)`.
 
-    Learned outcomes are amounts: times their factors. What is missing is 0. A mask that is empty says that nothing is
-    missing, and that every play was exposed. `times` is -1 to take back what was entered: an outcome that is revised
-    is a reversal and a new entry.
+    Learned outcomes are amounts: times their factors. Missing ones are 0. A mask that is empty says that nothing is
+    missing, and that every play was exposed. `times` is -1 to take back an entry: an outcome that is revised is a
+    reversal and a new entry.
     """
     m, size = learned.shape[2], learned.shape[2] + known.shape[2]
     unexposed = books.shape[2] - size - 1
@@ -104,7 +104,7 @@ def waiting(books: Floats) -> Floats:
 
 
 def totals(problem: Problem, books: Floats) -> Floats:
-    """Sums of outcomes as a trace has them, `(1+C,W)->(1+C,M+L)`: what is certain of all plays, the rest as it came."""
+    """Sums of outcomes as in a trace, `(1+C,W)->(1+C,M+L)`: certain ones of all plays, the others as they came."""
     size, n_known = len(problem.names), len(problem.known)
     found = books[..., FIRST : FIRST + size].copy()
     of_plays = books[..., FIRST + 2 * size : FIRST + 2 * size + n_known]
@@ -123,22 +123,18 @@ class SoFar:
 
     @property
     def elapsed(self) -> Floats:
-        """Rounds that arrived, `->(1,1)`."""
         return self.books[:1, ARRIVED : ARRIVED + 1]
 
     @property
     def totals(self) -> Floats:
-        """Sums of the outcomes, `->(1,1,M+L)`."""
         return self.books[None, :1, FIRST : FIRST + self._size]
 
     @property
     def group_totals(self) -> Floats:
-        """Sums by group, `->(1,1,C,M+L)`."""
         return self.books[None, None, 1:, FIRST : FIRST + self._size]
 
     @property
     def group_rounds(self) -> Floats:
-        """Rounds by group, `->(1,1,C)`."""
         return self.cases[None, None]
 
     @property
@@ -148,7 +144,7 @@ class SoFar:
         return np.asarray(self.books[0, CAME] - missed)
 
     def filled(self) -> SoFar:
-        """The same, with outcomes that were not observed at their averages, in every group its own, in place of 0."""
+        """Fill in outcomes that were not observed at their averages, in every group its own."""
         size, filled = self._size, self.books.copy()
         came = self.books[:, CAME : CAME + 1]
         seen = came - self.books[:, -size:]

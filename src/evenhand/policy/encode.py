@@ -22,17 +22,14 @@ from evenhand.problem.problem import Problem
 
 @runtime_checkable
 class Frame(Protocol):
-    """What is read of a data frame: its columns, by name."""
+    """A data frame, as far as it is read: its columns, by name."""
 
     @property
-    def columns(self) -> Collection[str]:
-        """Their names."""
+    def columns(self) -> Collection[str]: ...
 
-    def __getitem__(self, name: str, /) -> Collection[object]:
-        """The values of a column."""
+    def __getitem__(self, name: str, /) -> Collection[object]: ...
 
-    def __len__(self) -> int:
-        """How many rows there are."""
+    def __len__(self) -> int: ...
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,12 +50,7 @@ class Encoder:
         offered: Collection[str] | None,
         known: Mapping[str, Mapping[str, float] | float] | None,
     ) -> Context:
-        """The context of a case.
-
-        Raises:
-            InvalidInput: a feature or group that is missing or unknown, or a value that it cannot have; an action or an
-                outcome that the problem does not have; or a model of another number of features.
-        """
+        """Return the context of a case; see `Policy.encode`."""
         if not isinstance(case, Mapping):
             raise InvalidInput("case", f"a mapping from {list(self._names)} to values", shown(case))
         for name in case:
@@ -78,11 +70,7 @@ class Encoder:
         )
 
     def many(self, frame: Frame | Sequence[Mapping[str, object]]) -> list[Context]:
-        """The contexts of the rows of a data frame, whose other columns are ignored, or of a sequence of cases.
-
-        Raises:
-            InvalidInput: a column that is missing; or as for one case, with the number of the row.
-        """
+        """Return the contexts of the rows of a data frame, or of a sequence of cases; see `Policy.encode_frame`."""
         found = []
         for i, case in enumerate(self._cases(frame)):
             try:
@@ -115,7 +103,6 @@ class Encoder:
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
-        """What a case states."""
         groups = (self.problem.groups[i].name for i in self._by_case)
         return tuple(dict.fromkeys([*(f.name for f in self.problem.features), *groups]))
 
@@ -125,7 +112,7 @@ class Encoder:
 
     @cached_property
     def _layout(self) -> Ints:
-        """Which of the case's numbers, of which the last one is 0, are the features of every action, `->(A,n)`."""
+        """The positions of every action's features among the case's numbers, of which the last is 0, `->(A,n)`."""
         n, actions, read = self.problem.n_features, len(self.problem.actions), self.model.n_features
         if self._numbered and read == 1 + n:
             return np.tile(np.append(n, np.arange(n)), (actions, 1))
@@ -141,11 +128,7 @@ class Encoder:
 
 
 def offered_of(problem: Problem, offered: Collection[str] | None) -> Bools:
-    """Which actions may be played, all by default, `->(1,A)`.
-
-    Raises:
-        InvalidInput: an unknown action.
-    """
+    """Mark the actions that may be played, all by default, `->(1,A)`."""
     if offered is None:
         return np.ones((1, len(problem.actions)), bool)
     if isinstance(offered, str) or not isinstance(offered, Iterable):
@@ -159,11 +142,7 @@ def offered_of(problem: Problem, offered: Collection[str] | None) -> Bools:
 def known_of(
     problem: Problem, known: Mapping[str, Mapping[str, float] | float] | None, plain: Floats | None = None
 ) -> Floats:
-    """The known outcomes of a case, as declared, or as in `plain`, unless it states others, `(1,A,L)->(1,A,L)`.
-
-    Raises:
-        InvalidInput: an outcome that is not known, an unknown action, or a value that is no finite number.
-    """
+    """Return a case's known outcomes, as declared or as in `plain`, unless it states others, `(1,A,L)->(1,A,L)`."""
     z = (problem.declared[None] if plain is None else plain).copy()
     if known is not None and not isinstance(known, Mapping):
         raise InvalidInput("known", "a mapping from outcomes to numbers", shown(known))
@@ -180,11 +159,7 @@ def known_of(
 
 
 def group_of(problem: Problem, grouping: str, value: object) -> int:
-    """The column of a group of cases.
-
-    Raises:
-        InvalidInput: an unknown group.
-    """
+    """Return the column of a group of cases."""
     names = next(g.names for g in problem.groups if g.name == grouping)
     if not isinstance(value, str) or value not in names:
         raise InvalidInput(grouping, f"one of {names}", f"{value!r}{meant(value, names)}")

@@ -1,4 +1,4 @@
-"""What a round enters into books: the plays of a decision, and the outcomes that count."""
+"""The entries of a round into books: the plays of a decision, and the outcomes that count."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def take(
     t: Floats,
     horizon: float,
 ) -> tuple[Floats, Floats, Ints, Floats, Floats]:
-    """What a decision says of its plays, `(A,n),(A,L),(1|A,G),(P),(A),(A),(),()->(P,n),(P,L),(1|P,G),(),()`.
+    """Gather the plays of a decision, `(A,n),(A,L),(1|A,G),(P),(A),(A),(),()->(P,n),(P,L),(1|P,G),(),()`.
 
     Their features, known outcomes and groups, whether anything is played, and whether a limit masked something that was
     offered before the horizon. A place where nothing is played has groups, but no outcomes.
@@ -155,7 +155,7 @@ def standing(
 
 @kernel
 def first_misfit(counted: Floats, fits: Bools) -> int:
-    """The first replica in which a decision counts and does not fit, `(),()->()`; -1 where there is none."""
+    """Return the first replica in which a decision counts and does not fit, `(),()->()`; -1 where there is none."""
     for r in range(len(counted)):
         if counted[r] > 0.0 and not fits[r]:
             return r
@@ -229,7 +229,7 @@ def at_arrival(
     free: Bools,
     missing: Bools,
 ) -> tuple[int, bool, int, int, Floats, Floats, Bools]:
-    """Outcomes that count, `(P),(),(1|P,G),(P,L),(P,M+B),(P,M+B),(P),(L),(),(2,M+B),(A,M+B)->(P,M),(P,L),(P,M)`.
+    """Return the outcomes that count, `(P),(),(1|P,G),(P,L),(P,M+B),...,(2,M+B),(A,M+B)->(P,M),(P,L),(P,M)`.
 
     First the checksum and whether any round counts; then the replica and the outcome of the first number that is not
     finite or not within its range, or that nothing can have brought about, -1 where there is none. Learned and known
@@ -275,10 +275,10 @@ def at_arrival(
 def at_expiry(
     plays: Ints, counted: Floats, known: Floats, sure: Bools, n_noisy: int, fallback: Floats, free: Bools
 ) -> tuple[bool, Floats, Floats, Bools]:
-    """What is entered if no outcome ever comes, `(P),(),(P,L),(L),(),(M+B),(A,M+B)->(),(P,M),(P,L),(P,M+L)`.
+    """Return the entry of a decision without outcomes, `(P),(),(P,L),(L),(),(M+B),(A,M+B)->(),(P,M),(P,L),(P,M+L)`.
 
     First whether any round counts; then fallbacks of learned and noisy outcomes, known outcomes that are sure, and a
-    mask of what nobody will know: observed outcomes without a fallback, and known ones that depend on exposure.
+    mask of the unknown: observed outcomes without a fallback, and known ones that depend on exposure.
     """
     n_learned = len(fallback) - n_noisy
     learned, z = np.zeros((len(plays), plays.shape[1], n_learned)), np.zeros(known.shape)

@@ -1,4 +1,4 @@
-"""Why a decision was made, in numbers."""
+"""Explanations of decisions, in numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MOST = 30  # lines on prices or candidates; the others are counted
 
 
 def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, replica: int) -> str:
-    """Prices of the rows, the worth of the candidates, what was masked and what was played; see `Policy.explain`."""
+    """Explain a decision by the prices of rows, the worth of candidates and the masks; see `Policy.explain`."""
     problem = ask.problem
     context = checks.context(context, len(state.t), ask.model.n_features, problem)
     checks.replica(replica, len(state.t))

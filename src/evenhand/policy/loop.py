@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
 import numpy as np
 
@@ -26,18 +26,7 @@ _UNNUMBERED = np.full(3, -1)
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """Decides and commits for one policy.
-
-    Args:
-        problem: declares actions and the horizon.
-        model: predicts the learned outcomes.
-        choice: turns worth into plays.
-        can: the goals and the choice, by what they can do.
-        questions: what a round asks of goals, limits and model.
-        restating: rewrites earlier rows where shares are estimated.
-        settlement: takes back a decision whose plan fails.
-        payable: tells the model how many rounds to come budgets can pay for.
-    """
+    """Decides and commits for one policy."""
 
     problem: Problem
     model: Model
@@ -49,19 +38,15 @@ class Loop:
     payable: Payable
 
     def read(self, state: PolicyState, context: Context) -> Context:
-        """A context whose arrays kernels can read, which is looked at once."""
+        """Return a context that kernels can read, checked once."""
         context = checks.context(context, len(state.t), self.model.n_features, self.problem, state.recent.context)
         if not state.recent.compared:
             state.recent.compared = checks.alike(context, self.model)
         state.recent.context = context
         return context
 
-    def fitting(self, state: PolicyState, context: Context, decision: Decision) -> Context:
-        """A context that kernels can read; refuse one, or a decision, that was not made here just now and does not fit.
-
-        Raises:
-            InvalidInput: naming what does not fit.
-        """
+    def check(self, state: PolicyState, context: Context, decision: Decision) -> Context:
+        """Return a context that kernels can read; refuse one, or a decision, that is not of this policy."""
         if context is not state.recent.context or self.can.planning:  # plans keep contexts
             context = checks.context(context, len(state.t), self.model.n_features, self.problem)
         if decision is not state.recent.decision or decision is None:
@@ -69,7 +54,7 @@ class Loop:
         return context
 
     def decide(self, state: PolicyState, context: Context) -> Decision:
-        """Say what would be played; see `Policy.decide`."""
+        """Make a decision without changing the state; see `Policy.decide`."""
         ask, candidates = self.questions, context.features.shape[1]
         shares = ask.believed(state, context)
         offer = ask.offer(state, context)
@@ -94,7 +79,7 @@ class Loop:
             offered,
             offer.playable,
             state.t,
-            self._horizon,
+            float(self.problem.horizon),
         )
         prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
         carried = state.nothing if pick.carried is None else pick.carried
@@ -110,7 +95,7 @@ class Loop:
         candidates, columns = context.features.shape[1], len(self.problem.columns)
         d = decision
         r, field, counts, late, checksum = entries.standing(
-            d.plays, d.counted, d.groups, d.known, candidates, columns, state.t, self._horizon
+            d.plays, d.counted, d.groups, d.known, candidates, columns, state.t, float(self.problem.horizon)
         )
         if r >= 0:
             raise checks.wrong_decision(decision, r, field, candidates, self.problem)
@@ -142,7 +127,3 @@ class Loop:
             if counts:
                 self.settlement.cancel(state, decision)
             raise
-
-    @cached_property
-    def _horizon(self) -> float:
-        return float(self.problem.horizon)

@@ -1,4 +1,4 @@
-"""The arrays of a model's state that its fields mark as of interest to a policy; see `models.base`."""
+"""The arrays of a model's state that its fields mark for a policy; see `models.base`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evenhand.core.types import Floats
 
 
 def marked(state: object, mark: str) -> Iterator[Floats]:
-    """The arrays of a state, and of the states in it, that have a mark, `->()`.
+    """Yield the arrays of a state, and of the states in it, that have a mark, `->()`.
 
     A field says `{mark: True}` for such arrays, and `{mark: False}` for states that are left out.
     """

@@ -17,7 +17,7 @@ Named: TypeAlias = Mapping[str, float | None]  # an outcome that was not observe
 
 
 def outcomes(problem: Problem, plays: int, said: Named | Sequence[Named | None]) -> tuple[Floats, Bools, Bools]:
-    """Outcomes, what was observed and what was exposed, `->(P,M+B),(P,M+B),(P)` of one replica.
+    """Return outcomes, and masks of the observed and of the exposed, `->(P,M+B),(P,M+B),(P)` of one replica.
 
     Raises:
         InvalidInput: not one statement per play, an outcome that is missing, unknown or no number.

@@ -1,4 +1,4 @@
-"""Outcomes of one decision that arrive at different times: what arrives now, and what is still to come."""
+"""Outcomes of one decision that arrive at different times."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ def _split(plays: Ints, counted: Floats, waits: Bools, pending: Bools) -> tuple[
     return here, share, rest, -1, -1, some
 
 
-def made(decision: Decision) -> Bools:
-    """The plays of the rounds that count, `->(P)`."""
+def counted_plays(decision: Decision) -> Bools:
+    """Mark the plays of the rounds that count, `->(P)`."""
     return np.asarray((decision.plays >= 0) & (decision.counted > 0.0)[:, None])
 
 
-def arriving(decision: Decision, waits: Bools, pending: Bools | None) -> Part:
-    """The part of a decision that arrives now: all plays that wait, apart from those that are `pending`, `(P),(P)`.
+def arriving_part(decision: Decision, waits: Bools, pending: Bools | None) -> Part:
+    """Return the part of a decision that arrives now: all plays that wait, except `pending` ones, `(P),(P)`.
 
     Raises:
         InvalidInput: a play that is pending although its outcome arrived before, or nothing that arrives.

@@ -1,4 +1,4 @@
-"""How many of the rounds to come budgets can pay for: what a model may still use of what it learns."""
+"""The number of rounds to come that budgets can pay for, which tells a model how long its lessons are of use."""
 
 from __future__ import annotations
 
@@ -40,21 +40,17 @@ class Payable:
     Equation: L = min(T - t, min_k n total_k / used_k - (t - c)), with t decided rounds, c of them cancelled, n rounds
     whose outcomes arrived, and used_k what these used of budget k. A budget of which nothing was used yet pays for
     everything.
-
-    Args:
-        problem: its constraints say what spends; the horizon is T.
     """
 
     problem: Problem
 
     def rounds(self, state: PolicyState) -> Floats:
-        """L, in every replica, `->()`."""
         found = np.empty(len(state.t))
         _rounds(state.t, float(self.problem.horizon), state.books, *self._budgets, found)
         return found
 
     def tell(self, state: PolicyState) -> None:
-        """State L / T in what the model's state marks as `models.base.AHEAD`."""
+        """Write L / T to the arrays of the model's state that are marked as `models.base.AHEAD`."""
         if state.recent.ahead is None:
             state.recent.ahead = list(marked(state.model, "ahead"))
         if state.recent.ahead:
@@ -64,7 +60,7 @@ class Payable:
 
     @cached_property
     def _budgets(self) -> tuple[Floats, Floats]:
-        """Weights of all outcomes in what spends from everybody, and the totals, `->(d,M+L),(d)`."""
+        """Weights of all outcomes in the rows of everybody that spend, and the totals, `->(d,M+L),(d)`."""
         weights, totals = [np.zeros((0, len(self.problem.names)))], []
         for s in self.problem.stated:
             if s.spends and s.rows.plain_only:

@@ -1,4 +1,4 @@
-"""A policy: a model, goals and a choice; and the only loop body there is (decide, commit, learn)."""
+"""A policy: a model, goals and a choice, with the loop body (decide, commit, learn)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from evenhand.problem.problem import Problem
 @typed
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Policy:
-    """Decides case after case, and learns from what follows.
+    """Decides case after case, and learns from outcomes.
 
     Each round the goals name prices, the model says what every candidate is worth at these prices, hard limits mask
     candidates, the choice picks among the rest, and outcomes move goals and model.
@@ -48,6 +48,7 @@ class Policy:
         InvalidInput: the model predicts another number of outcomes than the problem has; the choice plays another
             number of candidates, or reads no bonus where the model explores by drawing one; no goal prices outcomes;
             or a goal plans for one play while several are made.
+        ConcurrentUse: from any method, another thread is using the state.
     """
 
     problem: Problem
@@ -68,7 +69,7 @@ class Policy:
 
     @property
     def _facts(self) -> list[tuple[str, str]]:
-        """The parts, and what of the problem they work on."""
+        """The parts, and the facts of the problem that bear on them."""
         model = self.model
         sizes = f"{count(model.n_features, 'feature')}, {count(model.n_outcomes, 'learned outcome')}"
         width = getattr(model, "width", None) or getattr(getattr(model, "inner", None), "width", None)
@@ -83,7 +84,7 @@ class Policy:
         ]
 
     def start(self, *, seed: int = 0, replicas: int | Sequence[int] = 1) -> PolicyState:
-        """The state before the first round, for replicas 0 to R - 1 or for the ones that are named."""
+        """Return the state before the first round, for replicas 0 to R - 1 or for the ones that are named."""
         ids = numbered("replicas", replicas)
         check_seed(seed)
         if len(ids) > MANY:
@@ -101,7 +102,7 @@ class Policy:
         offered: Collection[str] | None = None,
         known: Mapping[str, Mapping[str, float] | float] | None = None,
     ) -> Context:
-        """The context of one case, which states the problem's features and groups by name.
+        """Return the context of one case, which states the problem's features and groups by name.
 
         Args:
             case: a value for every feature and for every grouping of cases; a feature and a grouping may share a name.
@@ -116,7 +117,7 @@ class Policy:
         return self._assembly.encoder.one(case, offered, known)
 
     def encode_frame(self, frame: Frame | Sequence[Mapping[str, object]]) -> list[Context]:
-        """The contexts of the rows of a data frame, whose columns are the problem's features and groups.
+        """Return the contexts of the rows of a data frame, whose columns are the problem's features and groups.
 
         A sequence of cases, as `encode` takes them, does as well.
 
@@ -126,14 +127,13 @@ class Policy:
         return self._assembly.encoder.many(frame)
 
     def decide(self, state: PolicyState, context: Context) -> Decision:
-        """Say what would be played, changing nothing.
+        """Return a decision, and leave the state as it is.
 
         A replica in which nothing is playable, or whose horizon is over, plays -1 and its round does not count.
 
         Raises:
             InvalidInput: a context of the wrong shape, with features that are not finite, or with unknown groups; or a
                 model whose predictions have the wrong shape, are not finite or far outside of what was declared.
-            ConcurrentUse: another thread is using the state.
         """
         with self._alone(state):
             return self._assembly.loop.decide(state, self._assembly.loop.read(state, context))
@@ -145,11 +145,10 @@ class Policy:
             StaleDecision: others were committed since, and its plays no longer fit the horizon or a hard limit.
             InvalidInput: a decision of another policy, or one that was committed before; a context that does not fit
                 the problem; or predictions that no plan can use, in which case the decision is cancelled.
-            ConcurrentUse: another thread is using the state.
         """
         with self._alone(state):
             loop = self._assembly.loop
-            loop.commit(state, loop.fitting(state, context, decision), decision)
+            loop.commit(state, loop.check(state, context, decision), decision)
 
     def enter(self, state: PolicyState, context: Context, decision: Decision) -> None:
         """Enter a decision that was carried out already, such as one of a log, as `commit` does.
@@ -159,11 +158,10 @@ class Policy:
 
         Raises:
             InvalidInput: as for `commit`.
-            ConcurrentUse: another thread is using the state.
         """
         with self._alone(state):
             loop = self._assembly.loop
-            loop.commit(state, loop.fitting(state, context, decision), decision, done=True)
+            loop.commit(state, loop.check(state, context, decision), decision, done=True)
 
     def act(self, state: PolicyState, context: Context) -> Decision:
         """Decide and commit."""
@@ -193,8 +191,8 @@ class Policy:
             y: outcomes of the plays, in the order of `problem.observed`: learned ones, then noisy ones, `(P,M+B)`.
                 Learned ones are as they are, before any factor (`Outcome.times`). At an empty place, where the play is
                 -1, 0 and NaN are ignored, and anything else is refused.
-            observed: which of them were seen at all, `(P,M+B)`. What was not observed teaches nothing: rows that read
-                it move no price, and it stays held back from limits.
+            observed: which of them were seen at all, `(P,M+B)`. An unobserved outcome teaches nothing: rows that
+                read it move no price, and it stays held back from limits.
             exposed: which plays came to anything, `(P)`; all by default. A play that was not exposed has outcome 0 in
                 all books, and teaches the model nothing; known and noisy outcomes that are `sure` count nevertheless.
             pending: plays whose outcomes are still to come, `(P)`; none by default. Of these plays, and of those that
@@ -204,7 +202,6 @@ class Policy:
             InvalidInput: outcomes of the wrong shape, not finite where observed, outside their declared range, or of a
                 play that is pending or settled; a pending play that is settled, or nothing that arrives; or a decision
                 that does not wait for its outcome in this state.
-            ConcurrentUse: another thread is using the state.
         """
         with self._alone(state):
             self._assembly.settlement.learn(state, decision, y, observed, exposed, pending)
@@ -222,7 +219,6 @@ class Policy:
 
         Raises:
             InvalidInput: an outcome that is missing, unknown or no number; or as for `learn`.
-            ConcurrentUse: another thread is using the state.
         """
         y, observed, exposed = named.outcomes(self.problem, self.choice.n_plays, outcomes)
         self.learn(state, decision, y, observed, exposed)
@@ -230,7 +226,7 @@ class Policy:
     def teach(
         self, state: PolicyState, context: Context, action: str, outcomes: named.Named, *, weight: float = 1.0
     ) -> None:
-        """Let the model learn what followed from an action that this policy did not choose, such as one of a log.
+        """Teach the model the outcome of an action that this policy did not choose, such as one of a log.
 
         Books, limits and prices stay as they are, and no round counts: the horizon is still to come. The state has one
         replica.
@@ -247,13 +243,12 @@ class Policy:
             InvalidInput: a context that does not fit the problem, an unknown action, or outcomes that are missing,
                 unknown or out of range; a weight outside of [1e-6, 1e6], or one but 1 for a model that cannot
                 weigh.
-            ConcurrentUse: another thread is using the state.
         """
         with self._alone(state):
             teach(self._assembly.questions, self._assembly.zeros, state, context, action, outcomes, weight)
 
     def cancel(self, state: PolicyState, decision: Decision) -> None:
-        """Take back a committed decision that was not carried out: limits get back what it holds.
+        """Take back a committed decision that was not carried out: limits get back the amount held.
 
         Books give back what they knew of it. Its round stays counted, and prices stay where they moved. Nothing can be
         learned from it afterwards.
@@ -261,7 +256,6 @@ class Policy:
         Raises:
             InvalidInput: a decision that does not wait for its outcome in this state, or of which some outcomes have
                 arrived, as these are in the books.
-            ConcurrentUse: another thread is using the state.
         """
         with self._alone(state):
             self._assembly.settlement.cancel(state, decision)
@@ -278,54 +272,50 @@ class Policy:
 
         Raises:
             InvalidInput: a decision that does not wait for its outcome in this state.
-            ConcurrentUse: another thread is using the state.
         """
         with self._alone(state):
             self._assembly.settlement.expire(state, decision)
 
     def over(self, state: PolicyState) -> Bools:
-        """Replicas that will never play again: their horizon is over, or a limit leaves nothing, `->()`."""
+        """Mark the replicas that will never play again: their horizon is over, or a limit leaves nothing, `->()`."""
         self._alone(state)  # asked between rounds, and changes nothing
         return self._assembly.questions.over(state)
 
     def worth(self, state: PolicyState, context: Context, decision: Decision) -> Floats:
-        """Worth of every candidate, with its bonus, at the prices of a decision, `->(A)`.
+        """Return the worth of every candidate, with its bonus, at the prices of a decision, `->(A)`.
 
         It is what the model says at present, without luck. Constants of the goals, which are the same for all
         candidates, are left out. Where prices differ between candidates, readings are netted before optimism.
 
         Raises:
             InvalidInput: a context or decision that does not fit the problem, or not the other.
-            ConcurrentUse: another thread is using the state.
         """
         with self._alone(state):
             return self._assembly.questions.net_worth(state, context, decision)
 
     def status(self, state: PolicyState, replica: int = 0) -> Status:
-        """Where a replica stands: rounds, averages, budgets, constraints and prices, by name.
+        """Return the standing of a replica: rounds, averages, budgets, constraints and prices, by name.
 
         Raises:
             InvalidInput: no such replica.
-            ConcurrentUse: another thread is using the state.
         """
         with self._alone(state):
             checks.replica(replica, len(state.t))
             return status(self.problem, self._assembly.can, state, replica)
 
     def explain(self, state: PolicyState, context: Context, decision: Decision, replica: int = 0) -> str:
-        """Say in numbers why a decision was made: prices, worth, and what was masked.
+        """Explain a decision in numbers: prices, worths and masks.
 
         Prices are those of the decision; worth and limits are what the model and the budgets say at present.
 
         Raises:
             InvalidInput: a context or decision that does not fit the problem, or not the other; or no such replica.
-            ConcurrentUse: another thread is using the state.
         """
         with self._alone(state):
             return explain(self._assembly.questions, state, context, decision, replica)
 
     def fingerprint(self) -> str:
-        """A hash of the whole configuration, its name included: policies that share one act alike."""
+        """Return a hash of the whole configuration, its name included: policies that share one act alike."""
         return saving.fingerprint(self)
 
     def save(self, state: PolicyState, path: str | Path) -> None:
@@ -355,7 +345,7 @@ class Policy:
         return state
 
     def save_decision(self, decision: Decision, path: str | Path) -> None:
-        """Write a decision that waits for its outcome; save it beside the state, which holds back what it may cost."""
+        """Write a decision that waits for its outcome; save it beside the state, which holds back its worst case."""
         place = file("path", path)
         checks.receipt(decision)
         with on_disk(str(place), "a file that can be written"):
@@ -376,7 +366,6 @@ class Policy:
         return saving.mark(self, self.start(), (self.problem.actions, self.problem.names, self.problem.columns))
 
     def _alone(self, state: PolicyState) -> Guard:
-        """The guard of a state; refuse what is no state of this policy."""
         if state.__class__ is not PolicyState or state.owner != self._owner:
             checks.state(state, self._owner)
         return state.guard

@@ -1,4 +1,4 @@
-"""What a round asks of goals, limits and model. Nothing here changes a state."""
+"""The questions of a round to goals, limits and model. Nothing here changes a state."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from evenhand.problem.rows import Rows, stack
 
 @cache
 def _unlimited(replicas: int, candidates: int) -> tuple[Floats, Floats]:
-    """What every candidate can use, and what is left, where there are no limits; arrays without entries."""
+    """The uses of candidates and the amounts left where there are no limits: arrays without entries."""
     return np.zeros((1, candidates, 0)), np.zeros((replicas, 0))
 
 
@@ -31,20 +31,14 @@ def _net(worth: Worth) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Questions:
-    """The questions of one policy.
-
-    Args:
-        problem: declares shares, ranges and the horizon.
-        model: predicts the learned outcomes.
-        can: the goals, by what they can do.
-    """
+    """The questions of one policy."""
 
     problem: Problem
     model: Model
     can: Abilities
 
     def believed(self, state: PolicyState, context: Context) -> Floats:
-        """Shares of the groups: declared, or estimated from all cases so far and this one, `->(C)`."""
+        """Return the shares of the groups: declared, or estimated from all cases so far and this one, `->(C)`."""
         if self._known_shares is not None:
             return self._known_shares
         seen = state.seen.copy()
@@ -52,7 +46,7 @@ class Questions:
         return np.asarray(np.where(np.isnan(self.problem.shares), seen / (state.t + 1.0)[:, None], self.problem.shares))
 
     def offer(self, state: PolicyState, context: Context) -> Offer:
-        """Which candidates may be played: offered, before the horizon, and within every hard limit."""
+        """Return the offer: candidates that are offered, before the horizon, and within every hard limit."""
         rooms = [limits.room(state.goals[i], context) for i, limits in self.can.limits]
         if len(rooms) == 1:
             worst, left = rooms[0]
@@ -62,18 +56,17 @@ class Questions:
             worst, left = np.concatenate(wide, 2), np.concatenate([room for _, room in rooms], 1)
         else:
             worst, left = _unlimited(len(state.t), context.features.shape[1])
-        playable = entries.fitting(context.offered, worst, left, state.t, self._horizon)
+        playable = entries.fitting(context.offered, worst, left, state.t, float(self.problem.horizon))
         return Offer(playable, worst, left)
 
     def over(self, state: PolicyState) -> Bools:
-        """Replicas whose horizon is over, or to which a limit leaves nothing, `->()`."""
         over = state.t >= self.problem.horizon
         for i, limits in self.can.limits:
             over |= limits.over(state.goals[i])
         return over
 
     def prices(self, state: PolicyState, context: Context, shares: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Prices of learned outcomes, offsets of candidates, prices of rows and constants, `->(K,1|A,M),(K,A),(D),(i)`.
+        """Return prices of learned outcomes, offsets, prices of rows and constants, `->(K,1|A,M),(K,A),(D),(i)`.
 
         The goals state prices of rows. The readings of each goal follow those of the goal before it; if each has one
         and any of them `Nets`, they are a single one.
@@ -87,7 +80,6 @@ class Questions:
         return w.copy(), offset, q.copy(), constant  # decisions keep prices
 
     def _stated(self, state: PolicyState, context: Context, shares: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """`prices`, from what the goals state now."""
         (first, goal), *others = self.can.priced
         q, constant = goal.price(state.goals[first])
         o = constant[:, None]
@@ -98,7 +90,7 @@ class Questions:
         return *self.rows.read(context, shares, q, o), o
 
     def worth(self, state: PolicyState, x: Floats, w: Floats, u: Floats | None = None) -> Worth:
-        """What the model says of candidates at prices w, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`.
+        """Ask the model for the worth of candidates at prices w, `(A,n),(K,1|A,M),(draws)->(K,A),(K,A)`.
 
         It is refused if it cannot be right. Without u the model uses no luck.
         """
@@ -107,11 +99,7 @@ class Questions:
         return worth
 
     def net_worth(self, state: PolicyState, context: Context, decision: Decision) -> Floats:
-        """Worth of every candidate, with its bonus, at the prices of a decision, without luck, `->(A)`.
-
-        Raises:
-            InvalidInput: a context or decision that does not fit the problem, or not the other.
-        """
+        """Return the worth of every candidate, with its bonus, at the prices of a decision, without luck, `->(A)`."""
         context = checks.context(context, len(state.t), self.model.n_features, self.problem)
         checks.decision(decision, len(state.t), self.problem.n_plays, self.model.n_features, self.problem)
         checks.pair(context, decision, len(self.rows))
@@ -120,7 +108,7 @@ class Questions:
         return _net(said) + offset[:, 0]
 
     def mix(self, state: PolicyState, context: Context, shares: Floats, w: Floats, worth: Worth) -> Mix | None:
-        """How the plan mixes candidates that gain the same, beside their worth at prices w; None if it found no such.
+        """Return the plan's mixture of candidates of equal gain, beside their worth at prices w; None without any.
 
         Gains are optimistic, at the prices of all goals but the plan's. A plan knows nothing of draws, so neither gains
         nor worths have any in them.
@@ -142,11 +130,7 @@ class Questions:
         return Mix(gain, _net(worth) - drawn.sum(1), heat)
 
     def refuse_stale(self, state: PolicyState, decision: Decision) -> None:
-        """Refuse a decision whose plays no longer fit.
-
-        Raises:
-            StaleDecision: naming the first replica in which they exceed a hard limit, and the limit.
-        """
+        """Refuse a decision whose plays no longer fit, with the first replica and the limit."""
         for i, limits in self.can.limits:
             r = entries.first_misfit(decision.counted, limits.fits(state.goals[i], decision))
             if r >= 0:
@@ -156,7 +140,7 @@ class Questions:
                 )
 
     def estimates(self, state: PolicyState, decision: Decision) -> dict[int, Floats]:
-        """What the model says of the rows of every goal that steps on estimates, by the goal's place, `->(d)`.
+        """Estimate the rows of every goal that steps on estimates, by the goal's place, `->(d)`.
 
         Each row of the plays is read at the end of its interval that the goal asks for; the model is asked once.
         """
@@ -189,10 +173,5 @@ class Questions:
         return None if np.isnan(shares).any() else shares
 
     @cached_property
-    def _horizon(self) -> float:
-        return float(self.problem.horizon)
-
-    @cached_property
     def _reach(self) -> Floats:
-        """The largest size of every learned outcome, by its declared range."""
         return np.maximum(np.abs(self.problem.low), np.abs(self.problem.high))

@@ -1,4 +1,4 @@
-"""The book of receipts: which committed decisions still wait for their outcome."""
+"""The book of receipts: the committed decisions that still wait for their outcome."""
 
 from __future__ import annotations
 
@@ -65,11 +65,7 @@ class Receipts:
         self.count += 1
 
     def check(self, decision: Decision, checksum: int) -> int:
-        """The place of a decision's token; refuse a decision that does not wait, by the checksum that it has now.
-
-        Raises:
-            InvalidInput: one that was never committed here or was settled before, or that has changed since.
-        """
+        """Return the place of a decision's token; refuse a decision that does not wait, by its present checksum."""
         number, token, committed = decision.id.tolist()
         expected = "one that waits for its outcome"
         if number < 0:
@@ -84,21 +80,13 @@ class Receipts:
         return int(number - self.base)
 
     def settle(self, decision: Decision, checksum: int) -> None:
-        """Settle a decision, or what is left of it.
-
-        Raises:
-            InvalidInput: as `check`.
-        """
+        """Settle a decision, or the rest of it."""
         self.tokens[self.check(decision, checksum)] = 0
         if len(self.split):
             self.split[self.split == decision.id[0]] = -1
 
     def settle_part(self, decision: Decision, checksum: int, rest: Bools) -> None:
-        """Settle a decision apart from the plays that still wait, `(P)`; all of it if none does.
-
-        Raises:
-            InvalidInput: as `check`.
-        """
+        """Settle a decision apart from the plays that still wait, `(P)`; all of it if none does."""
         if not rest.any():
             self.settle(decision, checksum)
             return
@@ -112,7 +100,7 @@ class Receipts:
         self.split[line], self.rest[line] = decision.id[0], rest
 
     def left(self, decision: Decision) -> Bools | None:
-        """The plays that still wait of a decision that is settled in part, None for any other one, `->(P)`."""
+        """Return the plays that still wait of a decision that is settled in part, None for any other one, `->(P)`."""
         line = self._line(decision.id[0]) if len(self.split) and decision.id[0] >= 0 else None
         return None if line is None else self.rest[line].copy()
 
@@ -121,5 +109,5 @@ class Receipts:
         return int(lines[0]) if len(lines) else None
 
     def waiting(self) -> Ints:
-        """The numbers of the decisions that wait, in order."""
+        """Return the numbers of the decisions that wait, in order."""
         return self.base + np.flatnonzero(self.tokens[: self.count - self.base])

@@ -21,24 +21,19 @@ from evenhand.problem.rows import Rows, stack
 
 @dataclass(frozen=True, eq=False)
 class Restating:
-    """Keeps the sums inside of groups, without shares, and tells goals what a change of shares adds to their books.
+    """Keeps the sums inside of groups, without shares, and tells goals how a change of shares changes their books.
 
     Equation: with I the sum inside, the book of a row moves by I (1/s' - 1/s) when the share moves from s to s'.
-
-    Args:
-        problem: says which shares are declared.
-        goals: those that restate rows by estimated shares, by their places; may be none.
     """
 
     problem: Problem
     goals: list[tuple[int, Restates]]
 
     def start(self, n_replicas: int) -> Floats:
-        """Sums of 0, one per row of these goals, `(D)`."""
         return np.zeros((n_replicas, sum(len(g.rows) for _, g in self.goals)))
 
     def shares(self, state: PolicyState) -> Floats:
-        """The shares of all rounds so far, `->(C)`; 0 for a group that had no case yet."""
+        """Return the shares of all rounds so far, `->(C)`; 0 for a group that had no case yet."""
         frequency = state.seen / np.maximum(state.t, 1.0)[:, None]
         return np.where(np.isnan(self.problem.shares), frequency, self.problem.shares)
 

@@ -1,4 +1,4 @@
-"""States on disk: arrays by path in an `.npz` (never pickle), JSON for what they belong to."""
+"""States on disk: arrays by path in an `.npz` (never pickle), with the configuration in JSON."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ _NAMES = "names"  # of actions in a decision, which the problem has
 
 
 class Mark(NamedTuple):
-    """What a saved state belongs to."""
+    """The configuration of a saved state."""
 
     shape: str  # names, parts and sizes of arrays, which must be the same
     settings: Mapping[str, str]  # every other setting by its path, such as "goals.1.step.size"
 
 
 def mark(config: object, state: object, names: object) -> Mark:
-    """The mark of a configuration: its shape is that of a fresh state of one replica, and the names of its arrays."""
+    """Return the mark of a configuration: its shape is that of a fresh state of one replica, and its arrays' names."""
     return Mark(_digest(_tokens((_shapes(state), names))), dict(_settings(config)))
 
 
 def owner(config: object, state: object) -> str:
-    """A hash of a configuration, and of the shapes of its fresh state whatever the number of replicas.
+    """Return a hash of a configuration, and of the shapes of its fresh state for any number of replicas.
 
     Parts of one's own that no fingerprint can be taken of count by their class.
     """
@@ -50,7 +50,7 @@ def _shapes(state: object) -> list[tuple[str, tuple[int, ...]]]:
 
 
 def fingerprint(config: object) -> str:
-    """A hash of nested configuration: dataclasses, arrays, numbers, names.
+    """Return a hash of nested configuration: dataclasses, arrays, numbers, names.
 
     >>> from evenhand.problem import Budget
     >>> fingerprint(Budget("ride", total=5)) == fingerprint(Budget("ride", total=5.0))
@@ -69,7 +69,6 @@ def _digest(tokens: Iterator[str]) -> str:
 
 
 def _settings(z: object, path: str = "") -> Iterator[tuple[str, str]]:
-    """Every setting by its path; arrays, mappings and long sequences by a hash."""
     if dataclasses.is_dataclass(z) and not isinstance(z, type):
         yield path or "policy", type(z).__qualname__
         for f in dataclasses.fields(z):
@@ -125,7 +124,7 @@ def _tokens(z: object, strict: bool = True) -> Iterator[str]:
 
 
 def flatten(z: object, path: str = "") -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """Every array and number of a state, with its path."""
+    """Yield every array and number of a state, with its path."""
     if dataclasses.is_dataclass(z):
         for f in dataclasses.fields(z):
             yield from flatten(getattr(z, f.name), f"{path}.{f.name}")
@@ -137,7 +136,7 @@ def flatten(z: object, path: str = "") -> Iterator[tuple[str, np.ndarray[Any, An
 
 
 def refusals(z: object) -> Iterator[str]:
-    """Why parts of a state cannot be written as arrays: what they say of themselves in `unsaveable`."""
+    """Yield the reasons, `unsaveable`, why parts of a state cannot be written as arrays."""
     if dataclasses.is_dataclass(z):
         yield from filter(None, [getattr(z, "unsaveable", "")])
         for f in dataclasses.fields(z):
@@ -148,7 +147,7 @@ def refusals(z: object) -> Iterator[str]:
 
 
 def fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "") -> None:
-    """Set every array and number of a state to what was read, but for settings such as a horizon that was allowed."""
+    """Set every array and number of a state to those read, except settings, such as a horizon that was allowed."""
     for f in dataclasses.fields(z):  # type: ignore[arg-type]
         if f.metadata.get("setting"):
             continue
@@ -170,11 +169,7 @@ def fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "") 
 
 
 def save(state: object, belongs: Mark, path: Path) -> None:
-    """Write a state with the mark of its configuration, replacing the file only once it is whole.
-
-    Raises:
-        CannotSave: a part of the state says that it cannot be written as arrays.
-    """
+    """Write a state with the mark of its configuration, replacing the file only once it is whole."""
     for reason in refusals(state):
         raise CannotSave(reason)
     part = path.with_name(f"{path.name}.{os.getpid()}{PART}")  # another process may write the same file
@@ -191,7 +186,7 @@ def _meta(belongs: Mark) -> np.ndarray[Any, Any]:
 
 
 def _read(belongs: Mark, path: Path, allow: tuple[str, ...]) -> dict[str, np.ndarray[Any, Any]]:
-    """All arrays of a file that belongs to this configuration, but for the settings that may differ."""
+    """Read the arrays of a file that belongs to this configuration, except for the settings that may differ."""
     if isinstance(allow, str):
         raise InvalidInput("allow", "a sequence of names of settings", repr(allow))
     try:
@@ -214,7 +209,6 @@ def _read(belongs: Mark, path: Path, allow: tuple[str, ...]) -> dict[str, np.nda
 
 
 def _differing(saved: Mark, here: Mark, names: list[str]) -> str:
-    """The settings that differ, by name."""
     told = [f"{n} was {saved.settings.get(n, 'not there')}, is {here.settings.get(n, 'not there')}" for n in names[:8]]
     return (": " if told else "") + "; ".join(told) + ("; ..." if len(names) > 8 else "")
 
@@ -227,11 +221,7 @@ def save_decision(d: Decision, belongs: Mark, path: Path) -> None:
 
 
 def load_decision(belongs: Mark, path: Path, allow: tuple[str, ...], names: tuple[str, ...]) -> Decision:
-    """Read a decision back; `names` are those of the actions.
-
-    Raises:
-        StateMismatch: the file is no decision, or one of another configuration.
-    """
+    """Read a decision back; `names` are those of the actions."""
     arrays = _read(belongs, path, allow)
     if set(arrays) | {_NAMES} != set(Decision._fields):
         raise StateMismatch(f"{path}: not a saved decision of evenhand")
@@ -239,11 +229,7 @@ def load_decision(belongs: Mark, path: Path, allow: tuple[str, ...], names: tupl
 
 
 def load(start: Callable[..., S], belongs: Mark, path: Path, allow: tuple[str, ...]) -> S:
-    """Read a state into the shape that `start(seed=, replicas=)` gives.
-
-    Raises:
-        StateMismatch: the file is no saved state, or one of another configuration.
-    """
+    """Read a state into the shape that `start(seed=, replicas=)` gives; refuse other files with a `StateMismatch`."""
     arrays = _read(belongs, path, allow)
     if ".seed" not in arrays or ".replicas" not in arrays:
         raise StateMismatch(f"{path}: not a saved state of evenhand")

@@ -1,4 +1,4 @@
-"""What becomes of a committed decision: its outcomes arrive, at once or in parts; or it is cancelled; or it expires."""
+"""The settlement of a committed decision: outcomes arrive, at once or in parts; or it is cancelled; or it expires."""
 
 from __future__ import annotations
 
@@ -23,16 +23,7 @@ from evenhand.problem.problem import Problem
 
 @dataclass(frozen=True, eq=False)
 class Settlement:
-    """Settles decisions of one policy: receipt, books, goals, choice and model, in this order.
-
-    Args:
-        problem: declares ranges, fallbacks and what is free.
-        model: learns from what arrives.
-        can: the goals and the choice, by what they can do.
-        restating: rewrites earlier rows where shares are estimated.
-        payable: tells the model how many rounds to come budgets can pay for.
-        zeros: tells the model which of its observations are declared zeros.
-    """
+    """Settles decisions of one policy: receipt, books, goals, choice and model, in this order."""
 
     problem: Problem
     model: Model
@@ -88,7 +79,7 @@ class Settlement:
         self.model.update(state.model, decision.features, learned, seen, decision.prices, lesson)
 
     def expire(self, state: PolicyState, decision: Decision) -> None:
-        """Settle what will never come; see `Policy.expire`."""
+        """Settle a decision without outcomes; see `Policy.expire`."""
         problem, d = self.problem, decision
         checks.decision(d, len(state.t), problem.n_plays, self.model.n_features, problem)
         part = self._part(state, d, None) if len(state.receipts.split) else None
@@ -98,28 +89,26 @@ class Settlement:
         )
         if not counts and _never_entered(d):
             return
-        self._settle(state, d, entries.checksum(d.plays, d.counted, d.groups, d.known), part)
+        self._settle(state, d, _checksum(d), part)
         self._enter(state, d, learned, known, missing, None, part)
 
     def _part(self, state: PolicyState, decision: Decision, pending: Bools | None) -> Part | None:
-        """What arrives of a decision, None if that is all of it, `(P)`."""
+        """The part of a decision that arrives, None if that is all of it, `(P)`."""
         if pending is not None:
             checks.mask("pending", pending, decision.plays.shape)
         if not (decision.counted > 0.0).any():
             return None
-        left, made = state.receipts.left(decision), parts.made(decision)
+        left, made = state.receipts.left(decision), parts.counted_plays(decision)
         if left is None and not (pending is not None and (pending & made).any()):
             return None
-        d = decision
-        state.receipts.check(d, entries.checksum(d.plays, d.counted, d.groups, d.known))
-        return parts.arriving(d, made if left is None else left, pending)
+        state.receipts.check(decision, _checksum(decision))
+        return parts.arriving_part(decision, made if left is None else left, pending)
 
     def _settle(self, state: PolicyState, decision: Decision, checksum: int, part: Part | None) -> None:
         if part is None:
             state.receipts.settle(decision, checksum)
         else:
-            d = decision
-            state.receipts.settle_part(d, entries.checksum(d.plays, d.counted, d.groups, d.known), part.rest)
+            state.receipts.settle_part(decision, _checksum(decision), part.rest)
 
     def _enter(
         self,
@@ -131,7 +120,7 @@ class Settlement:
         exposed: Bools | None,
         part: Part | None,
     ) -> None:
-        """Enter outcomes into the books of all goals; rows that read what is missing are NaN, `(P,M),(P,L),(P,M+L)`."""
+        """Enter outcomes into the books of all goals; rows that read a missing one are NaN, `(P,M),(P,L),(P,M+L)`."""
         whole, counted = decision, decision.counted
         if part is not None:
             decision, counted = part.decision, part.share
@@ -157,7 +146,7 @@ class Settlement:
         checks.decision(d, len(state.t), self.problem.n_plays, self.model.n_features, self.problem)
         if not (d.counted > 0.0).any() and _never_entered(d):
             return
-        checksum = entries.checksum(d.plays, d.counted, d.groups, d.known)
+        checksum = _checksum(d)
         state.receipts.check(d, checksum)
         if state.receipts.left(d) is not None:
             expected = "one of which nothing was learned yet; the rest of this one can expire"
@@ -168,6 +157,10 @@ class Settlement:
             decision = self.restating.cancel(state, decision)
         for i, goal in self.can.cancelling:
             goal.on_cancel(state.goals[i], decision)
+
+
+def _checksum(d: Decision) -> int:
+    return entries.checksum(d.plays, d.counted, d.groups, d.known)
 
 
 def _never_entered(decision: Decision) -> bool:

@@ -1,4 +1,4 @@
-"""Where the constraints stand that spend nothing: a value beside its limit, and whether that will be missed."""
+"""The constraints that spend nothing: a value beside its limit, and whether it will be missed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.core.faces import amount
 from evenhand.policy.books import SoFar
 from evenhand.problem.constraints import Stated
-from evenhand.problem.constraints.outlook import Rest, chance, missed, rest
+from evenhand.problem.constraints.outlook import chance, missed, rest
 from evenhand.problem.constraints.sums import average, group_averages
 from evenhand.problem.feasible import sizes
 from evenhand.problem.problem import Problem
@@ -44,22 +44,18 @@ class Standing:
 
     @property
     def side(self) -> str:
-        """Of the limit, in words."""
         return "at most" if self.worst == "high" else "at least"
 
     @property
     def verdict(self) -> Verdict:
-        """Whether it is kept, and what becomes of it.
+        """The state of the constraint and its prospects.
 
         "close" is on the wrong side by less than three standard errors of so many independent rounds, "behind" by more;
         where no standard error is known, it is "close" until all outcomes have come.
         "out of reach" is what the best outcomes of all rounds to come cannot mend, and "missed" where none is to come.
         """
-        if (
-            self.needed is not None
-            and self.best is not None
-            and missed(self.best, self.needed, self.worst, size=self.size)
-        ):
+        needed, best = self.needed, self.best
+        if needed is not None and best is not None and missed(best, needed, self.worst, size=self.size):
             return "out of reach"
         if self.kept:
             return "kept"
@@ -69,9 +65,10 @@ class Standing:
 
     @property
     def said(self) -> str:
-        """The verdict in words, with what would have to be."""
+        """The verdict in words, with the average that the rounds to come need."""
         if self.verdict == "out of reach" and self.needed is not None:
-            return f"out of reach: the rounds to come would need {amount(self.needed)}, and bring {self._best}"
+            best = f"{'at least' if self.worst == 'high' else 'at most'} {amount(self.best or 0.0)}"
+            return f"out of reach: the rounds to come would need {amount(self.needed)}, and bring {best}"
         if self.verdict == "behind":
             need = "" if self.needed is None else f"; the rounds to come need {self.side} {amount(self.needed)}"
             return f"missed so far{need}"
@@ -82,23 +79,17 @@ class Standing:
 
     @property
     def _unknown(self) -> bool:
-        """Whether nothing is known of what chance explains."""
         return math.isinf(self.error)
-
-    @property
-    def _best(self) -> str:
-        side = "at least" if self.worst == "high" else "at most"
-        return f"{side} {amount(self.best or 0.0)}"
 
 
 def standings(run: SoFar, waiting: bool) -> dict[str, Standing]:
-    """The constraints that spend nothing; `waiting` says whether outcomes are still to come."""
+    """Return the constraints that spend nothing; `waiting` says whether outcomes are still to come."""
     filled, found, horizon = run.filled(), [], run.problem.horizon
     for s in run.problem.stated:
         c = s.constraint
         if not s.spends:
             mean, groups = _compared(s, filled)
-            to_come = rest(s, filled) or Rest(np.nan, np.nan)
+            to_come = rest(s, filled)
             standing = Standing(
                 name=c.label,
                 value=float(c.measure(filled)[0, 0]),
@@ -108,8 +99,8 @@ def standings(run: SoFar, waiting: bool) -> dict[str, Standing]:
                 groups=groups,
                 error=chance(s, run.problem, run.elapsed[0]),
                 size=_size(run.problem, s),
-                needed=None if np.isnan(to_come.needed) else to_come.needed,
-                best=None if np.isnan(to_come.best) else to_come.best,
+                needed=None if to_come is None else to_come.needed,
+                best=None if to_come is None else to_come.best,
                 over=run.rounds >= horizon and not waiting,
             )
             found.append(standing)
@@ -117,7 +108,7 @@ def standings(run: SoFar, waiting: bool) -> dict[str, Standing]:
 
 
 def _size(problem: Problem, stated: Stated) -> float:
-    """The most that a play can add to what a constraint reads."""
+    """The most that a play can add to the outcomes that a constraint reads."""
     read = stated.rows if stated.whole is None else select(problem, stated.whole.outcomes)
     return float(sizes(problem, read).max(initial=0.0))
 
@@ -133,6 +124,6 @@ def _compared(stated: Stated, run: SoFar) -> tuple[float | None, dict[str, float
 
 
 def apart(labels: Iterable[str]) -> list[str]:
-    """Labels, numbered where several are the same."""
+    """Return labels, numbered where several are the same."""
     labels = list(labels)
     return [f"{n} ({labels[: i + 1].count(n)})" if n in labels[:i] else n for i, n in enumerate(labels)]

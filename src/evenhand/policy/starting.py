@@ -23,7 +23,7 @@ MANY = 10_000  # replicas, from which on their memory is reckoned up before they
 def fresh(
     problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Choice, restating: Restating, seed: int, ids: Ints
 ) -> PolicyState:
-    """A state in which nothing happened yet, of the replicas with these numbers."""
+    """Return a state before any round, of the replicas with these numbers."""
     count = len(ids)
     return PolicyState(
         seed=seed,
@@ -39,11 +39,7 @@ def fresh(
 
 
 def refuse_too_many(one: PolicyState, replicas: int) -> None:
-    """Refuse more replicas than fit into the memory of this machine, by the state of one.
-
-    Raises:
-        InvalidInput: with the number that fits.
-    """
+    """Refuse more replicas than fit into the memory of this machine, by the state of one."""
     pages = {"SC_PAGE_SIZE", "SC_PHYS_PAGES"} & set(getattr(os, "sysconf_names", ()))
     if len(pages) == 2:  # known on most systems
         most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (2 * sum(z.nbytes for _, z in flatten(one)))

@@ -1,4 +1,4 @@
-"""What a policy remembers, and the guard that keeps a second thread out of it."""
+"""The state of a policy, and the guard that keeps a second thread out of it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ class Guard:
     """A lock that refuses instead of waiting, as a state has one writer; a copied state gets a guard of its own."""
 
     def __init__(self) -> None:
-        """Nobody is inside."""
         lock = threading.Lock()
         self._acquire, self._release = lock.acquire, lock.release
 
@@ -53,7 +52,7 @@ class Recent:
 
 @dataclass
 class PolicyState:
-    """Everything a policy has to remember, for R replicas."""
+    """The state of a policy, for R replicas."""
 
     seed: int
     replicas: Ints  # (R,) which replicas these are: their luck depends on it, not on their place in the batch
@@ -67,7 +66,6 @@ class PolicyState:
     receipts: Receipts = field(default_factory=Receipts)
 
     def __post_init__(self) -> None:
-        """Add what is no field, and therefore never saved."""
         self.guard = Guard()
         self.owner = ""  # the policy that it belongs to, by a hash
         self.recent = Recent()
@@ -84,5 +82,5 @@ class PolicyState:
         return faces.text(f"PolicyState: {count(len(self.t), 'replica')}, seed {self.seed}", facts)
 
     def luck(self, stream: Stream, size: int) -> Floats:
-        """The luck of the round that comes, `->(size)`."""
+        """Draw the luck of the coming round, `->(size)`."""
         return self._luck.uniform(stream, self.t, size) if size else self.nothing

@@ -1,4 +1,4 @@
-"""Where a policy stands: rounds, averages, constraints, budgets and prices, by name."""
+"""The status of a policy: rounds, averages, constraints, budgets and prices, by name."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Account:
 
 @dataclass(frozen=True, kw_only=True)
 class Status:
-    """Where one replica of a policy stands.
+    """The status of one replica of a policy.
 
     Averages are per round over the plays whose outcomes were observed, learned ones times their factors; constraints
     compare what arrived with their limits. `print` shows it as text, and `to_frame` gives a data frame.
@@ -70,7 +70,6 @@ class Status:
         return f"{self.rounds:,} of {self.horizon:,} rounds decided{waiting}"
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        """Lines of a kind, a name and what is said of it."""
         rows = [] if self.objective is None else [("objective", "", amount(self.objective))]
         rows += [("average", name, "-" if math.isnan(x) else amount(x)) for name, x in self.averages.items()]
         for name, a in self.accounts.items():
@@ -104,7 +103,7 @@ class Status:
 
 
 class Kept(NamedTuple):
-    """What a limit says of a constraint that it keeps hard."""
+    """The account of a constraint that is kept hard, by its limit."""
 
     constraint: Constraint
     left: float
@@ -112,7 +111,7 @@ class Kept(NamedTuple):
 
 
 def objective(problem: Problem, run: SoFar) -> float | None:
-    """The objective at the averages so far, None where it is not defined there."""
+    """Return the objective at the averages so far, None where it is not defined there."""
     run, rounds = run.filled(), float(run.elapsed[0, 0])
     if rounds == 0.0:
         return None
@@ -126,14 +125,14 @@ def objective(problem: Problem, run: SoFar) -> float | None:
 
 
 def averages(run: SoFar) -> dict[str, float]:
-    """Averages per round of the outcomes, NaN where none was observed."""
+    """Return averages per round of the outcomes, NaN where none was observed."""
     rounds = float(run.elapsed[0, 0])
     sums = run.filled().totals[0, 0] / (rounds if rounds > 0.0 else 1.0)
     return dict(zip(run.problem.names, np.where(run.observed > 0.0, sums, np.nan).tolist(), strict=True))
 
 
 def accounts(run: SoFar, hard: list[Kept]) -> dict[str, Account]:
-    """What the constraints spent that spend; `hard` has those that are kept hard."""
+    """Return the accounts of the constraints that spend; `hard` has those that are kept hard."""
     spending = [s for s in run.problem.stated if s.spends]
     kept = [next((row for row in hard if row.constraint is s.constraint), None) for s in spending]
     found = [_account(s, run, row) for s, row in zip(spending, kept, strict=True)]
@@ -149,19 +148,12 @@ def _account(stated: Stated, run: SoFar, kept: Kept | None) -> Account:
         left, held, rounds = kept.left, kept.held, run.rounds
         spent = math.fsum((total, -left, -held))
     pace = spent / total / (rounds / horizon) if rounds else math.nan
-    return Account(
-        name=stated.rows.names[0],
-        total=total,
-        spent=spent,
-        held=held,
-        left=left,
-        pace=pace,
-        hard=kept is not None,
-    )
+    name, hard = stated.rows.names[0], kept is not None
+    return Account(name=name, total=total, spent=spent, held=held, left=left, pace=pace, hard=hard)
 
 
 def prices(can: Abilities, goals: list[Any], replica: int) -> dict[str, float]:
-    """What one more unit of every row is worth, summed over goals that read rows of the same name."""
+    """Return the worth of one more unit of every row, summed over goals that read rows of the same name."""
     found: dict[str, float] = {}
     for i, goal in can.priced:
         q, _ = goal.price(goals[i])
@@ -171,7 +163,7 @@ def prices(can: Abilities, goals: list[Any], replica: int) -> dict[str, float]:
 
 
 def status(problem: Problem, can: Abilities, state: PolicyState, replica: int) -> Status:
-    """Where a replica stands."""
+    """Return the status of a replica."""
     books, rounds = state.books[replica], float(state.t[replica])
     run = SoFar(problem=problem, books=books, cases=state.seen[replica], rounds=rounds)
     waiting, hard = len(state.receipts.waiting()), list[Kept]()

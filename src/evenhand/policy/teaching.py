@@ -1,4 +1,4 @@
-"""What a model learns from plays that others made, such as those of a log."""
+"""Teaching a model from plays that others made, such as those of a log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def teach(
     outcomes: named.Named,
     weight: float,
 ) -> None:
-    """Let the model learn from the play of an action; see `Policy.teach`."""
+    """Teach the model the play of an action; see `Policy.teach`."""
     problem, model = ask.problem, ask.model
     if action not in problem.actions:
         raise InvalidInput("action", f"one of {problem.actions}", shown(action))

@@ -21,7 +21,7 @@ def wrong_outcome(
     arriving: Ints,
     problem: Problem,
 ) -> InvalidInput:
-    """The error of an observed outcome that is not what was declared, or that nothing can have brought about.
+    """Return the error of an observed outcome that is not as declared, or that nothing can have brought about.
 
     `arriving` has the plays whose outcomes arrive, -1 at all other places, `(P)`.
     """
@@ -41,7 +41,7 @@ def wrong_outcome(
 
 
 def wrong_lesson(y: Floats, observed: Bools, action: int, problem: Problem) -> InvalidInput | None:
-    """The error of an outcome of an action that others played, which is not what was declared, `(M+B),(M+B)->`."""
+    """Return the error of an outcome of an action that others played, if it is not as declared, `(M+B),(M+B)->`."""
     (low, high), free = problem.span, problem.free[action]
     inside = (y >= low) & (y <= high) & (np.abs(y) <= LARGEST) & ~(free & (y != 0.0))
     wrong = np.flatnonzero(observed & ~inside)
@@ -52,7 +52,6 @@ def wrong_lesson(y: Floats, observed: Bools, action: int, problem: Problem) -> I
 
 
 def _undeclared(place: str, m: int, got: object, problem: Problem) -> InvalidInput:
-    """The error of an outcome that is out of its range, or not 0 where it is free."""
     low, high = max(problem.span[0, m], -LARGEST), min(problem.span[1, m], LARGEST)
     expected = f"a finite number in [{low:g}, {high:g}] (as declared)"
     free = tuple(a for a, is_free in zip(problem.actions, problem.free[:, m], strict=True) if is_free)

@@ -1,4 +1,4 @@
-"""Which observations of a model are declared zeros, so that it does not take them for outcomes without noise."""
+"""The declared zeros among a model's observations, so that it does not take them for outcomes without noise."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from evenhand.policy.marks import marked
 
 @dataclass(frozen=True, eq=False)
 class Zeros:
-    """Counts, in what a model's state marks as `models.base.ZEROS`, in how many observations an outcome was declared 0.
+    """Counts, in arrays of a model's state marked as `models.base.ZEROS`, the observations of outcomes declared 0.
 
     A play all of whose outcomes are declared to be 0 is not counted: as a rule it does nothing and has no features, and
     then a model does not count it as an observation either.

@@ -1,4 +1,4 @@
-"""What a user states: actions, outcomes, groups, an objective, constraints and a horizon."""
+"""The statement of a problem: actions, outcomes, groups, an objective, constraints and a horizon."""
 
 from evenhand.problem import constraints
 from evenhand.problem.constraints import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""Whether the parts of a problem fit each other: names that are used once and known wherever they are used."""
+"""Checks that the parts of a problem fit each other: names are used once, and known wherever they are used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
-from evenhand.problem.constraints.base import Constraint, lacking
+from evenhand.problem.constraints.base import Constraint, missing_members
 from evenhand.problem.constraints.stated import States
 from evenhand.problem.factors import check_factors
 from evenhand.problem.features import Feature
@@ -19,7 +19,7 @@ from evenhand.problem.outcome import Outcome
 
 
 class Whole(States, Protocol):
-    """All that a problem states."""
+    """A complete problem."""
 
     @property
     def outcomes(self) -> tuple[Outcome, ...]: ...
@@ -35,11 +35,7 @@ class Whole(States, Protocol):
 
 
 def check_names(problem: Whole) -> None:
-    """Refuse a problem whose parts do not fit each other.
-
-    Raises:
-        InvalidInput: as stated by `Problem`.
-    """
+    """Refuse a problem whose parts do not fit each other, as stated by `Problem`."""
     names, actions = [o.name for o in problem.outcomes], set(problem.actions)
     measures = [*names, *(m.name for m in problem.measures)]
     groups, features = [g.name for g in problem.groups], [f.name for f in problem.features]
@@ -73,9 +69,9 @@ def check_names(problem: Whole) -> None:
     for name in problem.objective.outcomes:
         problem.row(name, "maximize")
     for c in problem.subject_to:
-        if lacking(c):
+        if missing_members(c):
             expected = "all members of `Curved`, as it has `curved`"
-            raise InvalidInput(type(c).__name__, expected, f"none named {', '.join(lacking(c))}")
+            raise InvalidInput(type(c).__name__, expected, f"none named {', '.join(missing_members(c))}")
     for s in problem.stated:  # these raise if a name is unknown
         c, rows, bound = s.constraint, s.rows, s.bound
         if bound.shape != (len(rows),) or not np.isfinite(bound).all():

@@ -1,4 +1,4 @@
-"""What rows, constraints and measures read of a problem: names, shapes and ranges."""
+"""The declarations of a problem that rows, constraints and measures read: names, shapes and ranges."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evenhand.problem.groups import Groups
 
 
 class Declared(Protocol):
-    """The declarations of a `Problem`, which fulfils this contract; its attributes say what each of them is."""
+    """The declarations of a `Problem`, which fulfils this contract and documents each of them."""
 
     @property
     def actions(self) -> tuple[str, ...]: ...

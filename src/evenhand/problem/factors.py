@@ -1,4 +1,4 @@
-"""What a learned outcome is multiplied by: a known factor, such as a price, and 0 where it is declared 0."""
+"""Factors of learned outcomes: a known number, such as a price, or 0 where an outcome is declared 0."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ class Factors:
 
     @staticmethod
     def of_outcomes(learned: Sequence[Outcome], known: Sequence[str], free: Bools) -> Factors:
-        """Those of learned outcomes, among known ones of these names."""
+        """Return the factors of learned outcomes, among known ones of these names."""
         times = [-1 if o.times is None else known.index(o.times) for o in learned]
         return Factors(times=np.array(times, np.int64), free=free)
 
     @cached_property
     def matter(self) -> Bools:
-        """Which learned outcomes have another factor than 1, `->(M)`."""
+        """A mask of the learned outcomes with another factor than 1, `->(M)`."""
         return np.asarray((self.times >= 0) | self.free.any(0))
 
     def of(self, known: Floats, plays: Ints | None = None) -> Floats:
-        """The factors of all candidates in order, or of plays among them, `(A,L)->(A,M)` or `(P,L),(P)->(P,M)`.
+        """Return the factors of all candidates in order, or of plays, `(A,L)->(A,M)` or `(P,L),(P)->(P,M)`.
 
         At a place where nothing is played they mean nothing.
         """
@@ -57,7 +57,7 @@ class Factors:
         return f * counts if self.free.any() else f
 
     def amounts(self, known: Floats, y: Floats) -> Floats:
-        """Outcomes of plays times their known factors, `(P,L),(P,m)->(P,m)`; the learned ones are the first of m.
+        """Return outcomes of plays times their known factors, `(P,L),(P,m)->(P,m)`; the learned ones are first of m.
 
         Declared zeros are not looked at: what was observed there is 0.
         """
@@ -66,7 +66,7 @@ class Factors:
         return found
 
     def reach(self, declared: Floats, span: Floats) -> Floats:
-        """The ends of amounts over all candidates, from those of outcomes and declared values, `(A,L),(2,m)->(2,m)`."""
+        """Return the ends of amounts over all candidates, from outcomes' and declared values, `(A,L),(2,m)->(2,m)`."""
         found = span.copy()
         for m in self.known:
             f = np.where(self.free[:, m], 0.0, declared[:, self.times[m]])
@@ -86,11 +86,7 @@ class Factors:
 
 
 def check_factors(outcomes: Sequence[Outcome], actions: tuple[str, ...]) -> None:
-    """Refuse a factor that is not known for certain, or is 0 under every action.
-
-    Raises:
-        InvalidInput: naming the outcome that it multiplies.
-    """
+    """Refuse a factor that is not known for certain, or is 0 under every action."""
     named = {o.name: o for o in outcomes}
     exact = [o.name for o in outcomes if o.is_known]
     for o in outcomes:

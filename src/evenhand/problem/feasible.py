@@ -1,4 +1,4 @@
-"""Whether the constraints of a problem can be met at all."""
+"""The feasibility of a problem's constraints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CUTS, _OFF = 200, 1e-6
 
 
 def reach(problem: Declared, rows: Rows) -> tuple[Floats, Floats]:
-    """The least and the most that one play of each action can add to rows that concern everybody, `->(A,d),(A,d)`.
+    """Return the least and the most that one play of each action can add to rows of everybody, `->(A,d),(A,d)`.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.problem.rows import select
@@ -38,7 +38,7 @@ def reach(problem: Declared, rows: Rows) -> tuple[Floats, Floats]:
 
 
 def sizes(problem: Declared, rows: Rows) -> Floats:
-    """The most that one play can add to each row by its size, without factors of groups, `->(d)`.
+    """Return the largest size that one play can add to each row, without factors of groups, `->(d)`.
 
     Learned outcomes count times their factors as declared, and those without a finite range as 1.
     """
@@ -79,8 +79,8 @@ def holds_nothing(problem: Declared, region: Region) -> bool:
     return bool(np.abs(region.within.project(nothing)).max() <= 1e-9 * widths(*problem.ranges(region.outcomes)).max())
 
 
-def excluding(problem: States) -> tuple[Stated, ...]:
-    """Constraints on everybody of which each is needed for them to exclude each other, if all together do."""
+def conflict(problem: States) -> tuple[Stated, ...]:
+    """Return the constraints on everybody that exclude each other, each of which is needed for that, if any do."""
     left = [s for s in problem.stated if not s.rows.by_group]
     for s in tuple(left):
         others = [other for other in left if other is not s]
@@ -90,13 +90,12 @@ def excluding(problem: States) -> tuple[Stated, ...]:
 
 
 def _finite(ends: Floats, bound: float) -> Floats:
-    """Ends without infinite ones: of an unbounded outcome a small probability is enough."""
+    """Replace infinite ends by large ones: of an unbounded outcome a small probability is enough."""
     most = 1e6 * (1.0 + np.where(np.isfinite(ends), np.abs(ends), 0.0).max(initial=0.0) + bound)
     return np.clip(ends, -most, most)
 
 
 def _largest(ends: Floats) -> Floats:
-    """The largest size of the finite ends of each column, `(A,d)->(d)`."""
     return np.asarray(np.where(np.isfinite(ends), np.abs(ends), 0.0).max(0))
 
 

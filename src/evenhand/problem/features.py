@@ -21,14 +21,14 @@ class Feature(Protocol):
 
     @property
     def name(self) -> str:
-        """By which cases state it."""
+        """The name by which cases state it."""
 
     @property
     def units(self) -> tuple[str, ...]:
         """The names of the numbers."""
 
     def encode(self, value: object) -> tuple[float, ...]:
-        """The numbers of one value.
+        """Return the numbers of one value.
 
         Raises:
             InvalidInput: a value that the feature cannot have.
@@ -76,15 +76,9 @@ class Numeric:
 
     @property
     def units(self) -> tuple[str, ...]:
-        """The feature itself."""
         return (self.name,)
 
     def encode(self, value: object) -> tuple[float, ...]:
-        """The number, scaled.
-
-        Raises:
-            InvalidInput: a value that is not a finite number.
-        """
         if type(value) is not float or not math.isfinite(value):
             x = float(value) if isinstance(value, bool | np.bool_) else number(self.name, value, "a finite number")
         else:
@@ -132,15 +126,9 @@ class Categorical:
 
     @property
     def units(self) -> tuple[str, ...]:
-        """A number per level but the first."""
         return tuple(f"{self.name}={level}" for level in self.levels[1:])
 
     def encode(self, value: object) -> tuple[float, ...]:
-        """Which level it is.
-
-        Raises:
-            InvalidInput: a value that is none of the levels, and no `other`.
-        """
         if not isinstance(value, str) or (self.other is None and value not in self.levels):
             raise InvalidInput(self.name, f"one of {self.levels}", f"{value!r}{meant(value, self.levels)}")
         if value not in self.levels:
@@ -149,7 +137,7 @@ class Categorical:
 
 
 def encode(features: tuple[Feature, ...], values: tuple[object, ...]) -> Floats:
-    """An intercept and the numbers of all features, `(G)->(n)`.
+    """Return an intercept and the numbers of all features, `(G)->(n)`.
 
     >>> encode((Numeric("age", 20, 60), Categorical("channel", ("web", "phone"))), (50, "phone"))
     array([1. , 0.5, 1. ])

@@ -1,4 +1,4 @@
-"""A way to divide cases, or candidates, into groups."""
+"""Groupings of cases or candidates."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from evenhand.core.registry import meant
 @typed
 @dataclass(frozen=True)
 class Groups:
-    """A way to divide cases, or candidates, into groups, with each group's share if that is known.
+    """A grouping of cases, or of candidates, with each group's share if that is known.
 
     A group belongs to a candidate. Where all candidates of a case are in the same group, it is the group of the case.
     Estimated shares are those of all cases so far, and the sums of constraints by group are restated as they move.
@@ -77,7 +77,7 @@ class Groups:
         return Counter((self.of or {}).values())
 
     def size(self, group: str) -> float:
-        """How many actions are in a group; infinite where groups divide cases."""
+        """The number of actions in a group; infinite where groups divide cases."""
         return math.inf if self.of is None else self._sizes[group]
 
     def share(self, group: str) -> float:
@@ -88,5 +88,5 @@ class Groups:
 
 
 def some(names: Sequence[str]) -> str:
-    """The first few names, for a message."""
+    """Return the first few names as text, for a message."""
     return ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")

@@ -1,4 +1,4 @@
-"""The contract of a measure: a number that follows from all plays of a round together, and is no sum over plays."""
+"""The contract of a measure: a number of all plays of a round together that is no sum over plays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COLUMNS = frozenset({"interrupted", "policy", "replica", "replicas", "step", "ro
 
 @runtime_checkable
 class Measure(Protocol):
-    """What a round is worth by a rule of its own, such as a concave function of the sum of an arm's outcomes.
+    """The value of a round by a rule of its own, such as a concave function of the sum of an arm's outcomes.
 
     A run adds it up over rounds twice: of the outcomes that arrived, and of the true means of all plays. Goals do not
     read it, as they read sums over plays; a choice may.
@@ -29,7 +29,7 @@ class Measure(Protocol):
 
     @property
     def worst(self) -> Literal["low", "high"]:
-        """Which end of its values is the bad one."""
+        """The bad end of its values."""
 
     def on(self, problem: Declared) -> Reading:
         """The measure as a function of the plays and outcomes of a problem; refuses a problem that it does not fit."""

@@ -52,13 +52,13 @@ class MergedRows:
 
 
 def separate(bound: Floats) -> MergedRows:
-    """Every row as a direction of its own, with an upper bound."""
+    """Return every row as a direction of its own, with an upper bound."""
     each = np.arange(len(bound))
     return MergedRows(first=each, of=each, multiple=np.ones(len(bound)), upper=each, lower=np.full(len(bound), -1))
 
 
 def merge(problem: Problem, rows: Rows, bound: Floats) -> MergedRows:
-    """Find rows that are multiples of each other whatever the outcomes, and the tightest bounds of each direction."""
+    """Find rows that are always multiples of each other, and the tightest bounds of each direction."""
     marks = [_mark(problem, rows, j) for j in range(len(rows))]
     first: list[int] = []
     of, multiple = np.zeros(len(rows), np.int64), np.ones(len(rows))
@@ -97,7 +97,7 @@ def _mark(problem: Problem, rows: Rows, j: int) -> tuple[object, Floats]:
 
 
 def _inside(problem: Problem, rows: Rows, j: int, column: int) -> float:
-    """What row j adds to its factor for a play in the group of a column."""
+    """The part of row j's factor that a play in the group of a column adds."""
     if column != rows.column[j]:
         return 0.0
     return float(rows.inside[j] / problem.shares[column] if rows.by_share[j] else rows.inside[j])

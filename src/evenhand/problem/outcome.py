@@ -1,4 +1,4 @@
-"""A number that follows from an action."""
+"""Outcomes: numbers that follow from an action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user states: actions, outcomes, groups, an objective, constraints and a horizon."""
+"""The problem that a user states: actions, outcomes, groups, an objective, constraints and a horizon."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.constraints.stated import Stated, state
 from evenhand.problem.edges import Edges, edges_of
 from evenhand.problem.factors import Factors
-from evenhand.problem.feasible import excluding, feasible
+from evenhand.problem.feasible import conflict, feasible
 from evenhand.problem.features import Feature
 from evenhand.problem.groups import Groups
 from evenhand.problem.measures import Measure
@@ -94,7 +94,7 @@ class Problem:
             expected = f"at most {len(self.actions)}, the number of actions, as some are free or divided into groups"
             raise InvalidInput("n_plays", expected, self.n_plays)
         if not feasible(self):
-            needed = [(s.constraint, s.limit) for s in excluding(self)]
+            needed = [(s.constraint, s.limit) for s in conflict(self)]
             stated = [f"{type(c).__name__} ({c.label}: {limit:g})" for c, limit in needed]
             raise InfeasibleProblem(
                 f"no mixture of the actions keeps to {', '.join(stated)} over {self.horizon} rounds: "
@@ -109,13 +109,13 @@ class Problem:
 
     @property
     def size(self) -> str:
-        """How many actions and rounds there are, in words."""
+        """The numbers of actions and rounds, in words."""
         plays = "" if self.n_plays == 1 else f", {self.n_plays:,} plays per round"
         return f"{count(len(self.actions), 'action')} over {count(self.horizon, 'round')}{plays}"
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """What is stated, by the name of the field, each as a line of text."""
+        """The statement by the names of the fields, each as a line of text."""
         factors = {o.name: f"{o.name} (times {o.times})" for o in self.outcomes if o.times is not None}
         facts = {
             "actions": few(self.actions),
@@ -132,17 +132,16 @@ class Problem:
 
     @cached_property
     def objective(self) -> Objective:
-        """What is maximised, as an objective."""
+        """The objective that is maximised."""
         return Linear({self.maximize: 1.0}) if isinstance(self.maximize, str) else self.maximize
 
     @cached_property
     def learned(self) -> tuple[str, ...]:
-        """The names of the outcomes that are learned."""
         return tuple(o.name for o in self.outcomes if o.is_learned)
 
     @cached_property
     def n_features(self) -> int:
-        """How many numbers describe a case: an intercept, and those of its named features."""
+        """The number of numbers that describe a case: an intercept, and those of its named features."""
         return 1 + sum(len(f.units) for f in self.features)
 
     @cached_property
@@ -157,7 +156,7 @@ class Problem:
 
     @cached_property
     def known(self) -> tuple[str, ...]:
-        """The names of the outcomes of which a value or a mean is declared: noisy, then known for certain."""
+        """Names of the known outcomes: noisy ones first."""
         return self.noisy + tuple(o.name for o in self.outcomes if o.is_known)
 
     @cached_property
@@ -167,7 +166,6 @@ class Problem:
 
     @cached_property
     def _ordered(self) -> tuple[Outcome, ...]:
-        """All outcomes, in the order of their names."""
         named = {o.name: o for o in self.outcomes}
         return tuple(named[name] for name in self.names)
 
@@ -189,7 +187,7 @@ class Problem:
 
     @cached_property
     def factors(self) -> Factors | None:
-        """What learned outcomes are multiplied by, None where all factors are 1."""
+        """The factors of learned outcomes, None where all are 1."""
         learned = self._ordered[: len(self.learned)]
         found = Factors.of_outcomes(learned, self.known, self.free[:, : len(learned)])
         return found if found.matter.any() else None
@@ -205,12 +203,12 @@ class Problem:
 
     @cached_property
     def edges(self) -> Edges | None:
-        """What a case may state so that the objective stays in its domain, None where any number will do."""
+        """The check of cases that keeps the objective in its domain, None where any number will do."""
         return edges_of(self)
 
     @cached_property
     def fallback(self) -> Floats:
-        """What stands in for observed outcomes that never come, NaN where nothing does, `()->(M+B)`."""
+        """The substitutes for observed outcomes that never come, NaN where there is none, `()->(M+B)`."""
         seen = self._ordered[: len(self.observed)]
         return np.array([np.nan if o.fallback is None else o.fallback for o in seen], float)
 
@@ -222,17 +220,17 @@ class Problem:
 
     @cached_property
     def sure(self) -> Bools:
-        """Which known outcomes count whether or not a play is exposed, `()->(L)`."""
+        """A mask of the known outcomes that count whether or not a play is exposed, `()->(L)`."""
         return np.array([o.sure for o in self._ordered[len(self.learned) :]], bool)
 
     @cached_property
     def is_noisy(self) -> Bools:
-        """Of which known outcomes only the mean is declared, `()->(L)`."""
+        """A mask of the known outcomes of which only the mean is declared, `()->(L)`."""
         return np.array([o.is_noisy for o in self._ordered[len(self.learned) :]], bool)
 
     @cached_property
     def certain(self) -> Bools:
-        """Which known outcomes a decision settles, whatever comes of it, `()->(L)`."""
+        """A mask of the known outcomes that a decision alone settles, `()->(L)`."""
         return self.sure & ~self.is_noisy
 
     def each(self, outcome: str, by: str) -> tuple[str, ...]:
@@ -277,7 +275,6 @@ class Problem:
 
     @cached_property
     def _within(self) -> list[dict[str, int]]:
-        """The column of every group, by grouping."""
         return [{n: int(self.ends[i]) + k for k, n in enumerate(g.names)} for i, g in enumerate(self.groups)]
 
     def groups_of(self, cases: Ints) -> Ints:
@@ -295,7 +292,7 @@ class Problem:
 
     @cached_property
     def by_action(self) -> Bools:
-        """Which groupings divide actions, `()->(G)`."""
+        """A mask of the groupings that divide actions, `()->(G)`."""
         return np.array([g.of is not None for g in self.groups], bool)
 
     @cached_property
@@ -338,7 +335,7 @@ class Problem:
 
     @cached_property
     def free(self) -> Bools:
-        """Under which actions each observed outcome is always 0, `()->(A, M+B)`."""
+        """A mask of the actions under which each observed outcome is always 0, `()->(A, M+B)`."""
         named = [[o.is_free(a) for o in self._ordered[: len(self.observed)]] for a in self.actions]
         return np.array(named, bool).reshape(len(self.actions), len(self.observed))
 

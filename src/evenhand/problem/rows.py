@@ -40,7 +40,7 @@ class Frame(Protocol):
 
     @property
     def plays(self) -> Ints | None:
-        """Which candidates these are, (R, A); None where they are all, in order."""
+        """The indices of these candidates, (R, A); None where they are all, in order."""
 
     @property
     def groups(self) -> Ints:
@@ -61,7 +61,7 @@ _ALWAYS, _INSIDE, _BY_SHARE, _COLUMN, _FIRST = 0, 1, 2, 3, 4
 
 @kernel
 def _inside(inside: float, by_share: float, share: float) -> float:
-    """What a row adds to its factor inside its group."""
+    """The part of a row's factor that a play inside its group adds."""
     return inside / share if by_share != 0.0 else inside
 
 
@@ -172,7 +172,7 @@ class Rows:
 
     @staticmethod
     def plain(names: Iterable[str], learned: Floats, known: Floats) -> Rows:
-        """Rows that concern everybody, of learned outcomes as they are, and known ones that are sure and not noisy."""
+        """Return rows that concern everybody, of learned outcomes without factors, and known ones that are sure."""
         names = tuple(names)
         d = len(names)
         nobody = np.full(d, -1)
@@ -194,17 +194,17 @@ class Rows:
 
     @cached_property
     def is_sure(self) -> Bools:
-        """Which rows are due for every play, exposed or not, `->(d)`: those that read only outcomes that are sure."""
+        """A mask of the rows that are due for every play, exposed or not, `->(d)`: they read only sure outcomes."""
         return np.asarray((self.learned == 0.0).all(1) & (self.known[:, ~self.sure] == 0.0).all(1))
 
     @cached_property
     def is_known(self) -> Bools:
-        """Which rows a decision alone settles, `->(d)`: those that are sure and read no noisy outcome."""
+        """A mask of the rows that a decision alone settles, `->(d)`: they are sure and read no noisy outcome."""
         return np.asarray(self.is_sure & (self.known[:, self.noisy] == 0.0).all(1))
 
     @cached_property
     def is_unsure(self) -> Bools:
-        """Which rows depend on whether plays are exposed, `->(d)`.
+        """A mask of the rows that depend on whether plays are exposed, `->(d)`.
 
         These read known outcomes that are not sure, or learned ones if any outcome is not sure: then a play may not be
         exposed, and an estimate of its outcome does not estimate what it adds to the row.
@@ -233,12 +233,16 @@ class Rows:
         return bool((self.grouping < 0).all() and (self.always == 1.0).all())
 
     def readings(self, *, by_row: bool) -> Ints:
-        """The reading that each row belongs to, `->(d)`: one for all, or one for each row of a learned outcome.
+        """Return the reading of each row, `->(d)`: one for all, or one for each row of a learned outcome.
 
         Optimism is per reading. Rows of known outcomes have no bonus, so they need no reading of their own.
         """
+        return self._readings[int(by_row)]
+
+    @cached_property
+    def _readings(self) -> tuple[Ints, Ints]:
         reads = self.learned.any(1)
-        return np.where(reads, np.cumsum(reads) - 1, 0) if by_row else np.zeros(len(self), np.int64)
+        return np.zeros(len(self), np.int64), np.where(reads, np.cumsum(reads) - 1, 0)
 
     @cached_property
     def by_group(self) -> bool:
@@ -246,18 +250,18 @@ class Rows:
         return bool((self.grouping >= 0).any())
 
     def post(self, frame: Frame, shares: Floats, y: Floats, z: Floats) -> Floats:
-        """Rows of the outcomes, summed over plays, `(P,M),(P,L)->(d)`; outcomes that do not count are 0."""
+        """Return rows of the outcomes, summed over plays, `(P,M),(P,L)->(d)`; outcomes that do not count are 0."""
         if self.scaled is not None:
             y = y * self.scaled.of(frame.known, frame.plays)
         return _post(self._packed, frame.groups, shares, y, z)
 
     def post_known(self, decision: Decision) -> Floats:
-        """Rows of the known outcomes of a decision, noisy ones at their means and learned ones at 0, `->(d)`."""
+        """Return rows of a decision's known outcomes, noisy ones at their means and learned ones at 0, `->(d)`."""
         d = decision
         return _post_known(self._packed, d.groups, d.shares, d.plays, d.counted, d.known)
 
     def pull(self, frame: Frame, shares: Floats, q: Floats) -> tuple[Floats, Floats]:
-        """Prices of learned outcomes and offsets of candidates at prices q of the rows, `(k,d)->(k,1,M),(k,A)`.
+        """Return prices of learned outcomes and offsets of candidates at prices q of rows, `(k,d)->(k,1,M),(k,A)`.
 
         Prices are per candidate, `(k,A,M)`, where a row by group of candidates reads a learned outcome, or a row reads
         one whose factor is not 1.
@@ -266,7 +270,7 @@ class Rows:
         return prices, offset
 
     def read(self, frame: Frame, shares: Floats, q: Floats, o: Floats) -> tuple[Floats, Floats, Floats]:
-        """`pull`, with constants o added to the offsets of the first i readings, and the total price of each row.
+        """Pull with constants o added to the offsets of the first i readings, and return each row's total price too.
 
         `(k,d),(i)->(k,1,M),(k,A),(d)`
         """
@@ -282,29 +286,18 @@ class Rows:
         return self.factors if read else None
 
     def take(self, which: Ints) -> Rows:
-        """Some of the rows, in the given order."""
-        return Rows(
-            names=tuple(self.names[j] for j in which),
-            learned=self.learned[which],
-            known=self.known[which],
-            always=self.always[which],
-            inside=self.inside[which],
-            grouping=self.grouping[which],
-            column=self.column[which],
-            by_share=self.by_share[which],
-            sure=self.sure,
-            noisy=self.noisy,
-            factors=self.factors,
-        )
+        each = ("learned", "known", "always", "inside", "grouping", "column", "by_share")
+        taken = {field: getattr(self, field)[which] for field in each}
+        return replace(self, names=tuple(self.names[j] for j in which), **taken)
 
     @cached_property
     def insides(self) -> Rows:
-        """What rows by share add up inside of their groups, before it is divided by shares; 0 for other rows."""
+        """The sums of rows by share inside of their groups, before division by shares; 0 for other rows."""
         inside = np.where(self.by_share, self.inside, 0.0)
         return replace(self, always=np.zeros(len(self)), inside=inside, by_share=np.zeros(len(self), bool))
 
     def per_share(self, shares: Floats) -> Floats:
-        """One over the share of every row's group, 0 for rows of everybody and groups of share 0, `(C)->(d)`."""
+        """Return one over the share of every row's group, 0 for rows of everybody and groups of share 0, `(C)->(d)`."""
         share = np.where(self.column >= 0, shares[:, self.column], 0.0)
         return np.divide(1.0, share, out=np.zeros_like(share), where=share > 0.0)
 
@@ -320,7 +313,7 @@ class Rows:
 
 
 def stack(parts: list[Rows]) -> Rows:
-    """The rows of all parts, in order."""
+    """Return the rows of all parts, in order."""
     return Rows(
         names=tuple(n for p in parts for n in p.names),
         learned=np.concatenate([p.learned for p in parts]),
@@ -337,7 +330,7 @@ def stack(parts: list[Rows]) -> Rows:
 
 
 def in_units(rows: Rows, bound: Floats, unit: Floats) -> tuple[Rows, Floats]:
-    """Rows and their bounds, each divided by a unit above 0, which its name tells, `(d),(d)->(d)`.
+    """Return rows and their bounds, each divided by a unit above 0, which its name tells, `(d),(d)->(d)`.
 
     >>> rows, bound = in_units(Rows.plain(["cents"], np.zeros((1, 1)), np.ones((1, 1))), np.ones(1), np.array([100.0]))
     >>> rows.names, bound
@@ -349,7 +342,7 @@ def in_units(rows: Rows, bound: Floats, unit: Floats) -> tuple[Rows, Floats]:
 
 
 def select(problem: Declared, names: Iterable[str]) -> Rows:
-    """One row per name: the sum of an outcome over plays, or its sum over the plays of one group (`Problem.each`)."""
+    """Return one row per name: the sum of an outcome over plays, or over the plays of one group (`Problem.each`)."""
     names = tuple(names)
     found = [problem.row(name) for name in names]
     pick = np.zeros((len(names), len(problem.names)))

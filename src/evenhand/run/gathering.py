@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.types import Bools, Floats
 from evenhand.environments.base import Arrival
-from evenhand.policy.parts import arriving, made
+from evenhand.policy.parts import arriving_part, counted_plays
 
 
 class _Gathered(NamedTuple):
@@ -33,11 +33,11 @@ class Gathering:
         """All that arrived of the round of an arrival, this included; it counts where the round is whole now."""
         d, y, number = a.decision, a.y, int(a.decision.id[0])
         before = self._rounds.pop(number, None) or _Gathered(
-            made(d), np.full(y.shape, np.nan), np.ones(d.plays.shape, bool)
+            counted_plays(d), np.full(y.shape, np.nan), np.ones(d.plays.shape, bool)
         )
-        part = arriving(d, before.waits, a.pending)
+        part = arriving_part(d, before.waits, a.pending)
         here = part.decision.plays >= 0
-        y = np.where((here | ~made(d))[:, :, None], y, before.y)
+        y = np.where((here | ~counted_plays(d))[:, :, None], y, before.y)
         exposed = before.exposed if a.exposed is None else np.where(here, a.exposed, before.exposed)
         if part.rest.any():
             self._rounds[number] = _Gathered(part.rest, y, exposed)

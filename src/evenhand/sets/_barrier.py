@@ -63,7 +63,6 @@ def minimise(cost: Floats, cones: Cones, v: Floats, along: Floats, enough: float
 
 
 def _centre(cost: Floats, cones: Cones, v: Floats, along: Floats) -> Floats:
-    """Minimise cost.v plus the barrier within the cones by Newton steps."""
     value = float(cost @ v) + barrier(cones, v)
     for _ in range(_STEPS):
         slope, curve = _derivatives(cones, v)

@@ -12,11 +12,10 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, known_norm, length, widest
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number, numbers
+from evenhand.core.validate import nonnegative, numbers
 from evenhand.sets._closed_forms import in_ball
 from evenhand.sets.base import Supported, empty_error, ends_of, margin_error, margin_of, rows_of
 from evenhand.sets.conic import Conic
-from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import everything
 
 
@@ -49,7 +48,7 @@ class Ball:
         centre = numbers("Ball.centre", self.centre, m, "finite numbers, one per coordinate")
         if not m:
             raise InvalidInput("Ball.centre", "at least one number", self.centre)
-        radius = number("Ball.radius", self.radius, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        radius = nonnegative("Ball.radius", self.radius)
         object.__setattr__(self, "centre", tuple(centre.tolist()))
         object.__setattr__(self, "radius", radius)
 
@@ -58,7 +57,6 @@ class Ball:
         return len(self.centre)
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
-        """Whether points are within the radius plus a tolerance of the centre, `(m)->()`."""
         points, shape = rows_of("Ball.contains(z)", z, self.dim)
         return np.asarray(length(points - self._c, "euclidean") <= self.radius + tolerance).reshape(shape)
 
@@ -71,11 +69,11 @@ class Ball:
         return np.where(share < 1.0, self._c + share * gap, points).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """Compute the distance, in closed form for named norms, `(m)->()`."""
+        """Compute the distance: in closed form for named norms, else by a conic program, `(m)->()`."""
         norm = known_norm("Ball.distance(norm)", norm)
         points, shape = rows_of("Ball.distance(z)", z, self.dim)
         if not isinstance(norm, str):
-            return lq_distance(self, self.conic, points, norm).reshape(shape)
+            return self.conic.distance(points, self.project(points), norm).reshape(shape)
         gap = np.abs(points - self._c)
         if norm == "euclidean":
             return np.asarray(np.maximum(length(gap, norm) - self.radius, 0.0)).reshape(shape)
@@ -83,11 +81,7 @@ class Ball:
         return np.array(cut).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """Compute direction.centre + radius |direction|, or less if ends bind, `(m),(m),(m)->(),(m)`.
-
-        Raises:
-            InvalidInput: no point of the ball is between the ends.
-        """
+        """Maximise in closed form over the ball cut by the ends, `(m),(m),(m)->(),(m)`."""
         slopes, shape = rows_of("Ball.support(direction)", direction, self.dim)
         at, found = in_ball(slopes, self._c, self.radius, *ends_of("Ball.support", low, high, self.dim), False)
         if not found.all():
@@ -95,11 +89,7 @@ class Ball:
         return np.asarray((slopes * at).sum(1)).reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Ball:
-        """Return a smaller ball; for q > 2 its radius falls by m^(1/2 - 1/q) margins, which is safe but not tight.
-
-        Raises:
-            InvalidInput: nothing is left.
-        """
+        """Return a smaller ball; for q > 2 its radius falls by m^(1/2 - 1/q) margins, which is safe but not tight."""
         margin = margin_of("Ball.shrunk", margin, norm)
         radius = self.radius - margin * widest(self.dim, norm)
         if radius < 0.0:
@@ -107,12 +97,10 @@ class Ball:
         return Ball(self.centre, radius)
 
     def halfspaces(self) -> None:
-        """None, since a ball is curved."""
         return
 
     @cached_property
     def conic(self) -> Conic:
-        """The ball in conic form, for distances in L_q norms."""
         return Conic(everything("Ball", self.dim), ((0, self._c, self.radius),))
 
     @cached_property
@@ -149,5 +137,5 @@ def _one(gap: Floats, radius: float) -> float:
 
 
 def ball_of(part: object) -> Ball | None:
-    """The set, if it is a ball."""
+    """Return a set that is a ball; None for any other."""
     return part if isinstance(part, Ball) else None

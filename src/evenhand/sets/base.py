@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, dual_order, known_norm, length
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative
 
 _FLOAT = np.dtype(np.float64)
 
@@ -62,11 +62,7 @@ Supported = tuple[Floats, Floats]
 
 
 def rows_of(field: str, z: object, m: int) -> tuple[Floats, tuple[int, ...]]:
-    """Flatten points to contiguous rows; returns also the shape of the leading axes, `(m)->(m)`.
-
-    Raises:
-        InvalidInput: points have another length or are not finite.
-    """
+    """Flatten finite points of m numbers to contiguous rows; returns also the shape of the leading axes, `(m)->(m)`."""
     try:
         points = np.asarray(z, np.float64)
     except (TypeError, ValueError):
@@ -79,11 +75,7 @@ def rows_of(field: str, z: object, m: int) -> tuple[Floats, tuple[int, ...]]:
 
 
 def ends_of(field: str, low: Floats | None, high: Floats | None, m: int) -> tuple[Floats, Floats]:
-    """Check lower and upper ends; missing ones become infinite, `(m),(m)->(m),(m)`.
-
-    Raises:
-        InvalidInput: ends have another length or are NaN, or a lower end is above its upper end.
-    """
+    """Check lower and upper ends of length m; missing ones become infinite, `(m),(m)->(m),(m)`."""
     ends = []
     for name, given, out in (("low", low, -np.inf), ("high", high, np.inf)):
         try:
@@ -99,13 +91,9 @@ def ends_of(field: str, low: Floats | None, high: Floats | None, m: int) -> tupl
 
 
 def margin_of(field: str, margin: float, norm: Norm) -> float:
-    """Check a margin of at least 0 and its norm.
-
-    Raises:
-        InvalidInput: the margin or the norm is invalid.
-    """
+    """Check a margin of at least 0 and its norm."""
     known_norm(f"{field}(norm)", norm)
-    return number(f"{field}(margin)", margin, "a finite number of at least 0", lambda x: 0 <= x < np.inf)
+    return nonnegative(f"{field}(margin)", margin)
 
 
 def dual_length(rows: Floats, norm: Norm) -> Floats:
@@ -114,15 +102,15 @@ def dual_length(rows: Floats, norm: Norm) -> Floats:
 
 
 def unbounded_error(kind: str) -> InvalidInput:
-    """Make the error of an unbounded support function."""
+    """Return the error of an unbounded support function."""
     return InvalidInput(f"{kind}.support", "a set that is bounded in this direction, or finite ends", "no bound")
 
 
 def empty_error(kind: str) -> InvalidInput:
-    """Make the error of a support function over an empty set."""
+    """Return the error of a support function over an empty set."""
     return InvalidInput(f"{kind}.support(low, high)", "ends between which the set has points", "none")
 
 
 def margin_error(kind: str, margin: float) -> InvalidInput:
-    """Make the error of a margin that leaves nothing."""
+    """Return the error of a margin that leaves nothing."""
     return InvalidInput(f"{kind}.shrunk(margin)", "a margin that leaves some of the set", margin)

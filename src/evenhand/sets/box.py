@@ -64,28 +64,21 @@ class Box:
         return Polyhedron("Box", *box_rows(*self._ends))
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
-        """Whether each coordinate is between its ends up to a tolerance, `(m)->()`."""
         points, shape = rows_of("Box.contains(z)", z, self.dim)
         low, high = self._ends
         return np.asarray((np.maximum(points - high, low - points) <= tolerance).all(1)).reshape(shape)
 
     def project(self, z: Floats) -> Floats:
-        """Clip each coordinate to its ends, `(m)->(m)`."""
         points, shape = rows_of("Box.project(z)", z, self.dim)
         return np.asarray(np.clip(points, *self._ends)).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """Compute the norm of the excess beyond the ends, `(m)->()`."""
         norm = known_norm("Box.distance(norm)", norm)
         points, shape = rows_of("Box.distance(z)", z, self.dim)
         return length(points - np.clip(points, *self._ends), norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """Pick the end of each coordinate by the direction's sign; the value nearest 0 if 0, `(m),(m),(m)->(),(m)`.
-
-        Raises:
-            InvalidInput: as stated by `ConvexSet`.
-        """
+        """Pick the end of each coordinate by the direction's sign; the value nearest 0 if 0, `(m),(m),(m)->(),(m)`."""
         slopes, shape = rows_of("Box.support(direction)", direction, self.dim)
         least, most = ends_of("Box.support", low, high, self.dim)
         least, most = np.maximum(least, self._ends[0]), np.minimum(most, self._ends[1])
@@ -97,11 +90,6 @@ class Box:
         return np.asarray((slopes * at).sum(1)).reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Box:
-        """Move both ends inwards by the margin.
-
-        Raises:
-            InvalidInput: nothing is left.
-        """
         margin = margin_of("Box.shrunk", margin, norm)
         low, high = self._ends[0] + margin, self._ends[1] - margin
         if (low > high).any():
@@ -109,7 +97,6 @@ class Box:
         return Box(tuple(low.tolist()), tuple(high.tolist()))
 
     def halfspaces(self) -> tuple[Floats, Floats]:
-        """Return a row per finite end, `->(k,m),(k)`."""
         return box_rows(*self._ends)
 
     @cached_property

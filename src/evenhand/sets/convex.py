@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
 from typing import Any, NamedTuple
@@ -10,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.cvx import attempt, constant, cvxpy
+from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, known_norm, length, order
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import picklable, whole
@@ -18,7 +18,7 @@ from evenhand.sets.base import Supported, empty_error, ends_of, margin_of, rows_
 
 # Attempts: the step as a fraction of the way to the edge of a cone, and the accepted accuracy. The solver runs until
 # rounding stops it. If one attempt stops early, another seldom does.
-_BEST, _TRIES = 1e-13, ((0.8, 1e-8), (0.9, 1e-8), (0.8, 1e-6), (0.99, 1e-5))
+_TRIES = ((0.8, 1e-13, 1e-8), (0.9, 1e-13, 1e-8), (0.8, 1e-13, 1e-6), (0.99, 1e-13, 1e-5))
 
 
 @named("B9", source="evenhand's own: disciplined convex constraints (Grant, Boyd & Ye 2006) by cvxpy")
@@ -58,15 +58,10 @@ class Convex:
         cp = _cvxpy()
         z = cp.Variable(self.dim, name="z")
         stated = _constraints(build, z)
-        kept = [
-            np.array(c.value.toarray() if hasattr(c.value, "toarray") else c.value, float)
-            for one in stated
-            for c in one.constants()
-        ]
         programs = {norm: _nearest(z, stated, norm) for norm in ("euclidean", "sup", "one")}
         for name, value in (
             ("constraints", "; ".join(map(str, stated))),
-            ("constants", tuple(kept)),
+            ("constants", tuple(constant(c.value) for one in stated for c in one.constants())),
             ("_build", build),
             ("_stated", stated),
             ("_z", z),
@@ -91,11 +86,9 @@ class Convex:
         return type(self), (self.dim, build)
 
     def __copy__(self) -> Convex:
-        """Return itself, as it never changes."""
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Convex:
-        """Return itself, as it never changes."""
         return self
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
@@ -110,48 +103,37 @@ class Convex:
     def project(self, z: Floats) -> Floats:
         """Find the nearest point; points inside stay exactly where they are, `(m)->(m)`."""
         points, shape = rows_of("Convex.project(z)", z, self.dim)
-        inside = self.contains(points, 0.0)
-        at = [row if stays else self._solve("euclidean", row) for row, stays in zip(points, inside, strict=True)]
-        return np.array(at).reshape(*shape, self.dim)
+        return self._closest(points, "euclidean").reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
         norm = known_norm("Convex.distance(norm)", norm)
         points, shape = rows_of("Convex.distance(z)", z, self.dim)
-        inside = self.contains(points, 0.0)
-        at = [row if stays else self._solve(norm, row) for row, stays in zip(points, inside, strict=True)]
-        return length(points - np.array(at).reshape(points.shape), norm).reshape(shape)
+        return length(points - self._closest(points, norm), norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """Maximise direction.x; returns value and point, `(m),(m),(m)->(),(m)`.
-
-        Raises:
-            InvalidInput: as stated by `ConvexSet`.
-        """
         slopes, shape = rows_of("Convex.support(direction)", direction, self.dim)
         ends = ends_of("Convex.support", low, high, self.dim)
         at = np.array([self._furthest(row, *ends) for row in slopes]).reshape(slopes.shape)
         return np.asarray((slopes * at).sum(1)).reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Convex:
-        """Return the set itself for a margin of 0; other margins need tighter constraints.
-
-        Raises:
-            InvalidInput: the margin is above 0.
-        """
+        """Return the set itself for a margin of 0; other margins are refused, as they need tighter constraints."""
         if margin_of("Convex.shrunk", margin, norm) > 0.0:
             raise InvalidInput("Convex.shrunk(margin)", "0: state constraints that are tighter themselves", margin)
         return self
 
     def halfspaces(self) -> None:
-        """None, since cvxpy's constraints are treated as curved."""
         return
 
-    def _solve(self, norm: Norm, row: Floats) -> Floats:
+    def _closest(self, points: Floats, norm: Norm) -> Floats:
         z, programs = self._z, self._programs  # type: ignore[attr-defined]
         if norm not in programs:
             programs[norm] = _nearest(z, self._stated, norm)  # type: ignore[attr-defined]
-        programs[norm].at.value = row
-        return _solution(programs[norm].problem, z)
+        found = points.copy()
+        for i in np.flatnonzero(~self.contains(points, 0.0)):
+            programs[norm].at.value = points[i]
+            found[i] = _solution(programs[norm].problem, z)
+        return found
 
     def _furthest(self, slope: Floats, low: Floats, high: Floats) -> Floats:
         cp, z = _cvxpy(), self._z  # type: ignore[attr-defined]
@@ -165,7 +147,6 @@ class Convex:
 
     @property
     def _mark(self) -> tuple[Any, ...]:
-        """The values that equality compares."""
         return self.dim, self.constraints, tuple((c.shape, c.tobytes()) for c in self.constants)
 
 
@@ -177,7 +158,6 @@ class _Program(NamedTuple):
 
 
 def _nearest(z: Any, stated: list[Any], norm: Norm) -> _Program:
-    """Build the program of the nearest point by a norm."""
     cp = _cvxpy()
     at = cp.Parameter(z.shape)
     size = cp.sum_squares(z - at) if norm == "euclidean" else cp.norm(z - at, order(norm))
@@ -185,16 +165,9 @@ def _nearest(z: Any, stated: list[Any], norm: Norm) -> _Program:
 
 
 def _solution(problem: Any, z: Any) -> Floats:
-    sought, status = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), _BEST), ""
-    for step, enough in _TRIES:
-        reached = {f"reduced_{name}": enough for name in sought}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", UserWarning)  # cvxpy warns if a result misses the best accuracy
-            try:
-                problem.solve(solver="CLARABEL", warm_start=False, max_step_fraction=step, **sought, **reached)
-                status = str(problem.status)
-            except _cvxpy().SolverError as error:
-                status = str(error)
+    status = ""
+    for tries in _TRIES:
+        status = attempt(problem, *tries)
         if status in ("optimal", "optimal_inaccurate"):
             return np.array(z.value, np.float64)
         if status.startswith("infeasible"):
@@ -228,8 +201,4 @@ def _constraints(build: Any, z: Any) -> list[Any]:
 
 
 def _cvxpy() -> Any:
-    try:
-        import cvxpy
-    except ImportError as error:  # pragma: no cover
-        raise MissingExtra("convex sets of your own", "convex") from error
-    return cvxpy
+    return cvxpy("convex sets of your own")

@@ -11,12 +11,11 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative
 from evenhand.sets._closed_forms import in_ball
 from evenhand.sets.ball import Ball, ball_of
 from evenhand.sets.base import ConvexSet, Supported, empty_error, ends_of, margin_of, rows_of, unbounded_error
 from evenhand.sets.conic import Conic
-from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import Polyhedron, sides_of
 
 
@@ -47,10 +46,7 @@ class DownwardClosed:
     def __post_init__(self) -> None:
         if self._ball is None and sides_of(self.inner) is None:
             raise InvalidInput("DownwardClosed.inner", "a Ball, or a set with straight sides", repr(self.inner))
-        expected = "a finite number of at least 0"
-        object.__setattr__(
-            self, "margin", number("DownwardClosed.margin", self.margin, expected, lambda x: 0 <= x < np.inf)
-        )
+        object.__setattr__(self, "margin", nonnegative("DownwardClosed.margin", self.margin))
 
     @property
     def dim(self) -> int:
@@ -79,7 +75,6 @@ class DownwardClosed:
         return Polyhedron("DownwardClosed", rows, np.append(np.full(m, -self.margin), inner.bounds), hidden)
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
-        """Whether the distance is at most a tolerance, `(m)->()`."""
         return np.asarray(self.distance(z) <= tolerance)
 
     def project(self, z: Floats) -> Floats:
@@ -96,19 +91,15 @@ class DownwardClosed:
         """Compute the distance, by HiGHS for other norms than the Euclidean if the set is a polyhedron, `(m)->()`."""
         norm = known_norm("DownwardClosed.distance(norm)", norm)
         points, shape = rows_of("DownwardClosed.distance(z)", z, self.dim)
+        if self._ball is None:
+            return self._lifted.distance(points, norm).reshape(shape)
         if not isinstance(norm, str):
-            return lq_distance(self, self.conic, points, norm).reshape(shape)
-        if self._ball is not None:
-            lifted = np.maximum(points, self._centre) + self.margin  # coordinates below the centre do not count
-            return self._ball.distance(lifted, norm).reshape(shape)
-        return self._lifted.distance(points, norm).reshape(shape)
+            return self.conic.distance(points, self.project(points), norm).reshape(shape)
+        lifted = np.maximum(points, self._centre) + self.margin  # coordinates below the centre do not count
+        return self._ball.distance(lifted, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """See `ConvexSet.support`; bounded only for directions of at least 0, unless lower ends are finite.
-
-        Raises:
-            InvalidInput: as stated by `ConvexSet`.
-        """
+        """Maximise over the set; bounded only for directions of at least 0, unless lower ends are finite."""
         slopes, shape = rows_of("DownwardClosed.support(direction)", direction, self.dim)
         least, most = ends_of("DownwardClosed.support", low, high, self.dim)
         if self._ball is not None:

@@ -13,7 +13,6 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, known_norm
 from evenhand.core.types import Bools, Floats
 from evenhand.sets.base import Supported, dual_length, ends_of, margin_error, margin_of, rows_of
-from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import Polyhedron
 
 
@@ -60,12 +59,10 @@ class Halfspaces:
         return Polyhedron("Halfspaces", *self._stated)
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
-        """Whether each inequality holds up to a tolerance, `(m)->()`."""
         points, shape = rows_of("Halfspaces.contains(z)", z, self.dim)
         return np.asarray(self.polyhedron.excess(points) <= tolerance).reshape(shape)
 
     def project(self, z: Floats) -> Floats:
-        """Find the nearest point, `(m)->(m)`."""
         points, shape = rows_of("Halfspaces.project(z)", z, self.dim)
         return self.polyhedron.project(points).reshape(*shape, self.dim)
 
@@ -77,26 +74,15 @@ class Halfspaces:
             a, b = self._stated
             size = dual_length(a, norm)[0]
             return np.asarray(np.maximum((points * a[0]).sum(1) - b[0], 0.0) / (size or 1.0)).reshape(shape)
-        if not isinstance(norm, str):
-            return lq_distance(self, self.polyhedron.conic, points, norm).reshape(shape)
         return self.polyhedron.distance(points, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """Maximise direction.x; returns value and point, `(m),(m),(m)->(),(m)`.
-
-        Raises:
-            InvalidInput: as stated by `ConvexSet`.
-        """
         slopes, shape = rows_of("Halfspaces.support(direction)", direction, self.dim)
         value, at = self.polyhedron.support(slopes, *ends_of("Halfspaces.support", low, high, self.dim))
         return value.reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Halfspaces:
-        """Reduce the bounds by the margin times the dual norm of their rows.
-
-        Raises:
-            InvalidInput: nothing is left.
-        """
+        """Reduce the bounds by the margin times the dual norm of their rows."""
         margin = margin_of("Halfspaces.shrunk", margin, norm)
         a, b = self._stated
         less = b - margin * dual_length(a, norm)
@@ -105,7 +91,6 @@ class Halfspaces:
         return Halfspaces(self.rows, tuple(less.tolist()))
 
     def halfspaces(self) -> tuple[Floats, Floats]:
-        """Return A and b, `->(k,m),(k)`."""
         return self._stated
 
     @cached_property
@@ -114,11 +99,7 @@ class Halfspaces:
 
 
 def table(field: str, values: Sequence[Sequence[float]]) -> Floats:
-    """Check rows of finite numbers of the same length, at least one each.
-
-    Raises:
-        InvalidInput: the values are anything else.
-    """
+    """Check rows of finite numbers of the same length, at least one each."""
     try:
         given = np.array(values)
         out = np.array(given, float) if given.dtype.kind in "biufO" else np.zeros(0)

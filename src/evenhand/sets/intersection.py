@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from evenhand.sets._nearest import extreme_in_ball, nearest_in_ball
 from evenhand.sets.ball import Ball, ball_of
 from evenhand.sets.base import ConvexSet, Supported, empty_error, ends_of, margin_error, margin_of, rows_of
 from evenhand.sets.conic import Conic
-from evenhand.sets.lq_distance import conic_of, lq_distance
 from evenhand.sets.outer import alternate, nearest_by_cuts, support_by_cuts
 from evenhand.sets.polyhedron import Polyhedron, everything, sides_of
 
@@ -72,11 +72,9 @@ class Intersection:
         return None if self._curved else self._straight
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
-        """Whether all parts contain points, each up to a tolerance, `(m)->()`."""
         return np.asarray(np.logical_and.reduce([part.contains(z, tolerance) for part in self.parts]))
 
     def project(self, z: Floats) -> Floats:
-        """Find the nearest point, `(m)->(m)`."""
         points, shape = rows_of("Intersection.project(z)", z, self.dim)
         ball = self._ball
         if not self._curved:
@@ -96,7 +94,7 @@ class Intersection:
         points, shape = rows_of("Intersection.distance(z)", z, self.dim)
         sides = None if isinstance(norm, str) else self.conic
         if sides is not None:
-            out = lq_distance(self, sides, points, norm)
+            out = sides.distance(points, self.project(points), norm)
         elif norm == "euclidean":
             out = length(points - self.project(points), norm)
         elif self._curved:
@@ -106,11 +104,7 @@ class Intersection:
         return np.asarray(out).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """See `ConvexSet.support`; exact for polyhedra with at most one ball, else by cuts to about 1e-7.
-
-        Raises:
-            InvalidInput: as stated by `ConvexSet`.
-        """
+        """Maximise over the set; exact for polyhedra with at most one ball, else by cuts to about 1e-7."""
         slopes, shape = rows_of("Intersection.support(direction)", direction, self.dim)
         ends = ends_of("Intersection.support", low, high, self.dim)
         ball = self._ball
@@ -129,11 +123,6 @@ class Intersection:
         return np.asarray(value).reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Intersection:
-        """Intersect the shrunk parts.
-
-        Raises:
-            InvalidInput: nothing is left.
-        """
         margin = margin_of("Intersection.shrunk", margin, norm)
         try:
             return Intersection(tuple(part.shrunk(margin, norm) for part in self.parts))
@@ -141,7 +130,6 @@ class Intersection:
             raise margin_error("Intersection", margin) from error
 
     def halfspaces(self) -> tuple[Floats, Floats] | None:
-        """Return the rows of all parts; None if a part has none, `->(k,m),(k)`."""
         rows = [part.halfspaces() for part in self.parts]
         stated = [z for z in rows if z is not None]
         if len(stated) < len(rows):
@@ -151,7 +139,7 @@ class Intersection:
     @cached_property
     def conic(self) -> Conic | None:
         """All parts in conic form; None if a part has no such form."""
-        sides = [conic_of(part) for part in self.parts]
+        sides = [_conic_of(part) for part in self.parts]
         known = [s for s in sides if s is not None]
         return reduce(Conic.and_also, known) if len(known) == len(sides) else None
 
@@ -171,6 +159,19 @@ class Intersection:
         return ball_of(only)
 
 
+@runtime_checkable
+class _HasConic(Protocol):
+    @property
+    def conic(self) -> Conic | None: ...
+
+
+def _conic_of(part: ConvexSet) -> Conic | None:
+    straight = sides_of(part)
+    if straight is not None:
+        return straight.conic
+    return part.conic if isinstance(part, _HasConic) else None
+
+
 def parts_of(within: ConvexSet) -> tuple[ConvexSet, ...]:
-    """The sets of which a set is the intersection; itself alone if it is none."""
+    """Return the parts of an intersection; any other set is its only part."""
     return within.parts if isinstance(within, Intersection) else (within,)

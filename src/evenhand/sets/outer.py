@@ -70,7 +70,6 @@ def _cut(straight: Polyhedron, curved: Sequence[ConvexSet], best: Callable[[Poly
 
 
 def _around(part: ConvexSet) -> Polyhedron:
-    """Compute the least box around a curved set, without sides in unbounded directions."""
     low, high = np.full(part.dim, -np.inf), np.full(part.dim, np.inf)
     for i, e in enumerate(np.eye(part.dim)):
         for sign, ends in ((1.0, high), (-1.0, low)):

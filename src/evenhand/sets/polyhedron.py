@@ -55,15 +55,13 @@ class Polyhedron:
 
     @property
     def hidden(self) -> int:
-        """The number of hidden coordinates."""
         return int(self.rows.shape[1] - self.dim)
 
     def with_ends(self, low: Floats, high: Floats) -> Polyhedron:
-        """Intersect with a box, `(m),(m)->`."""
         return self.and_also(Polyhedron(self.kind, *box_rows(low, high)))
 
     def and_also(self, other: Polyhedron) -> Polyhedron:
-        """Intersect with another polyhedron."""
+        """Return the intersection with another polyhedron."""
         first = np.column_stack([self.rows, np.zeros((len(self.rows), other.hidden))])
         gap = np.zeros((len(other.rows), self.hidden))
         second = np.column_stack([other.rows[:, : self.dim], gap, other.rows[:, self.dim :]])
@@ -79,7 +77,6 @@ class Polyhedron:
 
     @cached_property
     def conic(self) -> Conic:
-        """The conic form, for distances in L_q norms."""
         return Conic(self)
 
     @cached_property
@@ -125,7 +122,7 @@ class Polyhedron:
         return found
 
     def support(self, direction: Floats, low: Floats, high: Floats) -> Supported:
-        """See `ConvexSet.support`; directions are rows."""
+        """Maximise in the directions of rows between the ends, `(m),(m),(m)->(),(m)`."""
         inside = self.with_ends(low, high) if np.isfinite(low).any() or np.isfinite(high).any() else self
         out, done = np.empty(direction.shape), np.zeros(len(direction), bool)
         if not inside.hidden:
@@ -142,6 +139,8 @@ class Polyhedron:
         """Compute the distance of every row, `(m)->()`."""
         if norm == "euclidean":
             return length(z - self.project(z), norm)
+        if not isinstance(norm, str):
+            return self.conic.distance(z, self.project(z), norm)
         return np.array([length(row - self.nearest(row, norm), norm) for row in z])
 
     def nearest(self, z: Floats, norm: Norm) -> Floats:
@@ -193,7 +192,7 @@ class Polyhedron:
 
 
 def everything(kind: str, m: int) -> Polyhedron:
-    """Make the polyhedron of all points."""
+    """Return the polyhedron of all points."""
     return Polyhedron(kind, np.zeros((0, m)), np.zeros(0))
 
 

@@ -12,7 +12,6 @@ from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
 from evenhand.sets.base import Supported, ends_of, margin_error, margin_of, rows_of
 from evenhand.sets.halfspaces import Halfspaces, table
-from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import Polyhedron
 
 _FACETS = 8  # in more dimensions, facets may be too many to list
@@ -70,7 +69,6 @@ class Polytope:
         return np.asarray(self.polyhedron.excess(points) <= tolerance).reshape(shape)
 
     def project(self, z: Floats) -> Floats:
-        """Find the nearest mixture, `(m)->(m)`."""
         points, shape = rows_of("Polytope.project(z)", z, self.dim)
         return self.polyhedron.project(points).reshape(*shape, self.dim)
 
@@ -78,16 +76,10 @@ class Polytope:
         """Compute the distance, by HiGHS for other norms than the Euclidean, `(m)->()`."""
         points, shape = rows_of("Polytope.distance(z)", z, self.dim)
         norm = known_norm("Polytope.distance(norm)", norm)
-        if not isinstance(norm, str):
-            return lq_distance(self, self.polyhedron.conic, points, norm).reshape(shape)
         return self.polyhedron.distance(points, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """Find the best point, or the best mixture between the ends, `(m),(m),(m)->(),(m)`.
-
-        Raises:
-            InvalidInput: no mixture is between the ends.
-        """
+        """Pick the best point, or find the best mixture between the ends, `(m),(m),(m)->(),(m)`."""
         slopes, shape = rows_of("Polytope.support(direction)", direction, self.dim)
         least, most = ends_of("Polytope.support", low, high, self.dim)
         if (least <= self._v.min(0)).all() and (self._v.max(0) <= most).all():
@@ -98,15 +90,11 @@ class Polytope:
         return value.reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Polytope | Halfspaces:
-        """Move the facets inwards.
-
-        Raises:
-            InvalidInput: nothing is left, or the margin is above 0 in more than eight dimensions.
-        """
+        """Move the facets inwards; in more than eight dimensions only a margin of 0 is accepted."""
         margin = margin_of("Polytope.shrunk", margin, norm)
         if margin == 0.0:
             return self
-        if self._facets is None or self._flat:
+        if self._facets is None or len(self._directions) < self.dim:  # a flat set has no inside
             raise margin_error("Polytope", margin)
         return Halfspaces(*self._facets).shrunk(margin, norm)  # type: ignore[arg-type]
 
@@ -117,10 +105,6 @@ class Polytope:
     @cached_property
     def _v(self) -> Floats:
         return np.array(self.points)
-
-    @cached_property
-    def _flat(self) -> bool:
-        return len(self._directions) < self.dim
 
     @cached_property
     def _spread(self) -> Floats:

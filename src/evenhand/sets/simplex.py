@@ -10,10 +10,9 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.norms import Norm, known_norm, length
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import positive, whole
 from evenhand.sets._closed_forms import fill, onto_simplex
 from evenhand.sets.base import Supported, empty_error, ends_of, margin_error, margin_of, rows_of
-from evenhand.sets.lq_distance import lq_distance
 from evenhand.sets.polyhedron import Polyhedron
 
 
@@ -40,7 +39,7 @@ class Simplex:
 
     def __post_init__(self) -> None:
         whole("Simplex.dim", self.dim, 1)
-        total = number("Simplex.total", self.total, "a finite number above 0", lambda x: 0 < x < np.inf)
+        total = positive("Simplex.total", self.total)
         object.__setattr__(self, "total", total)
 
     @cached_property
@@ -48,13 +47,11 @@ class Simplex:
         return Polyhedron("Simplex", *self.halfspaces())
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
-        """Whether coordinates are at least 0 and the sum is the total, up to a tolerance, `(m)->()`."""
         points, shape = rows_of("Simplex.contains(z)", z, self.dim)
         off = np.abs(points.sum(1) - self.total) / np.sqrt(self.dim)
         return np.asarray(np.maximum(off, -points.min(1)) <= tolerance).reshape(shape)
 
     def project(self, z: Floats) -> Floats:
-        """Find the nearest point by sorting, `(m)->(m)`."""
         points, shape = rows_of("Simplex.project(z)", z, self.dim)
         return onto_simplex(points, self.total).reshape(*shape, self.dim)
 
@@ -63,17 +60,13 @@ class Simplex:
         norm = known_norm("Simplex.distance(norm)", norm)
         points, shape = rows_of("Simplex.distance(z)", z, self.dim)
         if not isinstance(norm, str):
-            return lq_distance(self, self.polyhedron.conic, points, norm).reshape(shape)
+            return self.polyhedron.conic.distance(points, self.project(points), norm).reshape(shape)
         if norm == "euclidean":
             return length(points - onto_simplex(points, self.total), norm).reshape(shape)
         return self.polyhedron.distance(points, norm).reshape(shape)
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """Put the total on the steepest coordinates as far as the ends allow, `(m),(m),(m)->(),(m)`.
-
-        Raises:
-            InvalidInput: no point of the set is between the ends.
-        """
+        """Put the total on the steepest coordinates as far as the ends allow, `(m),(m),(m)->(),(m)`."""
         slopes, shape = rows_of("Simplex.support(direction)", direction, self.dim)
         least, most = ends_of("Simplex.support", low, high, self.dim)
         least, most = np.maximum(least, 0.0), np.minimum(most, self.total)
@@ -84,11 +77,7 @@ class Simplex:
         return np.asarray((slopes * at).sum(1)).reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Simplex:
-        """Return the set itself for a margin of 0; no point is inside by more.
-
-        Raises:
-            InvalidInput: the margin is above 0.
-        """
+        """Return the set itself for a margin of 0; no point is inside by more."""
         if margin_of("Simplex.shrunk", margin, norm) > 0.0:
             raise margin_error("Simplex", margin)
         return self

@@ -65,7 +65,6 @@ class Scaled:
         return self.within.dim
 
     def contains(self, z: Floats, tolerance: float = 1e-9) -> Bools:
-        """Whether points are in the set up to a tolerance, `(m)->()`."""
         return self.within.contains(self.unit * np.asarray(z), self.unit * tolerance)
 
     def project(self, z: Floats) -> Floats:
@@ -78,24 +77,13 @@ class Scaled:
         return self.within.distance(self.unit * np.asarray(z), norm) / self.unit
 
     def support(self, direction: Floats, low: Floats | None = None, high: Floats | None = None) -> Supported:
-        """See `ConvexSet.support`, `(m),(m),(m)->(),(m)`.
-
-        Raises:
-            InvalidInput: as stated by `ConvexSet`.
-        """
         ends = (None if end is None else self.unit * np.asarray(end) for end in (low, high))
         h, at = self.within.support(direction, *ends)
         return h / self.unit, at / self.unit
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Scaled:
-        """Return the shrunk set in the same unit.
-
-        Raises:
-            InvalidInput: nothing is left.
-        """
         return Scaled(self.within.shrunk(self.unit * margin, norm), self.unit)
 
     def halfspaces(self) -> tuple[Floats, Floats] | None:
-        """See `ConvexSet.halfspaces`, `->(k,m),(k)`."""
         stated = self.within.halfspaces()
         return None if stated is None else (self.unit * stated[0], stated[1])

@@ -51,11 +51,9 @@ class ContinuousGreedy:
         whole("ContinuousGreedy.samples", self.samples, 1)
 
     def draws(self, users: int, arms: int) -> int:
-        """One per user and sample, and one to draw the user's arm."""
         return (self.steps * self.samples + 1) * users
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
-        """Allocate, `(N,A),(N,A),(N,A),(A),(A),(draws)->(N),(N),(A)`; `prices` are not used."""
         rivals = case.eligible.sum(1).max(0)
         if (case.capacity < rivals).any():
             arm = int(np.argmax(rivals - case.capacity))

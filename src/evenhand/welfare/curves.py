@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol, cast, runtime_checkable
 
@@ -13,10 +13,11 @@ from evenhand.core.catalogue import named
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import number, positive, whole
 
 CAPPED, LOGARITHMIC, POWER, PIECEWISE = 0, 1, 2, 3
 _BEND = 1e-9  # tolerated rise of a concave function's slopes, relative to the largest slope
+_NONE = np.array([0.0, 1.0])  # points of a function that has none
 
 
 class Curves(NamedTuple):
@@ -28,11 +29,9 @@ class Curves(NamedTuple):
     values: Floats  # (A, J) its values there
 
     @staticmethod
-    def of(kind: int, size: float, knots: Floats | None = None, values: Floats | None = None) -> Curves:
-        """Make the function of one arm; knots are needed only if it is piecewise."""
-        none = np.array([0.0, 1.0])
-        x, y = (none, none) if knots is None or values is None else (knots, values)
-        return Curves(np.array([kind]), np.array([size]), x[None], y[None])
+    def alike(arms: int, kind: int, size: float, knots: Floats = _NONE, values: Floats = _NONE) -> Curves:
+        """Return the same function for all arms; points are needed only if it is piecewise."""
+        return Curves(np.full(arms, kind), np.full(arms, size), np.tile(knots, (arms, 1)), np.tile(values, (arms, 1)))
 
 
 @runtime_checkable
@@ -53,7 +52,7 @@ class Linear:
     """
 
     def curves(self, arms: int) -> Curves:
-        return _repeat(Curves.of(CAPPED, math.inf), arms)
+        return Curves.alike(arms, CAPPED, math.inf)
 
 
 @named("A7", source="Shibukawa et al. 2026, Section 5.1: r(x) = min(x, beta)")
@@ -74,10 +73,10 @@ class Capped:
     cap: float
 
     def __post_init__(self) -> None:
-        _above_zero("Capped.cap", self.cap)
+        positive("Capped.cap", self.cap)
 
     def curves(self, arms: int) -> Curves:
-        return _repeat(Curves.of(CAPPED, float(self.cap)), arms)
+        return Curves.alike(arms, CAPPED, float(self.cap))
 
 
 @checked
@@ -98,10 +97,10 @@ class Logarithmic:
     scale: float
 
     def __post_init__(self) -> None:
-        _above_zero("Logarithmic.scale", self.scale)
+        positive("Logarithmic.scale", self.scale)
 
     def curves(self, arms: int) -> Curves:
-        return _repeat(Curves.of(LOGARITHMIC, float(self.scale)), arms)
+        return Curves.alike(arms, LOGARITHMIC, float(self.scale))
 
 
 @checked
@@ -125,7 +124,7 @@ class Power:
         number("Power.exponent", self.exponent, "a number in (0, 1]", lambda x: 0 < x <= 1)
 
     def curves(self, arms: int) -> Curves:
-        return _repeat(Curves.of(POWER, float(self.exponent)), arms)
+        return Curves.alike(arms, POWER, float(self.exponent))
 
 
 @checked
@@ -157,7 +156,7 @@ class Piecewise:
 
     def curves(self, arms: int) -> Curves:
         x, y = np.array((0.0, *self.at), float), np.array((0.0, *self.values), float)
-        return _repeat(Curves.of(PIECEWISE, 0.0, np.append(x, x[-1] + 1.0), np.append(y, y[-1])), arms)
+        return Curves.alike(arms, PIECEWISE, 0.0, np.append(x, x[-1] + 1.0), np.append(y, y[-1]))
 
 
 def tabulated(function: Callable[[float], float], up_to: float, pieces: int = 256) -> Piecewise:
@@ -174,7 +173,7 @@ def tabulated(function: Callable[[float], float], up_to: float, pieces: int = 25
     >>> satisfaction(tabulated(math.sqrt, up_to=16.0), np.array([[4.0, 9.0]]))
     array([[2., 3.]])
     """
-    _above_zero("tabulated.up_to", up_to)
+    positive("tabulated.up_to", up_to)
     whole("tabulated.pieces", pieces, 1)
     x = np.linspace(0.0, up_to, pieces + 1)
     y = np.array([float(function(z)) for z in x.tolist()])
@@ -203,25 +202,25 @@ class PerArm:
     each: tuple[Curve, ...]
 
     def curves(self, arms: int) -> Curves:
-        """Return the functions of all arms, in order."""
         if len(self.each) != arms:
             raise InvalidInput("PerArm.each", f"{arms} functions, one per arm", len(self.each))
         parts = [curves_of(f"PerArm.each[{a}]", curve, 1) for a, curve in enumerate(self.each)]
-        longest = max(p.knots.shape[1] for p in parts)
-        return Curves(
-            np.concatenate([p.kind for p in parts]),
-            np.concatenate([p.size for p in parts]),
-            np.concatenate([_pad(p.knots, longest, 1.0) for p in parts]),
-            np.concatenate([_pad(p.values, longest, 0.0) for p in parts]),
-        )
+        return joined(parts)
+
+
+def joined(parts: Sequence[Curves]) -> Curves:
+    """Return the functions of the arms of all parts, in order."""
+    longest = max(p.knots.shape[1] for p in parts)
+    return Curves(
+        np.concatenate([p.kind for p in parts]),
+        np.concatenate([p.size for p in parts]),
+        np.concatenate([_pad(p.knots, longest, 1.0) for p in parts]),
+        np.concatenate([_pad(p.values, longest, 0.0) for p in parts]),
+    )
 
 
 def curves_of(field: str, curve: Curve, arms: int) -> Curves:
-    """The functions of all arms.
-
-    Raises:
-        InvalidInput: the curve has no functions; the error names the field.
-    """
+    """Return the functions of all arms; refuse anything but a curve, by the name of the field."""
     if not isinstance(curve, Curve) or isinstance(curve, type):
         raise InvalidInput(field, "a function of matches, such as Capped(5.0)", repr(curve))
     return curve.curves(arms)
@@ -246,23 +245,10 @@ def plain(curves: Curves) -> Curves:
     return cast("Curves", tuple(curves))
 
 
-def _repeat(curves: Curves, arms: int) -> Curves:
-    return Curves(
-        np.repeat(curves.kind, arms),
-        np.repeat(curves.size, arms),
-        np.repeat(curves.knots, arms, axis=0),
-        np.repeat(curves.values, arms, axis=0),
-    )
-
-
 def _pad(z: Floats, length: int, step: float) -> Floats:
     """Extend a flat end by further points, `(1,J)->(1,length)`."""
     more = z[:, -1:] + step * np.arange(1, length - z.shape[1] + 1)
     return np.concatenate([z, more], 1)
-
-
-def _above_zero(name: str, value: float) -> None:
-    number(name, value, "a finite number above 0", lambda x: math.isfinite(x) and x > 0)
 
 
 def _check_concave(name: str, x: Floats, y: Floats) -> None:

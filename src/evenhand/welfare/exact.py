@@ -57,7 +57,6 @@ class Exact:
         return 0
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
-        """Allocate, `(N,A),(N,A),(N,A),(A),(A),(0)->(N),(N),(A)`; `prices` are not used."""
         arms = self.solve(case, curves).arms
         return Allocation(arms, np.ones(arms.shape), np.full(prices.shape, np.nan))
 

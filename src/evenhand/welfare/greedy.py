@@ -81,6 +81,5 @@ class Greedy:
         return 0
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
-        """Allocate, `(N,A),(N,A),(N,A),(A),(A),(0)->(N),(N),(A)`."""
         arms = _greedy(case.value, case.bonus, case.eligible, case.capacity, plain(curves))
         return Allocation(arms, np.ones(arms.shape), np.full(prices.shape, np.nan))

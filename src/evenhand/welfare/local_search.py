@@ -117,7 +117,7 @@ def climb(case: Case, lists: Ints, order: Ints, unit: float, spread: float, pass
     """Improve the allocation user by user, in place, by the change with the largest gain, until gains are small.
 
     A user i moves to an arm c of its list; or moves there while one user j of c goes to i's arm (a swap), or to another
-    arm of j's list (a chain over three arms). A user without an arm for whom nobody can make room takes j's place.
+    arm of j's list (a chain over three arms). A user without an arm for whom no other can make room takes j's place.
     """
     value, bonus, eligible, capacity, curves = case
     arms, sums, counts = held

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -12,13 +12,11 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import one_of, whole
+from evenhand.problem.declared import Declared
 from evenhand.problem.measures import Reading
+from evenhand.problem.problem import Problem
 from evenhand.welfare._kernels import utility
 from evenhand.welfare.curves import Curve, Curves, curves_of, plain
-
-if TYPE_CHECKING:
-    from evenhand.problem.declared import Declared
-from evenhand.problem.problem import Problem
 
 
 @kernel
@@ -77,7 +75,6 @@ class Satisfaction:
         curves_of("Satisfaction.curve", self.curve, self.arms)
 
     def on(self, problem: Declared) -> Reading:
-        """Return the function that measures the satisfaction in a problem's rounds."""
         if self.of not in problem.observed:
             expected = f"one of the outcomes {list(problem.observed)} that are observed"
             raise InvalidInput("Satisfaction.of", expected, repr(self.of))

@@ -167,7 +167,6 @@ class Priced:
         return 0
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
-        """Allocate, `(N,A),(N,A),(N,A),(A),(A),(0)->(N),(N),(A)`."""
         new, length = prices.copy(), min(self.arms, case.value.shape[2])
         arms = _allocate(case.value, case.bonus, case.eligible, case.capacity, plain(curves), length, new)
         return Allocation(arms, np.ones(arms.shape), new)

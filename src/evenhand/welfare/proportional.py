@@ -53,11 +53,9 @@ class Proportional:
     blind: ClassVar[bool] = False
 
     def draws(self, users: int, arms: int) -> int:
-        """One uniform number per user."""
         return users
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
-        """Allocate, `(N,A),(N,A),(N,A),(A),(A),(N)->(N),(N),(A)`."""
         arms, chances = _draw(case.value, case.eligible, case.capacity, u)
         return Allocation(arms, chances, np.full(prices.shape, np.nan))
 
@@ -76,10 +74,8 @@ class Anyone:
     blind: ClassVar[bool] = True
 
     def draws(self, users: int, arms: int) -> int:
-        """One uniform number per user."""
         return users
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
-        """Allocate, `(N,A),(N,A),(N,A),(A),(A),(N)->(N),(N),(A)`."""
         arms, chances = _draw(np.zeros(case.value.shape), case.eligible, case.capacity, u)
         return Allocation(arms, chances, np.full(prices.shape, np.nan))

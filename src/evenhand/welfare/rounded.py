@@ -36,11 +36,9 @@ class Rounded:
     blind: ClassVar[bool] = False
 
     def draws(self, users: int, arms: int) -> int:
-        """One uniform number per user."""
         return users
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
-        """Allocate, `(N,A),(N,A),(N,A),(A),(A),(N)->(N),(N),(A)`; `prices` are not used."""
         found = solve_relaxation(case, curves)
         worth = found.prices[:, None, :] * case.value + case.bonus
         lottery = np.where(found.chances > _LEAST, found.chances, 0.0)

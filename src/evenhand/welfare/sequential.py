@@ -65,10 +65,8 @@ class Sequential:
     blind: ClassVar[bool] = False
 
     def draws(self, users: int, arms: int) -> int:
-        """One uniform number per user."""
         return users
 
     def allocate(self, case: Round, curves: Curves, prices: Floats, u: Floats) -> Allocation:
-        """Allocate, `(N,A),(N,A),(N,A),(A),(A),(N)->(N),(N),(A)`."""
         arms, chances = _sequential(case.value, case.bonus, case.eligible, case.capacity, plain(curves), u)
         return Allocation(arms, chances, np.full(prices.shape, np.nan))

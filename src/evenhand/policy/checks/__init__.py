@@ -1,4 +1,4 @@
-"""Checks at the boundary: what comes from outside is looked at once, before it can reach a state."""
+"""Checks at the boundary: input is checked once, before it can reach a state."""
 
 from evenhand.policy.checks.arrays import EVERY_PLAY, EVERYWHERE, NOTHING, mask
 from evenhand.policy.checks.contexts import alike, context

@@ -17,7 +17,7 @@ NOTHING = np.zeros((0, 0, 0), bool)  # what was not observed, where everything w
 
 
 def readable(field: str, z: object, kinds: str = "iufb") -> np.ndarray[Any, Any]:
-    """An array that kernels can read, converted where that changes no number.
+    """Return an array that kernels can read, converted where that changes no number.
 
     Other byte orders and half precision are converted; numbers with more than 64 bits are not.
 
@@ -25,9 +25,6 @@ def readable(field: str, z: object, kinds: str = "iufb") -> np.ndarray[Any, Any]
         field: its name, for messages.
         z: as it was given.
         kinds: the kinds of its type, as numpy abbreviates them.
-
-    Raises:
-        InvalidInput: what is no array, has masked values, or is of another kind.
     """
     if not isinstance(z, np.ndarray) or isinstance(z, np.ma.MaskedArray):
         raise InvalidInput(field, "an array", type(z).__name__)
@@ -40,11 +37,7 @@ def readable(field: str, z: object, kinds: str = "iufb") -> np.ndarray[Any, Any]
 
 
 def mask(name: str, given: Bools, shape: tuple[int, ...]) -> None:
-    """Refuse anything but an array of true and false of this shape.
-
-    Raises:
-        InvalidInput: naming the mask.
-    """
+    """Refuse anything but an array of true and false of this shape."""
     if not isinstance(given, np.ndarray) or isinstance(given, np.ma.MaskedArray):
         raise InvalidInput(name, "an array", type(given).__name__)
     if given.shape != shape or given.dtype.kind != "b":

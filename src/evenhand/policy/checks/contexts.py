@@ -1,4 +1,4 @@
-"""Whether a context fits the problem and its model."""
+"""Checks of contexts against the problem and its model."""
 
 from __future__ import annotations
 
@@ -54,15 +54,12 @@ def _sound(features: Floats, known: Floats, groups: Ints, bounds: Ints) -> bool:
 
 
 def context(c: Context, replicas: int, features: int, problem: Problem, last: Context | None = None) -> Context:
-    """A context that kernels can read; refuse one that does not fit the problem and its model.
+    """Return a context that kernels can read; refuse one that does not fit the problem and its model.
 
     Args:
         c: as it was given.
         replicas, features, problem: what it must fit; 0 features for a model that takes any number of them.
         last: a context that was returned before.
-
-    Raises:
-        InvalidInput: naming the field.
     """
     if last is None or type(c) is not Context or not _alike(c, last):
         if not _is_usual(c):
@@ -97,7 +94,7 @@ def _alike(c: Context, last: Context) -> bool:
 
 
 def _is_usual(c: Context) -> bool:
-    """Whether arrays are of the kinds that worlds give, as nearly always: to look at each by itself takes 3 us."""
+    """Whether arrays are of the usual types: to check each by itself takes 3 us."""
     if type(c) is not Context:
         return False
     x, z, groups, offered = c
@@ -108,7 +105,6 @@ def _is_usual(c: Context) -> bool:
 
 
 def _readable(c: Context) -> Context:
-    """The same context in arrays that kernels can read."""
     if not isinstance(c, Context):
         raise InvalidInput("context", "a Context of features, known, groups and offered", shown(c))
     x, known = readable("context.features", c.features), readable("context.known", c.known)
@@ -119,7 +115,6 @@ def _readable(c: Context) -> Context:
 
 
 def _shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:
-    """Refuse arrays of another shape."""
     x, z, may = c.features.shape, c.known.shape, c.offered.shape
     if len(x) != 3 or x[0] != replicas or features not in (0, x[2]):
         raise InvalidInput("context.features", f"shape ({replicas}, A, {features or 'n'})", x)
@@ -137,7 +132,7 @@ def _shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:
 
 
 def alike(c: Context, model: Model) -> bool:
-    """Warn of candidates with the same features, which no model tells apart, `(A,n)`, where outcomes are to be learned.
+    """Warn of candidates with the same features, `(A,n)`, which no model tells apart, where outcomes are to be learned.
 
     It calls for a look at the first context that offers two candidates. Returns whether this was it, or none is needed.
     """
@@ -157,7 +152,6 @@ def alike(c: Context, model: Model) -> bool:
 
 
 def _means(z: Floats, problem: Problem) -> None:
-    """Refuse means of noisy outcomes that are outside of their ranges."""
     low, high = problem.span[:, len(problem.learned) :]
     outside = (z < low) | (z > high)
     if outside.any():

@@ -1,4 +1,4 @@
-"""Whether what a model predicts can be right."""
+"""Checks of a model's predictions."""
 
 from __future__ import annotations
 
@@ -40,11 +40,7 @@ def _bad_worth(mean: Floats, bonus: Floats, w: Floats, reach: Floats) -> tuple[i
 
 
 def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: Floats) -> None:
-    """Refuse what a model says of candidates, if it cannot be right; `reach` is the largest size of each outcome.
-
-    Raises:
-        InvalidInput: naming the model and the round.
-    """
+    """Refuse predictions that cannot be right; `reach` is the largest size of each outcome."""
     shape, mean, bonus = (*w.shape[:2], candidates), said.mean, said.bonus
     if getattr(mean, "shape", ()) != shape or getattr(bonus, "shape", ()) != shape:
         now = f"{name} in round {int(t.max()) + 1}"

@@ -1,4 +1,4 @@
-"""Whether a decision is of this policy, and outcomes are of a decision."""
+"""Checks that a decision is of this policy, and that outcomes are of a decision."""
 
 from __future__ import annotations
 
@@ -19,11 +19,7 @@ _USUAL = [_INT if f in ("id", "plays", "groups") else _FLOAT for f in Decision._
 
 
 def receipt(d: object) -> None:
-    """Refuse what is no decision, or one of other things than arrays of numbers.
-
-    Raises:
-        InvalidInput: saying what it is.
-    """
+    """Refuse anything but a decision made of arrays of numbers."""
     if not isinstance(d, Decision):
         raise InvalidInput("decision", "a Decision, as `decide` and `act` return them", shown(d))
     arrays: tuple[Any, ...] = d[:-1]  # the last field is names
@@ -38,11 +34,7 @@ def receipt(d: object) -> None:
 
 
 def decision(d: Decision, replicas: int, plays: int, features: int, problem: Problem) -> None:
-    """Refuse a decision of another state or policy: kernels do not look.
-
-    Raises:
-        InvalidInput: naming what does not fit.
-    """
+    """Refuse a decision of another state or policy: kernels do not look."""
     receipt(d)
     if [z.ndim for z in d[:-1]] != _AXES:
         found = [getattr(d, field).ndim for field in d._fields[:-1]]
@@ -62,7 +54,7 @@ def decision(d: Decision, replicas: int, plays: int, features: int, problem: Pro
 
 
 def wrong_decision(d: Decision, r: int, field: int, candidates: int, problem: Problem) -> InvalidInput:
-    """The error of a decision that was changed before it was committed, by the field that `standing` found."""
+    """Return the error of a decision that was changed before it was committed, by the field that `standing` found."""
     if field == 0:
         return InvalidInput(f"decision.counted[{r}]", "0 or 1, and 0 where nothing is played", d.counted[r])
     if field == 1:
@@ -71,11 +63,7 @@ def wrong_decision(d: Decision, r: int, field: int, candidates: int, problem: Pr
 
 
 def pair(c: Context, d: Decision, n_rows: int) -> None:
-    """Refuse a context in which a decision cannot have been made.
-
-    Raises:
-        InvalidInput: naming what does not fit.
-    """
+    """Refuse a context in which a decision cannot have been made."""
     if d.plays.max() >= c.features.shape[1]:
         raise InvalidInput("decision", f"plays among the {c.features.shape[1]} candidates of the context", d.plays)
     if d.row_prices.shape != (len(d.plays), n_rows):
@@ -83,11 +71,7 @@ def pair(c: Context, d: Decision, n_rows: int) -> None:
 
 
 def outcomes(y: Floats, observed: Bools | None, exposed: Bools | None, d: Decision, problem: Problem) -> Floats:
-    """Outcomes that kernels can read, `(P,M+B)`; refuse those that do not belong to a decision.
-
-    Raises:
-        InvalidInput: naming the outcome.
-    """
+    """Return outcomes that kernels can read, `(P,M+B)`; refuse those that do not belong to a decision."""
     expected = (*d.plays.shape, len(problem.observed))
     if type(y) is not np.ndarray or y.dtype not in NUMBERS:
         y = readable("outcomes", y)

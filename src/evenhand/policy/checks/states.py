@@ -1,4 +1,4 @@
-"""Whether a state is of this policy, and which replica is asked for."""
+"""Checks of states and of places in a batch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evenhand.policy.state import PolicyState
 
 
 def replica(place: int, count: int) -> None:
-    """Refuse what is no place in a batch.
+    """Refuse anything but a place in a batch.
 
     >>> replica(0, 1)
     """
@@ -19,14 +19,9 @@ def replica(place: int, count: int) -> None:
 
 
 def state(s: object, owner: str) -> None:
-    """Refuse what is no state, or one of another policy: kernels would read beyond its arrays.
-
-    Raises:
-        InvalidInput: saying which.
-    """
+    """Refuse anything but a state of this policy: kernels would read beyond its arrays."""
     if not isinstance(s, PolicyState):
         raise InvalidInput("state", "a PolicyState, as `start` and `load` return them", shown(s))
     if s.owner != owner:
-        raise InvalidInput(
-            "state", "one of this policy, as its `start` and `load` return them", "one of another policy"
-        )
+        expected = "one of this policy, as its `start` and `load` return them"
+        raise InvalidInput("state", expected, "one of another policy")

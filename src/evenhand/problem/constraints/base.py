@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -26,7 +28,7 @@ class Constraint(Protocol):
 
     @property
     def label(self) -> str:
-        """What is measured, in a few words: the name of its line in summaries, plots and frames."""
+        """The measured quantity in a few words: the name of its line in summaries, plots and frames."""
 
     @property
     def hard(self) -> bool | None:
@@ -38,7 +40,7 @@ class Constraint(Protocol):
 
     @property
     def worst(self) -> Literal["low", "high"]:
-        """Which end of the measured values is the bad one."""
+        """The bad end of the measured values."""
 
     def rows(self, problem: Declared) -> Rows:
         """The d rows v."""
@@ -61,31 +63,29 @@ class OneOutcome(Constraint, Protocol):
     """A constraint on one outcome, of everybody or of the groups of one grouping."""
 
     @property
-    def outcome(self) -> str:
-        """The name of the outcome."""
+    def outcome(self) -> str: ...
 
     @property
-    def by(self) -> str | None:
-        """The grouping, None where it concerns everybody."""
+    def by(self) -> str | None: ...
 
 
 @runtime_checkable
 class Curved(Constraint, Protocol):
-    """A constraint of which rows may not say all: averages of some outcomes lie in a convex set.
+    """A constraint that rows may not describe completely: averages of some outcomes lie in a convex set.
 
     A class with `curved` needs all of these members; a problem refuses one that lacks any.
     """
 
     @property
     def outcomes(self) -> tuple[str, ...]:
-        """Their names, as for `Problem.row`."""
+        """The names of the outcomes, as for `Problem.row`."""
 
     @property
     def within(self) -> ConvexSet:
         """The whole set, a coordinate per outcome."""
 
     def curved(self, problem: Declared) -> ConvexSet | None:
-        """What of the set the rows do not say, None if they say all."""
+        """The part of the set that the rows do not describe, None if they describe all of it."""
 
     def tightened(self, margin: float) -> Curved:
         """The same constraint with the set less a margin on all sides.
@@ -95,35 +95,44 @@ class Curved(Constraint, Protocol):
         """
 
 
-def curving(constraint: Constraint) -> Curved | None:
-    """The constraint, if averages must lie in a convex set; None otherwise."""
+def check_amount(name: str, total: float | None, rate: float | None, expected: str, least: float) -> None:
+    """Refuse anything but exactly one finite number, a total or a rate, above `least`."""
+    if (total is None) == (rate is None):
+        raise InvalidInput(name, "exactly one of total= and rate=", f"total={total}, rate={rate}")
+    field, value = ("rate", rate) if total is None else ("total", total)
+    if value is None or not (math.isfinite(value) and value > least):
+        raise InvalidInput(f"{name}.{field}", expected, value)
+
+
+def as_curved(constraint: Constraint) -> Curved | None:
+    """Return the constraint if averages must lie in a convex set, else None."""
     return constraint if isinstance(constraint, Curved) else None
 
 
 def one_outcome(constraint: Constraint) -> OneOutcome | None:
-    """The constraint, if it reads a single outcome; None otherwise."""
+    """Return the constraint if it reads a single outcome, else None."""
     return constraint if isinstance(constraint, OneOutcome) else None
 
 
-def lacking(constraint: Constraint) -> tuple[str, ...]:
-    """The members of `Curved` that a constraint with `curved` does not have."""
+def missing_members(constraint: Constraint) -> tuple[str, ...]:
+    """Return the members of `Curved` that a constraint with `curved` does not have."""
     members = ("outcomes", "within", "curved", "tightened")
     missing = tuple(name for name in members if not hasattr(constraint, name))
     return missing if hasattr(constraint, "curved") else ()
 
 
 def of_one_outcome(constraints: Iterable[Constraint]) -> Iterator[OneOutcome]:
-    """Those of the constraints that read a single outcome."""
+    """Yield the constraints that read a single outcome."""
     yield from (c for c in map(one_outcome, constraints) if c is not None)
 
 
 def by_group(constraints: Iterable[Constraint]) -> Iterator[tuple[OneOutcome, str]]:
-    """Those of the constraints that compare groups in one outcome, each with its grouping."""
+    """Yield the constraints that compare groups in one outcome, each with its grouping."""
     yield from ((c, c.by) for c in of_one_outcome(constraints) if c.by is not None)
 
 
 def outcome_row(problem: Declared, kind: str, outcome: str) -> Rows:
-    """The row of one outcome.
+    """Return the row of one outcome.
 
     Raises:
         InvalidInput: the problem has no such outcome; `kind` is what asks for it.
@@ -135,12 +144,12 @@ def outcome_row(problem: Declared, kind: str, outcome: str) -> Rows:
 
 
 def count_groups(problem: Declared, by: str) -> int:
-    """How many groups a grouping has, 0 if the problem has no such grouping."""
+    """Return the number of groups of a grouping, 0 if the problem has no such grouping."""
     return sum(name == by for name, _ in problem.columns)
 
 
 def group_rows(problem: Declared, kind: str, outcome: str, by: str, signs: dict[str, tuple[float, float]]) -> Rows:
-    """Rows by group, group after group: one for every (always, inside) in `signs`, whose keys end the rows' names.
+    """Return rows by group, group after group: one for every (always, inside) in `signs`, by the ends of their names.
 
     Raises:
         InvalidInput: the problem has no such outcome or grouping.
@@ -151,16 +160,12 @@ def group_rows(problem: Declared, kind: str, outcome: str, by: str, signs: dict[
         raise InvalidInput(f"{kind}({outcome!r}).by", f"one of {names}", f"{by}{meant(by, names)}")
     columns = [i for i, (name, _) in enumerate(problem.columns) if name == by]
     d = len(columns) * len(signs)
-    return Rows(
+    return replace(
+        one.take(np.zeros(d, np.int64)),
         names=tuple(f"{outcome} {by}={problem.columns[i][1]} {end}" for i in columns for end in signs),
-        learned=np.repeat(one.learned, d, 0),
-        known=np.repeat(one.known, d, 0),
         always=np.tile([always for always, _ in signs.values()], len(columns)),
         inside=np.tile([inside for _, inside in signs.values()], len(columns)),
         grouping=np.full(d, names.index(by)),
         column=np.repeat(columns, len(signs)),
         by_share=np.ones(d, bool),
-        sure=problem.sure,
-        noisy=problem.is_noisy,
-        factors=problem.factors,
     )

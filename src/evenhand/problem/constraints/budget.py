@@ -1,17 +1,15 @@
-"""An amount that may be spent over the horizon."""
+"""The constraint of a budget: an amount that may be spent over the horizon."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import outcome_row
+from evenhand.problem.constraints.base import check_amount, outcome_row
 from evenhand.problem.constraints.sums import Sums, average
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows
@@ -55,37 +53,23 @@ class Budget:
     worst: ClassVar[Literal["low", "high"]] = "high"
 
     def __post_init__(self) -> None:
-        if (self.total is None) == (self.rate is None):
-            raise InvalidInput(
-                f"Budget({self.outcome!r})", "exactly one of total= and rate=", f"total={self.total}, rate={self.rate}"
-            )
-        field, value = ("rate", self.rate) if self.total is None else ("total", self.total)
-        if value is None or not (math.isfinite(value) and value > 0):
-            raise InvalidInput(f"Budget({self.outcome!r}).{field}", "a finite number above 0", value)
+        check_amount(f"Budget({self.outcome!r})", self.total, self.rate, "a finite number above 0", 0.0)
 
     @property
     def label(self) -> str:
-        """Spending per round."""
         return f"{self.outcome} per round"
 
     def rows(self, problem: Declared) -> Rows:
-        """The row of the outcome.
-
-        Raises:
-            InvalidInput: the problem has no such outcome.
-        """
         return outcome_row(problem, "Budget", self.outcome)
 
     def bound(self, problem: Declared) -> Floats:
-        """The limit per round, `()->(1)`."""
         return np.array([self.limit(problem.horizon)])
 
     def limit(self, horizon: int) -> float:
-        """What may be spent per round on average."""
         return self.total / horizon if self.total is not None else float(self.rate or 0.0)
 
     def total_over(self, horizon: int) -> float:
-        """What may be spent over the horizon.
+        """The total over the horizon.
 
         >>> Budget("ride", total=500).total_over(10_000), Budget("ride", rate=0.05).total_over(10_000)
         (500.0, 500.0)
@@ -93,5 +77,4 @@ class Budget:
         return float(self.total) if self.total is not None else float(self.rate or 0.0) * horizon
 
     def measure(self, run: Sums) -> Floats:
-        """Average spending per round, `->(G,R)`."""
         return average(run, self.outcome)

@@ -1,4 +1,4 @@
-"""A lower bound on an outcome."""
+"""The constraint of a floor: a lower bound on an outcome."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import count_groups, group_rows, outcome_row
+from evenhand.problem.constraints.base import check_amount, count_groups, group_rows, outcome_row
 from evenhand.problem.constraints.sums import Sums, average, group_averages
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows
@@ -55,41 +55,29 @@ class Floor:
 
     def __post_init__(self) -> None:
         name = f"Floor({self.outcome!r})"
-        if (self.total is None) == (self.rate is None):
-            raise InvalidInput(name, "exactly one of total= and rate=", f"total={self.total}, rate={self.rate}")
-        field, value = ("rate", self.rate) if self.total is None else ("total", self.total)
-        if value is None or not math.isfinite(value):
-            raise InvalidInput(f"{name}.{field}", "a finite number", value)
+        check_amount(name, self.total, self.rate, "a finite number", -math.inf)
         if self.hard:
             expected = "False or None, as forbidding plays does not bring any outcome about"
             raise InvalidInput(f"{name}.hard", expected, self.hard)
 
     @property
     def label(self) -> str:
-        """The average, or the least average of any group."""
         return f"{self.outcome} per round, at least" if self.by is None else f"least {self.outcome} by {self.by}"
 
     def rows(self, problem: Declared) -> Rows:
-        """The negative outcome, of everybody or of each group divided by its share.
-
-        Raises:
-            InvalidInput: the problem has no such outcome or grouping.
-        """
+        """The negative outcome, of everybody or of each group divided by its share."""
         if self.by is not None:
             return group_rows(problem, "Floor", self.outcome, self.by, {"at least": (0.0, -1.0)})
         one = outcome_row(problem, "Floor", self.outcome)
         return replace(one, names=(f"{self.outcome} at least",), learned=-one.learned, known=-one.known)
 
     def bound(self, problem: Declared) -> Floats:
-        """Minus the limit of every row, `()->(d)`."""
         return np.full(1 if self.by is None else count_groups(problem, self.by), -self.limit(problem.horizon))
 
     def limit(self, horizon: int) -> float:
-        """What must be reached per round on average."""
         return self.total / horizon if self.total is not None else float(self.rate or 0.0)
 
     def total_over(self, horizon: int) -> float:
-        """What must be reached over the horizon."""
         return float(self.total) if self.total is not None else float(self.rate or 0.0) * horizon
 
     def measure(self, run: Sums) -> Floats:

@@ -1,4 +1,4 @@
-"""Whether a constraint is missed: how far chance takes what it measures, and what the rounds to come can bring."""
+"""Forecasts of whether a constraint will be missed: the effect of chance, and the reach of the rounds to come."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ROUNDING = 1e-9
 
 
 class Rest(NamedTuple):
-    """What the rounds to come have to bring on average to keep a constraint, and the best that they can bring."""
+    """The average that the rounds to come need to keep a constraint, and the best that they can bring."""
 
     needed: float
     best: float
@@ -37,12 +37,12 @@ def missed(value: float, limit: float, worst: Literal["low", "high"], error: flo
 
 
 def deviation(stated: Stated, problem: Declared) -> float:
-    """The most that what a constraint measures can vary from round to round, as a standard deviation.
+    """Return an upper bound of the standard deviation, from round to round, of a constraint's measure.
 
     Equation: a row in [l, u] whose mean is the bound b has a variance of at most (b - l)(u - b), and the largest of
-    all rows counts; the distance of averages in [l, u] from a set has one of at most sum ((u - l) / 2)^2. What is known
-    may be other numbers than declared in every case: a row that reads it varies by |b| at least. Infinite where a range
-    is, and where an outcome has a factor, such as a price: then nothing is known of how far rounds vary.
+    all rows counts; the distance of averages in [l, u] from a set has one of at most sum ((u - l) / 2)^2. Known
+    outcomes may be other numbers than declared in every case: a row that reads them varies by |b| at least. Infinite
+    where a range is, and where an outcome has a factor, such as a price: then nothing is known of how far rounds vary.
 
     Source: Bhatia & Davis 2000, A better bound on the variance, and Popoviciu 1935.
 
@@ -66,7 +66,7 @@ def deviation(stated: Stated, problem: Declared) -> float:
 
 
 def chance(stated: Stated, problem: Declared, rounds: Floats) -> float:
-    """A standard error, at most, of the mean over R runs of what a constraint measures, `(R)->()`.
+    """Return an upper bound of the standard error of a constraint's measure, as a mean over R runs, `(R)->()`.
 
     Equation: deviation / sqrt(n), with n the rounds of all runs where the measure is the average of one row. The
     largest of several rows and a distance do not average out over runs: n is then the rounds of one run.
@@ -81,7 +81,7 @@ def chance(stated: Stated, problem: Declared, rounds: Floats) -> float:
 
 
 def rest(stated: Stated, run: Sums) -> Rest | None:
-    """What the rest of a run of one replica has to bring, where one observed outcome of everybody decides, else None.
+    """Return the average that the rest of a run of one replica needs, where one observed outcome of everybody decides.
 
     None, too, where cases state what the outcome is multiplied by: there is no best that they could bring.
 
@@ -102,13 +102,13 @@ def rest(stated: Stated, run: Sums) -> Rest | None:
 
 
 def _reads_stated(rows: Rows, problem: Declared) -> Bools:
-    """Which rows read what cases may state: an outcome that is known for certain, or the factor of one, `->(d)`."""
+    """Mark rows that read numbers which cases may state: outcomes known for certain, or factors, `->(d)`."""
     exact = (rows.known[:, len(problem.noisy) :] != 0.0).any(1)
     return np.asarray(exact | (rows.learned[:, _multiplied(problem)] != 0.0).any(1))
 
 
 def _multiplied(problem: Declared) -> Ints:
-    """The learned outcomes that have a factor, for which every case may state another number than the declared one."""
+    """The learned outcomes that have a factor, for which a case may state another number than the declared one."""
     return np.zeros(0, np.int64) if problem.factors is None else problem.factors.known
 
 

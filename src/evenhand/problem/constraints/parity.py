@@ -1,4 +1,4 @@
-"""An outcome that groups share evenly."""
+"""The constraint of parity: an outcome that groups share evenly."""
 
 from __future__ import annotations
 
@@ -55,29 +55,19 @@ class Parity:
 
     @property
     def label(self) -> str:
-        """The gap between groups."""
         return f"{self.outcome} gap by {self.by}"
 
     def rows(self, problem: Declared) -> Rows:
-        """A row and its negative for every group.
-
-        Raises:
-            InvalidInput: the problem has no such outcome or grouping.
-        """
         return group_rows(problem, "Parity", self.outcome, self.by, {"above": (-1.0, 1.0), "below": (1.0, -1.0)})
 
     def bound(self, problem: Declared) -> Floats:
-        """The tolerance of every row, `()->(d)`."""
         return np.full(2 * count_groups(problem, self.by), self.tolerance)
 
     def limit(self, horizon: int) -> float:
-        """The tolerance."""
         return self.tolerance
 
     def total_over(self, horizon: int) -> float:
-        """The tolerance in units of the outcome over the horizon."""
         return self.tolerance * horizon
 
     def measure(self, run: Sums) -> Floats:
-        """The largest difference of any group's average from everybody's, `->(G,R)`."""
         return np.asarray(np.abs(disparity(run, self.outcome, self.by)).max(-1))

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import Constraint, curving, one_outcome
+from evenhand.problem.constraints.base import Constraint, as_curved, one_outcome
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows, select, stack
 from evenhand.sets.base import ConvexSet
@@ -42,12 +42,11 @@ class Stated:
 
     @property
     def spends(self) -> bool:
-        """Whether its sum is used up."""
         return bool(self.constraint.spends)
 
     @property
     def said(self) -> str:
-        """What is demanded, in words."""
+        """The demand in words."""
         side = "at most" if self.constraint.worst == "high" else "at least"
         if self.spends and self.outcome is not None:
             return f"{self.outcome} {side} {self.total:,.6g} in all"
@@ -63,12 +62,8 @@ class States(Declared, Protocol):
 
 
 def state(problem: Declared, constraint: Constraint) -> Stated:
-    """Read a constraint in a problem.
-
-    Raises:
-        InvalidInput: the problem has no outcome or grouping of a name; or a limit or a total that is no number.
-    """
-    one, curved = one_outcome(constraint), curving(constraint)
+    """Read a constraint in a problem; refuse unknown names, and a limit or a total that is no number."""
+    one, curved = one_outcome(constraint), as_curved(constraint)
     rows, bound = constraint.rows(problem), constraint.bound(problem)
     whole = region = None
     if curved is not None:
@@ -88,36 +83,32 @@ def state(problem: Declared, constraint: Constraint) -> Stated:
 
 
 def _number(constraint: Constraint, name: str, value: object) -> float:
-    """A limit or a total, which a constraint of your own may get wrong."""
+    """Check a limit or a total, which a constraint of your own may get wrong."""
     if not isinstance(value, int | float | np.number):
         raise InvalidInput(f"{type(constraint).__name__}.{name}", "a number", value)
     return float(value)
 
 
 def per_row(stated: Iterable[Stated], value: Callable[[Stated], T]) -> list[T]:
-    """A value of each constraint, once for each of its rows."""
+    """Return a value of each constraint, once for each of its rows."""
     return [value(s) for s in stated for _ in range(len(s.rows))]
 
 
 def regions(stated: Iterable[Stated]) -> tuple[Region, ...]:
-    """The convex sets of constraints that their rows do not describe."""
+    """Return the convex sets of constraints that their rows do not describe."""
     return tuple(s.region for s in stated if s.region is not None)
 
 
 def tightened(problem: States, margin: float | None) -> tuple[Stated, ...]:
-    """The constraints of a problem, with every convex set less a margin on all sides; without one, as they are.
-
-    Raises:
-        InvalidInput: nothing is left of a set.
-    """
-    curved = [(s, curving(s.constraint)) for s in problem.stated]
+    """Return the constraints of a problem with every convex set less a margin; unchanged without a margin."""
+    curved = [(s, as_curved(s.constraint)) for s in problem.stated]
     return tuple(state(problem, c.tightened(margin)) if margin and c is not None else s for s, c in curved)
 
 
 def stated_rows(
     problem: States, stated: Iterable[Stated] | None = None, margin: float | Floats = 0.0
 ) -> tuple[Rows, Floats]:
-    """The rows v of constraints and their bounds per round: on average v <= bound, `()->(d)`.
+    """Return the rows v of constraints and their bounds per round: on average v <= bound, `()->(d)`.
 
     What convex sets ask beside their rows is not in them: see `regions`.
 
@@ -142,7 +133,7 @@ def stated_rows(
 def constraint_rows(
     problem: States, stated: Iterable[Stated] | None = None, margin: float | Floats = 0.0
 ) -> tuple[Rows, Floats]:
-    """As `stated_rows`, for what keeps to rows alone: a constraint that is more than its rows is refused.
+    """Return the same as `stated_rows`, for goals that keep to rows alone; refuse constraints with other parts.
 
     Raises:
         InvalidInput: a convex set that no rows describe; or as for `stated_rows`.
@@ -157,11 +148,7 @@ def constraint_rows(
 def rows_and_sets(
     problem: States, stated: Iterable[Stated], margin: float | Floats = 0.0
 ) -> tuple[Rows, Floats, tuple[Region, ...]]:
-    """Constraints with convex sets as wholes, `()->(d)`: the rows and bounds of all others, and the sets.
-
-    Raises:
-        InvalidInput: as for `stated_rows`.
-    """
+    """Return the rows and bounds of constraints without convex sets, and the sets of the others, `()->(d)`."""
     stated = tuple(stated)
     others = [i for i, s in enumerate(stated) if s.whole is None]
     rows, bound = stated_rows(problem, [stated[i] for i in others], np.broadcast_to(margin, len(stated))[others])

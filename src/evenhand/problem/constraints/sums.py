@@ -1,4 +1,4 @@
-"""What constraints read of a run: running sums of outcomes, of everybody and by group."""
+"""Running sums of a run, of everybody and by group, as constraints read them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Sums(Protocol):
 
     @property
     def problem(self) -> Declared:
-        """The problem that declares the outcomes and groups."""
+        """The problem, which declares the outcomes and groups."""
 
     @property
     def elapsed(self) -> Floats:
@@ -35,12 +35,12 @@ class Sums(Protocol):
 
 
 def average(run: Sums, outcome: str) -> Floats:
-    """Average of an outcome per round, `->(G,R)`."""
+    """Return the average of an outcome per round, `->(G,R)`."""
     return np.asarray(run.totals[:, :, run.problem.names.index(outcome)] / np.maximum(run.elapsed, 1.0))
 
 
 def group_averages(run: Sums, outcome: str, by: str) -> Floats:
-    """Average of each group: sum c 1{g} / (share_g T), NaN if a group of estimated share has no case, `->(G,R,groups)`.
+    """Return the average of each group: sum c 1{g} / (share_g T), `->(G,R,groups)`; NaN for an unknown share of 0.
 
     Shares are the declared ones, or the realised ones where none were declared.
     """
@@ -54,6 +54,6 @@ def group_averages(run: Sums, outcome: str, by: str) -> Floats:
 
 
 def disparity(run: Sums, outcome: str, by: str) -> Floats:
-    """Average of each group minus everybody's, `->(G,R,groups)`; a group without cases has an average of 0."""
+    """Return the average of each group minus everybody's, `->(G,R,groups)`; 0 for a group without cases."""
     groups = group_averages(run, outcome, by)
     return np.asarray(np.where(np.isnan(groups), 0.0, groups) - average(run, outcome)[:, :, None])

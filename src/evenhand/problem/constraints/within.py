@@ -1,4 +1,4 @@
-"""Averages of several outcomes that lie in a convex set."""
+"""The constraint of a convex set, in which averages of several outcomes lie."""
 
 from __future__ import annotations
 
@@ -66,56 +66,31 @@ class Within:
 
     @property
     def label(self) -> str:
-        """The distance of these outcomes from the set."""
         return f"distance of {', '.join(self.outcomes)} from {type(self.within).__name__}"
 
     def rows(self, problem: Declared) -> Rows:
-        """One row per inequality that the set states, a combination of outcomes.
-
-        Raises:
-            InvalidInput: the problem has no such outcome.
-        """
+        """One row per inequality that the set states, a combination of outcomes."""
         one = _select(problem, self.outcomes)
         a = self._straight(one)[0]
         chosen = [int(np.flatnonzero(row)[0]) if row.any() else 0 for row in a]
-        like = one.take(np.array(chosen, np.int64))
-        return Rows(
-            names=tuple(_said(self.outcomes, row) for row in a),
-            learned=a @ one.learned,
-            known=a @ one.known,
-            always=like.always,
-            inside=like.inside,
-            grouping=like.grouping,
-            column=like.column,
-            by_share=like.by_share,
-            sure=one.sure,
-            noisy=one.noisy,
-            factors=one.factors,
-        )
+        names = tuple(_combination(self.outcomes, row) for row in a)
+        return replace(one.take(np.array(chosen, np.int64)), names=names, learned=a @ one.learned, known=a @ one.known)
 
     def bound(self, problem: Declared) -> Floats:
-        """The right-hand side of every row, `()->(d)`."""
         return self._straight(_select(problem, self.outcomes))[1]
 
     def curved(self, problem: Declared) -> ConvexSet | None:
-        """What of the set its rows do not say, None if they say all."""
         left = [part for part in parts_of(self.within) if not _stated(part, _select(problem, self.outcomes))]
         return None if not left else left[0] if len(left) == 1 else Intersection(tuple(left))
 
     def tightened(self, margin: float) -> Within:
-        """The set less a margin on all sides, by the norm of its distance.
-
-        Raises:
-            InvalidInput: nothing is left of the set.
-        """
+        """The set less a margin on all sides, by the norm of its distance."""
         return replace(self, within=self.within.shrunk(margin, self.norm))
 
     def limit(self, horizon: int) -> float:
-        """0: averages should be in the set."""
         return 0.0
 
     def total_over(self, horizon: int) -> float:
-        """0."""
         return 0.0
 
     def measure(self, run: Sums) -> Floats:
@@ -133,7 +108,7 @@ class Within:
 
 
 def _stated(part: ConvexSet, one: Rows) -> bool:
-    """Whether rows say all of a part: a row concerns one group, so sums over several groups cannot be combined."""
+    """Whether rows describe a part: a row concerns one group, so sums over several groups cannot be combined."""
     sides = part.halfspaces()
     alike = bool((one.column == one.column[0]).all())
     return sides is not None and (alike or bool(((sides[0] != 0.0).sum(1) <= 1).all()))
@@ -151,10 +126,10 @@ def _total(run: Sums, name: str) -> Floats:
     return run.totals[:, :, outcome] if column < 0 else run.group_totals[:, :, column, outcome]
 
 
-def _said(outcomes: tuple[str, ...], row: Floats) -> str:
+def _combination(outcomes: tuple[str, ...], row: Floats) -> str:
     """A combination of outcomes in words.
 
-    >>> _said(("a", "b", "c"), np.array([1.0, 0.0, -2.5]))
+    >>> _combination(("a", "b", "c"), np.array([1.0, 0.0, -2.5]))
     'a - 2.5 c'
     """
     parts = []
