@@ -38,11 +38,7 @@ def numbers(seed: int, replica: int, rounds: int) -> Numbers:
 def features(age: float, proximity: float, poverty: float, group: int) -> np.ndarray:
     first = float(group == 0)
     return np.array(
-        [
-            [age, 0, 0, 0, 0],
-            [age, proximity, proximity * first, 0, 0],
-            [age, 0, 0, poverty, poverty * first],
-        ]
+        [[age, 0, 0, 0, 0], [age, proximity, proximity * first, 0, 0], [age, 0, 0, poverty, poverty * first]]
     )
 
 

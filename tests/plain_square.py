@@ -28,10 +28,7 @@ class Numbers(NamedTuple):
 def numbers(seed: int, replica: int, rounds: int) -> Numbers:
     luck = Luck(seed=seed, replicas=np.full(rounds, replica))
     t = np.arange(rounds)
-    return Numbers(
-        luck.normal(Stream.OUTCOME, t, 1 + RESOURCES),
-        luck.uniform(Stream.CHOICE, t, 1)[:, 0],
-    )
+    return Numbers(luck.normal(Stream.OUTCOME, t, 1 + RESOURCES), luck.uniform(Stream.CHOICE, t, 1)[:, 0])
 
 
 def features(m: int, arms: int) -> np.ndarray:
@@ -57,14 +54,7 @@ def project(theta: np.ndarray, whole: bool) -> np.ndarray:
 
 
 def run(
-    luck: Numbers,
-    m: int,
-    arms: int,
-    rounds: int,
-    *,
-    whole: bool = False,
-    ridge: float = 2.25,
-    step: float = 3.0,
+    luck: Numbers, m: int, arms: int, rounds: int, *, whole: bool = False, ridge: float = 2.25, step: float = 3.0
 ) -> np.ndarray:
     """The actions of one run, -1 after its end, `->(T)`."""
     x = features(m, arms)

@@ -7,12 +7,10 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array, vstack
 
 from evenhand.core.records import Decision
-from evenhand.environments import Absences, Ranking
+from evenhand.environments import Absences
 from evenhand.models import Bilinear, SelfNormalised
 from evenhand.problem.constraints import constraint_rows
-from tests.parts import AUDIENCE
 
-SMALL = Ranking(audience=AUDIENCE, horizon=60, slots=3, labels={"song": "a", "film": "a", "book": "b", "play": "b"})
 TASTES = Bilinear(who=2, what=2, ridge=0.1, width=SelfNormalised(delta=0.1))
 
 

@@ -15,7 +15,7 @@ from evenhand.models import (
     Stacked,
 )
 from evenhand.recipes import pgd, pgd_adaptive
-from tests.parts import EVERYTHING
+from tests.examples.problems import EVERYTHING
 from tests.worlds import Market
 
 LONG = Court(horizon=500)

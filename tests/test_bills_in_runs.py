@@ -13,6 +13,7 @@ from evenhand.recipes import fw_dual, pgd, primal_lp, resolving, ucb
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
 from evenhand.testing import check_environment, check_goal, check_policy
+from tests import accounts
 from tests.worlds import Router
 
 EVEN = (Parity("dollars", by="team", tolerance=0.001), Floor("dollars", rate=0.008))
@@ -57,7 +58,7 @@ def test_plans_and_the_optimum_are_those_of_sure_costs():
             state.model.theta[:] = np.array([0.1, 0.0, 0.7, -0.5, 0.8, 0.1])
             policy.commit(state, context, decision)
             policy.learn(state, decision, np.zeros((2, 1, 1 + noisy)))
-        mu.append(state.goals[1].mu)
+        mu.append(accounts.duals(policy, state))
         plan.append(state.goals[1].plan)
         best.append(opt(world, contexts=400, replicas=2))
     assert (mu[0][:, 0] > 1.0).all()

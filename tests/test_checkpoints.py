@@ -21,7 +21,7 @@ from evenhand.models import Logistic, Sklearn
 from evenhand.recipes import pgd, uniform
 from evenhand.run import Checkpoints, checkpoint, simulate, simulation
 from evenhand.run.trace import Trace
-from tests.parts import RECIPES
+from tests.examples.recipes import RECIPES
 from tests.resume import CASES
 
 RANKINGS = [

@@ -6,6 +6,8 @@ import pytest
 
 from evenhand.cli import build, main
 
+EXPERIMENTS = ["court", "square-cbwk", "small-budgets", "concave-rewards", "lessons"]
+
 
 def loaded(code: str) -> set[str]:
     out = subprocess.run(
@@ -20,24 +22,11 @@ def test_help_loads_nothing_heavy():
 
 
 @pytest.mark.parametrize(
-    "command",
-    [
-        [],
-        ["demo"],
-        ["reproduce"],
-        ["reproduce", "court"],
-        ["reproduce", "square-cbwk"],
-        ["reproduce", "small-budgets"],
-        ["reproduce", "concave-rewards"],
-        ["reproduce", "lessons"],
-        ["replay"],
-        ["warm"],
-        ["systems"],
-    ],
+    "command", ["", "demo", "reproduce", *(f"reproduce {e}" for e in EXPERIMENTS), "replay", "warm", "systems"]
 )
 def test_every_command_explains_itself(command, capsys):
     with pytest.raises(SystemExit) as stop:
-        main([*command, "--help"])
+        main([*command.split(), "--help"])
     assert stop.value.code == 0
     assert "usage: evenhand" in capsys.readouterr().out
 
@@ -74,11 +63,6 @@ def test_a_system_is_explained_by_name_or_id(name, words, capsys):
     assert all(word in out for word in words)
 
 
-def test_an_unknown_system_is_an_error_with_a_guess(capsys):
-    assert main(["systems", "resolvng"]) == 2
-    assert "got resolvng (did you mean resolving?)" in capsys.readouterr().err
-
-
 def test_help_lists_every_experiment(capsys):
     from evenhand.experiments import discover
 
@@ -95,59 +79,12 @@ def test_options_may_be_repeated():
     assert build().parse_args(["reproduce", "court"]).taus is None  # as the experiment has it
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["demo", "--replicas", "0"], ["demo", "--replicas", "many"], ["reproduce", "court", "--rounds", "-3"], ["fly"]],
-)
-def test_bad_arguments_end_with_status_two(arguments, capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(arguments)
-    assert stop.value.code == 2
-    assert "error:" in capsys.readouterr().err
-
-
-def test_an_option_that_may_be_zero_is_named_where_it_is_negative(capsys):
-    with pytest.raises(SystemExit):
-        main(["reproduce", "allocation", "--rounds", "-3"])
-    assert "argument --rounds: expected a whole number of at least 0, got '-3'" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_errors_of_ours_are_one_line(capsys):
-    assert main(["demo", "--seed", "-1"]) == 2
-    err = capsys.readouterr().err
-    assert err.startswith("evenhand: seed: expected a whole number")
-    assert err.count("\n") == 1
-
-
 @pytest.mark.slow
 def test_reproduce_court_writes_where_it_is_told(tmp_path, capsys):
-    code = main(
-        [
-            "reproduce",
-            "court",
-            "--replicas",
-            "2",
-            "--rounds",
-            "100",
-            "--tau",
-            "0.025",
-            "--seed",
-            "4",
-            "--out",
-            str(tmp_path),
-        ]
-    )
-    assert code == 0
+    told = "reproduce court --replicas 2 --rounds 100 --tau 0.025 --seed 4 --out"
+    assert main([*told.split(), str(tmp_path)]) == 0
     assert "tau = 0.025, 100 people, 2 replicas, seed 4" in capsys.readouterr().out
     assert (tmp_path / "results.json").exists()
-
-
-def test_reproduce_square_cbwk_refuses_an_unknown_sweep(capsys):
-    with pytest.raises(SystemExit) as stop:
-        main(["reproduce", "square-cbwk", "--sweep", "n"])
-    assert stop.value.code == 2
-    assert "error: argument --sweep: invalid choice: 'n'" in capsys.readouterr().err
 
 
 def test_reproduce_square_cbwk_writes_where_it_is_told(tmp_path, capsys, monkeypatch):

@@ -1,5 +1,6 @@
-"""Every exported part has an example in `tests/parts.py`, and every example keeps the contract of its kind."""
+"""Every exported part has an example in `tests/examples/`, and every example keeps the contract of its kind."""
 
+import importlib
 import inspect
 import math
 import typing
@@ -7,19 +8,39 @@ import typing
 import numpy as np
 import pytest
 
-from evenhand import choices, environments, goals, models, objectives, recipes
-from evenhand.core.catalogue import catalogue
+from evenhand import choices, environments, goals, models, objectives, recipes, sets, welfare
+from evenhand.core.catalogue import KINDS, catalogue
 from evenhand.core.errors import InvalidInput
+from evenhand.live.dashboard import sections
+from evenhand.live.stores.opening import kinds
+from evenhand.problem import Within, constraints
 from evenhand.testing import (
     check_allocation,
     check_choice,
+    check_constraint,
     check_environment,
     check_goal,
     check_model,
     check_objective,
     check_policy,
+    check_set,
 )
 from tests import parts
+from tests.examples.constraints import CONSTRAINTS, ONE_EACH, bazaar
+from tests.examples.oracles import CURVES, ORACLES
+from tests.examples.problems import EVERYTHING
+from tests.examples.sections import SECTIONS
+from tests.examples.sets import PLAIN_SETS, ROUND_SETS, SETS
+from tests.examples.stores import STORES
+
+SHOWN_SETS = [*(build(1.0, 1.0) for build in SETS.values()), *(build(1.0) for build in ROUND_SETS.values())]
+SHOWN_CONSTRAINTS = list(dict.fromkeys(c for build in CONSTRAINTS.values() for c in build(ONE_EACH)))
+
+
+def within(shown):
+    """A constraint to a set of two coordinates."""
+    return Within(("hours", "cents"), shown)
+
 
 EXAMPLES = {
     models: [*parts.MODELS, *parts.WIDTHS, *parts.EXPERTS, *parts.PRIORS],
@@ -27,12 +48,23 @@ EXAMPLES = {
     choices: [*parts.CHOICES, *parts.ALLOCATIONS, *parts.RATES],
     environments: [*parts.ENVIRONMENTS, *parts.OFFERS, *parts.AUDIENCES],
     objectives: [*parts.OBJECTIVES, *parts.WRITTEN, *parts.SMOOTHINGS],
+    constraints: SHOWN_CONSTRAINTS,
+    sets: [*SHOWN_SETS, *PLAIN_SETS],
+    welfare: [*(oracle for oracle, _, _ in ORACLES.values()), *CURVES.values()],
+}
+# Kinds that are no classes: what there is, and what has an example.
+NAMED = {
+    "recipes": (recipes.__all__, parts.RECIPES),
+    "stores": (kinds(), STORES),
+    "sections": ([show.__name__ for show in sections.SECTIONS], SECTIONS),
 }
 
 
 def is_part(thing):
-    """Contracts, records and names of types are no parts."""
-    return inspect.isclass(thing) and not getattr(thing, "_is_protocol", False) and not issubclass(thing, tuple)
+    """Contracts, records and names of types are no parts, and neither are parts of parts."""
+    if not inspect.isclass(thing) or getattr(thing, "_is_protocol", False) or issubclass(thing, tuple):
+        return False
+    return not thing.__module__.startswith("evenhand.welfare") or hasattr(thing, "allocate") or hasattr(thing, "curves")
 
 
 @pytest.mark.parametrize("package", EXAMPLES, ids=lambda p: p.__name__)
@@ -46,22 +78,17 @@ def test_every_exported_part_has_an_example(package):
     assert all(typing.get_origin(t) is not None for t in others)  # such as Estimate
 
 
-def test_every_exported_recipe_has_an_example():
-    assert set(parts.RECIPES) == set(recipes.__all__)
+@pytest.mark.parametrize("kind", NAMED)
+def test_every_recipe_store_and_section_has_an_example(kind):
+    there, shown = NAMED[kind]
+    assert sorted(shown) == sorted(there)
 
 
 @pytest.mark.parametrize("system", catalogue(), ids=lambda s: f"{s.id}-{s.name}")
 def test_every_named_system_is_exported(system):
-    package = {
-        "model": models,
-        "goal": goals,
-        "choice": choices,
-        "environment": environments,
-        "objective": objectives,
-        "recipe": recipes,
-    }
-    if system.kind in package:
-        assert system.name in package[system.kind].__all__
+    home = next(place for place, kind in KINDS.items() if kind == system.kind)
+    if system.kind not in ("benchmark", "experiment"):
+        assert system.name in importlib.import_module(home).__all__
 
 
 @pytest.mark.parametrize("model", parts.MODELS, ids=repr)
@@ -105,6 +132,25 @@ def test_objectives_keep_their_contract(objective):
 @pytest.mark.parametrize("objective", parts.WRITTEN, ids=repr)
 def test_objectives_of_a_user_keep_their_contract_as_well_as_the_solver_can(objective):
     check_objective(objective, tolerance=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "problem"),
+    [*((c, bazaar()) for c in SHOWN_CONSTRAINTS), *((c, EVERYTHING) for c in EVERYTHING.subject_to)],
+    ids=lambda z: repr(z) if hasattr(z, "label") else z.actions[0],
+)
+def test_constraints_keep_their_contract(constraint, problem):
+    check_constraint(constraint, problem, rounds=0)
+
+
+@pytest.mark.parametrize("shown", [*SHOWN_SETS, *PLAIN_SETS], ids=repr)
+def test_sets_keep_their_contract(shown):
+    check_set(shown)
+
+
+@pytest.mark.parametrize("constraint", [*SHOWN_CONSTRAINTS, *map(within, SHOWN_SETS)], ids=repr)
+def test_every_recipe_keeps_constraints_and_sets_or_refuses_them(constraint):
+    check_constraint(constraint, bazaar())
 
 
 @pytest.mark.parametrize("environment", parts.ENVIRONMENTS, ids=lambda e: type(e).__name__)

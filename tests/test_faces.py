@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision, Offer, Worth
 from evenhand.report.summary import Ending, Line, Summary
 
@@ -143,13 +142,6 @@ def test_decisions_of_a_batch_show_how_often_each_action_is_played():
 
 def test_a_context_of_lists_shows_their_types():
     assert "features  list" in repr(eh.Context([1], [2], [3], [4]))
-
-
-def test_a_name_that_is_no_text_is_refused():
-    problem = make()
-    model = eh.Ridge(n_features=problem.n_features)
-    with pytest.raises(InvalidInput, match="name: expected a text, got 5"):
-        eh.ucb(problem, model, name=5)
 
 
 @pytest.mark.parametrize("record", [eh.Context, Decision, Worth, Offer])

@@ -64,28 +64,6 @@ def test_a_problem_without_zeros_or_factors_has_none():
     ].shape == (1, 1, 1, 1)
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "message"),
-    [
-        ([eh.Outcome("sale", times="prise")], r"times: expected one of .*'price'.*, got prise \(did you mean price"),
-        ([eh.Outcome("sale", times="sale")], "known for certain, got itself"),
-        ([eh.Outcome("sale", times="smile"), eh.Outcome("smile")], "known for certain, got 'smile', which is learned"),
-        ([eh.Outcome("sale", times="bill"), eh.Outcome("bill", mean=0.5)], "got 'bill', of which only the mean"),
-        ([eh.Outcome("sale", times="off"), eh.Outcome("off", known=0.0)], "other than 0: a typical value"),
-    ],
-)
-def test_a_factor_is_known_for_certain(outcomes, message):
-    with pytest.raises(InvalidInput, match=message):
-        replace(PROBLEM, outcomes=(*outcomes, eh.Outcome("price", known=PRICES)), subject_to=())
-
-
-@pytest.mark.parametrize("kind", [{"known": 2.0}, {"mean": 0.5}])
-def test_only_a_learned_outcome_has_a_factor(kind):
-    """So there are no chains: a factor has no factor of its own."""
-    with pytest.raises(InvalidInput, match="times: expected None, as only a learned outcome is multiplied"):
-        eh.Outcome("fee", times="price", **kind)
-
-
 def test_what_is_learned_is_the_outcome_itself():
     policy = eh.uniform(PROBLEM, n_features=1)
     state = policy.start(seed=0, replicas=1)
@@ -131,9 +109,7 @@ def test_ten_rounds_by_hand():
         constraints=PROBLEM.subject_to,
     )
     goal = FrankWolfe(
-        rows=select(PROBLEM, ("sale", "smile")),
-        objective=Linear({"sale": 1.0, "smile": 2.0}),
-        start_at=(0.0, 0.0),
+        rows=select(PROBLEM, ("sale", "smile")), objective=Linear({"sale": 1.0, "smile": 2.0}), start_at=(0.0, 0.0)
     )
     policy = Policy(problem=PROBLEM, model=model, goals=(goal, limit), choice=TopK(1))
     state = policy.start(seed=0, replicas=1)

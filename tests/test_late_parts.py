@@ -18,7 +18,8 @@ from evenhand.problem.rows import select
 from evenhand.recipes import cab_ucb, fw_rank, lin_cbwk, resolving, resolving_allocation, unbiased_linucb_rank
 from evenhand.run.simulation import simulate
 from tests import accounts
-from tests.parts import AUDIENCE
+from tests.examples.environments import AUDIENCE
+from tests.states import equal, unchanged
 from tests.worlds import Market
 
 USERS, ARMS = 6, 3
@@ -108,10 +109,7 @@ POLICIES = {
     "resolving, concave": (resolving(replace(BILLED, maximize=AlphaFair(("gain", "bill"), 0.5)), PAIR, warmup=0), None),
     "lin_cbwk": (lin_cbwk(SPENT, PAIR), None),
     "fw_rank": (far_from_zero(fw_rank(BILLED, PAIR, resolving(BILLED, PAIR).choice, step=0.1)), MARKET),
-    "unbiased": (
-        unbiased_linucb_rank(LISTENERS.problem, Bilinear(who=2, what=2)),
-        LISTENERS,
-    ),
+    "unbiased": (unbiased_linucb_rank(LISTENERS.problem, Bilinear(who=2, what=2)), LISTENERS),
 }
 
 
@@ -146,12 +144,6 @@ def test_a_part_counts_as_its_share_of_the_round():
     assert rounds == 1.0
 
 
-def test_shares_of_a_round_add_up_to_exactly_one():
-    state, waiting = committed(PLANNED, MATCHING)
-    learn_in_parts(PLANNED, state, waiting)
-    np.testing.assert_array_equal(state.goals[1].counted[:, 1:], 12.0)
-
-
 def test_a_dual_price_is_charged_in_step_with_what_arrives():
     """Three equal costs at the bound: no price moves, in whatever parts they arrive."""
     rows, three = select(BILLED, ("cost",)), np.full(1, 3.0)
@@ -164,31 +156,9 @@ def test_a_dual_price_is_charged_in_step_with_what_arrives():
         np.testing.assert_allclose(accounts.duals(policy, state), 1.0, atol=1e-6)
 
 
-def test_the_rest_of_a_part_is_taken_to_be_as_planned():
-    """In directions that wait for outcomes; those that a decision settles were compared with the plan at once."""
-    (goal,) = (g for g in PLANNED.goals if isinstance(g, Resolving))
-    state, (a, *_) = committed(PLANNED, MATCHING, rounds=1, replicas=1)
-    of_goal = state.goals[PLANNED.goals.index(goal)]
-    waits, before = ~goal._directions.settled, of_goal.jump.copy()
-    assert waits.any()
-    of_goal.plan[:] = 4.0
-    v = np.full((1, len(goal.rows)), 3.0)
-    goal.on_outcome(of_goal, a.decision, np.array([0.25]), v)
-    np.testing.assert_array_equal(of_goal.jump[:, waits], 3.0 + 0.75 * 4.0)
-    goal.on_outcome(of_goal, a.decision, np.zeros(1), 0.0 * v)
-    np.testing.assert_array_equal(of_goal.jump[:, waits], 6.0)
-    goal.on_outcome(of_goal, a.decision, np.ones(1), 3 * v)
-    np.testing.assert_array_equal(of_goal.jump[:, waits], 9.0)
-    np.testing.assert_array_equal(of_goal.jump[:, ~waits], before[:, ~waits])
-
-
 @pytest.mark.parametrize(
     "model",
-    [
-        BayesianRidge(n_features=5),
-        BayesianLogistic(n_features=5),
-        Stacked((BayesianLogistic(n_features=5),)),
-    ],
+    [BayesianRidge(n_features=5), BayesianLogistic(n_features=5), Stacked((BayesianLogistic(n_features=5),))],
     ids=lambda m: type(m).__name__,
 )
 def test_models_that_count_rounds_count_parts_as_shares(model):
@@ -219,16 +189,18 @@ def test_an_outcome_of_a_user_is_learned_once():
     state, (a, *_) = committed(PLANNED, MATCHING)
     part = first_user(a)
     learn(PLANNED, state, part)
-    before = {path: z.copy() for path, z in flatten(state)}
-    with pytest.raises(InvalidInput, match=r"^pending: expected at least one play whose outcome arrives, got none"):
-        learn(PLANNED, state, part)  # the same again
-    y = np.where(part.pending[:, :, None], a.y, 1.0)
-    with pytest.raises(InvalidInput, match=r"'match' of replica 0: expected 0 or NaN where a play .* settled before"):
-        PLANNED.learn(state, a.decision, y)
-    with pytest.raises(InvalidInput, match=r"^pending\[0, 0\]: expected a play .* still to come, got one .* settled"):
-        PLANNED.learn(state, a.decision, np.nan * a.y, pending=np.ones_like(part.pending))
-    for path, z in flatten(state):
-        np.testing.assert_array_equal(z, before[path], err_msg=path)
+    with unchanged(state):
+        with pytest.raises(InvalidInput, match=r"^pending: expected at least one play whose outcome arrives, got none"):
+            learn(PLANNED, state, part)  # the same again
+        y = np.where(part.pending[:, :, None], a.y, 1.0)
+        with pytest.raises(
+            InvalidInput, match=r"'match' of replica 0: expected 0 or NaN where a play .* settled before"
+        ):
+            PLANNED.learn(state, a.decision, y)
+        with pytest.raises(
+            InvalidInput, match=r"^pending\[0, 0\]: expected a play .* still to come, got one .* settled"
+        ):
+            PLANNED.learn(state, a.decision, np.nan * a.y, pending=np.ones_like(part.pending))
     PLANNED.learn(state, a.decision, np.where(part.pending[:, :, None], a.y, 0.0))
     with pytest.raises(InvalidInput, match="got number 0, settled before"):
         learn(PLANNED, state, part)
@@ -274,8 +246,7 @@ def test_nothing_pending_is_the_whole_round_bit_for_bit():
     for a in waiting:
         learn(PLANNED, state, a)
         learn(PLANNED, marked, a._replace(pending=np.zeros(a.decision.plays.shape, bool)))
-    for (path, z), (_, other) in zip(flatten(state), flatten(marked), strict=True):
-        np.testing.assert_array_equal(z, other, err_msg=path)
+    equal(state, marked)
 
 
 @pytest.mark.parametrize("name", POLICIES)
@@ -310,8 +281,7 @@ def test_parts_survive_a_restart(tmp_path):
         rest = a if a.step >= 10 else a._replace(y=np.where(first_user(a).pending[:, :, None], a.y, 0.0))
         for s in (state, back):
             learn(PLANNED, s, rest)
-    for (path, z), (_, other) in zip(flatten(state), flatten(back), strict=True):
-        np.testing.assert_array_equal(z, other, err_msg=path)
+    equal(state, back)
     assert len(back.receipts.waiting()) == 0
 
 
@@ -331,14 +301,12 @@ def test_lines_of_receipts_are_used_again():
 def test_a_decision_of_which_something_arrived_cannot_be_cancelled():
     state, (a, *_) = committed(PLANNED, MATCHING)
     learn(PLANNED, state, first_user(a))
-    before = {path: z.copy() for path, z in flatten(state)}
-    message = (
-        r"^decision: expected one of which nothing was learned yet; .* got number 0, of which some outcomes arrived"
-    )
-    with pytest.raises(InvalidInput, match=message):
-        PLANNED.cancel(state, a.decision)
-    for path, z in flatten(state):
-        np.testing.assert_array_equal(z, before[path], err_msg=path)
+    with unchanged(state):
+        message = (
+            r"^decision: expected one of which nothing was learned yet; .* got number 0, of which some outcomes arrived"
+        )
+        with pytest.raises(InvalidInput, match=message):
+            PLANNED.cancel(state, a.decision)
 
 
 class _InHalves:

@@ -12,13 +12,14 @@ from evenhand.environments import Court, Delayed, Matching, Ranking
 from evenhand.goals.linear_reward import indifferent
 from evenhand.models import NullModel, Ridge
 from evenhand.policy.policy import Policy
-from evenhand.problem import Budget, Outcome, Problem
+from evenhand.problem import Budget
 from evenhand.recipes import resolving_allocation, uniform
 from evenhand.run.checkpoint import Checkpoints
 from evenhand.run.simulation import play, simulate
 from evenhand.run.trace import Trace
 from evenhand.welfare import Capped, PerArm, Piecewise, Satisfaction, satisfaction
-from tests.parts import AUDIENCE, EVERYTHING
+from tests.examples.environments import AUDIENCE
+from tests.examples.problems import EVERYTHING
 from tests.worlds import Market
 
 CURVE = PerArm((Capped(0.75), Piecewise(at=(0.5, 2.0), values=(0.5, 1.0))))
@@ -127,19 +128,6 @@ def test_measures_have_names_that_no_column_has(name):
         replace(WORLD.problem, measures=(Named(CURVE, 2, name=name),))
 
 
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"name": ""}, r"^Satisfaction\.name: expected a text that is not empty"),
-        ({"worst": "x"}, r"^Satisfaction\.worst"),
-        ({"curve": None}, r"^Satisfaction\.curve: expected a function of matches"),
-    ],
-)
-def test_satisfactions_that_make_no_sense(changed, message):
-    with pytest.raises(InvalidInput, match=message):
-        replace(Satisfaction(CURVE, 2), **changed)
-
-
 def test_budgets_may_be_kept_by_staying_without_an_arm():
     """Every arm costs 1 per user, and the budget is for one user of four; one that is for less than none is refused."""
     problem = replace(WORLD, costs=(1.0, 1.0), subject_to=(Budget("cost", rate=1.0),)).problem
@@ -243,17 +231,6 @@ def test_a_measure_that_is_no_number_is_refused():
     world = Measured(Ranking(audience=AUDIENCE, horizon=30, slots=3), (Unsound(),))
     with pytest.raises(InvalidInput, match=r"Unsound.on: expected 3 finite numbers, one per replica"):
         simulated(world)
-
-
-def test_problems_refuse_names_that_are_taken_and_things_that_are_no_measures():
-    actions, outcomes = ("a", "b"), (Outcome("click"),)
-    common = {"actions": actions, "outcomes": outcomes, "maximize": "click", "horizon": 5}
-    with pytest.raises(InvalidInput, match=r"measures: expected names that differ from each other"):
-        Problem(**common, measures=(Satisfaction(Capped(1.0), 2, of="click", name="click"),))
-    with pytest.raises(InvalidInput, match=r"Problem.measures\[0\]: expected a Measure, got 3"):
-        Problem(**common, measures=(3,))
-    with pytest.raises(InvalidInput, match=r"Satisfaction.arms: expected a whole number of at least 1, got 0"):
-        Satisfaction(Capped(1.0), 0)
 
 
 def test_without_measures_traces_have_none():

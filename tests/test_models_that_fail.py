@@ -12,6 +12,7 @@ from evenhand.models import Fixed, Glmtron, Gradient, NullModel, Ridge
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import lin_cbwk, primal_lp, resolving, square_cbwk, two_stage_square_cbwk, ucb
+from evenhand.recipes.primal_lp import Program
 from evenhand.run.simulation import simulate
 
 
@@ -122,7 +123,7 @@ def test_with_a_misspecified_model_nothing_overspends(model, replicas):
         square_cbwk(p, model, rate=5.0),
         two_stage_square_cbwk(p, model, rate=5.0, explore=5, radius=0.01),
         lin_cbwk(p, model),
-        primal_lp(p, model, hard=True, warmup=0, temperature=0.05),
+        primal_lp(p, model, hard=True, warmup=0, program=Program(temperature=0.05)),
         resolving(p, model, warmup=0),
     ):
         trace = simulate(policy, world, replicas=replicas, seed=2, progress=False)

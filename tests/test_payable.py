@@ -5,19 +5,17 @@ import pytest
 
 import evenhand as eh
 from evenhand.policy.payable import Payable
+from tests.problems import pose
 
 A = 2
 
 
 def problem(*limits, horizon=100):
-    return eh.Problem(
+    return pose(
+        "gain",
+        eh.Outcome("cost", high=10.0, free=("none",)),
+        eh.Outcome("fee", known={"spend": 2.0}),
         actions=("none", "spend"),
-        outcomes=(
-            eh.Outcome("gain"),
-            eh.Outcome("cost", high=10.0, free=("none",)),
-            eh.Outcome("fee", known={"spend": 2.0}),
-        ),
-        maximize="gain",
         subject_to=limits,
         horizon=horizon,
     )

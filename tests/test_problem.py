@@ -8,7 +8,7 @@ from evenhand.problem.feasible import feasible
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
-from tests.parts import COURT, EVERYTHING, LITTLE
+from tests.examples.problems import COURT, EVERYTHING, LITTLE
 
 
 def test_arrays_carry_learned_outcomes_first_in_the_order_of_their_statement():
@@ -115,14 +115,6 @@ def test_budgets_per_round_are_rates_or_totals_over_the_horizon():
 def test_problems_that_say_the_same_are_equal():
     assert Problem(**spending(Budget("rides", rate=1.0))) == Problem(**spending(Budget("rides", rate=1.0)))
     assert Problem(**spending(Budget("rides", rate=1.0))) != Problem(**spending(Budget("rides", total=100)))
-
-
-@pytest.mark.parametrize(
-    "options", [{"free": "nothing"}, {"free": ("nothing",), "low": 0.5}, {"free": ("nothing",), "known": {"go": 1}}]
-)
-def test_free_actions_need_names_and_a_learned_range_with_zero(options):
-    with pytest.raises(InvalidInput, match="free"):
-        Outcome("cost", **options)
 
 
 def test_free_actions_must_exist_and_make_small_budgets_feasible():

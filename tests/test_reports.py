@@ -10,14 +10,14 @@ from evenhand.objectives import Linear
 from evenhand.problem.constraints import Floor, Parity
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
 from evenhand.recipes import uniform
 from evenhand.report.plots import over_rounds
 from evenhand.report.quantities import ARRIVED, EXPECTED
 from evenhand.run import simulation
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace, join
-from tests.parts import LOG
+from tests.examples.environments import LOG
+from tests.problems import pose
 from tests.worlds import Market, Router
 
 LATE = Delayed(MixedArms(horizon=300), 200)
@@ -48,10 +48,11 @@ def test_expected_costs_of_all_plays_stand_beside_those_that_arrived(late):
 
 def test_true_means_are_summed_over_all_plays_and_by_group():
     """Against a second world, which is asked about every recorded play."""
-    problem = Problem(
-        actions=("a", "b", "c"),
-        outcomes=(Outcome("gain"), Outcome("harm"), Outcome("fee", known={"b": 1.0, "c": 2.0})),
-        maximize="gain",
+    problem = pose(
+        "gain",
+        "harm",
+        Outcome("fee", known={"b": 1.0, "c": 2.0}),
+        actions="abc",
         subject_to=(Parity("harm", by="side", tolerance=0.5),),
         groups=(Groups("side", ["l", "r"]),),
         horizon=40,
@@ -74,15 +75,11 @@ def test_true_means_are_summed_over_all_plays_and_by_group():
 
 
 def test_the_truth_does_not_say_which_plays_are_exposed():
-    problem = Problem(
-        actions=("a", "b"),
-        outcomes=(
-            Outcome("gain"),
-            Outcome("shown", known=1.0, sure=False),
-            Outcome("fee", known=2.0),
-            Outcome("bill", mean=0.5, sure=False),
-        ),
-        maximize="gain",
+    problem = pose(
+        "gain",
+        Outcome("shown", known=1.0, sure=False),
+        Outcome("fee", known=2.0),
+        Outcome("bill", mean=0.5, sure=False),
         horizon=20,
     )
     whole = run(Delayed(Market(problem=problem), 5), replicas=2).in_expectation()

@@ -13,7 +13,8 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases, Rows, select, stack
 from tests import twins
-from tests.parts import COURT, EVERYTHING, LITTLE
+from tests.examples.problems import COURT, EVERYTHING, LITTLE
+from tests.problems import pose
 
 
 @st.composite
@@ -80,13 +81,7 @@ def test_pull_is_the_adjoint_of_post(frame):
 
 def test_prices_are_per_candidate_only_where_a_row_by_group_of_candidates_reads_a_learned_outcome():
     labels = Groups("label", ["x", "y"], of={"a": "x", "b": "y", "c": "y"})
-    problem = Problem(
-        actions=("a", "b", "c"),
-        outcomes=(Outcome("click"), Outcome("shown", known=1.0, sure=False)),
-        maximize="click",
-        groups=(labels,),
-        horizon=9,
-    )
+    problem = pose("click", Outcome("shown", known=1.0, sure=False), actions="abc", groups=(labels,), horizon=9)
     groups = problem.groups_of(np.zeros((1, 0), np.int64))
     frame = Cases(problem.declared[None], groups)
     for constraint, wide in ((Parity("shown", "label", 0.1), 1), (Parity("click", "label", 0.1), 3)):

@@ -23,17 +23,17 @@ from evenhand.problem.constraints import Budget, Parity
 from evenhand.problem.constraints.sums import disparity
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
 from evenhand.recipes import lin_cbwk, pgd, square_cbwk, ucb, uniform
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace
-from tests.parts import LOG
+from tests.examples.environments import LOG
+from tests.problems import pose
 
-COURT_LIKE = Problem(
+COURT_LIKE = pose(
+    "gain",
+    Outcome("cost", known={"go": 1}),
     actions=("go", "rest"),
-    outcomes=(Outcome("gain"), Outcome("cost", known={"go": 1})),
-    maximize="gain",
     groups=(Groups("g", {"l": 0.5, "r": 0.5}),),
     horizon=100,
 )
@@ -113,13 +113,7 @@ def test_late_outcomes_are_counted_when_they_arrive_and_booked_where_they_belong
 
 
 def test_a_replica_in_which_nothing_fits_stops_and_says_when():
-    problem = Problem(
-        actions=("a", "b"),
-        outcomes=(Outcome("win"), Outcome("cost", known={"a": 1, "b": 2})),
-        maximize="win",
-        subject_to=(Budget("cost", total=30),),
-        horizon=30,
-    )
+    problem = pose("win", Outcome("cost", known={"a": 1, "b": 2}), subject_to=(Budget("cost", total=30),), horizon=30)
 
     class World:
         steps, counts_idle_steps = 30, True
@@ -167,16 +161,10 @@ def test_bad_arguments_are_named_before_anything_runs(change, field):
     assert error.value.field == field
 
 
-def test_a_policy_made_for_another_problem_is_refused():
-    _, policy = short(300)
-    with pytest.raises(InvalidInput, match="policy: expected one made for the environment's problem"):
-        simulate(policy, Court(tolerance=0.01, horizon=200), replicas=1)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("record", ["grid", "all"])
 def test_jobs_agree_on_a_log_whose_runs_end_at_different_rows(record):
-    from tests.parts import LOG
+    from tests.examples.environments import LOG
 
     policy = uniform(LOG.problem, LOG.n_features)
     for seed in range(3):

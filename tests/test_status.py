@@ -27,10 +27,7 @@ SHOP = eh.Problem(
         eh.Floor("click", rate=0.2, by="kind"),
         eh.Floor("click", rate=0.05),
     ),
-    groups=(
-        eh.Groups("zone", {"town": 0.75, "land": 0.25}),
-        eh.Groups("kind", {"own": 0.5, "other": 0.5}, of=KIND),
-    ),
+    groups=(eh.Groups("zone", {"town": 0.75, "land": 0.25}), eh.Groups("kind", {"own": 0.5, "other": 0.5}, of=KIND)),
     n_plays=2,
     horizon=100,
 )
@@ -115,12 +112,7 @@ def test_a_status_is_what_books_by_hand_say(seed):
         assert math.isclose(status.objective, status.averages["click"])
         each = list(status.accounts.items())
         hard, soft, cents, bills = (account for _, account in each)
-        assert [name for name, _ in each] == [
-            "minutes",
-            "minutes (2)",
-            "cents",
-            "cents (2)",
-        ]
+        assert [name for name, _ in each] == ["minutes", "minutes (2)", "cents", "cents (2)"]
         due = sum(SHOP.declared[d.plays[r, p], SHOP.known.index("minutes")] for _, d, _ in waiting for p in range(2))
         assert math.isclose(hard.spent, book.arrived(2) + due)  # known costs are spent when they are decided
         assert hard.held == 0.0

@@ -1,53 +1,25 @@
 """Every recipe under every kind of constraint, restated in other units, takes the same actions.
 
-Recipes come from the registry (`evenhand.testing.recipes`), with each word that an option may be; constraints and sets
-from their packages: a kind without an example here fails.
+Recipes come from the registry (`evenhand.testing.recipes`), with each word that an option may be, constraints and sets
+from their examples.
 """
-
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from sklearn import ensemble, tree
 
-from evenhand import recipes, sets
+from evenhand import recipes
 from evenhand.core.errors import EvenhandError
 from evenhand.models import GeneralizedLinear, Perturbed, Sklearn
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
-from evenhand.problem import Budget, Floor, Groups, Outcome, Parity, Problem, Within, constraints
+from evenhand.problem import Budget, Groups, Outcome, Parity, Problem, Within
 from evenhand.run.simulation import play
-from evenhand.sets import Ball, Box, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex
 from evenhand.testing.recipes import N_FEATURES, Bazaar, calls, ridge
 from evenhand.welfare import Linear as LinearCurve, Satisfaction
+from tests.examples.constraints import CONSTRAINTS, ONE_EACH, ROUNDS, bazaar, two
+from tests.examples.sets import ROUND_SETS, SETS
 
-ROUNDS = 30
 RESTATED = ((1e-6, 1e6, 1e-3, 1e6), (1e6, 1e-6, 1e6, 1e-6), (100.0, 60.0, 1.0, 1e-3))
-SIDES = Groups("side", {"left": 0.5, "right": 0.5})
-
-
-def problem(unit, constraints=(), maximize="gain", plays=1):
-    """Two learned outcomes that may be spent, and a known one, each in its own unit."""
-    gain, hours, cents, fee = unit
-    return Problem(
-        actions=("a", "b", "c", "d"),
-        outcomes=(
-            Outcome("gain", high=gain),
-            Outcome("hours", high=hours),
-            Outcome("cents", high=cents),
-            Outcome("fee", known={"b": 0.5 * fee, "c": fee}),
-        ),
-        maximize=maximize,
-        subject_to=constraints,
-        groups=(SIDES,),
-        horizon=ROUNDS,
-        n_plays=plays,
-    )
-
-
-def two(unit, plays=1):
-    """Budgets in two units."""
-    _, hours, cents, _ = unit
-    return Budget("hours", rate=0.4 * hours * plays), Budget("cents", rate=0.35 * cents * plays)
 
 
 def within(build):
@@ -60,25 +32,12 @@ def around(build):
     return lambda u, p=1: (Budget("fee", rate=0.3 * u[3] * p), Within(("hours", "cents"), build(p * u[1])))
 
 
-CONSTRAINTS = {
+CASES_OF = {
     "none": lambda u, p=1: (),
-    "budgets": two,
-    "soft budgets": lambda u, p=1: tuple(replace(b, hard=False) for b in two(u, p)),
-    "a known budget": lambda u, p=1: (Budget("fee", rate=0.3 * u[3] * p), Budget("cents", rate=0.35 * u[2] * p)),
-    "Floor": lambda u, p=1: (*two(u, p), Floor("gain", rate=0.3 * u[0] * p)),
-    "Floor, by group": lambda u, p=1: (*two(u, p), Floor("gain", rate=0.2 * u[0] * p, by="side")),
-    "Parity": lambda u, p=1: (*two(u, p), Parity("cents", by="side", tolerance=0.05 * u[2] * p)),
-    "Box": within(lambda h, c: Box((0.05 * h, 0.0), (0.35 * h, 0.3 * c))),
-    "Halfspaces": within(lambda h, c: Halfspaces(((1 / h, 1 / c), (-1 / h, 0.5 / c)), (0.7, 0.0))),
-    "Polytope": within(lambda h, c: Polytope(((0.0, 0.0), (0.4 * h, 0.0), (0.0, 0.4 * c), (0.3 * h, 0.3 * c)))),
-    "Simplex": around(lambda h: DownwardClosed(Simplex(2, 0.6 * h))),
-    "Ball": around(lambda h: Ball((0.3 * h, 0.25 * h), 0.05 * h)),
-    "DownwardClosed": around(lambda h: DownwardClosed(Ball((0.25 * h, 0.25 * h), 0.1 * h))),
-    "Intersection": around(
-        lambda h: Intersection((Ball((0.3 * h, 0.25 * h), 0.1 * h), Box((0.0, 0.0), (0.32 * h, h))))
-    ),
+    **CONSTRAINTS,
+    **{name: within(build) for name, build in SETS.items()},
+    **{name: around(build) for name, build in ROUND_SETS.items()},
 }
-ONE_UNIT = ("Simplex", "Ball", "DownwardClosed", "Intersection")
 OBJECTIVES = {
     "gain": lambda u: "gain",
     "a sum": lambda u: Linear({"gain": 1.0 / u[0], "hours": -0.5 / u[1]}),
@@ -86,15 +45,14 @@ OBJECTIVES = {
     "fair": lambda u: AlphaFair(("gain", "cents"), alpha=1.0),
 }
 SCALED = {  # what depends on units by the word of its paper
-    "two_stage_square_cbwk": "needs costs in [0, 1]",
+    "two_stage_square_cbwk": "needs costs in [0, 1]"
 }
-NOT_BY_UNIT = {"Convex": "written in the user's own numbers, by conic programs that are accurate to 1e-8"}
 
 
 def units(kind, objective, unit):
     """Distances, and functions that are smoothed by distances, need their outcomes in one unit."""
     gain, hours, cents, fee = unit
-    if kind in ONE_UNIT:
+    if kind in ROUND_SETS:
         cents = hours
     if objective in ("Gini", "fair"):
         gain = cents
@@ -103,13 +61,13 @@ def units(kind, objective, unit):
 
 def acts(call, kind, objective, unit, plays=1):
     unit = units(kind, objective, unit)
-    policy = call.make(problem(unit, CONSTRAINTS[kind](unit, plays), OBJECTIVES[objective](unit), plays))
+    policy = call.make(bazaar(unit, CASES_OF[kind](unit, plays), OBJECTIVES[objective](unit), plays))
     state = policy.start(seed=3, replicas=1)
     world = Bazaar(policy.problem).start(3, state.replicas)
     return np.array([r.decision.plays for r in play(policy, state, world, range(ROUNDS))])
 
 
-CASES = [(kind, "gain", 1) for kind in CONSTRAINTS] + [(k, o, 1) for k in ("none", "budgets") for o in OBJECTIVES]
+CASES = [(kind, "gain", 1) for kind in CASES_OF] + [(k, o, 1) for k in ("none", "budgets") for o in OBJECTIVES]
 CASES += [("budgets", "gain", 2), ("Parity", "Gini", 2), ("Ball", "Gini", 1)]
 FEW = [("none", "Gini", 1), ("budgets", "gain", 1), ("Parity", "gain", 1), ("Box", "gain", 1), ("Ball", "gain", 1)]
 
@@ -119,7 +77,7 @@ def compared(call):
     word = "," in call.name  # an option of a recipe that goes through all cases without it
     for i, (kind, objective, plays) in enumerate(FEW if word else CASES):
         try:
-            plain = acts(call, kind, objective, (1.0,) * 4, plays)
+            plain = acts(call, kind, objective, ONE_EACH, plays)
         except EvenhandError:
             continue
         unit = RESTATED[i % len(RESTATED)]
@@ -134,12 +92,12 @@ def test_units_of_outcomes_change_no_tree(estimator):
 
     def taken(unit):
         model = Sklearn(estimator=chosen, n_features=N_FEATURES, n_outcomes=3, min_observations=4)
-        policy = recipes.resolving(problem(unit, two(unit)), model)
+        policy = recipes.resolving(bazaar(unit, two(unit)), model)
         state = policy.start(seed=3, replicas=2)
         world = Bazaar(policy.problem).start(3, state.replicas)
         return np.array([r.decision.plays for r in play(policy, state, world, range(ROUNDS))])
 
-    plain = taken((1.0,) * 4)
+    plain = taken(ONE_EACH)
     for unit in RESTATED:
         np.testing.assert_array_equal(taken(unit), plain)
 
@@ -203,10 +161,5 @@ def test_units_change_no_allocation(model):
     )
 
 
-def test_every_kind_of_constraint_and_set_has_a_case():
-    kinds = {name for name, kind in vars(constraints).items() if isinstance(kind, type) and hasattr(kind, "rows")}
-    kinds -= {name for name in kinds if getattr(getattr(constraints, name), "_is_protocol", False)}
-    shown = {name.split(",")[0] for name in CONSTRAINTS} | {"Budget"}
-    assert kinds - {"Within", "Rows"} <= shown
-    assert set(sets.__all__) - {"ConvexSet"} <= shown | set(NOT_BY_UNIT)
-    assert not set(SCALED) - set(recipes.__all__)
+def test_every_recipe_that_is_named_here_is_exported():
+    assert {*ALLOCATING, *SCALED} <= set(recipes.__all__)

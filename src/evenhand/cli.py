@@ -290,24 +290,21 @@ def _replay(o: argparse.Namespace) -> int:
 
 
 def _serve(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import serve_file
+    from evenhand.live.commands import Address, Opening, serve_file
 
+    opening = Opening(
+        campaign=o.campaign,
+        log_path=o.learn_from or o.encode_as,
+        learn=o.learn_from is not None,
+        switch=o.switch,
+        seed=o.seed,
+        patience=o.patience,
+        on_expiry=o.on_expiry,
+    )
+    token = os.environ.get("EVENHAND_TOKEN") or None
     with suppress(KeyboardInterrupt):  # the server handles it by shutting down
-        serve_file(
-            o.problem,
-            o.store,
-            campaign=o.campaign,
-            log_path=o.learn_from or o.encode_as,
-            learn=o.learn_from is not None,
-            switch=o.switch,
-            seed=o.seed,
-            patience=o.patience,
-            on_expiry=o.on_expiry,
-            host=o.host,
-            port=o.port,
-            token=os.environ.get("EVENHAND_TOKEN") or None,
-            hosts=("127.0.0.1", "localhost", *o.allow_host),
-        )
+        at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host))
+        serve_file(o.problem, o.store, opening, at)
     print("stopped; the log has everything that was answered")
     return 0
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Allocate, Random, Staged
-from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Mix, Offer, Worth
 from evenhand.environments import Matching
 from evenhand.models import Fixed, Ridge
@@ -142,30 +141,6 @@ def test_a_policy_with_a_warm_up_starts_its_prices_after_it(warmup):
     for step in range(4):
         assert (state.choice.then.prices == -1.0).all() == (step < 3)
         policy.act(state, running.context(step))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"users": 0}, r"Allocate\.users"),
-        ({"arms": 0}, r"Allocate\.arms"),
-        ({"optimism": "both"}, r"Allocate\.optimism"),
-        ({"capacity": (1, 1, 1)}, r"Allocate\.capacity: expected 2 numbers, one per arm, got \(1, 1, 1\)"),
-        ({"capacity": (1, -1)}, r"Allocate\.capacity"),
-        ({"curve": None}, r"Allocate\.curve: expected a function of matches, such as Capped\(5.0\), got None"),
-        ({"oracle": None}, r"Allocate\.oracle: expected an oracle of evenhand.welfare, such as Priced\(\), got None"),
-        ({"capacity": (1, 1)}, r"Allocate\.capacity: expected room for 3 users, or may_stay=True, got \(1, 1\), 2 in"),
-    ],
-)
-def test_wrong_settings(options, message):
-    with pytest.raises(InvalidInput, match=message):
-        Allocate(**{"users": 3, "arms": 2, "curve": Linear(), **options})
-
-
-def test_another_number_of_pairs():
-    choice = Allocate(users=3, arms=2, curve=Linear())
-    with pytest.raises(InvalidInput, match=r"product is the number of candidates, 4, got \(3, 2\)"):
-        plain.pick(choice, plain.none(1, 4), plain.offer(np.ones((1, 4))))
 
 
 def test_read_only_arrays_are_taken():

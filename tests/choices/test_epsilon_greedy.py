@@ -1,9 +1,7 @@
 import numpy as np
-import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.choices import EpsilonGreedy
-from evenhand.core.errors import InvalidInput
 from tests.choices import plain
 
 NONE = np.zeros(2)
@@ -49,9 +47,3 @@ def test_what_is_played_has_the_probability_that_is_stated(epsilon, u, seed):
     assert got.lottery[0, got.plays[0, 0]] > 0
     edges = np.concatenate([[0.0], expected.cumsum()])
     assert edges[got.plays[0, 0]] - 1e-12 <= u <= edges[got.plays[0, 0] + 1] + 1e-12
-
-
-@pytest.mark.parametrize("epsilon", [-0.1, 1.1, np.nan, "x", None, (0.1,)])
-def test_an_epsilon_that_is_no_probability_is_refused(epsilon):
-    with pytest.raises(InvalidInput, match=r"^EpsilonGreedy\.epsilon: expected a number in \[0, 1\], got"):
-        EpsilonGreedy(epsilon)

@@ -3,30 +3,20 @@
 import math
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from evenhand.choices import FairLearn, Random, Staged
-from evenhand.core.errors import InvalidInput
 from evenhand.environments import Delayed, Listeners, Ranking
 from evenhand.models import Bilinear
 from evenhand.recipes import fairlearn_rank
 from evenhand.run.simulation import play
 from tests import twins
 from tests.choices import plain
+from tests.drawn import drawn
 from tests.rankings import SMALL, TASTES, decision
 
 
-@given(
-    replicas=st.integers(1, 4),
-    readings=st.integers(1, 2),
-    candidates=st.integers(1, 7),
-    k=st.integers(1, 8),
-    chance=st.sampled_from([0.0, 0.6, 1.0]),
-    tolerance=st.sampled_from([0.0, 0.7, 2.0]),
-    digits=st.sampled_from([0, 9]),
-    seed=st.integers(0, 10_000),
-)
+@drawn(replicas=4, readings=2, candidates=7, k=8, chance=[0.0, 0.6, 1.0], tolerance=[0.0, 0.7, 2.0], digits=[0, 9])
 def test_the_plays_are_those_of_the_twin(replicas, readings, candidates, k, chance, tolerance, digits, seed):
     rng = np.random.default_rng(seed)
     mean, bonus = rng.normal(size=(2, replicas, readings, candidates)).round(digits)
@@ -74,14 +64,7 @@ def test_five_rounds_by_hand():
     np.testing.assert_array_equal(state.ranked, [[3.0, 1.0, 1.0]])
 
 
-@given(
-    k=st.integers(1, 6),
-    more=st.integers(0, 7),
-    part=st.floats(0.05, 1.0),
-    tolerance=st.sampled_from([0.0, 0.4, 0.5, 1.0, 1.7, 3.0]),
-    spite=st.booleans(),
-    seed=st.integers(0, 10_000),
-)
+@drawn(k=6, more=(0, 7), part=st.floats(0.05, 1.0), tolerance=[0.0, 0.4, 0.5, 1.0, 1.7, 3.0], spite=bool)
 @settings(max_examples=60, deadline=None)
 @example(k=1, more=1, part=1.0, tolerance=0.5, spite=True, seed=0)  # floor(c t) - N_i = 1 after two rounds
 def test_nobody_falls_behind_by_more_than_the_tolerance(k, more, part, tolerance, spite, seed):
@@ -98,14 +81,7 @@ def test_nobody_falls_behind_by_more_than_the_tolerance(k, more, part, tolerance
         assert (np.floor(choice.share * t) - state.ranked <= math.ceil(tolerance)).all()
 
 
-@given(
-    k=st.integers(1, 4),
-    more=st.integers(0, 6),
-    part=st.floats(0.1, 1.0),
-    tolerance=st.integers(0, 3),
-    delay=st.sampled_from([0, 11]),
-    seed=st.integers(0, 10_000),
-)
+@drawn(k=4, more=(0, 6), part=st.floats(0.1, 1.0), tolerance=(0, 3), delay=[0, 11])
 @settings(max_examples=15, deadline=None)
 def test_the_guarantee_holds_after_every_round_of_a_run(k, more, part, tolerance, delay, seed):
     """In every replica, also if outcomes come late, as what counts is to be ranked."""
@@ -139,21 +115,3 @@ def test_a_decision_that_is_not_taken_leaves_no_trace():
     policy.commit(state, context, made._replace(counted=np.array([1.0, 0.0])))
     assert state.choice.ranked.sum(1).tolist() == [3.0, 0.0]
     assert state.t.tolist() == [1.0, 0.0]
-
-
-@pytest.mark.parametrize(
-    ("match", "fields"),
-    [
-        (r"^FairLearn\.n_plays: expected a whole number of at least 1, got 0", (0, 3, 0.1)),
-        (r"^FairLearn\.candidates: expected a whole number of at least 1, got 0", (1, 0, 0.1)),
-        (r"^FairLearn\.share: expected a number in \[0, k / A\] = \[0, 0.5\], got 0.6", (2, 4, 0.6)),
-        (r"^FairLearn\.share: expected a number in \[0, k / A\] = \[0, 1\], got 1.1", (9, 4, 1.1)),
-        (r"^FairLearn\.share", (2, 4, -0.1)),
-        (r"^FairLearn\.share", (2, 4, math.nan)),
-        (r"^FairLearn\.tolerance: expected a finite number of at least 0, got -1", (2, 4, 0.1, -1)),
-        (r"^FairLearn\.tolerance", (2, 4, 0.1, math.inf)),
-    ],
-)
-def test_what_it_refuses(match, fields):
-    with pytest.raises(InvalidInput, match=match):
-        FairLearn(*fields)

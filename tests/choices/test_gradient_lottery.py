@@ -112,17 +112,6 @@ def test_the_steps_have_the_published_size():
     )
 
 
-def test_bad_input_is_named():
-    for bad in ({"candidates": 0}, {"scale": 0.0}, {"scale": np.nan}, {"scale": "x"}, {"steps": 0}):
-        with pytest.raises(InvalidInput, match="GradientLottery"):
-            GradientLottery(GINI, **{"candidates": 3, "scale": 1.0, **bad})
-    with pytest.raises(InvalidInput, match=r"GradientLottery.objective, candidates.*\(2, 4\).*\(3, 4\)"):
-        lottery(GradientLottery(GINI, candidates=4, scale=1.0), np.zeros((2, 4)))
+def test_a_round_in_which_no_mixture_has_a_slope_is_named():
     with pytest.raises(InvalidInput, match=r"lottery of round 8 is expected to bring.*'b'"):
         lottery(GradientLottery(AlphaFair(NAMES, alpha=1.0), candidates=2, scale=1.0), np.eye(3)[:, [0, 2]], t=7.0)
-    world = MultiObjective(arms=4, n_outcomes=3)
-    for delta in (1.0, "x"):
-        with pytest.raises(InvalidInput, match="delta"):
-            molincb(world.problem, Ridge(n_features=10, n_outcomes=3), delta=delta)
-    with pytest.raises(InvalidInput, match=r"GradientLottery.objective: expected an objective, got 'a'"):
-        GradientLottery("a", 2, 1.0)

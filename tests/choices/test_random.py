@@ -1,24 +1,17 @@
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 from evenhand.choices import Random
-from evenhand.core.errors import InvalidInput
 from tests import twins
 from tests.choices import plain
+from tests.drawn import drawn
 
 
 def pick(choice, playable, u):
     return plain.pick(choice, plain.none(*playable.shape), plain.offer(playable), u=u[:, None])
 
 
-@given(
-    replicas=st.integers(1, 5),
-    candidates=st.integers(1, 6),
-    chance=st.sampled_from([0.0, 0.5, 1.0]),
-    weighted=st.booleans(),
-    seed=st.integers(0, 10_000),
-)
+@drawn(replicas=5, candidates=6, chance=[0.0, 0.5, 1.0], weighted=bool)
 def test_a_draw_is_that_of_the_twin(replicas, candidates, chance, weighted, seed):
     rng = np.random.default_rng(seed)
     weights = np.where(rng.random(candidates) < 0.7, rng.random(candidates), 0.0)
@@ -55,19 +48,3 @@ def test_where_only_candidates_of_weight_zero_can_be_played_all_are_alike():
     got = pick(Random((1.0, 0.0, 0.0)), np.array([[False, True, True]]), np.array([0.6]))
     np.testing.assert_array_equal(got.lottery, [[0.0, 0.5, 0.5]])
     assert got.plays[0, 0] == 2
-
-
-@pytest.mark.parametrize(
-    "weights",
-    [(), (0.0, 0.0), (-0.1, 1.0), (float("nan"), 1.0), (float("inf"), 1.0), (1e308, 1e308), "x", ("x",), 1.0],
-    ids=str,
-)
-def test_weights_are_finite_not_negative_and_not_all_zero(weights):
-    with pytest.raises(InvalidInput, match=r"^Random\.weights: expected finite numbers of at least 0, not all 0"):
-        Random(weights)
-
-
-@pytest.mark.parametrize("count", [2, 4])
-def test_weights_are_one_per_candidate(count):
-    with pytest.raises(InvalidInput, match=r"^Random\.weights: expected one per candidate, of which there are 3"):
-        pick(Random((1.0,) * count), np.ones((1, 3), bool), np.array([0.5]))

@@ -6,7 +6,6 @@ from hypothesis import given, strategies as st
 from scipy.special import softmax
 
 from evenhand.choices import Cycle, EpsilonGreedy, Gibbs, InverseGap, Lottery, Random, Rate, Staged, TopK
-from evenhand.core.errors import InvalidInput
 from tests import twins
 from tests.choices import plain
 
@@ -212,11 +211,3 @@ def test_turns_play_all_equally_often():
     everything = plain.offer([True] * 5)
     plays = [plain.pick(Cycle(3), plain.none(1, 5), everything, t).plays[0] for t in range(5)]
     assert np.bincount(np.concatenate(plays)).tolist() == [3] * 5
-
-
-@pytest.mark.parametrize("make", [Random, Cycle, *(RULES[r][0] for r in ("greedy", "soft", "gaps"))])
-@pytest.mark.parametrize("n_plays", [0, -1, 1.5, True, "x"])
-def test_at_least_one_is_played(make, n_plays):
-    least = "( of at least 1)?" if make not in (Random, Cycle) and n_plays in (1.5, True, "x") else " of at least 1"
-    with pytest.raises(InvalidInput, match=rf"\.n_plays: expected a whole number{least}, got"):
-        make(n_plays=n_plays) if make in (Random, Cycle) else make(n_plays)

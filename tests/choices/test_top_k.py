@@ -3,21 +3,13 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.choices import TopK
-from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Mix
 from tests import twins
 from tests.choices import plain
+from tests.drawn import drawn
 
 
-@given(
-    replicas=st.integers(1, 4),
-    readings=st.integers(1, 3),
-    candidates=st.integers(1, 7),
-    k=st.integers(1, 8),
-    chance=st.sampled_from([0.0, 0.4, 1.0]),
-    ties=st.booleans(),
-    seed=st.integers(0, 10_000),
-)
+@drawn(replicas=4, readings=3, candidates=7, k=8, chance=[0.0, 0.4, 1.0], ties=bool)
 def test_the_best_are_those_of_the_twin(replicas, readings, candidates, k, chance, ties, seed):
     rng = np.random.default_rng(seed)
     mean, bonus = rng.normal(size=(2, replicas, readings, candidates)).round(0 if ties else 9)
@@ -39,14 +31,7 @@ def test_optimism_counts_and_readings_add_up():
     assert plain.pick(TopK(3), worth, everything).plays.tolist() == [[1, 0, 2]]
 
 
-@given(
-    candidates=st.integers(1, 9),
-    k=st.integers(1, 10),
-    limits=st.integers(0, 3),
-    alike=st.booleans(),
-    scale=st.sampled_from([1.0, 1e-300, 1e300]),
-    seed=st.integers(0, 10_000),
-)
+@drawn(candidates=9, k=10, limits=(0, 3), alike=bool, scale=[1.0, 1e-300, 1e300])
 def test_the_best_are_taken_in_order_while_they_fit(candidates, k, limits, alike, scale, seed):
     rng = np.random.default_rng(seed)
     mean = scale * rng.normal(size=(3, 1, candidates))
@@ -159,9 +144,3 @@ def test_draws_of_a_model_say_which_gain_is_best_and_the_plan_mixes_what_gains_i
     plan = np.array([[0.0, np.log(3.0), 0.0]])
     mixed = plain.worth([[[0.1, 0.2, 0.9]]])._replace(mix=Mix(np.array([[1.0, 2.0, 2.0]]), plan, np.ones(1)))
     np.testing.assert_allclose(plain.pick(TopK(), mixed, plain.offer([True] * 3)).lottery, [[0.0, 0.75, 0.25]])
-
-
-@pytest.mark.parametrize("k", [0, -1, 1.5, True])
-def test_at_least_one_is_chosen(k):
-    with pytest.raises(InvalidInput, match=r"^TopK\.n_plays: expected a whole number of at least 1, got"):
-        TopK(k)

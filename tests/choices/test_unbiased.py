@@ -5,24 +5,16 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.choices import Staged, TopK, Unbiased
-from evenhand.core.errors import InvalidInput
 from evenhand.environments import Delayed
 from evenhand.recipes import unbiased_linucb_rank
 from evenhand.run.simulation import play
 from tests import twins
 from tests.choices import plain
+from tests.drawn import drawn
 from tests.rankings import SMALL, TASTES, absent, decision
 
 
-@given(
-    replicas=st.integers(1, 4),
-    readings=st.integers(1, 2),
-    candidates=st.integers(1, 7),
-    k=st.integers(1, 8),
-    chance=st.sampled_from([0.0, 0.6, 1.0]),
-    digits=st.sampled_from([0, 9]),
-    seed=st.integers(0, 10_000),
-)
+@drawn(replicas=4, readings=2, candidates=7, k=8, chance=[0.0, 0.6, 1.0], digits=[0, 9])
 def test_the_best_are_those_of_the_twin(replicas, readings, candidates, k, chance, digits, seed):
     rng = np.random.default_rng(seed)
     mean, bonus = rng.normal(size=(2, replicas, readings, candidates)).round(digits)
@@ -107,9 +99,3 @@ def test_what_expires_is_not_counted():
     state = policy.start(replicas=2)
     policy.expire(state, policy.act(state, there.context(0)))
     assert not state.choice.exposures.any()
-
-
-@pytest.mark.parametrize(("field", "fields"), [("n_plays", (0, 3)), ("n_plays", (1.5, 3)), ("candidates", (1, 0))])
-def test_counts_below_one_are_refused(field, fields):
-    with pytest.raises(InvalidInput, match=rf"^Unbiased\.{field}: expected a whole number of at least 1, got"):
-        Unbiased(*fields)

@@ -7,18 +7,13 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.records import Decision
 from evenhand.environments import Audience, AudienceMatching, LastFM, Listeners
 from evenhand.problem import Budget
 from evenhand.welfare import Capped, Satisfaction, satisfaction_of
 from tests.environments.test_last_fm import DATA, needs_data
+from tests.rankings import decision
 
 WORLD = AudienceMatching(audience=Listeners(users=6, items=5, factors=3).audience, users=4, arms=3, horizon=50)
-
-
-def decision(plays):
-    empty = Decision(*([None] * len(Decision._fields)))
-    return empty._replace(plays=np.asarray(plays))
 
 
 def fit(world):
@@ -69,24 +64,6 @@ def test_the_problem_names_users_and_items_and_has_costs():
     assert world.problem.actions[4] == "user 1 item 1"
     np.testing.assert_array_equal(world.problem.declared[:, 0], np.tile([0.0, 1.0, 2.0], 4))
     assert satisfaction_of(world.problem) == Satisfaction(Capped(1.5), arms=3)
-
-
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"arms": 6}, "AudienceMatching.arms"),
-        ({"users": 0}, "AudienceMatching.users"),
-        ({"costs": (1.0,)}, "AudienceMatching.costs"),
-        (
-            {"audience": Audience(users=np.ones((2, 1)), items=np.ones((3, 2)), liked=np.full((2, 3), 0.5))},
-            "AudienceMatching.audience",
-        ),
-    ],
-)
-def test_bad_input_is_named(change, field):
-    with pytest.raises(InvalidInput) as error:
-        replace(WORLD, **change)
-    assert error.value.field == field
 
 
 @needs_data

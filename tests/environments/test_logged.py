@@ -21,6 +21,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import pgd, ucb, uniform
 from evenhand.run.simulation import play, simulate
+from tests.malformed.environments import LOG
 
 PROBLEM = Problem(actions=("none", "one", "two"), outcomes=(Outcome("gain"),), maximize="gain", horizon=10**6)
 THETA = np.array(
@@ -274,44 +275,6 @@ def test_equal_propensities_throw_no_coins():
     assert make_log(100, 1, uneven).needs_coins
 
 
-GOOD = {
-    "problem": replace(PROBLEM, groups=(Groups("half", ["left", "right"]),)),
-    "units": np.ones((4, 1)),
-    "layout": blocks(3, 1),
-    "actions": np.array([0, 1, 2, 0]),
-    "propensities": np.full(4, 0.5),
-    "outcomes": np.zeros((4, 1)),
-    "groups": np.array([[0], [1], [0], [1]]),
-}
-BAD = [
-    ({"actions": np.zeros(0, np.int64)}, "Logged.actions"),
-    ({"units": np.ones((3, 1))}, "Logged.units"),
-    ({"units": np.array([[1.0], [math.nan], [1.0], [1.0]])}, "Logged.units[1, 0]"),
-    ({"units": np.array([[1.0], [1.0], [math.inf], [1.0]])}, "Logged.units[2, 0]"),
-    ({"layout": blocks(2, 1)}, "Logged.layout"),
-    ({"layout": blocks(3, 1) + 1}, "Logged.layout[0, 0]"),
-    ({"actions": np.array([0, 1, 3, 0])}, "Logged.actions[2]"),
-    ({"actions": np.array([0, -1, 2, 0])}, "Logged.actions[1]"),
-    ({"propensities": np.array([0.5, 0.0, 0.5, 0.5])}, "Logged.propensities[1]"),
-    ({"propensities": np.array([0.5, 0.5, 1.5, 0.5])}, "Logged.propensities[2]"),
-    ({"propensities": np.array([0.5, math.nan, 0.5, 0.5])}, "Logged.propensities[1]"),
-    ({"propensities": np.full((4, 1), 0.5)}, "Logged.propensities"),
-    ({"outcomes": np.zeros((4, 2))}, "Logged.outcomes"),
-    ({"outcomes": np.full((4, 1), 1.5)}, "Logged.outcomes[0, 0]"),
-    ({"outcomes": np.full((4, 1), math.nan)}, "Logged.outcomes[0, 0]"),
-    ({"groups": np.zeros((4, 0), np.int64)}, "Logged.groups"),
-    ({"groups": np.array([[0], [2], [0], [1]])}, "Logged.groups[1, 0]"),
-]
-
-
-@pytest.mark.parametrize(("change", "field"), BAD, ids=[f"{i}-{f}" for i, (_, f) in enumerate(BAD)])
-def test_bad_arrays_are_named(change, field):
-    Logged(**GOOD)
-    with pytest.raises(InvalidInput) as caught:
-        Logged(**(GOOD | change))
-    assert caught.value.field == field
-
-
 def test_a_blank_model_fits():
     """The layout says how many features there are."""
-    assert Logged(**GOOD).n_features == NullModel(n_features=3).n_features == 3
+    assert LOG.n_features == NullModel(n_features=3).n_features == 3

@@ -9,11 +9,11 @@ from scipy import stats
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.normals import normals
-from evenhand.core.records import Decision
 from evenhand.environments import Matching
 from evenhand.environments._pairs import sort_columns
 from evenhand.problem import Budget, Outcome, Parity, Problem
 from evenhand.welfare import Capped, Linear, Logarithmic, Satisfaction, satisfaction_of
+from tests.rankings import decision
 
 SMALL = Matching(users=4, arms=3, n_features=2, horizon=50)
 SIDES = {"left": 0.3, "right": 0.7}
@@ -23,11 +23,6 @@ def shown(world, replicas=4000, step=3, seed=1):
     """Features by pair, `(R,N,A,n)`."""
     x = world.start(seed, np.arange(replicas)).context(step).features
     return x.reshape(replicas, world.users, world.arms, world.n_features)
-
-
-def decision(plays):
-    empty = Decision(*([None] * len(Decision._fields)))
-    return empty._replace(plays=np.asarray(plays))
 
 
 def test_fast_normal_numbers_are_normal_and_a_replica_alone_has_the_same():
@@ -168,27 +163,6 @@ def test_the_problem_lists_pairs_in_the_order_of_users_with_costs_by_arm():
     np.testing.assert_array_equal(problem.declared[:, 0], np.tile([0.0, 0.5, 1.0], 4))
     assert satisfaction_of(problem) == Satisfaction(Logarithmic(2.0), arms=3)
     assert world.start(0, np.arange(2)).context(0).known.shape == (1, 12, 1)
-
-
-@pytest.mark.parametrize(
-    ("change", "field"),
-    [
-        ({"users": 0}, "Matching.users"),
-        ({"popularity": 1.2}, "Matching.popularity"),
-        ({"popularity": 0.5, "drift": 0.6}, "Matching.drift"),
-        ({"eligible": 0.0}, "Matching.eligible"),
-        ({"turns": -1}, "Matching.turns"),
-        ({"link": "probit"}, "Matching.link"),
-        ({"costs": (1.0, 2.0)}, "Matching.costs"),
-        ({"groups": SIDES, "shifts_by_group": {"top": 1.0}}, "Matching.shifts_by_group"),
-        ({"groups": SIDES, "shifts_by_group": {"left": math.inf}}, "Matching.shifts_by_group"),
-        ({"horizon": 0}, "horizon"),
-    ],
-)
-def test_bad_input_is_named(change, field):
-    with pytest.raises(InvalidInput) as error:
-        replace(SMALL, **change)
-    assert error.value.field == field
 
 
 def pairs(count=6, *, low=0.0, n_plays=3, measures=()):

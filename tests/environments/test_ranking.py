@@ -16,7 +16,7 @@ from evenhand.objectives import GeneralizedGini, Linear, WeightedSum
 from evenhand.policy.policy import Policy
 from evenhand.problem import Budget, Floor
 from evenhand.run.simulation import simulate
-from tests.parts import AUDIENCE
+from tests.examples.environments import AUDIENCE
 
 LABELS = {"song": "a", "film": "a", "book": "b", "play": "b"}
 WORLD = Ranking(audience=AUDIENCE, horizon=1000, slots=3)
@@ -185,68 +185,5 @@ def test_a_single_item_and_as_many_slots_as_items(items, slots):
 
 def test_rankings_without_features():
     world = WithoutContexts(WORLD)
-    policy = Policy(
-        problem=world.problem,
-        model=NullModel(4, 1),
-        goals=(indifferent(world.problem),),
-        choice=TopK(3),
-    )
+    policy = Policy(problem=world.problem, model=NullModel(4, 1), goals=(indifferent(world.problem),), choice=TopK(3))
     assert (simulate(policy, world, replicas=2, progress=False).total("exposure") > 0).all()
-
-
-@pytest.mark.parametrize(
-    ("change", "match"),
-    [
-        ({"slots": 5}, "slots: expected at most 4"),
-        ({"slots": 0}, "slots: expected a whole number"),
-        ({"horizon": 0}, "horizon"),
-        ({"position": (0.5, 1.0, 0.1)}, "never increase"),
-        ({"position": (1.0, 0.5)}, "3 probabilities"),
-        ({"position": (1.5, 0.5, 0.1)}, "3 probabilities"),
-        ({"users": (1.0, 2.0)}, "Ranking.users"),
-        ({"users": (1.0, 2.0, 0.0)}, "Ranking.users"),
-        ({"labels": {"song": "a", "film": "b"}}, "a group for every action"),
-        ({"fees": {"opera": 1.0}}, "one of the actions"),
-        ({"fee_per": "click"}, "fee_per"),
-        ({"maximize": "clicks"}, "maximize"),
-    ],
-)
-def test_what_a_ranking_refuses(change, match):
-    with pytest.raises(InvalidInput, match=match):
-        replace(WORLD, **change)
-
-
-@pytest.mark.parametrize(
-    ("fields", "match"),
-    [
-        ({"users": np.ones(3)}, "Audience.users: expected a matrix"),
-        ({"items": np.zeros((0, 2))}, "Audience.items: expected a matrix"),
-        ({"items": "songs"}, "Audience.items: expected a matrix"),
-        ({"items": np.full((4, 2), np.nan)}, "Audience.items: expected a matrix"),
-        ({"items": np.ones((4, 3))}, "as many factors"),
-        ({"items": np.full((4, 2), 2.0)}, r"probabilities in \[0, 1\]"),
-        ({"liked": np.ones((2, 2))}, "of shape"),
-        ({"liked": np.full((3, 4), -0.1)}, r"probabilities in \[0, 1\]"),
-        ({"names": ("a", "b", "c")}, "3 names"),
-        ({"names": ("a", "b", "c", "a")}, "'a' twice"),
-    ],
-)
-def test_what_an_audience_refuses(fields, match):
-    with pytest.raises(InvalidInput, match=match):
-        Audience(**{"users": AUDIENCE.users, "items": AUDIENCE.items, **fields})
-
-
-@pytest.mark.parametrize(
-    ("make", "match"),
-    [
-        (lambda: Phases(np.ones((2, 4)), length=3), "true and false"),
-        (lambda: Phases(np.array([[True], [False]]), length=3), "at least one item"),
-        (lambda: Phases(np.ones((2, 4), bool), length=0), "Phases.length"),
-        (lambda: Absences(1.0, length=3), "Absences.share"),
-        (lambda: Absences(0.5, length=0), "Absences.length"),
-        (lambda: replace(WORLD, offers=Phases(np.ones((1, 3), bool), 2)).start(0, np.arange(1)).context(0), "4 items"),
-    ],
-)
-def test_what_offers_refuse(make, match):
-    with pytest.raises(InvalidInput, match=match):
-        make()

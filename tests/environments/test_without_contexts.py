@@ -8,7 +8,8 @@ from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedA
 from evenhand.models import Tabular
 from evenhand.recipes import pd_bwk
 from tests.environments.test_court import decide
-from tests.parts import EVERYTHING, UNEVEN_LOG
+from tests.examples.environments import UNEVEN_LOG
+from tests.examples.problems import EVERYTHING
 from tests.worlds import Market
 
 IDS = np.array([0, 2, 5])

@@ -38,11 +38,7 @@ def found(results, metric, at=None):
     return {r.system: r.mean for r in results.rows if r.metric == metric and (at is None or r.at == at)}
 
 
-@pytest.mark.parametrize(
-    "world",
-    [SMALL, replace(SMALL, eligible=0.5), LISTENERS],
-    ids=["all", "holes", "listeners"],
-)
+@pytest.mark.parametrize("world", [SMALL, replace(SMALL, eligible=0.5), LISTENERS], ids=["all", "holes", "listeners"])
 def test_the_standards_are_in_order_and_those_of_a_replica_do_not_depend_on_the_others(world):
     world = replace(world, horizon=60)
     some, more = standards(world, 2, seed=3), standards(world, 3, seed=3)

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evenhand.core.errors import InvalidInput
 from evenhand.environments import BernoulliKnapsacks
 from evenhand.experiments.concave_convex import WORLDS, ConcaveConvexExperiment
 from evenhand.experiments.concave_convex.rates import rate
@@ -89,11 +88,3 @@ def test_results_and_pictures_of_a_small_run(tmp_path):
     assert (tmp_path / "concave-convex-knapsacks-0.png").stat().st_size > 10_000
     assert json.loads((tmp_path / "results.json").read_text())["settings"]["rounds"] == 640
     assert "exponent" in "\n".join(lines)
-
-
-@pytest.mark.parametrize(
-    ("options", "says"), [({"worlds": ("moon",)}, "worlds"), ({"rounds": 10}, "rounds"), ({"worlds": ()}, "worlds")]
-)
-def test_bad_options_are_refused(options, says):
-    with pytest.raises(InvalidInput, match=says):
-        ConcaveConvexExperiment(**options)

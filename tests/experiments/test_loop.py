@@ -130,11 +130,6 @@ def test_experiments_are_found_in_their_folder():
         assert "jobs" not in settings(experiment())
 
 
-def test_an_unknown_experiment_is_named_with_a_guess():
-    with pytest.raises(InvalidInput, match=r"experiment: expected one of .*, got cuort \(did you mean court\?\)"):
-        find("cuort")
-
-
 def test_options_are_typed_by_their_fields():
     taus = next(o for o in options(find("court")) if o.field == "taus")
     assert (taus.flag, taus.kind, taus.repeatable) == ("--tau", float, True)
@@ -215,11 +210,6 @@ def test_an_experiment_goes_on_in_the_middle_of_a_run(tmp_path, monkeypatch):
     assert not list((tmp_path / "traces").glob("*.half.npz"))
 
 
-def test_there_is_nothing_to_resume_without_a_folder():
-    with pytest.raises(InvalidInput, match="resume: expected a folder `out`"):
-        run(Own(), resume=True, log=lambda _: None)
-
-
 @pytest.mark.parametrize("wrong", [{"jobs": 10**6}, {"seed": -1}, {"replicas": 10**12}])
 def test_numbers_that_no_run_can_have_are_refused_before_sections_are_made(wrong, monkeypatch):
     def too_late(*_):
@@ -228,3 +218,8 @@ def test_numbers_that_no_run_can_have_are_refused_before_sections_are_made(wrong
     monkeypatch.setattr(CourtExperiment, "sections", too_late)
     with pytest.raises(InvalidInput, match=f"^{next(iter(wrong))}: expected"):
         run(CourtExperiment(**wrong), progress=False)
+
+
+def test_an_unknown_experiment_is_named_with_a_guess():
+    with pytest.raises(InvalidInput, match=r"experiment: expected one of .*, got cuort \(did you mean court\?\)"):
+        find("cuort")

@@ -12,14 +12,7 @@ from evenhand.core.records import Context
 from evenhand.environments import FixedContexts, MixedArms, MultiObjective, mixture
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
 from evenhand.models import Fixed, Ridge, Scalarised, SelfNormalised
-from evenhand.objectives import (
-    AlphaFair,
-    DistancePenalty,
-    GeneralizedGini,
-    Linear,
-    Moreau,
-    Randomized,
-)
+from evenhand.objectives import AlphaFair, DistancePenalty, GeneralizedGini, Linear, Moreau, Randomized
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
 from evenhand.recipes import fw, fw_dual, fw_linucb, lin_cbwk, pgd, resolving, ucb
@@ -175,20 +168,6 @@ def test_algorithm_3_by_an_explicit_regression_on_kronecker_products():
         v += np.outer(extended[a], extended[a])
         b += (g @ y[0, 0]) * extended[a]
         z += (y[0, 0] - z) / (t + 1)
-
-
-def test_recipes_for_linear_objectives_say_so():
-    p = problem(GeneralizedGini(("u", "v")), subject_to=(Budget("u", rate=0.5),))
-    with pytest.raises(InvalidInput, match="a Linear objective"):
-        pgd(p, Truth())
-    with pytest.raises(InvalidInput, match="no constraints; fw_dual"):
-        fw_linucb(p, Truth())
-    with pytest.raises(InvalidInput, match="do not plan"):
-        fw(p, lambda q: resolving(q, Truth()))
-    with pytest.raises(InvalidInput, match=r"recipe: expected one whose reward is a linear goal.*got fw_dual"):
-        fw(p, lambda q: fw_dual(q, Truth()))
-    with pytest.raises(InvalidInput, match="recipe: expected a function from a problem to a policy, got 3"):
-        fw(p, lambda q: 3)
 
 
 def test_a_reduced_recipe_keeps_its_other_parts():

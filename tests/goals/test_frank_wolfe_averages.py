@@ -7,20 +7,11 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
-from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
+from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.models import Fixed, Ridge
-from evenhand.objectives import (
-    AlphaFair,
-    EqualExposure,
-    GeneralizedGini,
-    Linear,
-    Moreau,
-    Randomized,
-    WeightedSum,
-)
+from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, Randomized, WeightedSum
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
-from evenhand.problem.rows import select
 from evenhand.recipes import fw_dual, fw_linucb, resolving
 from tests.calls import tell
 from tests.goals.arms import Truth, averages, problem
@@ -79,27 +70,6 @@ def test_random_smoothing_draws_anew_each_round():
     slopes = [tuple(goal.slope(z, np.full(2, float(t)))[0].round(9)) for t in range(12)]
     assert len(set(slopes)) > 1
     assert all((goal.slope(z, np.full(2, float(t)))[0] == goal.slope(z, np.full(2, float(t)))[1]).all() for t in (0, 5))
-
-
-def test_bad_goals_are_refused():
-    p = problem(GeneralizedGini(("u", "v")))
-    with pytest.raises(InvalidInput, match=r"smoothing.*jumps"):
-        FrankWolfe(rows=select(p, ("u", "v")), objective=p.objective, start_at=(0.0, 0.0))
-    with pytest.raises(InvalidInput, match="rows"):
-        FrankWolfe(rows=select(p, ("v", "u")), objective=p.objective, smoothing=Moreau(0.1), start_at=(0.0, 0.0))
-    with pytest.raises(InvalidInput, match="start_at"):
-        frank_wolfe(p, p.objective, Moreau(0.1), start_at=(0.0,))
-    for name in ("on", "optimism"):
-        with pytest.raises(InvalidInput, match=rf"FrankWolfe.{name}: expected one of .*got 'observd'"):
-            frank_wolfe(p, p.objective, **{name: "observd"})
-    for start in ((np.nan, 0.0), (np.inf, 0.0)):
-        with pytest.raises(InvalidInput, match=r"FrankWolfe.start_at, outcome 'u'"):
-            frank_wolfe(p, p.objective, start_at=start)
-    unlimited = replace(p, outcomes=tuple(Outcome(n, low=-np.inf, high=np.inf) for n in ("u", "v", "w")))
-    with pytest.raises(InvalidInput, match=r"start_at.*'u'.*offset"):  # smoothing does not hide it
-        fw_linucb(replace(unlimited, maximize=AlphaFair(("u", "v"), alpha=1.0)), Truth())
-    with pytest.raises(InvalidInput, match=r"start_at.*offset|offset.*start_at"):
-        FrankWolfe(rows=select(p, ("u", "v")), objective=AlphaFair(("u", "v"), alpha=1.0), start_at=(0.0, 0.5))
 
 
 def test_an_average_that_leaves_the_domain_names_round_and_outcome():

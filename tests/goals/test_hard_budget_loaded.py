@@ -9,6 +9,7 @@ import evenhand as eh
 from evenhand.core.errors import StateMismatch
 from evenhand.goals import HardBudget
 from evenhand.policy.saving import flatten
+from tests.problems import pose
 
 DEAR = 10.0  # the most that a letter or a call may cost
 CHANCES = {"none": 0.02, "letter": 0.5, "call": 0.8, "refund": 0.02}  # of an answer
@@ -26,14 +27,11 @@ POLICIES = {
 
 def shop(cents, fees):
     """Letters and calls cost up to 10 cents, known later, and a fee at once, of which a refund gives 1 back."""
-    return eh.Problem(
-        actions=tuple(FEES),
-        outcomes=(
-            eh.Outcome("answer"),
-            eh.Outcome("cents", high=DEAR, free=("none", "refund")),
-            eh.Outcome("fee", known=FEES),
-        ),
-        maximize="answer",
+    return pose(
+        "answer",
+        eh.Outcome("cents", high=DEAR, free=("none", "refund")),
+        eh.Outcome("fee", known=FEES),
+        actions=FEES,
         subject_to=(eh.Budget("cents", total=cents), eh.Budget("fee", total=fees)),
         horizon=400,
     )

@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 
-from evenhand.core.errors import InvalidInput
 from evenhand.goals import Intervals
 from evenhand.models import Fixed, Ridge, Tabular
 from evenhand.problem.rows import Rows
@@ -81,8 +80,3 @@ def test_means_are_within_their_intervals_as_often_as_the_lemma_says(v, confiden
         high, low = (said.mean + said.bonus)[:, 0, 0], -(said.mean + said.bonus)[:, 1, 0]
         np.testing.assert_allclose(high, np.minimum(mean[:, t] + half[:, t], 1.0))
         np.testing.assert_allclose(low, np.maximum(mean[:, t] - half[:, t], 0.0), atol=1e-15)
-
-
-def test_other_ends_are_refused():
-    with pytest.raises(InvalidInput, match=r"^Intervals\.ends"):
-        Intervals(rows=Rows.plain(NAMES, np.eye(3), np.zeros((3, 0))), ends="left")

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from evenhand.choices import TopK
-from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Worth
 from evenhand.environments import Court, Delayed, FixedContexts, Lessons, MixedArms, MixedContexts
 from evenhand.environments.lessons import SLOPES, SUBJECTS
 from evenhand.experiments.court.study import fairness
+from evenhand.goals import Resolving
 from evenhand.goals._pull import pulled
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
@@ -25,6 +24,7 @@ from evenhand.recipes import resolving
 from evenhand.run.optimum import draw, opt
 from evenhand.run.simulation import play, simulate
 from tests.goals.arms import Truth
+from tests.test_late_parts import MATCHING, PLANNED, committed, learn_in_parts
 
 
 def test_the_courts_ten_rows_are_four_directions():
@@ -47,15 +47,6 @@ def test_three_unequal_groups_or_unknown_shares_keep_a_direction_each():
     for p, directions in ((three, 2 + 2 * 3), (unknown, 2 + 2 * 2)):
         rows, bound = constraint_rows(p)
         assert len(merge(p, rows, bound).first) == directions
-
-
-@pytest.mark.parametrize(
-    ("field", "value"), [("contexts", 1), ("every", 0), ("growth", 0.0), ("drift", 0.0), ("temperatures", ())]
-)
-def test_numbers_that_make_no_sense_are_refused(field, value):
-    policy = resolving(Court().problem, Logistic(n_features=5))
-    with pytest.raises(InvalidInput, match=field):
-        replace(policy.goals[1], **{field: value})
 
 
 @pytest.mark.slow
@@ -250,11 +241,6 @@ def test_costs_that_are_learned_are_planned_with():
     assert trace.objective()[-1].mean() >= 0.45  # the optimum is 1/2
 
 
-def test_a_choice_of_several_actions_is_refused_by_name():
-    with pytest.raises(InvalidInput, match="choice"):
-        resolving(Court().problem, Logistic(n_features=5), choice=TopK(2))
-
-
 def test_one_context_mixes_the_actions_that_tie_at_the_planned_prices():
     """Five arms with known means and costs, three outcomes: a linear program over permutations gives the optimum."""
     means = np.array([[0.0, 0.0, 0.0], [0.1, 1.0, 0.7], [0.3, 0.6, 0.1], [0.3, 0.8, 0.2], [0.6, 0.1, 0.3]])
@@ -302,3 +288,27 @@ def test_a_price_moves_with_what_is_off_plan_and_keeps_its_sign():
     mu, pull = np.array([[1.0, -1.0, 0.0, 1.0, -1.0]]), np.full((1, 5), 0.5)
     moved = pulled(mu, pull, np.array([[1.0, -1.0, 9.0, -9.0, 9.0]]))
     np.testing.assert_array_equal(moved, [[1.5, -1.5, 0.0, 0.0, 0.0]])
+
+
+def test_shares_of_a_round_add_up_to_exactly_one():
+    state, waiting = committed(PLANNED, MATCHING)
+    learn_in_parts(PLANNED, state, waiting)
+    np.testing.assert_array_equal(state.goals[1].counted[:, 1:], 12.0)
+
+
+def test_the_rest_of_a_part_is_taken_to_be_as_planned():
+    """In directions that wait for outcomes; those that a decision settles were compared with the plan at once."""
+    (goal,) = (g for g in PLANNED.goals if isinstance(g, Resolving))
+    state, (a, *_) = committed(PLANNED, MATCHING, rounds=1, replicas=1)
+    of_goal = state.goals[PLANNED.goals.index(goal)]
+    waits, before = ~goal._directions.settled, of_goal.jump.copy()
+    assert waits.any()
+    of_goal.plan[:] = 4.0
+    v = np.full((1, len(goal.rows)), 3.0)
+    goal.on_outcome(of_goal, a.decision, np.array([0.25]), v)
+    np.testing.assert_array_equal(of_goal.jump[:, waits], 3.0 + 0.75 * 4.0)
+    goal.on_outcome(of_goal, a.decision, np.zeros(1), 0.0 * v)
+    np.testing.assert_array_equal(of_goal.jump[:, waits], 6.0)
+    goal.on_outcome(of_goal, a.decision, np.ones(1), 3 * v)
+    np.testing.assert_array_equal(of_goal.jump[:, waits], 9.0)
+    np.testing.assert_array_equal(of_goal.jump[:, ~waits], before[:, ~waits])

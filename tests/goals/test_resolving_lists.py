@@ -13,11 +13,12 @@ from evenhand.environments import Absences, Delayed, Listeners, Ranking
 from evenhand.models import Bilinear, Fixed
 from evenhand.planning.fluid import Fluid, Solution, solve_fluid, spread
 from evenhand.planning.shared_arms import NOT_SHARED
-from evenhand.problem import Budget, Floor, Outcome, Problem
+from evenhand.problem import Budget, Floor, Outcome
 from evenhand.recipes import primal_lp, resolving
 from evenhand.run import simulate
 from evenhand.run.simulation import play
-from tests.parts import AUDIENCE
+from tests.examples.environments import AUDIENCE
+from tests.problems import pose
 from tests.rankings import SMALL, optimum
 
 MODEL = Bilinear(who=2, what=2, ridge=0.1, width=Fixed(0.1))
@@ -156,10 +157,10 @@ def test_all_candidates_may_be_played_and_one_case_suffices():
 
 def test_several_plays_that_all_count_share_a_budget():
     """Two of three calls per round, all of which are answered: without places, the best two are made while they fit."""
-    problem = Problem(
+    problem = pose(
+        "reply",
+        Outcome("cost", known={"mail": 1.0, "call": 2.0}),
         actions=("none", "nil", "mail", "call"),
-        outcomes=(Outcome("reply"), Outcome("cost", known={"mail": 1.0, "call": 2.0})),
-        maximize="reply",
         subject_to=(Budget("cost", rate=1.5),),
         horizon=1000,
         n_plays=2,
@@ -211,13 +212,7 @@ def test_a_noisy_fee_that_is_sure_is_planned_like_a_known_one():
     spent = {}
     for kind in ("known", "mean"):
         fee = Outcome("fee", **{kind: {"b": 0.5, "c": 1.0}})
-        problem = Problem(
-            actions=("a", "b", "c"),
-            outcomes=(Outcome("click"), fee),
-            maximize="click",
-            subject_to=(Budget("fee", rate=0.4),),
-            horizon=2000,
-        )
+        problem = pose("click", fee, actions="abc", subject_to=(Budget("fee", rate=0.4),), horizon=2000)
         policy = resolving(problem, Knowing(np.array([[0.1, 0.4, 0.6]])))
         state, rng = policy.start(), np.random.default_rng(0)
         x = np.stack([np.zeros(3), np.arange(3.0)], 1)[None]

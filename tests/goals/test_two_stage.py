@@ -7,12 +7,12 @@ from evenhand.environments import FixedContexts, MixedContexts
 from evenhand.models import Fixed, Glmtron, Ridge
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
 from evenhand.recipes import two_stage_square_cbwk
 from evenhand.recipes.square_cbwk import square_cbwk_rate
 from evenhand.recipes.two_stage_square_cbwk import linear_exploration, linear_radius, smooth_exploration
 from evenhand.run.simulation import play, simulate
 from tests.calls import ask
+from tests.problems import pose
 
 EXPLORE, RADIUS = 30, 0.02
 
@@ -68,27 +68,9 @@ def test_nothing_is_overspent_and_prices_start_after_the_first_stage():
     assert trace.objective()[-1].min() > 0.0
 
 
-def test_budgets_too_small_for_the_phases_are_refused_with_the_reason():
-    env = MixedContexts(horizon=2000)
-    with pytest.raises(InvalidInput, match=r"\(A \+ 2\) T0 = 300"):
-        two_stage(env, explore=50)
-    with pytest.raises(InvalidInput, match="T M = 400"):
-        two_stage(env, radius=0.2)
-    with pytest.raises(InvalidInput, match="T M"):  # the theory's radius, which this budget cannot bear
-        two_stage(env, radius=None)
-    with pytest.raises(InvalidInput, match="explore"):
-        two_stage(env, explore=0)
-    with pytest.raises(InvalidInput, match="whole number"):
-        two_stage(env, explore=10.5)
-
-
 def test_phases_as_long_as_the_horizon_are_refused():
-    problem = Problem(
-        actions=("a", "b", "c"),
-        outcomes=(Outcome("gain"), Outcome("cost", high=10.0)),
-        maximize="gain",
-        subject_to=(Budget("cost", total=2000),),
-        horizon=400,
+    problem = pose(
+        "gain", Outcome("cost", high=10.0), actions="abc", subject_to=(Budget("cost", total=2000),), horizon=400
     )
     with pytest.raises(InvalidInput, match="below the horizon of 400"):
         two_stage_square_cbwk(problem, Ridge(n_features=2, n_outcomes=2), rate=5.0, explore=100, radius=0.1)

@@ -8,14 +8,15 @@ from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.worked import DAY, Clock
+from tests.problems import pose
 
 
 def stated(hard, on_expiry="hold", total=100):
     """A campaign that calls for up to 60 minutes, and its clock."""
-    problem = eh.Problem(
+    problem = pose(
+        "answer",
+        eh.Outcome("minutes", high=60, free=("nothing",)),
         actions=("nothing", "call"),
-        outcomes=(eh.Outcome("answer"), eh.Outcome("minutes", high=60, free=("nothing",))),
-        maximize="answer",
         subject_to=(eh.Budget("minutes", total=total, hard=hard),),
         horizon=100,
     )
@@ -78,13 +79,7 @@ def test_many_outcomes_that_expired():
 
 def test_a_floor_that_is_missed_by_more_than_chance_explains():
     """No answer where half is asked for: after eight cases three standard errors are 0.53, after ten 0.47."""
-    problem = eh.Problem(
-        actions=("nothing", "call"),
-        outcomes=(eh.Outcome("answer"),),
-        maximize="answer",
-        subject_to=(eh.Floor("answer", rate=0.5),),
-        horizon=30,
-    )
+    problem = pose("answer", actions=("nothing", "call"), subject_to=(eh.Floor("answer", rate=0.5),), horizon=30)
     campaign = Campaign.open(MemoryStore(Clock()), "calls", eh.resolving(problem, eh.PerAction.of(problem)))
     for i in range(17):
         if i in (0, 8):

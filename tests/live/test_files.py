@@ -218,7 +218,7 @@ def test_another_problem_file_takes_over(tmp_path):
         campaign.observe(said.id, {"visit": i % 2})
     spent = [a.spent for a in campaign.status().accounts.values()]
     file.write_text(PROBLEM.replace("[policy]", '[policy]\nname = "resolving"').replace("step = 0.01", ""))
-    changed = eh.live.open_campaign(store, "post", file, log_path=log, switch=True)
+    changed = eh.live.switch_campaign(store, "post", file, log_path=log)
     assert changed.policy.name.startswith("resolving")
     assert [a.spent for a in changed.status().accounts.values()] == spent
     again = eh.live.open_campaign(store, "post", file, log_path=log)
@@ -242,15 +242,21 @@ def test_another_problem_file_takes_over(tmp_path):
         ("[policy]", '[groups.side]\ncolumn = "street"\nshares = "log"\n[policy]', r"groups: \['side of street'"),
     ],
 )
-@pytest.mark.parametrize("switch", [False, True])
-def test_a_problem_file_of_other_columns_is_refused(tmp_path, old, new, told, switch):
+@pytest.mark.parametrize("call", [eh.live.open_campaign, eh.live.switch_campaign])
+def test_a_problem_file_of_other_columns_is_refused(tmp_path, old, new, told, call):
     log, file = folder_of(tmp_path)
     store = MemoryStore()
     campaign = eh.live.open_campaign(store, "post", file, log_path=log, learn=False)
     file.write_text(PROBLEM.replace(old, new))
     with pytest.raises(eh.live.Conflict, match=told):
-        eh.live.open_campaign(store, "post", file, switch=switch)
+        call(store, "post", file)
     campaign.decide({"age": 33, "town": "north"}, key="1")
+
+
+def test_only_a_campaign_that_there_is_can_switch(tmp_path):
+    _, file = folder_of(tmp_path, STATED)
+    with pytest.raises(eh.live.Unknown, match=r"no campaign 'past'; the store has \[\]"):
+        eh.live.switch_campaign(MemoryStore(), "past", file)
 
 
 def test_cases_that_are_encoded_in_another_way_are_refused(tmp_path):

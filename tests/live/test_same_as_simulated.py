@@ -7,8 +7,8 @@ from evenhand.environments import Delayed, Logged
 from evenhand.live import Campaign
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.run.simulation import play
+from tests.examples.recipes import POLICIES
 from tests.live.worlds import Arrays, case_of, named
-from tests.parts import POLICIES
 
 ROUNDS = 60
 

@@ -14,7 +14,7 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, kinds
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.testing import check_store
-from tests.live.servers import schema
+from tests.examples.stores import STORES
 
 
 @pytest.fixture
@@ -30,19 +30,10 @@ def opened(store):
     return store
 
 
-# By kind of store: the URL of a new, empty one.
-URLS = {
-    "memory": lambda request, n: "memory://",
-    "sqlite": lambda request, n: f"sqlite:///{request.getfixturevalue('tmp_path')}/{n}.db",
-    "postgresql": lambda request, n: schema(request.getfixturevalue("server"), f"contract{n}"),
-}
-
-
 @pytest.mark.parametrize("kind", kinds())
 def test_every_kind_of_store_keeps_to_the_contract(kind, request):
-    assert kind in URLS, f"no example of {kind} in URLS"
     count = iter(range(100))
-    check_store(lambda: connect(URLS[kind](request, next(count))))
+    check_store(lambda: connect(STORES[kind](request, next(count))))
 
 
 class Forgetful(MemoryStore):

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.live.dashboard.budgets import budgets
+from evenhand.live.dashboard.sections import Readings
+from evenhand.live.dashboard.sections.budgets import budgets
 from evenhand.live.dashboard.spans import MOST, Span, Spans
 from evenhand.live.dashboard.tally import Tally
 from tests.live.worked import MAIL, worked
@@ -56,7 +57,7 @@ def test_two_budgets_of_one_outcome_have_a_course_each():
     assert hard.spent > arrived.spent > 0
     assert math.isclose(tally.spent("cents")[-1], hard.spent)
     assert math.isclose(tally.spent("cents (2)")[-1], arrived.spent)
-    drawn = [card.title for card in budgets(status, tally).cards]
+    drawn = [card.title for card in budgets(Readings(campaign, status, tally, linked=False)).cards]
     assert drawn == ["cents", "minutes", "cents (2)"]
 
 

@@ -35,6 +35,7 @@ COMMANDS = {
     "a seed in words": (["demo", "--seed", "luck"], "--seed", "invalid int value"),
     "a seed below 0": (["demo", "--seed", "-1"], "seed", "in [0, 2**64)"),
     "a seed beyond 64 bits": (["demo", "--seed", str(2**64)], "seed", "in [0, 2**64)"),
+    "rounds below 0": (["reproduce", "allocation", "--rounds", "-3"], "--rounds", "of at least 0, got '-3'"),
     "jobs below 1": (["reproduce", "court", "--jobs", "0"], "--jobs", "at least 1"),
     "a million jobs": (
         ["reproduce", "court", "--jobs", "1000000", "--replicas", "1000000", "--rounds", "60"], "jobs", "at most",

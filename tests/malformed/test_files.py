@@ -5,8 +5,11 @@ import pytest
 from evenhand.cli import main
 from evenhand.core.errors import EvenhandError
 from evenhand.replay import replay_log
+from evenhand.replay.problem_file import parse
 from evenhand.replay.reading import read_csv
+from tests.malformed import problem_files
 from tests.malformed.files import BY_COLUMN, LOG, LOGS, PROBLEM_FILES, TAKEN
+from tests.malformed.tables import check, name
 from tests.replay.shop import HEADER, PROBLEM
 
 
@@ -31,6 +34,12 @@ def refused(folder, log, problem, field, phrase, capsys):
 @pytest.mark.parametrize("name", PROBLEM_FILES)
 def test_a_problem_file_that_cannot_be_used(name, tmp_path, capsys):
     refused(tmp_path, LOG, *PROBLEM_FILES[name], capsys)
+
+
+@pytest.mark.parametrize("row", problem_files.ROWS, ids=name)
+def test_a_problem_file_that_cannot_be_read(row):
+    text, message = row
+    check(lambda: parse(text, "problem.toml"), message)
 
 
 @pytest.mark.parametrize("name", LOGS)

@@ -1,26 +1,58 @@
 """What comes in a round is refused by name and leaves no trace, or it is converted and decides as it did before."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from evenhand.core.errors import EvenhandError
+from evenhand.models import Ridge
 from evenhand.policy.saving import flatten
-from tests.malformed.rounds import POLICY, ROUNDS, TAKEN, WHOLE, Y, lived
+from evenhand.problem import Groups, Outcome, Parity, Problem
+from evenhand.recipes import pgd
+from tests.malformed.rounds import POLICY, ROWS, TAKEN, WHOLE, Y, lived
+from tests.malformed.tables import check, name
+from tests.states import unchanged
+from tests.worlds import Market
 
 
-@pytest.mark.parametrize("name", ROUNDS)
-def test_what_cannot_be_used_is_named_and_leaves_no_trace(name):
-    call, field, phrase = ROUNDS[name]
+@pytest.mark.parametrize("row", ROWS, ids=name)
+def test_what_cannot_be_used_is_named_and_leaves_no_trace(row):
+    """Also where everything else is that of a context that was looked at just before."""
+    call, message = row
     state, context, decision = lived()
-    before = {path: z.copy() for path, z in flatten(state)}
-    with pytest.raises(EvenhandError) as caught:
-        call(state, context, decision)
-    assert str(caught.value).startswith(field)
-    assert phrase in str(caught.value)
-    for path, z in flatten(state):
-        np.testing.assert_array_equal(z, before[path], err_msg=path)
+    for _ in range(2):
+        with unchanged(state):
+            check(partial(call, state, context, decision), message)
+        POLICY.decide(state, context)
     POLICY.learn(state, decision, Y)  # the state goes on
     POLICY.act(state, context)
+
+
+def test_what_is_said_not_to_be_observed_may_be_anything():
+    state, _, decision = lived()
+    seen = np.array([[[True, True]], [[True, False]]])
+    POLICY.learn(state, decision, np.array([[[0.5, 0.5]], [[0.5, np.nan]]]), seen)
+    assert all(np.isfinite(z).all() for _, z in flatten(state))
+    assert state.model.count[0] == state.model.count[1] + 1
+
+
+@pytest.mark.parametrize("value", [np.inf, -np.inf, np.nan, -1e308])
+def test_an_unbounded_outcome_is_finite_all_the_same(value):
+    problem = Problem(
+        actions=("go",),
+        outcomes=(Outcome("gain", low=-np.inf, high=np.inf),),
+        maximize="gain",
+        groups=(Groups("side", ["left", "right"]),),
+        subject_to=(Parity("gain", by="side", tolerance=0.1),),
+        horizon=5,
+    )
+    free = pgd(problem, Ridge(n_features=3), warmup=0)
+    state, context = free.start(), Market(problem=problem).start(1, np.arange(1)).context(0)
+    decision, y = free.act(state, context), np.full((1, 1, 1), value)
+    check(lambda: free.learn(state, decision, y), "outcome 'gain': expected a finite number in [-1e+100, 1e+100]")
+    free.learn(state, decision, y, observed=np.zeros((1, 1, 1), bool))
+    free.learn(state, free.act(state, context), np.full((1, 1, 1), -1e6))
+    assert all(np.isfinite(z).all() for path, z in flatten(state) if path not in (".model.low", ".model.high"))
 
 
 @pytest.mark.parametrize("name", TAKEN)

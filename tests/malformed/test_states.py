@@ -1,5 +1,6 @@
 """Files that are no states, or none of this policy: one error that names the file; a file that is there stays there."""
 
+import io
 import json
 import struct
 import zipfile
@@ -53,6 +54,11 @@ def a_decision(path):
     POLICY.save_decision(POLICY.act(state, COURT.start(0, state.replicas).context(0)), path)
 
 
+def one_array():
+    np.save(file := io.BytesIO(), np.ones(3))
+    return file.getvalue()
+
+
 STATES = {
     "an empty file": (lambda p: p.write_bytes(b""), "not a saved state"),
     "a text": (lambda p: p.write_text("state"), "not a saved state"),
@@ -61,6 +67,9 @@ STATES = {
     "half a state": (cut, "not a saved state of evenhand, or one that was cut off"),
     "a state with a broken byte": (flipped, "not a saved state of evenhand, or one that was cut off"),
     "arrays of objects": (lambda p: np.savez(p, meta=np.array({}, object)), "not a saved state"),
+    "other arrays": (lambda p: np.savez(p, x=np.ones(3)), "not a saved state of evenhand"),
+    "one array": (lambda p: p.write_bytes(one_array()), "not a saved state of evenhand"),
+    "a version and no state": (lambda p: np.savez(p, meta=np.array('{"version": "0.0"}')), "not a saved state"),
     "settings that are none": (lambda p: changed(p, meta=np.array("[]")), "not a saved state"),
     "a state of another version": (other_version, "of another shape (by evenhand 0.0.1; this is"),
     "a state of another policy": (of_another, "of another shape"),
@@ -82,7 +91,7 @@ def test_what_is_no_state_is_refused(name, tmp_path):
     change, phrase = STATES[name]
     change(path)
     before = path.read_bytes()
-    with pytest.raises(EvenhandError) as caught:
+    with pytest.raises(StateMismatch) as caught:
         POLICY.load(path)
     assert str(path) in str(caught.value)
     assert phrase in str(caught.value)

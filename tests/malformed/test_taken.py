@@ -12,7 +12,10 @@ from evenhand.models import Sklearn
 from evenhand.policy.policy import Policy
 from evenhand.recipes import pgd, resolving, two_stage_square_cbwk, ucb
 from evenhand.run.simulation import simulate
-from tests import parts
+from tests.examples.choices import CHOICES
+from tests.examples.goals import STEPS
+from tests.examples.models import MODELS, WIDTHS
+from tests.examples.objectives import OBJECTIVES
 
 COURT = Court(horizon=60)
 
@@ -57,11 +60,7 @@ def test_an_estimator_is_refused_where_the_number_of_features_is_needed_at_once(
         two_stage_square_cbwk(COURT.problem, LinearRegression(), rate=5.0, explore=3)
 
 
-EXAMPLES = {
-    type(e): e
-    for e in [*parts.MODELS, *parts.CHOICES, *parts.OBJECTIVES, *parts.WIDTHS, *parts.STEPS]
-    if is_dataclass(e)
-}
+EXAMPLES = {type(e): e for e in [*MODELS, *CHOICES, *OBJECTIVES, *WIDTHS, *STEPS] if is_dataclass(e)}
 
 
 @pytest.mark.parametrize("kind", EXAMPLES, ids=lambda k: k.__name__)

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.core.errors import InvalidInput
 from evenhand.models import Aggregation, Cover, Experts
 from evenhand.models.aggregation import cell_of
 from tests.calls import ask, tell
@@ -186,31 +185,3 @@ def test_a_cover_comes_as_near_to_its_class_as_it_says(smoothness, constant, n):
         middle = (np.floor(x * count) + 0.5) / count
         nearest = levels[np.abs(f(middle)[:, None] - levels).argmin(1)]
         assert np.abs(nearest - f(x)).max() <= within + 1e-12
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Cover(cuts=(), levels=3), r"^Cover\.cuts, levels"),
-        (lambda: Cover(cuts=(0,), levels=3), r"^Cover\.cuts, levels"),
-        (lambda: Cover(cuts=(3, 2), levels=0), r"^Cover\.cuts, levels"),
-        (lambda: Cover.hoelder(n_features=0, horizon=10), r"^n_features, horizon, arms"),
-        (lambda: Cover.hoelder(n_features=1, horizon=10, smoothness=1.5), r"^smoothness, constant"),
-        (lambda: Cover.hoelder(n_features=1, horizon=10, constant=0.0), r"^smoothness, constant"),
-        (lambda: Experts(np.zeros(3)), r"^Experts\.matrix"),
-        (lambda: Experts(np.zeros((0, 3))), r"^Experts\.matrix"),
-        (lambda: Experts(np.array([[math.nan]])), r"^Experts\.matrix"),
-        (lambda: Aggregation(experts=Experts(np.eye(2)), n_outcomes=0), r"^Aggregation\.n_features, n_outcomes"),
-        (
-            lambda: Aggregation(experts=Experts(np.eye(2))).start(1, np.zeros(1), np.full(1, math.inf), 100),
-            r"^Aggregation",
-        ),
-        (
-            lambda: Aggregation(experts=Experts(np.eye(2))).start(1, np.zeros(1), np.zeros(1), 100),
-            r"^Aggregation: expected",
-        ),
-    ],
-)
-def test_what_cannot_be_used_is_refused(make, message):
-    with pytest.raises(InvalidInput, match=message):
-        make()

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from evenhand.models import BayesianLogistic
-from evenhand.testing import check_model
 from tests.calls import ask, tell
 from tests.models.test_bayesian_ridge import SIZES, finite, history, run
 
@@ -95,11 +94,6 @@ def test_value_is_its_twin(n, t, k, each, seed):
                 far = np.clip(p + np.sign(price) * half, 0.0, 1.0) - p
                 assert mean[r, j, a] == pytest.approx(price * p, rel=1e-9, abs=1e-12)
                 assert bonus[r, j, a] == pytest.approx(price * far, rel=1e-9, abs=1e-12)
-
-
-@pytest.mark.parametrize("n", [1, 3])
-def test_it_keeps_the_contract(n):
-    check_model(BayesianLogistic(n_features=n))
 
 
 def test_the_estimated_penalty_is_right_on_data_from_the_prior():

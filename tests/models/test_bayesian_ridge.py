@@ -6,7 +6,6 @@ from hypothesis import given, settings, strategies as st
 
 from evenhand.models import BayesianRidge, Bootstrapped, Stacked
 from evenhand.policy.saving import flatten
-from evenhand.testing import check_model
 from tests.calls import ask, tell
 from tests.numerics.test_evidence import twin
 
@@ -95,12 +94,6 @@ def test_value_is_its_twin(replicas, plays, n, m, k, each, t, seed):
                 far = (p * (np.where(p > 0, high, low) - center)).sum()
                 assert mean[r, j, a] == pytest.approx(p @ center, rel=1e-9, abs=1e-12)
                 assert bonus[r, j, a] == pytest.approx(min(half, far) if a != 2 else 0.0, rel=1e-9, abs=1e-12)
-
-
-@pytest.mark.parametrize("n", [1, 3])
-@pytest.mark.parametrize("m", [1, 2])
-def test_it_keeps_the_contract(n, m):
-    check_model(BayesianRidge(n_features=n, n_outcomes=m))
 
 
 def played(model, x, y, w, factors=1.0, units=1.0, order=None, columns=None):

@@ -13,7 +13,7 @@ from evenhand.numerics.precision import fresh
 from evenhand.recipes import fw_linucb
 from evenhand.replay.settings import Settings
 from tests.calls import tell
-from tests.parts import LITTLE
+from tests.examples.problems import LITTLE
 from tests.wide.ranking import Ranking
 
 NONE = np.zeros((1, 0))
@@ -204,18 +204,3 @@ def test_files_find_it_by_name():
     assert narrow.build_model(LITTLE, 3) == Bilinear(who=2, what=1, width=Fixed(0.2))
     with pytest.raises(InvalidInput, match=r"policy.model.what: expected a whole number, as Bilinear needs one"):
         Settings(model="bilinear", model_arguments={"who": 2}).build_model(LITTLE, 3)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"who": 0, "what": 2}, r"Bilinear\.who: expected a whole number"),
-        ({"who": 2, "what": 1.5}, r"Bilinear\.what: expected a whole number"),
-        ({"who": 2, "what": 2, "n_outcomes": 0}, r"Bilinear\.n_features, n_outcomes: expected at least 1 each"),
-        ({"who": 2, "what": 2, "ridge": 0.0}, r"Bilinear\.ridge: expected a number above 0"),
-        ({"who": 2, "what": 2, "ridge": np.inf}, r"Bilinear\.ridge: expected a number above 0"),
-    ],
-)
-def test_bad_input_is_named(options, message):
-    with pytest.raises(InvalidInput, match=message):
-        Bilinear(**options)

@@ -7,7 +7,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, SGDRegres
 from sklearn.tree import DecisionTreeRegressor
 
 from evenhand.choices import Staged, TopK
-from evenhand.core.errors import CannotSave, InvalidInput
+from evenhand.core.errors import CannotSave
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Worth
 from evenhand.goals.linear_reward import reward
@@ -16,7 +16,7 @@ from evenhand.models.bootstrapped import _times
 from evenhand.policy.policy import Policy
 from evenhand.testing import check_model, check_policy
 from tests.calls import tell
-from tests.parts import COURT, EVERYTHING
+from tests.examples.problems import COURT, EVERYTHING
 from tests.worlds import Market
 
 
@@ -177,12 +177,6 @@ def test_a_lone_optimist_is_asked_for_its_mean_only():
 )
 def test_the_contract_of_a_model_holds(model):
     check_model(model, rounds=20)
-
-
-@pytest.mark.parametrize("change", [{"members": 1}, {"members": 2.5}, {"units": 0}], ids=str)
-def test_numbers_out_of_range_are_refused(change):
-    with pytest.raises(InvalidInput, match=rf"^Bootstrapped\.{next(iter(change))}"):
-        Bootstrapped(inner=Ridge(n_features=1), **change)
 
 
 def policy(model, problem):

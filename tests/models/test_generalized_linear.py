@@ -1,10 +1,8 @@
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from evenhand.core.errors import InvalidInput
 from evenhand.models import BayesianLogistic, Fixed, GeneralizedLinear, Logistic, SelfNormalised
 from evenhand.numerics.newton import fit
 from evenhand.policy.saving import flatten
@@ -259,28 +257,3 @@ def test_folding_leaves_the_evidence_of_a_bayesian_logistic_as_it_is(seed):
     assert (np.abs(ours.theta[0] - exact.theta[0]) < 0.1 * error).all()
     np.testing.assert_allclose(ours.ridge, exact.ridge, rtol=0.02)
     assert np.abs(stretch(ours.inverse[0], exact.inverse[0]) - 1.0).max() < 0.05
-
-
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    [
-        ({"link": "probit"}, r"GeneralizedLinear\.link: expected one of \('identity', 'logistic', 'exponential'\)"),
-        ({"room": 1}, r"GeneralizedLinear\.room: expected .* at least 2"),
-        ({"room": 2.5}, r"GeneralizedLinear\.room: "),
-        ({"growth": 0.5}, r"GeneralizedLinear\.growth: expected a factor of at least 1"),
-        ({"tolerance": math.nan}, r"GeneralizedLinear\.tolerance: expected a number in \(0, 1\)"),
-        ({"ridge": 0.0}, r"GeneralizedLinear\.ridge: expected a number above 0"),
-        ({"width_ridge": 0.0}, r"GeneralizedLinear\.width_ridge: expected a finite number above 0, or None"),
-        ({"n_features": 0}, r"GeneralizedLinear\.n_features"),
-    ],
-    ids=str,
-)
-def test_settings_out_of_range_are_refused(change, expected):
-    with pytest.raises(InvalidInput, match=f"^{expected}"):
-        GeneralizedLinear(**{"n_features": 2, "link": "logistic", **change})
-
-
-@pytest.mark.parametrize(("link", "low", "high"), [("exponential", -1.0, 5.0), ("logistic", 0.0, 2.0)])
-def test_ranges_that_a_link_cannot_have_are_refused(link, low, high):
-    with pytest.raises(InvalidInput, match=r"^GeneralizedLinear: expected an outcome"):
-        GeneralizedLinear(n_features=1, link=link).start(1, np.array([low]), np.array([high]), 100)

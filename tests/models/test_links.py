@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtr
 
-from evenhand.core.errors import InvalidInput
 from evenhand.models.links import LINKS, code, mean_of, predict, priced
 
 TRUTH = {"identity": lambda u: u, "logistic": expit, "probit": ndtr, "exponential": np.exp}
@@ -32,8 +31,3 @@ def test_predictions_and_prices_are_products_with_the_link_between(link):
     mean, bonus = priced(code(link), theta, x, w[:, :, None])
     np.testing.assert_allclose(mean, np.einsum("rkm,ram->rka", w, means), rtol=1e-10, atol=1e-13)
     np.testing.assert_array_equal(bonus, 0.0)
-
-
-def test_an_unknown_link_is_refused():
-    with pytest.raises(InvalidInput, match=r"^link: expected one of .*, got log"):
-        code("log")

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
-from sklearn.linear_model import LinearRegression, SGDRegressor
+from sklearn.linear_model import LinearRegression
 
 from evenhand.choices import InverseGap, Rate
-from evenhand.core.errors import InvalidInput
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.models import (
@@ -22,8 +21,8 @@ from evenhand.models import (
 from evenhand.policy.policy import Policy
 from evenhand.testing import check_policy
 from tests.calls import ask, tell
+from tests.examples.problems import EVERYTHING
 from tests.models.test_ridge import history
-from tests.parts import EVERYTHING
 from tests.worlds import Market
 
 INNER = {
@@ -131,18 +130,6 @@ def test_the_average_is_better_than_the_last_iterate_of_a_restless_oracle():
     gain = errors[1] - errors[0]
     assert gain.mean() >= 5 * gain.std() / np.sqrt(200)
     assert errors[0].mean() <= errors[1].mean() / 4
-
-
-@pytest.mark.parametrize("snapshots", [0, 1, 7])
-def test_snapshots_are_an_even_number(snapshots):
-    with pytest.raises(InvalidInput, match=r"^OnlineToBatch\.snapshots: expected an even number of at least 2"):
-        OnlineToBatch(inner=Ridge(n_features=1), snapshots=snapshots)
-
-
-def test_a_model_whose_state_cannot_be_copied_is_refused():
-    inner = Sklearn(estimator=SGDRegressor(), n_features=1, mode="partial_fit")
-    with pytest.raises(InvalidInput, match=r"^OnlineToBatch\.inner: expected a model whose state is arrays"):
-        OnlineToBatch(inner=inner).start(1, np.zeros(1), np.ones(1), 100)
 
 
 @pytest.mark.parametrize("name", ["newton", "logistic link", "cells", "beside", "trees or so"])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.core.errors import InvalidInput
 from evenhand.models import Glmtron, Gradient, Ridge
 from evenhand.models.links import LINKS
 from evenhand.models.oracles import project
@@ -183,37 +182,3 @@ def test_a_misspecified_model_stays_finite_and_raises_nothing(model, link):
             tell(oracle, state, x, rng.choice([-5.0, 5.0], size=(2, 1, 2)), np.ones(2), np.ones((2, 1, 2)))
     assert np.isfinite(state.theta).all()
     assert (np.linalg.norm(state.theta, axis=2) <= 1 + 1e-12).all()
-
-
-@pytest.mark.parametrize("model", [Glmtron, Gradient], ids=lambda m: m.__name__)
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"n_features": 0},
-        {"n_features": 2, "n_outcomes": 0},
-        {"n_features": 2, "step": 0.0},
-        {"n_features": 2, "step": math.inf},
-        {"n_features": 2, "radius": 0.0},
-        {"n_features": 2, "radius": math.nan},
-        {"n_features": 2, "projection": "ball"},
-        {"n_features": 2, "link": "log"},
-        {"n_features": 2, "start_at": math.nan},
-    ],
-    ids=str,
-)
-def test_what_cannot_be_used_is_refused(model, change):
-    with pytest.raises(InvalidInput):
-        model(**change)
-
-
-@pytest.mark.parametrize(
-    "change", [{"power": 1.5}, {"power": -1.0}, {"first_step": -1.0}, {"first_step": math.inf}], ids=str
-)
-def test_step_sizes_of_the_gradient_are_checked(change):
-    with pytest.raises(InvalidInput, match=rf"^Gradient\.{next(iter(change))}"):
-        Gradient(n_features=1, **change)
-
-
-def test_a_metric_has_a_ridge():
-    with pytest.raises(InvalidInput, match=r"^Glmtron\.ridge"):
-        Glmtron(n_features=1, ridge=0.0)

@@ -138,11 +138,6 @@ def test_models_that_share_nothing_plan_for_a_part_of_the_rounds(monkeypatch):
     assert told == [(3 * ACTIONS, 1000 // ACTIONS)]
 
 
-def test_no_actions_are_refused():
-    with pytest.raises(InvalidInput, match=r"PerAction\.actions: expected a whole number of at least 1, got 0"):
-        PerAction(inner=Ridge(n_features=1), actions=0)
-
-
 def world(rng, rounds, replicas, n=N):
     """Cases with an intercept, and means that differ by action, `(T,R,n),(T,R,A)`."""
     theta, x = rng.normal(size=(replicas, ACTIONS, n)), rng.normal(size=(rounds, replicas, n))

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
-from hypothesis import given, strategies as st
 
 from evenhand.models import Fixed, Logarithmic, Ridge, Sampled, SelfNormalised
 from tests import twins
 from tests.calls import ask, tell
+from tests.drawn import drawn
 
 
 def closed_form(x, y, ridge):
@@ -22,14 +22,7 @@ def history(rng, replicas, rounds, plays, n, m):
     return x, y, (rng.random((rounds, replicas)) < 0.8).astype(float)
 
 
-@given(
-    replicas=st.integers(1, 4),
-    plays=st.integers(1, 3),
-    n=st.integers(1, 6),
-    m=st.integers(1, 4),
-    ridge=st.sampled_from([1.0, 0.1, 1e-3]),
-    seed=st.integers(0, 10_000),
-)
+@drawn(replicas=4, plays=3, n=6, m=4, ridge=[1.0, 0.1, 0.001])
 def test_the_state_is_the_closed_form_of_all_plays_that_were_observed(replicas, plays, n, m, ridge, seed):
     rng = np.random.default_rng(seed)
     x, y, rounds = history(rng, replicas, 25, plays, n, m)
@@ -59,15 +52,14 @@ def test_two_thousand_rounds_stay_the_closed_form(ridge):
     np.testing.assert_allclose(state.theta[0], theta, rtol=1e-7, atol=1e-8)
 
 
-@given(
-    replicas=st.integers(1, 3),
-    candidates=st.integers(1, 4),
-    n=st.integers(1, 4),
-    m=st.integers(1, 3),
-    k=st.integers(1, 3),
-    width=st.sampled_from([Fixed(), Fixed(0.4), Logarithmic(0.2), SelfNormalised(delta=0.1)]),
-    clipped=st.booleans(),
-    seed=st.integers(0, 10_000),
+@drawn(
+    replicas=3,
+    candidates=4,
+    n=4,
+    m=3,
+    k=3,
+    width=[Fixed(), Fixed(0.4), Logarithmic(0.2), SelfNormalised(delta=0.1)],
+    clipped=bool,
 )
 def test_value_is_its_twin(replicas, candidates, n, m, k, width, clipped, seed):
     rng = np.random.default_rng(seed)

@@ -11,13 +11,9 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.models import (
     Bootstrapped,
     Fixed,
-    Glmtron,
     Logistic,
-    NullModel,
-    OnlineToBatch,
     Ridge,
     Sampled,
-    Scalarised,
     Stacked,
     Tabular,
 )
@@ -184,32 +180,6 @@ def test_candidates_that_do_not_divide_into_units_are_refused(model):
     state, x, w = started(model)
     with pytest.raises(InvalidInput, match=rf"^candidates: expected a multiple of {type(model).__name__}\.units = 4"):
         model.value(state, x, w, luck(model.draws(6), 2))
-
-
-@pytest.mark.parametrize(
-    "inner",
-    [NullModel(n_features=1), Glmtron(n_features=1), Scalarised(n_features=1), Sampled(inner=Ridge(n_features=1)),
-     Bootstrapped(inner=Ridge(n_features=1)), Stacked((Ridge(n_features=1),))],
-    ids=lambda m: type(m).__name__,
-)  # fmt: skip
-def test_what_has_no_posterior_is_refused(inner):
-    with pytest.raises(InvalidInput, match=r"^Sampled\.inner: expected a model with a posterior to draw from"):
-        Sampled(inner=inner)
-
-
-@pytest.mark.parametrize("inner", [Sampled(inner=Ridge(n_features=1)), Bootstrapped(inner=Ridge(n_features=1)),
-                                   Stacked((Sampled(inner=Ridge(n_features=1)),))],
-                         ids=lambda m: type(m).__name__)  # fmt: skip
-@pytest.mark.parametrize("wrapper", [OnlineToBatch, Bootstrapped], ids=lambda m: m.__name__)
-def test_wrappers_that_have_no_luck_to_give_refuse_a_model_that_needs_some(wrapper, inner):
-    with pytest.raises(InvalidInput, match=rf"^{wrapper.__name__}\.inner: expected a model without luck of its own"):
-        wrapper(inner=inner)
-
-
-@pytest.mark.parametrize("change", [{"scale": -1.0}, {"scale": math.inf}, {"units": 0}, {"units": 1.5}], ids=str)
-def test_numbers_out_of_range_are_refused(change):
-    with pytest.raises(InvalidInput, match=rf"^Sampled\.{next(iter(change))}"):
-        Sampled(inner=Ridge(n_features=1), **change)
 
 
 def test_models_side_by_side_draw_by_luck_of_their_own():

@@ -6,17 +6,10 @@ from hypothesis import given, strategies as st
 
 from evenhand.models import Fixed, Ridge, Scalarised, SelfNormalised
 from tests.calls import ask, tell
+from tests.drawn import drawn
 
 
-@given(
-    replicas=st.integers(1, 3),
-    n=st.integers(1, 4),
-    m=st.integers(1, 3),
-    k=st.integers(1, 2),
-    ridge=st.sampled_from([1.0, 0.1]),
-    width=st.sampled_from([Fixed(), Fixed(0.4), SelfNormalised(delta=0.1)]),
-    seed=st.integers(0, 10_000),
-)
+@drawn(replicas=3, n=4, m=3, k=2, ridge=[1.0, 0.1], width=[Fixed(), Fixed(0.4), SelfNormalised(delta=0.1)])
 def test_it_is_a_ridge_on_the_kronecker_product_of_prices_and_features(replicas, n, m, k, ridge, width, seed):
     rng = np.random.default_rng(seed)
     model = Scalarised(n_features=n, n_outcomes=m, ridge=ridge, width=width)

@@ -20,7 +20,7 @@ from evenhand.policy.saving import fingerprint
 from evenhand.run.simulation import play
 from evenhand.testing import check_model, check_policy
 from tests.calls import ask, tell
-from tests.parts import COURT, EVERYTHING
+from tests.examples.problems import COURT, EVERYTHING
 from tests.worlds import Market
 
 FOREST = RandomForestRegressor(n_estimators=5, max_depth=3)
@@ -285,30 +285,6 @@ def test_the_fingerprint_reads_the_estimator():
     assert of(make_pipeline(StandardScaler(), Ridge())) == of(pipelines[0])
     with pytest.raises(InvalidInput, match=r"^configuration: expected dataclasses, arrays, numbers and names"):
         of(make_pipeline(FunctionTransformer(lambda x: x), Ridge()))
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"estimator": LinearRegression}, r"Sklearn\.estimator: expected an instance of an estimator"),
-        pytest.param({"estimator": object()}, r"Sklearn\.estimator", id="object"),
-        ({"estimator": SGDClassifier(loss="hinge")}, r"Sklearn\.estimator: .*predict_proba"),
-        ({"mode": "partial_fit"}, r"Sklearn\.estimator: expected one with partial_fit and predict, got"),
-        ({"mode": "online"}, r"Sklearn\.mode"),
-        ({"growth": 0.9}, r"Sklearn\.growth: expected a factor of at least 1"),
-        ({"buffer": 5}, r"Sklearn\.min_observations, buffer: expected 1 <= min_observations <= buffer"),
-        ({"min_observations": 0}, r"Sklearn\.min_observations, buffer"),
-        ({"n_features": -1}, r"Sklearn\.n_features, n_outcomes"),
-        (
-            {"estimator": SGDClassifier(loss="log_loss"), "mode": "partial_fit", "n_outcomes": 2, "per_outcome": False},
-            r"Sklearn\.per_outcome",
-        ),
-    ],
-    ids=str,
-)
-def test_what_cannot_work_fails_at_construction(change, message):
-    with pytest.raises(InvalidInput, match=message):
-        Sklearn(**({"estimator": LinearRegression(), "n_features": 1} | change))
 
 
 def test_noise_raises_nothing():

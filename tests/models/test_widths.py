@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from evenhand.core.errors import InvalidInput
 from evenhand.models import Fixed, Logarithmic, Ridge, Scalarised, SelfNormalised, WorstCase
 from tests.calls import ask, tell
 
@@ -43,20 +42,6 @@ def test_the_worst_case_is_never_narrower_than_what_features_give(n, m, ridge):
         tell(model, state, x, rng.normal(size=(1, 1, m)), np.ones(1), g)
         narrow = model.width.radius(state.count, state.log_det, ridge)
         assert wide.radius(state.count, state.log_det, ridge)[0] >= narrow[0]
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "message"),
-    [
-        ("n_parameters", 1, "a whole number of at least 2"),
-        ("delta", 0.0, r"a risk in \(0, 1\)"),
-        ("noise", -1.0, "a finite number of at least 0"),
-        ("length", math.inf, "a finite number of at least 0"),
-    ],
-)
-def test_numbers_of_the_worst_case_are_in_their_ranges(field, value, message):
-    with pytest.raises(InvalidInput, match=rf"^WorstCase\.{field}: expected {message}"):
-        WorstCase(**{"n_parameters": 2, "delta": 0.1, field: value})
 
 
 def gaussian(rng, mean):

@@ -21,9 +21,7 @@ def pooled(x):
 def plain_pool(x):
     """The min-max formula: max over starts up to i of the min over ends from i on of the mean in between."""
     m = len(x)
-    return np.array(
-        [max(min(x[a : b + 1].mean() for b in range(i, m)) for a in range(i + 1)) for i in range(m)],
-    )
+    return np.array([max(min(x[a : b + 1].mean() for b in range(i, m)) for a in range(i + 1)) for i in range(m)])
 
 
 def plain_projection(v, weights):

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
+from hypothesis import settings
 from scipy.optimize import linprog
 
 from evenhand.numerics.simplex import lotteries, share_alike
+from tests.drawn import drawn
 
 
 def by_highs(worth, use, bound):
@@ -25,15 +26,7 @@ def by_highs(worth, use, bound):
 
 @pytest.mark.slow
 @settings(max_examples=150)
-@given(
-    arms=st.integers(1, 12),
-    m=st.integers(0, 6),
-    chance=st.sampled_from([0.5, 1.0]),
-    digits=st.sampled_from([0, 1, 2, 9]),
-    shift=st.sampled_from([-0.5, 0.0, 0.5]),
-    negative=st.booleans(),
-    seed=st.integers(0, 10_000),
-)
+@drawn(arms=12, m=(0, 6), chance=[0.5, 1.0], digits=[0, 1, 2, 9], shift=[-0.5, 0.0, 0.5], negative=bool)
 def test_no_lottery_is_better_by_highs(arms, m, chance, digits, shift, negative, seed):
     """With few digits arms tie, corners are degenerate, and bounds of 0 and empty programs are common."""
     rng = np.random.default_rng(seed)

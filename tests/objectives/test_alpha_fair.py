@@ -63,27 +63,3 @@ def test_a_start_outside_the_domain_is_refused_with_the_way_out(alpha):
 def test_gradients_beyond_what_can_be_written_are_refused_too():
     with pytest.raises(InvalidInput, match=r"outcome 'a'.* set an offset above 0, got 1e-10"):
         AlphaFair(NAMES, 50.0).check(np.array([1e-10, 0.5, 0.5]), "start_at")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"alpha": 0.0}, r"alpha: expected a finite number above 0 \(for 0, use Linear\), got 0\.0"),
-        ({"alpha": -1.0}, "alpha: expected a finite number above 0"),
-        ({"alpha": math.inf}, "alpha: expected a finite number above 0"),
-        ({"alpha": math.nan}, "alpha: expected a finite number above 0"),
-        ({"alpha": 1.0, "offset": -0.1}, r"offset: expected a finite number of at least 0, got -0\.1"),
-        ({"alpha": 1.0, "offset": math.nan}, "offset: expected a finite number of at least 0"),
-        ({"alpha": 1.0, "weights": (1.0, 0.0, 1.0)}, "weights: expected 3 finite numbers above 0, one per outcome"),
-        ({"alpha": 1.0, "weights": (1.0, 1.0)}, "weights: expected 3 finite numbers above 0, one per outcome"),
-    ],
-)
-def test_what_means_nothing_is_refused(options, message):
-    with pytest.raises(InvalidInput, match=rf"^AlphaFair\.{message}"):
-        AlphaFair(NAMES, **options)
-
-
-@pytest.mark.parametrize("power", [0.0, 1.0, 1.5, -0.5, math.nan])
-def test_welfare_needs_a_power_below_one(power):
-    with pytest.raises(InvalidInput, match=r"^AlphaFair\.welfare\(power\): expected a number in \(0, 1\)"):
-        AlphaFair.welfare(NAMES, power)

@@ -17,7 +17,7 @@ from evenhand.objectives.smoothing import moreau_gradient
 from evenhand.policy.saving import fingerprint
 from evenhand.recipes import fw_linucb
 from evenhand.run.simulation import simulate
-from tests.parts import roots
+from tests.examples.objectives import roots
 
 NAMES = ("a", "b", "c")
 Z = 0.05 + 0.9 * np.random.default_rng(1).random((5, 3))
@@ -28,10 +28,7 @@ PAIRS = {
     "sum": (lambda z: WEIGHTS @ z, Linear(dict(zip(NAMES, WEIGHTS, strict=True)))),
     "Nash welfare": (lambda z: cp.sum(cp.log(z)), AlphaFair(NAMES, 1.0)),
     "roots": (lambda z: cp.sum(cp.sqrt(z + 0.1)), AlphaFair.welfare(NAMES, 0.5, offset=0.1)),
-    "Gini": (
-        lambda z: 0.5 * cp.min(z) + 0.25 * cp.sum_smallest(z, 2) + 0.25 * cp.sum(z),
-        GeneralizedGini(NAMES),
-    ),
+    "Gini": (lambda z: 0.5 * cp.min(z) + 0.25 * cp.sum_smallest(z, 2) + 0.25 * cp.sum(z), GeneralizedGini(NAMES)),
 }
 
 
@@ -117,33 +114,6 @@ def test_where_a_part_is_zero_and_never_negative_there_is_no_edge():
     np.testing.assert_allclose(written.supergradient(z), [0.0, 0.0, -3 * 0.4**2], atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("build", "message"),
-    [
-        (lambda z: cp.sum_squares(z), r"concave by cvxpy's rules \(DCP\).*, got quad_over_lin\(z, .*which is CONVEX"),
-        (
-            lambda z: cp.sqrt(cp.sum_squares(z)),
-            r"concave by cvxpy's rules .* got .*\(quad_over_lin\(z, .*is QUASICONVEX",
-        ),
-        (lambda z: cp.sqrt(z), "a function that returns a scalar cvxpy expression"),
-        (lambda z: 3.0, r"a function that returns a scalar cvxpy expression, got 3\.0"),
-        (lambda z: cp.sum(z) + cp.Variable(name="w"), r"an expression of nothing but z, got .* \+ w, which reads"),
-        (lambda z: cp.Parameter(name="p", nonneg=True) * cp.sum(z), "an expression of nothing but z, got p"),
-    ],
-)
-def test_what_is_not_concave_is_refused_by_its_name(build, message):
-    with pytest.raises(InvalidInput, match=rf"^Concave\.build: expected .*{message}"):
-        Concave(NAMES, build)
-
-
-@pytest.mark.parametrize("lipschitz", [-1.0, math.nan])
-def test_other_bad_input(lipschitz):
-    with pytest.raises(InvalidInput, match=r"^Concave\.lipschitz"):
-        Concave(NAMES, roots, lipschitz=lipschitz)
-    with pytest.raises(InvalidInput, match=r"^Concave\.outcomes: .*'a' twice"):
-        Concave(("a", "a"), roots)
-
-
 def test_a_problem_that_cannot_be_solved_is_an_error_not_a_number():
     with pytest.raises(
         InvalidInput,
@@ -218,7 +188,7 @@ def test_another_process_has_the_same_mark_and_the_same_numbers():
     code = (
         "import cvxpy as cp, numpy as np\n"
         "for _ in range(17): cp.Variable(2)\n"  # numbers by which cvxpy knows its variables are others there
-        "from tests.parts import roots\n"
+        "from tests.examples.objectives import roots\n"
         "from evenhand.objectives import Concave\n"
         "from evenhand.policy.saving import fingerprint\n"
         "f = Concave(('a', 'b', 'c'), roots)\n"

@@ -111,10 +111,7 @@ ORDINARY = {
     "log of a sum of exponentials": (lambda z: -cp.log_sum_exp(5 * z), False),
     "square over linear": (lambda z: -cp.quad_over_lin(z[:2] - 0.5, z[2] + 0.01), False),
     "log of a determinant": (lambda z: cp.log_det(cp.diag(z) + 0.1 * np.eye(3)), False),
-    "squares of rows": (
-        lambda z: -cp.sum_squares(np.array([[1.0, 2.0, 1.0], [0.5, -1.0, 0.0]]) @ z - 0.5),
-        False,
-    ),
+    "squares of rows": (lambda z: -cp.sum_squares(np.array([[1.0, 2.0, 1.0], [0.5, -1.0, 0.0]]) @ z - 0.5), False),
     "least": (lambda z: cp.min(z), True),
     "distance": (lambda z: -cp.norm(cp.pos(z - 0.5)), True),
 }

@@ -5,7 +5,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.objectives import DistancePenalty, Moreau
 from evenhand.objectives.smoothing import moreau_gradient
-from evenhand.sets import Ball, Box, Convex, Halfspaces
+from evenhand.sets import Box, Convex, Halfspaces
 from evenhand.testing import check_objective
 from tests.objectives.envelopes import envelope
 from tests.sets.twins import SETS
@@ -55,16 +55,6 @@ def test_the_intercept_is_the_support_function():
         y = cp.Variable(3)
         most = cp.Problem(cp.Maximize(phi @ y), [y <= np.array(BOUNDS)]).solve()
         assert WITHIN.intercept(-phi) == pytest.approx(most, abs=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("within", "got"),
-    [(Box.below((0.5,)), "Box"), (Box, "class"), (0.5, "0.5"), (Ball((0.1, 0.2), 1.0), "Ball")],
-)
-def test_there_is_a_coordinate_per_outcome(within, got):
-    expected = rf"^DistancePenalty\.within: expected a set of 3 coordinates, one per outcome, got .*{got}"
-    with pytest.raises(InvalidInput, match=expected):
-        DistancePenalty(NAMES, within)
 
 
 @pytest.mark.parametrize("s", [s for s in SETS if s.dim > 1], ids=lambda s: f"{type(s).__name__}{s.dim}")

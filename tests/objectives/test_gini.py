@@ -55,38 +55,6 @@ def test_far_more_weights_than_numbers_can_halve():
         assert np.isfinite(answer).all()
 
 
-@pytest.mark.parametrize(
-    ("weights", "message"),
-    [
-        (
-            (0.5, 1.0),
-            r"weights: expected weights that never increase, largest first, .* \(else f is not concave\), got",
-        ),
-        ((1.0,), r"weights: expected 2 finite numbers, one per outcome"),
-        ((1.0, float("nan")), r"weights: expected 2 finite numbers, one per outcome"),
-        ((float("inf"), 1.0), r"weights: expected 2 finite numbers, one per outcome"),
-    ],
-)
-def test_weights_that_mean_nothing_are_refused(weights, message):
-    with pytest.raises(InvalidInput, match=r"^GeneralizedGini\." + message):
-        GeneralizedGini(("a", "b"), weights)
-
-
-@pytest.mark.parametrize(
-    ("outcomes", "message"),
-    [
-        (("a", "b", "a"), r"expected names that differ from each other, got 'a' twice in \('a', 'b', 'a'\)"),
-        ("ab", r"expected a sequence of names, got 'ab'"),
-        ((), r"expected at least 1 names of outcomes"),
-        ((1, 2), r"expected at least 1 names of outcomes"),
-    ],
-)
-@pytest.mark.parametrize("build", [GeneralizedGini, GeneralizedGini.welfare, GeneralizedGini.difference])
-def test_names_that_mean_nothing_are_refused(build, outcomes, message):
-    with pytest.raises(InvalidInput, match=r"^GeneralizedGini\.outcomes: " + message):
-        build(outcomes)
-
-
 def test_averages_that_are_no_numbers_are_refused_by_name():
     with pytest.raises(
         InvalidInput, match=r"^the average after round 3, outcome 'b': expected a finite number, got nan"

@@ -10,16 +10,19 @@ from hypothesis.extra.numpy import arrays
 from evenhand.objectives import EqualExposure, GeneralizedGini, Linear
 from evenhand.objectives.base import Conjugate, Proximal, Tangential, conjugate
 from evenhand.objectives.smoothing import moreau_gradient
+from tests.examples.objectives import OBJECTIVES, SUMS, WRITTEN
 from tests.objectives import twins
 from tests.objectives.envelopes import envelope
-from tests.parts import OBJECTIVES, SUMS, WRITTEN
 
 CLOSED = [f for f in OBJECTIVES if isinstance(f, Proximal)]
 CONJUGATES = [f for f in OBJECTIVES if isinstance(f, Conjugate)]
 TANGENTS = [f for f in OBJECTIVES if isinstance(f, Tangential)]
 EVERY = pytest.mark.parametrize("objective", OBJECTIVES + SUMS, ids=repr)
+WITH_TWIN = pytest.mark.parametrize("objective", [*filter(twins.written, OBJECTIVES + SUMS)], ids=repr)
 WITH_PROX = pytest.mark.parametrize("objective", CLOSED, ids=repr)
+WITH_PROX_AND_TWIN = pytest.mark.parametrize("objective", [*filter(twins.written, CLOSED)], ids=repr)
 WITH_CONJUGATE = pytest.mark.parametrize("objective", CONJUGATES, ids=repr)
+WITH_CONJUGATE_AND_TWIN = pytest.mark.parametrize("objective", [*filter(twins.written, CONJUGATES)], ids=repr)
 BETAS = (1e-4, 0.03, 0.7, 20.0)
 
 grid = st.integers(1, 64).map(lambda k: k / 64)  # ties are common
@@ -56,7 +59,7 @@ def test_it_is_as_steep_as_it_says(objective, data):
     assert np.linalg.norm(objective.supergradient(z)) <= steep * (1 + 1e-12)
 
 
-@EVERY
+@WITH_TWIN
 def test_its_value_is_what_cvxpy_says(objective):
     for z in np.random.default_rng(1).random((20, len(objective.outcomes))) + 0.01:
         written = twins.expression(objective, twins.cp.Constant(z)).value
@@ -95,7 +98,7 @@ def test_sums_of_many_outcomes_have_one_order(build):
         np.testing.assert_array_equal(together, np.array([ask(row) for row in z]))
 
 
-@WITH_PROX
+@WITH_PROX_AND_TWIN
 @pytest.mark.parametrize("beta", BETAS)
 def test_the_prox_is_that_of_cvxpy(objective, beta):
     rng = np.random.default_rng(3)
@@ -149,7 +152,7 @@ def test_gradients_of_the_envelope_are_lipschitz(objective, data, beta):
     assert np.linalg.norm(apart) <= np.linalg.norm(y - z) / beta * (1 + 1e-9) + 1e-9
 
 
-@WITH_CONJUGATE
+@WITH_CONJUGATE_AND_TWIN
 def test_the_conjugate_is_that_of_cvxpy(objective):
     rng = np.random.default_rng(5)
     for theta in [*rng.normal(size=(4, len(objective.outcomes))), *(3 * rng.normal(size=(2, len(objective.outcomes))))]:

@@ -6,7 +6,7 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, Randomized
 from evenhand.objectives.smoothing import ball, default_smoothing, moreau_gradient
 from evenhand.objectives.steepness import worth_of_an_outcome
-from tests.parts import OBJECTIVES, SUMS
+from tests.examples.objectives import OBJECTIVES, SUMS
 
 GINI = GeneralizedGini(("a", "b", "c"))
 NO_LUCK = np.zeros(0)
@@ -130,16 +130,3 @@ def test_what_is_linear_keeps_its_slope():
     for smoothing in (Moreau(0.1), Randomized(0.1, samples=4)):
         gradient = smoothing.gradient(linear, z, np.zeros(3), normals(3, smoothing.draws(2)))
         np.testing.assert_allclose(gradient, np.tile([2.0, -1.0], (3, 1)), rtol=1e-13)
-
-
-@pytest.mark.parametrize("beta", [0.0, -1.0, float("nan"), float("inf")])
-@pytest.mark.parametrize("kind", [Moreau, Randomized])
-def test_smoothing_needs_a_size(kind, beta):
-    with pytest.raises(InvalidInput, match=rf"^{kind.__name__}\.beta: expected a finite number above 0"):
-        kind(beta)
-
-
-@pytest.mark.parametrize("samples", [0, -1, 2.5])
-def test_smoothing_by_luck_needs_samples(samples):
-    with pytest.raises(InvalidInput, match=r"^Randomized\.samples: expected a whole number of at least 1"):
-        Randomized(0.1, samples=samples)

@@ -127,21 +127,3 @@ def test_the_domain_is_that_of_every_part():
     assert nash.value(np.array([0.0, -1.0])) == -np.inf
     assert not whole_space(nash)
     assert whole_space(RANKING)
-
-
-@pytest.mark.parametrize(
-    ("terms", "message"),
-    [
-        ((), "terms: expected at least one pair of a factor and an objective, got none"),
-        (((-1.0, GINI),), r"terms, GeneralizedGini: expected a finite factor above 0, for the sum to be concave"),
-        (((0.0, GINI),), r"terms, GeneralizedGini: expected a finite factor above 0"),
-        (((float("nan"), GINI),), r"terms, GeneralizedGini: expected a finite factor above 0"),
-        ((("1", GINI),), r"terms, GeneralizedGini: expected a finite factor above 0"),
-        ((GINI,), "terms: expected pairs of a factor and an objective"),
-        (((1.0, "clicks"),), "terms: expected objectives, got 'clicks'"),
-        (7, "terms: expected pairs of a factor and an objective"),
-    ],
-)
-def test_what_means_nothing_is_refused(terms, message):
-    with pytest.raises(InvalidInput, match=rf"^WeightedSum\.{message}"):
-        WeightedSum(terms)

@@ -1,10 +1,17 @@
-"""Every objective written a second time, with cvxpy, and what cvxpy makes of it."""
+"""Objectives written a second time, with cvxpy, and what cvxpy makes of them."""
 
 import cvxpy as cp
 import numpy as np
 
 from evenhand.objectives import AlphaFair, Concave, DistancePenalty, EqualExposure, GeneralizedGini, Linear
 from evenhand.sets import Ball
+
+KINDS = AlphaFair, Concave, DistancePenalty, EqualExposure, GeneralizedGini, Linear
+
+
+def written(objective):
+    """Whether an objective, or every part of a sum, is written here."""
+    return all(isinstance(part, KINDS) for _, part in getattr(objective, "terms", ((1.0, objective),)))
 
 
 def expression(objective, z):

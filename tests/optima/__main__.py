@@ -19,15 +19,20 @@ def stated(row: Row | Refused) -> float | str:
 
 
 def calibrate(recipes: list[str]) -> None:
-    """Measure the recipes that are named, or else those without a row, and write their rows."""
-    for recipe in recipes or [r for r in CALLS if list(STATED.get(r, ())) != list(WORLDS)]:
-        STATED[recipe] = {name: stated(measure(recipe, name, CALIBRATED_ON)) for name in WORLDS}
-        print(recipe, *(f"{name}: {value}" for name, value in STATED[recipe].items()), sep="\n  ")
-    write({recipe: STATED[recipe] for recipe in CALLS})
+    """Measure the recipes that are named, or else what rows lack, and write the rows."""
+    for recipe in recipes or CALLS:
+        row = {} if recipes else STATED.get(recipe, {})
+        found = {name: stated(measure(recipe, name, CALIBRATED_ON)) for name in WORLDS if name not in row}
+        if found:
+            print(recipe, *(f"{name}: {value}" for name, value in found.items()), sep="\n  ", flush=True)
+        STATED[recipe] = {name: found.get(name, row.get(name, "")) for name in WORLDS}
+        write({recipe: row for recipe, row in STATED.items() if recipe in CALLS})
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["calibrate"]:
         calibrate(sys.argv[2:])
     else:
-        PAGE.write_text(page({pair: measure(*pair, seed=CHECKED_ON) for pair in pairs()}), encoding="utf-8")
+        PAGE.write_text(
+            page({pair: measure(*pair, seed=CHECKED_ON) for pair in pairs() if pair[0] in STATED}), encoding="utf-8"
+        )

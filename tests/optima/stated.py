@@ -2,8 +2,8 @@
 
 Shares are of the optimum: those of 20 replicas on one seed, less one standard error, rounded down, and at most 1, as
 nobody is asked to overspend. They are checked on another seed, where the mean may miss them by three standard errors.
-`python -m tests.optima calibrate` writes the rows of recipes that have none; a row that is there is restated only if
-its recipe is named, as a share that falls is a defect to be explained first.
+`python -m tests.optima calibrate` writes what rows lack; a row that is there is restated only if its recipe is named,
+as a share that falls is a defect to be explained first. A recipe without a row is held against uniform draws.
 """
 
 import json

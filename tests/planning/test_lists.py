@@ -166,11 +166,7 @@ def test_bounds_of_both_methods_agree_on_an_audience():
 
 @pytest.mark.parametrize(
     "part",
-    [
-        lambda names: AlphaFair.welfare(names, 0.5, 1e-3),
-        lambda names: AlphaFair(names, alpha=1.0),
-        EqualExposure,
-    ],
+    [lambda names: AlphaFair.welfare(names, 0.5, 1e-3), lambda names: AlphaFair(names, alpha=1.0), EqualExposure],
 )
 def test_other_objectives_against_tangents_where_places_are_alike(part):
     """With places that are all looked at, lists are sets, whose optimum the column generation finds."""

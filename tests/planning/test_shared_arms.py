@@ -9,7 +9,7 @@ from evenhand.planning.soft_lists import Moments, Sampled, soft_lists
 from evenhand.welfare import Capped, Logarithmic, Round, satisfaction
 from evenhand.welfare.fluid import fluid
 from evenhand.welfare.slopes import conjugate
-from tests.welfare.instances import CURVES
+from tests.examples.oracles import CURVES
 
 ONE = np.ones((1, 1))  # place
 USERS = 12.0

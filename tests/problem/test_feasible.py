@@ -21,7 +21,7 @@ from evenhand.recipes._hedging import evened
 from evenhand.recipes.defaults import default_margin
 from evenhand.recipes.uniform import even_lottery
 from evenhand.sets import Ball, Box, Halfspaces
-from tests.parts import EVERYTHING
+from tests.examples.problems import EVERYTHING
 
 
 def stated(seed, plays):
@@ -88,12 +88,6 @@ def test_reach_is_the_least_and_the_most_of_every_corner():
     np.testing.assert_allclose(most[:, 0], max(corners) + 0.5 * letters)
     free = replace(EVERYTHING, outcomes=(Outcome("gain", free=("nothing",)), *EVERYTHING.outcomes[1:]))
     np.testing.assert_array_equal(reach(free, select(free, ("gain",)))[1][:, 0], [0, 1, 1, 1])
-
-
-@pytest.mark.parametrize("n_plays", [0, -1, 1.5, True, None, "2"])
-def test_the_number_of_plays_is_whole_and_at_least_one(n_plays):
-    with pytest.raises(InvalidInput, match=r"n_plays: expected a whole number"):
-        replace(EVERYTHING, n_plays=n_plays)
 
 
 def test_more_plays_than_actions_play_every_action():

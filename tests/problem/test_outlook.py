@@ -154,11 +154,7 @@ SAID = [
     (Standing(**FLOOR, value=0.09), "kept", "kept"),
     (Standing(**FLOOR, value=0.08 - 1e-12), "kept", "kept"),
     (Standing(**FLOOR, value=0.0796, error=0.001), "close", "missed so far, by no more than chance explains"),
-    (
-        Standing(**FLOOR, value=0.0796, error=0.001, over=True),
-        "close",
-        "missed, by no more than chance explains",
-    ),
+    (Standing(**FLOOR, value=0.0796, error=0.001, over=True), "close", "missed, by no more than chance explains"),
     (
         Standing(**FLOOR, value=0.04, error=0.003, needed=0.12, best=1.0),
         "behind",

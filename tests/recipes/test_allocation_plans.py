@@ -12,7 +12,7 @@ from evenhand.goals.resolving import Resolving
 from evenhand.models import Logistic as LogisticModel
 from evenhand.objectives import AlphaFair
 from evenhand.planning.rounds import SharedArms
-from evenhand.problem import Budget, Outcome, Parity, Problem
+from evenhand.problem import Budget, Parity
 from evenhand.recipes import pgd_allocation, resolving_allocation
 from evenhand.recipes._units import steadied_rows
 from evenhand.run import opt_satisfaction, simulate
@@ -86,20 +86,3 @@ def test_plans_are_for_slopes_that_never_move():
     moving = replace(world.problem, maximize=AlphaFair(("match", "cost"), alpha=0.5))
     with pytest.raises(InvalidInput, match=r"Resolving.objective: expected one whose slope never moves"):
         replace(plan, problem=moving, objective=objective_goal(moving))
-
-
-@pytest.mark.parametrize("recipe", [resolving_allocation, pgd_allocation])
-def test_problems_that_are_no_allocations(recipe):
-    plain = Problem(
-        actions=("a", "b"), outcomes=(Outcome("match"), Outcome("cost", known={"b": 1})), maximize="match", horizon=9,
-        subject_to=(Budget("cost", rate=0.5),),
-    )  # fmt: skip
-    with pytest.raises(InvalidInput, match="one Satisfaction"):
-        recipe(plain, MODEL)
-    with pytest.raises(InvalidInput, match=r"problem.maximize: expected 'match'"):
-        recipe(replace(matching(Capped(5.0), 18.0, 0.5).problem, maximize="cost"), MODEL)
-
-
-def test_gradient_steps_need_constraints():
-    with pytest.raises(InvalidInput, match="at least one constraint"):
-        pgd_allocation(Matching(horizon=50).problem, MODEL)

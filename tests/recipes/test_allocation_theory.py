@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from evenhand.core.errors import InvalidInput
 from evenhand.environments import Matching
 from evenhand.models import Fixed, GeneralizedLinear, Perturbed
 from evenhand.recipes import cab_ts, cab_ucb
@@ -63,18 +62,3 @@ def test_models_take_them_and_recipes_run_with_them():
         cab_ts(world.problem, Perturbed(inner=model, scale=scale, units=USERS)),
     ):
         assert (simulate(policy, world, seed=0, progress=False).average("match")[-1] > 0.0).all()
-
-
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"norm": 0.0}, "norm: expected"),
-        ({"kappa": 0.3}, r"kappa: expected a number in \(0, steepest\]"),
-        ({"delta": 1.0}, "delta: expected a risk"),
-        ({"noise": -1.0}, "noise: expected"),
-    ],
-)
-def test_numbers_out_of_range_are_refused(wrong, said):
-    problem = Matching(users=USERS, arms=ARMS, horizon=T).problem
-    with pytest.raises(InvalidInput, match=said):
-        theoretical_constants(problem, N, **({"norm": 1.0} | wrong))

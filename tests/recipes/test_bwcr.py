@@ -8,7 +8,6 @@ import pytest
 from scipy.optimize import linprog
 
 from evenhand.choices import Lottery
-from evenhand.core.errors import InvalidInput
 from evenhand.environments import Lessons, MixedArms, WithoutContexts
 from evenhand.environments.lessons import NEAR, SLOPES
 from evenhand.goals import FrankWolfe
@@ -135,12 +134,6 @@ def test_the_best_fixed_lottery_is_approached_and_nothing_is_overspent():
         used = trace.total(b.outcome)
         assert (used <= b.total_over(5000) + 1e-6).all()
         assert (used >= 0.97 * b.total_over(5000)).all()
-
-
-def test_parity_is_refused():
-    said = r"^problem\.subject_to: expected budgets, floors and convex sets only, as constraints by group are not supp"
-    with pytest.raises(InvalidInput, match=said):
-        bwcr(Lessons().problem, Tabular(arms=5, n_outcomes=4, confidence=GAMMA))
 
 
 def test_of_two_budgets_on_one_outcome_the_tighter_counts():

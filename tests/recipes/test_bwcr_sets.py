@@ -190,19 +190,3 @@ def test_a_program_for_the_constraints_alone_takes_straight_ones():
     assert policy.choice.regions == (BALL.within,)
     free = bwcr(Bounded(()).problem, table(), constraints_by="ucb")
     assert isinstance(free.choice, Lottery)
-
-
-@pytest.mark.parametrize("margin", [-0.1, float("nan"), 0.2])
-def test_margins_that_leave_nothing_of_a_set_are_refused(margin):
-    problem = Bounded((BALL,)).problem
-    for objective, constraints in (*COMBINATIONS, ("ucb", "ucb"), ("ucb", "dual")):
-        with pytest.raises(InvalidInput, match=r"^Ball\.shrunk\(margin\)"):
-            bwcr(problem, table(), objective_by=objective, constraints_by=constraints, margin=margin)
-
-
-@pytest.mark.parametrize("norm", ["two", None])
-def test_other_norms_are_refused(norm):
-    problem = Bounded((BALL,)).problem
-    for make in (bwcr, dual_bwc):
-        with pytest.raises(InvalidInput, match=r"^norm: expected one of"):
-            make(problem, table(), norm=norm)

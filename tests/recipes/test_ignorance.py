@@ -10,13 +10,13 @@ from evenhand.goals import Resolving
 from evenhand.models import BayesianLogistic, BayesianRidge, Fixed, PerAction, Ridge, Sampled, Stacked, Tabular
 from evenhand.objectives import AlphaFair, GeneralizedGini
 from evenhand.policy.policy import Policy
-from evenhand.policy.saving import flatten
 from evenhand.problem.constraints import Budget, Floor, Within
 from evenhand.problem.rows import select
 from evenhand.recipes import lin_cbwk, resolving, resolving_allocation
 from evenhand.run.simulation import simulate
 from evenhand.sets import Ball
 from tests.ignorance import CENTS, Letters, Targets
+from tests.states import equal
 
 BOTH = ("answer", "sale")
 
@@ -102,9 +102,7 @@ def test_the_argmax_of_lin_cbwk_plays_what_is_free_until_outcomes_come():
 
 
 @pytest.mark.parametrize(
-    "objective",
-    [GeneralizedGini(BOTH, (1.0, 0.5)), AlphaFair(BOTH, alpha=1.0, offset=0.01)],
-    ids=["gini", "fair"],
+    "objective", [GeneralizedGini(BOTH, (1.0, 0.5)), AlphaFair(BOTH, alpha=1.0, offset=0.01)], ids=["gini", "fair"]
 )
 def test_concave_goals_keep_their_pace_when_outcomes_begin_to_arrive(objective):
     """A fifth of the run after the first arrival, 16 x 100 rounds.
@@ -196,8 +194,7 @@ def test_a_saved_policy_goes_on_mixing(tmp_path):
         one, other = policy.act(state, context), policy.act(loaded, context)
         np.testing.assert_array_equal(one.plays, other.plays)
         np.testing.assert_array_equal(one.propensities, other.propensities)
-    for (path, z), (_, y) in zip(flatten(state.goals[1]), flatten(loaded.goals[1]), strict=True):
-        np.testing.assert_array_equal(z, y, err_msg=path)
+    equal(state.goals[1], loaded.goals[1])
 
 
 def test_a_single_candidate_or_none_needs_no_lottery():

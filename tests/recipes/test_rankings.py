@@ -12,7 +12,7 @@ from evenhand.choices import EpsilonGreedy, Gibbs, TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Audience, Delayed, Listeners, Phases, Ranking
 from evenhand.goals import DualGradient, FrankWolfe
-from evenhand.models import Bilinear, Logistic, Ridge, SelfNormalised
+from evenhand.models import Bilinear, Ridge, SelfNormalised
 from evenhand.objectives import GeneralizedGini, Linear, WeightedSum
 from evenhand.problem import Budget, Floor, Parity
 from evenhand.recipes import fairlearn_rank, fw_linucb_rank, fw_rank, linucb_rank, unbiased_linucb_rank
@@ -20,6 +20,7 @@ from evenhand.run import simulate
 from evenhand.run.simulation import play
 from tests import accounts
 from tests.choices import plain
+from tests.drawn import drawn
 from tests.rankings import SMALL, TASTES, absent
 
 BLIND = Bilinear(who=2, what=2, ridge=0.1)
@@ -57,14 +58,7 @@ def lists(playable, k):
 # Proposition 4
 
 
-@given(
-    items=st.integers(1, 5),
-    slots=st.integers(1, 5),
-    offered=st.integers(1, 5),
-    level=st.sampled_from([-2.0, 0.0, 1.0]),
-    alike=st.booleans(),
-    seed=st.integers(0, 10_000),
-)
+@drawn(items=5, slots=5, offered=5, level=[-2.0, 0.0, 1.0], alike=bool)
 def test_the_best_by_worth_are_the_best_of_all_lists(items, slots, offered, level, alike, seed):
     """For any places that never look more often further down; a negative worth is shown where slots must be filled."""
     rng, slots = np.random.default_rng(seed), min(slots, items)
@@ -79,12 +73,7 @@ def test_the_best_by_worth_are_the_best_of_all_lists(items, slots, offered, leve
     assert sum(b * w[a] for b, a in zip(looked, made, strict=True) if a >= 0) == pytest.approx(best, abs=1e-12)
 
 
-@given(
-    items=st.integers(2, 5),
-    slots=st.integers(1, 4),
-    away=st.booleans(),
-    seed=st.integers(0, 10_000),
-)
+@given(items=st.integers(2, 5), slots=st.integers(1, 4), away=st.booleans(), seed=st.integers(0, 10_000))
 @settings(max_examples=12, deadline=None)
 def test_what_a_list_adds_at_the_present_prices_is_most_for_the_one_that_is_shown(items, slots, away, seed):
     """Exposures, clicks, floors, parities of learned outcomes and fees: all goals, by brute force over lists and looks.
@@ -339,28 +328,6 @@ def test_an_item_cannot_be_in_a_list_twice():
     with pytest.raises(InvalidInput, match=r"^decision.plays\[0\]: expected different candidates below 4, or -1"):
         policy.commit(state, context, decision._replace(plays=np.array([[2, 1, 2]])))
     policy.commit(state, context, decision)
-
-
-def test_more_slots_than_items_are_refused_by_the_world():
-    with pytest.raises(InvalidInput, match=r"^Ranking\.slots: expected at most 4, the number of items, got 5"):
-        replace(SMALL, slots=5)
-
-
-@pytest.mark.parametrize(
-    ("make", "match"),
-    [
-        (lambda p: fw_rank(p, TASTES, TopK(2)), "^choice: expected one that plays 3 candidates"),
-        (lambda p: fw_linucb_rank(p, Logistic(n_features=4), step=-1.0), "^Steady.size"),
-        (lambda p: fw_linucb_rank(p, TASTES, margin=9.0), "margin"),
-        (lambda p: linucb_rank(p, TASTES, utility="likes"), "maximize: expected one of"),
-        (lambda p: unbiased_linucb_rank(p, TASTES, utility="likes"), "maximize: expected one of"),
-        (lambda p: fairlearn_rank(p, TASTES, share=0.8), r"^FairLearn.share: expected a number in \[0, k / A\]"),
-        (lambda p: fairlearn_rank(p, TASTES, share=0.5, utility="likes"), "maximize: expected one of"),
-    ],
-)
-def test_what_recipes_refuse(make, match):
-    with pytest.raises(InvalidInput, match=match):
-        make(bound(spread(SMALL)).problem)
 
 
 def test_widths_are_used():

@@ -7,7 +7,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import uniform
 from evenhand.recipes.uniform import even_lottery
-from tests.parts import EVERYTHING, LITTLE
+from tests.examples.problems import EVERYTHING, LITTLE
 from tests.worlds import Market
 
 

@@ -5,21 +5,18 @@ import pytest
 
 from evenhand.core.records import Context
 from evenhand.models import Tabular
-from evenhand.problem import Budget, Outcome, Problem, Within
+from evenhand.problem import Budget, Outcome, Within
 from evenhand.recipes import bwcr, primal_bwc
 from evenhand.sets import Box, Halfspaces
+from tests.problems import pose
 
 MEANS = np.array([[0.9, 0.8, 0.2], [0.8, 0.2, 0.8], [0.3, 0.1, 0.1], [0.5, 0.5, 0.5]])
 
 
 def run(make, unit, constraints, rounds=400):
     """Plays of a policy where money is stated in another unit, and the averages in the first unit."""
-    problem = Problem(
-        actions=tuple("abcd"),
-        maximize="gain",
-        horizon=rounds,
-        outcomes=(Outcome("gain"), Outcome("time"), Outcome("money", high=unit)),
-        subject_to=constraints(unit),
+    problem = pose(
+        "gain", "time", Outcome("money", high=unit), actions="abcd", horizon=rounds, subject_to=constraints(unit)
     )
     policy = make(problem, Tabular(arms=4, n_outcomes=3, confidence=0.5))
     state, rng, plays = policy.start(seed=1), np.random.default_rng(1), []

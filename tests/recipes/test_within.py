@@ -1,7 +1,5 @@
 """Averages in convex sets: straight ones in every recipe that keeps to constraints, curved ones in those that can."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -12,10 +10,10 @@ from evenhand.models import BayesianRidge, Fixed, Ridge
 from evenhand.objectives import GeneralizedGini, Linear
 from evenhand.problem.constraints import Floor, Within, regions, stated_rows
 from evenhand.problem.merged_rows import merge
+from evenhand.recipes.primal_lp import Program
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
 from evenhand.sets import Ball, Box, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex
-from evenhand.testing import check_policy
 from tests.ads import CLICKS, PER_AGE, Ads
 
 MIX = Halfspaces(((-0.2, 0.8, -0.2), (-0.3, -0.3, 0.7), (0.6, -0.4, -0.4)), (0.0, 0.02, 0.05))
@@ -24,7 +22,7 @@ CAPPED = Halfspaces(((1.0, 0.0, 0.0), (0.5, 1.0, 0.0), (1.0, 1.0, -4.0)), (0.15,
 STRAIGHT = {
     "pgd": lambda p: recipes.pgd(p, model(p)),
     "pgd_adaptive": lambda p: recipes.pgd_adaptive(p, model(p)),
-    "primal_lp": lambda p: recipes.primal_lp(p, model(p), contexts=200),
+    "primal_lp": lambda p: recipes.primal_lp(p, model(p), program=Program(contexts=200)),
     "fw_dual": lambda p: recipes.fw_dual(p, model(p)),
     "fw_linucb_rank": lambda p: recipes.fw_linucb_rank(p, model(p)),
     "lin_cbwk": lambda p: recipes.lin_cbwk(p, model(p)),
@@ -177,12 +175,6 @@ def test_a_concave_objective_and_a_curved_set_in_one_plan():
     assert gini.value(z).mean() > 0.85 * best
 
 
-def test_a_replica_alone_is_the_same_as_in_a_batch_and_states_are_saved():
-    extra = (Within(CLICKS, BALL), Within(("click", "spend"), Ball((0.3, 0.2), 0.3)))
-    world = Ads(horizon=250, extra=extra)
-    check_policy(recipes.resolving(world.problem, BayesianRidge(n_features=25), contexts=50), world)
-
-
 CANNOT = {
     "pgd": lambda p: recipes.pgd(p, model(p)),
     "pgd_adaptive": lambda p: recipes.pgd_adaptive(p, model(p)),
@@ -206,32 +198,3 @@ def test_recipes_that_cannot_name_those_that_can(name):
         "problem.subject_to: expected constraints with straight sides here; resolving, fw_dual and bwcr keep to curved "
         f"sets, got {within.label}"
     )
-
-
-REFUSED = {
-    "no names": (lambda: Within((), BALL), "Within.outcomes: expected at least one name, each once"),
-    "twice": (lambda: Within(("a", "a", "b"), BALL), "Within.outcomes: expected at least one name, each once"),
-    "a name": (lambda: Within("abc", BALL), "Within.outcomes: expected at least one name, each once"),
-    "numbers": (lambda: Within((1, 2, 3), BALL), "Within.outcomes: expected at least one name, each once"),
-    "a number": (lambda: Within(3, BALL), "Within.outcomes: expected at least one name, each once"),
-    "no order": (lambda: Within({"a", "b", "c"}, BALL), "Within.outcomes: expected at least one name, each once"),
-    "no set": (lambda: Within(("a",), 3.0), "Within.within: expected a set such as Ball"),
-    "a class": (lambda: Within(("a",), Ball), "Within.within: expected a set such as Ball"),
-    "lengths": (
-        lambda: Within(("a",), BALL),
-        "Within.within: expected a set of 1 coordinates, one per outcome, got",
-    ),
-    "a norm": (lambda: Within(("a", "b", "c"), BALL, norm="two"), "Within.norm: expected one of"),
-    "hard": (lambda: Within(("a", "b", "c"), BALL, hard=True), "Within.hard: expected False or None"),
-    "unknown": (
-        lambda: Ads(extra=(Within(("click", "clack", "spend"), BALL),)).problem,
-        "Within.outcomes: expected one of the outcomes ['click', 'spend'], got clack",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_it_is_refused_and_the_field_named(name):
-    state, message = REFUSED[name]
-    with pytest.raises(InvalidInput, match="^" + re.escape(message)):
-        state()

@@ -151,26 +151,13 @@ def test_too_many_bad_rows_are_one_error(tmp_path):
 
 def test_logs_that_cannot_be_replayed(tmp_path):
     lines = shop.rows(60)
-    with pytest.raises(InvalidInput, match=r"log.csv: expected at least one row after the header, got none"):
-        encode(tmp_path, [])
-    with pytest.raises(
-        InvalidInput, match=r"action.values: expected every action to occur in log.csv, got no row with 'b'"
-    ):
-        encode(tmp_path, [line for line in lines if line[2] != "B"])
-    with pytest.raises(
-        InvalidInput, match=r"groups.town.shares: expected groups that occur in log.csv, got none of 'west'"
-    ):
+    with pytest.raises(InvalidInput, match=r"groups.town.shares: expected groups that occur in log.csv, .* of 'west'"):
         encode(tmp_path, lines, shop.PROBLEM + "[groups.town]\nshares = { north = 0.2, south = 0.7, west = 0.1 }\n")
     spec, encoded, _ = encode(tmp_path, [[line[0], "north", *line[2:]] for line in lines])
     with pytest.raises(InvalidInput, match=r"Groups\('town'\): expected at least two different groups"):
         spec.problem(encoded.levels)
     many = [[line[0], f"town {i}", *line[2:]] for i, line in enumerate(shop.rows(150))]
-    with pytest.raises(InvalidInput, match=r"features.categorical: 'town': expected at most 100 values, got 150"):
-        encode(tmp_path, many)
-    with pytest.raises(
-        InvalidInput,
-        match=r"groups.town: expected at most 20 groups, each .*: a column of bands, not of numbers, got 150",
-    ):
+    with pytest.raises(InvalidInput, match=r"groups.town: expected at most 20 groups, each .*: a column of bands, not"):
         encode(tmp_path, many, shop.PROBLEM.replace('categorical = ["town"]', ""))
 
 

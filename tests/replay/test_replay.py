@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.environments import Logged
-from evenhand.environments.logged import blocks
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
-from evenhand.recipes import uniform
-from evenhand.replay import Run, replay_log, run as running
-from evenhand.replay.measures import Measure
+from evenhand.replay import replay_log, run as running
 from evenhand.run.simulation import simulate
 from tests.replay import shop
 
@@ -352,12 +346,6 @@ def test_bad_arguments(tmp_path, options, field):
     assert caught.value.field == field
 
 
-def test_a_folder_that_cannot_be_made_is_named_before_anything_runs(tmp_path):
-    log, toml = shop.write(tmp_path, shop.rows(300))
-    with pytest.raises(InvalidInput, match=r"out: expected a folder, .* got File exists"):
-        replay_log(log, toml, out=log, **QUICK)
-
-
 def test_bills_of_a_log_are_planned_at_their_means_and_counted_as_logged(tmp_path):
     """Every letter of kind "b" costs 0.5 or 1.5 in the log, and every "a" 0.25 or 0.75."""
     lines = [
@@ -380,49 +368,6 @@ def test_a_mean_outside_of_its_range_names_the_key(tmp_path):
     log, toml = shop.write(tmp_path, shop.rows(30), text)
     with pytest.raises(InvalidInput, match=r"post.*mean.*a mean in \[0, 1\]"):
         replay_log(log, toml, **QUICK)
-
-
-def test_a_standard_error_for_the_population_is_how_means_over_shuffles_differ_between_logs():
-    """Of 60 logs; a single replay moves more than twice as much as the mean over shuffles of the same log."""
-    values = []
-    for i in range(60):
-        rng = np.random.default_rng(i)
-        actions = rng.integers(0, 2, 500)
-        log = Logged(
-            problem=Problem(actions=("a", "b"), outcomes=(Outcome("gain"),), maximize="gain", horizon=80),
-            units=np.ones((500, 1)),
-            layout=blocks(2, 1),
-            actions=actions,
-            propensities=np.full(500, 0.5),
-            outcomes=(rng.random((500, 1)) < 0.3 + 0.2 * actions[:, None]).astype(float),
-            groups=np.zeros((500, 0), np.int64),
-            shuffles=20,
-            orders=running.ORDERS,
-        )
-        trace = simulate(uniform(log.problem, 2), log, replicas=20 + 3 * 20, seed=i, progress=False)
-        run = Run(trace=trace, shuffles=20, orders=running.ORDERS)
-        m = Measure("gain", run.objective(), "low")
-        values.append((run.digest(m), m.values[20::3].std(ddof=1)))
-    digests = [d for d, _ in values]
-    moved = np.std([d.mean for d in digests], ddof=1)
-    said = math.sqrt(np.mean([d.se**2 for d in digests]))
-    error = math.sqrt(1 / (2 * 59) + 1 / (2 * 60 * 4))  # of the ratio; each se has about four degrees of freedom
-    assert abs(said / moved - 1) < 3 * error
-    one_replay = math.sqrt(np.mean([s**2 for _, s in values]))
-    assert one_replay / moved > 1.8
-    # for the mean over all orders of the one log, the error is that of shuffles alone
-    assert all(math.isclose(d.se_log, d.spread / math.sqrt(20)) for d in digests)
-
-
-def test_a_log_that_is_the_population_leaves_the_error_of_the_order():
-    """All runs differ by their order only: both errors agree, up to the number of runs."""
-    rng = np.random.default_rng(0)
-    found = []
-    for _ in range(300):
-        x = rng.normal(size=20 + 3 * 40)
-        found.append(Run(trace=None, shuffles=20, orders=3).digest(Measure("x", x)))
-    said = math.sqrt(np.mean([d.se**2 for d in found]))
-    assert 0.95 / math.sqrt(20) < said < 1.4 / math.sqrt(20)  # an estimate of the people's part is cut off at 0
 
 
 def test_a_replay_says_when_budgets_and_logs_ended(tmp_path):

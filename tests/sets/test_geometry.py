@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import nnls
 
 from evenhand.sets import Ball, Box, Convex, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex
+from tests.examples.sets import lens
 from tests.sets import twins
 
 NORMS = ("euclidean", "sup", "one", 1.5, 3.0)
@@ -164,8 +165,8 @@ def test_sets_in_other_units_and_places_are_the_same_sets(unit):
 
 
 def test_sets_are_equal_by_what_they_are():
-    assert Convex(2, twins.lens) == twins.WRITTEN[0]
-    assert hash(Convex(2, twins.lens)) == hash(twins.WRITTEN[0])
+    assert Convex(2, lens) == twins.WRITTEN[0]
+    assert hash(Convex(2, lens)) == hash(twins.WRITTEN[0])
     assert Convex(3, lambda z: z <= 1) != Convex(3, lambda z: z <= 2)
     for s in (*twins.STRAIGHT, *twins.CURVED, twins.WRITTEN[0]):
         again = pickle.loads(pickle.dumps(s))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.sets import Ball, Box, Convex, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex, _barrier
+from tests.examples.sets import lens
 from tests.sets import twins
 
 SHIPPED = [*twins.STRAIGHT, *twins.CURVED]
@@ -65,7 +66,7 @@ def test_a_distance_takes_some_fifty_newton_steps(s, z, q, monkeypatch):
 
 
 def test_a_set_of_ones_own_beside_a_ball_is_reached_by_cuts():
-    s = Intersection((Ball((0.3, 0.3), 0.3), Convex(2, twins.lens)))
+    s = Intersection((Ball((0.3, 0.3), 0.3), Convex(2, lens)))
     z = np.array([1.0, 0.2])
     assert s.distance(z, 3.0) == pytest.approx(twins.distance(s, z, 3.0), abs=2e-7)
 

@@ -6,13 +6,9 @@ import cvxpy as cp
 import numpy as np
 
 from evenhand.sets import Ball, Box, Convex, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex
+from tests.examples.sets import lens
 
 INF = np.inf
-
-
-def lens(z):
-    """A user's own set, at module level so that other processes find it."""
-    return [cp.norm(z - 0.2) <= 0.6, cp.sum(z) <= 0.9, cp.quad_over_lin(z[0], 1.0) <= z[1] + 0.5]
 
 
 HULL = ((0.1, 0.2, 0.0), (0.9, 0.1, 0.3), (0.4, 0.8, 0.2), (0.3, 0.4, 0.9), (0.4, 0.4, 0.3), (0.5, 0.1, 0.6))

@@ -1,39 +1,10 @@
-"""Small rounds, their best allocation by brute force, and the oracles that are tested on them."""
+"""Small rounds of allocations, and their best allocation by brute force."""
 
 from itertools import product
 
 import numpy as np
 
-from evenhand.welfare import Capped, Linear, Logarithmic, PerArm, Piecewise, Power, Round, satisfaction
-from evenhand.welfare.continuous_greedy import ContinuousGreedy
-from evenhand.welfare.exact import Exact
-from evenhand.welfare.greedy import Greedy
-from evenhand.welfare.priced import Priced
-from evenhand.welfare.proportional import Anyone, Proportional
-from evenhand.welfare.rounded import Rounded
-from evenhand.welfare.sequential import Sequential
-
-# Name: an oracle, whether it keeps capacities, and the share of the best welfare that it promises where no bonus is
-# below 0 and all arms have room.
-ORACLES = {
-    "exact": (Exact(), True, 1.0 - 1e-4),
-    "priced": (Priced(), True, 0.95),
-    "greedy": (Greedy(), True, 0.5),
-    "sequential": (Sequential(), True, 0.5),
-    "proportional": (Proportional(), True, 0.0),
-    "anyone": (Anyone(), True, 0.0),
-    "rounded": (Rounded(), True, 0.0),
-    "continuous_greedy": (ContinuousGreedy(), False, 1.0 - 1.0 / np.e),
-}
-
-CURVES = {
-    "linear": Linear(),
-    "capped": Capped(1.5),
-    "logarithmic": Logarithmic(0.7),
-    "power": Power(0.4),
-    "piecewise": Piecewise(at=(0.5, 1.5, 2.5), values=(0.5, 1.0, 1.2)),
-    "per_arm": PerArm((Capped(0.8), Logarithmic(1.0), Piecewise(at=(1.0,), values=(0.9,)))),
-}
+from evenhand.welfare import Round, satisfaction
 
 
 def round_of(seed, users, arms, *, holes=0.0, room=None, bonus=0.0, replicas=1):

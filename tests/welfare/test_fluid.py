@@ -8,7 +8,8 @@ from evenhand.core.errors import InfeasibleProblem
 from evenhand.welfare import Capped, Logarithmic
 from evenhand.welfare.fluid import fluid
 from evenhand.welfare.linear_program import bound
-from tests.welfare.instances import CURVES, round_of
+from tests.examples.oracles import CURVES
+from tests.welfare.instances import round_of
 
 
 def instance(seed, rounds=6, users=8, arms=3):

@@ -8,7 +8,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.welfare import Capped, Linear, Logarithmic, Power, Round, satisfaction
 from evenhand.welfare.linear_program import bound, solve_relaxation
 from evenhand.welfare.lines import lines
-from tests.welfare.instances import CURVES, round_of
+from tests.examples.oracles import CURVES
+from tests.welfare.instances import round_of
 
 
 @pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES.keys())
@@ -36,11 +37,7 @@ def test_the_bound_is_the_relaxed_optimum_as_cvxpy_states_it(curve):
         case.eligible[:, :, 2] = True
         x, m = cp.Variable((12, 3), nonneg=True), case.value[0]
         sums = cp.sum(cp.multiply(m, x), axis=0)
-        r = {
-            "linear": sums,
-            "capped": cp.minimum(sums, 1.5),
-            "logarithmic": 0.7 * cp.log1p(sums / 0.7),
-        }[curve]
+        r = {"linear": sums, "capped": cp.minimum(sums, 1.5), "logarithmic": 0.7 * cp.log1p(sums / 0.7)}[curve]
         keeps = [cp.sum(x, axis=1) == 1, cp.sum(x, axis=0) <= case.capacity, x <= case.eligible[0].astype(float)]
         best = cp.Problem(cp.Maximize(cp.sum(r) + cp.sum(cp.multiply(case.bonus[0], x))), keeps).solve()
         above = bound(case, CURVES[curve].curves(3))[0]

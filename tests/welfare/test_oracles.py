@@ -4,27 +4,16 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand import welfare
 from evenhand.core.errors import InvalidInput
 from evenhand.welfare import Capped, Round, satisfaction
 from evenhand.welfare.continuous_greedy import ContinuousGreedy
 from evenhand.welfare.exact import Exact
 from evenhand.welfare.linear_program import bound
 from evenhand.welfare.rounded import Rounded
-from tests.welfare.instances import CURVES, ORACLES, brute_force, is_allowed, round_of, welfare_of
+from tests.examples.oracles import CURVES, ORACLES
+from tests.welfare.instances import brute_force, is_allowed, round_of, welfare_of
 
 CAPPED = [name for name, (_, capacities, _) in ORACLES.items() if capacities]
-
-
-def exported(ability):
-    """The names of the exported classes that have a method."""
-    found = {name: getattr(welfare, name) for name in welfare.__all__}
-    return {n for n, z in found.items() if hasattr(z, ability) and not getattr(z, "_is_protocol", False)}
-
-
-def test_every_exported_oracle_and_curve_has_an_example():
-    assert exported("allocate") == {type(oracle).__name__ for oracle, _, _ in ORACLES.values()}
-    assert exported("curves") == {type(curve).__name__ for curve in CURVES.values()}
 
 
 def allocate(oracle, case, curve, seed=0):
@@ -175,9 +164,3 @@ def test_an_exact_search_reports_its_gap_when_time_is_over():
     above = bound(case, Capped(2.6).curves(8))[0]
     found = welfare_of(case, Capped(2.6), solved.arms)[0]
     assert 0.0 <= solved.gap[0] <= above / found - 1.0 + 1e-6
-
-
-@pytest.mark.parametrize("wrong", [{"seconds": 0}, {"gap": -0.1}, {"gap": 1.0}])
-def test_wrong_settings_of_exact(wrong):
-    with pytest.raises(InvalidInput, match=next(iter(wrong))):
-        Exact(**wrong)

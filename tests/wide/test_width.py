@@ -140,10 +140,7 @@ def test_a_fee_that_was_not_exposed_is_not_in_the_books():
 def test_an_objective_of_every_items_exposure_spreads_it():
     ranking, beta = Ranking(horizon=1500), 0.5
     spread = WeightedSum(
-        (
-            (1.0, Linear({"click": 1.0})),
-            (beta, GeneralizedGini.difference(ranking.problem.each("exposure", by="item"))),
-        )
+        ((1.0, Linear({"click": 1.0})), (beta, GeneralizedGini.difference(ranking.problem.each("exposure", by="item"))))
     )
     fair = replace(ranking.problem, maximize=spread)
 

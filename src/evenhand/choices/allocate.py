@@ -18,6 +18,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import one_of, whole
+from evenhand.welfare._case import Case, Held
 from evenhand.welfare._kernels import utility
 from evenhand.welfare.base import Oracle, Round
 from evenhand.welfare.curves import Curve, Curves, Linear, curves_of, joined, plain
@@ -137,6 +138,7 @@ def _fit(
                     fitting = fitting and spare[j] >= 0.0
         if fitting:
             continue
+        case = Case(value[r], beside[r], eligible[r], capacity, curves)
         brings = np.zeros(users)
         for i in range(users):
             if chosen[r, i] >= 0:
@@ -151,9 +153,7 @@ def _fit(
                     if now >= 0:
                         held[now] -= 1
                         sums[now] = max(sums[now] - value[r, i, now], 0.0)
-                    now = _best(
-                        value[r, i], beside[r, i], eligible[r, i], capacity, held, curves, sums, worst, left, r, i, arms
-                    )
+                    now = _best(case, Held(chosen[r], sums, held), worst, left, r, i, arms)
                     chosen[r, i] = now
                     if now >= 0:
                         held[now] += 1
@@ -163,26 +163,15 @@ def _fit(
 
 
 @kernel
-def _best(
-    value: Floats,
-    beside: Floats,
-    eligible: Bools,
-    capacity: Ints,
-    held: Ints,
-    curves: Curves,
-    sums: Floats,
-    worst: Floats,
-    left: Floats,
-    r: int,
-    i: int,
-    arms: int,
-) -> int:
+def _best(case: Case, held: Held, worst: Floats, left: Floats, r: int, i: int, arms: int) -> int:
     """The arm to which a user adds most among those that have room and fit; -1 if there is none."""
+    value, bonus, eligible, capacity, curves = case
     best, most = -1, -np.inf
-    for a in range(len(value)):
-        open_to = eligible[a] and held[a] < capacity[a] and (a == arms or fits(worst, left, r, i * arms + a))
+    for a in range(value.shape[1]):
+        open_to = eligible[i, a] and held.counts[a] < capacity[a] and (a == arms or fits(worst, left, r, i * arms + a))
         if open_to:
-            adds = utility(curves, a, sums[a] + value[a]) - utility(curves, a, sums[a]) + beside[a]
+            already = held.sums[a]
+            adds = utility(curves, a, already + value[i, a]) - utility(curves, a, already) + bonus[i, a]
             if adds > most:
                 best, most = a, adds
     return best

@@ -1,8 +1,9 @@
-"""Kernels of environments that match users with arms: candidate = user * arms + arm."""
+"""Names, costs and kernels of environments that match users with arms: candidate = user * arms + arm."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -12,10 +13,28 @@ from evenhand.core.normals import normals_within
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.newton import sigmoid
 from evenhand.numerics.precision import dot
+from evenhand.problem.outcome import Outcome
 
 LINKS = ("logistic", "poisson", "identity")
 _CONTEXT = np.uint64(Stream.CONTEXT)
 _HIGHEST = 3.0  # a Poisson mean is at most e^3
+
+
+def names_of_pairs(users: int, arms: Sequence[str]) -> tuple[str, ...]:
+    """Name the pairs of users and arms.
+
+    >>> names_of_pairs(2, ["left", "right"])
+    ('user 0 left', 'user 0 right', 'user 1 left', 'user 1 right')
+    """
+    return tuple(f"user {i} {arm}" for i in range(users) for arm in arms)
+
+
+def costs_of_pairs(pairs: Sequence[str], costs: Sequence[float] | None) -> tuple[Outcome, ...]:
+    """Return the known outcome "cost" of all pairs, given that of every arm; none without costs."""
+    if costs is None:
+        return ()
+    each = [*costs] * (len(pairs) // len(costs))
+    return (Outcome("cost", known=dict(zip(pairs, each, strict=True))),)
 
 
 @kernel

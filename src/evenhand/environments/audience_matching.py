@@ -15,15 +15,14 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import counts, numbers
-from evenhand.environments._pairs import LINKS, outcomes
+from evenhand.environments._pairs import LINKS, costs_of_pairs, names_of_pairs, outcomes
 from evenhand.environments.audience import Audience
 from evenhand.environments.base import Arrival
-from evenhand.environments.matching import pairs_problem
 from evenhand.objectives import Objective
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
-from evenhand.welfare import Capped, Curve
+from evenhand.welfare import Capped, Curve, Satisfaction
 
 _COIN = LINKS.index("identity")  # outcomes are 0 or 1
 
@@ -158,16 +157,15 @@ class AudienceMatching:
 
     @cached_property
     def problem(self) -> Problem:
-        return pairs_problem(
-            users=self.users,
-            arms=self.audience.names[: self.arms],
-            match=Outcome("match"),
-            curve=self.curve,
+        pairs = names_of_pairs(self.users, self.audience.names[: self.arms])
+        return Problem(
+            actions=pairs,
+            outcomes=(Outcome("match"), *costs_of_pairs(pairs, self.costs)),
             maximize=self.maximize,
             subject_to=self.subject_to,
-            costs=self.costs,
-            groups=None,
             horizon=self.horizon,
+            n_plays=self.users,
+            measures=(Satisfaction(self.curve, self.arms),),
         )
 
     @property

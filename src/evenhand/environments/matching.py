@@ -15,7 +15,16 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import counts, number, numbers, one_of
-from evenhand.environments._pairs import LINKS, draw_features, eligible_pairs, every_mean, means_of_plays, outcomes
+from evenhand.environments._pairs import (
+    LINKS,
+    costs_of_pairs,
+    draw_features,
+    eligible_pairs,
+    every_mean,
+    means_of_plays,
+    names_of_pairs,
+    outcomes,
+)
 from evenhand.environments.base import Arrival
 from evenhand.objectives import Objective
 from evenhand.problem.constraints import Constraint
@@ -158,48 +167,18 @@ class Matching:
 
     @cached_property
     def problem(self) -> Problem:
-        return pairs_problem(
-            users=self.users,
-            arms=tuple(f"arm {a}" for a in range(self.arms)),
-            match=Outcome("match", high=MOST if self.link == "poisson" else 1.0),
-            curve=self.curve,
+        pairs = names_of_pairs(self.users, [f"arm {a}" for a in range(self.arms)])
+        match = Outcome("match", high=MOST if self.link == "poisson" else 1.0)
+        return Problem(
+            actions=pairs,
+            outcomes=(match, *costs_of_pairs(pairs, self.costs)),
             maximize=self.maximize,
             subject_to=self.subject_to,
-            costs=self.costs,
-            groups=self.groups,
+            groups=(Groups("group", self.groups),) if self.groups else (),
             horizon=self.horizon,
-            measures=self.measures,
+            n_plays=self.users,
+            measures=(Satisfaction(self.curve, self.arms), *self.measures),
         )
 
     def start(self, seed: int, replicas: Ints) -> _World:
         return _World(self, seed, replicas)
-
-
-def pairs_problem(
-    *,
-    users: int,
-    arms: Sequence[str],
-    match: Outcome,
-    curve: Curve,
-    maximize: str | Objective,
-    subject_to: tuple[Constraint, ...],
-    costs: Sequence[float] | None,
-    groups: Mapping[str, float] | None,
-    horizon: int,
-    measures: tuple[Measure, ...] = (),
-) -> Problem:
-    """Build the problem of assigning an arm to each user: candidate = user * number of arms + arm."""
-    pairs = tuple(f"user {i} {arm}" for i in range(users) for arm in arms)
-    outcomes = [match]
-    if costs is not None:
-        outcomes.append(Outcome("cost", known=dict(zip(pairs, list(costs) * users, strict=True))))
-    return Problem(
-        actions=pairs,
-        outcomes=tuple(outcomes),
-        maximize=maximize,
-        subject_to=subject_to,
-        groups=(Groups("group", groups),) if groups else (),
-        horizon=horizon,
-        n_plays=users,
-        measures=(Satisfaction(curve, len(arms), of=match.name), *measures),
-    )

@@ -3,7 +3,7 @@
 from evenhand.live.auditing import Audit, audit
 from evenhand.live.campaign import Campaign
 from evenhand.live.events import Busy, Conflict, Unknown
-from evenhand.live.files import open_campaign
+from evenhand.live.files import open_campaign, switch_campaign
 from evenhand.live.replies import Reply
 
-__all__ = ["Audit", "Busy", "Campaign", "Conflict", "Reply", "Unknown", "audit", "open_campaign"]
+__all__ = ["Audit", "Busy", "Campaign", "Conflict", "Reply", "Unknown", "audit", "open_campaign", "switch_campaign"]

@@ -82,7 +82,6 @@ class Campaign:
         name: str,
         policy: Policy,
         *,
-        load_if_exists: bool = True,
         seed: int = 0,
         patience: float = DAY,
         on_expiry: OnExpiry = "hold",
@@ -95,7 +94,6 @@ class Campaign:
             store: such as "sqlite:///shop.db", "postgresql://shop@db.example/shop", or "memory://".
             name: the campaign's name; a store can hold several campaigns.
             policy: the policy that decides; for an existing campaign, the one that it runs under.
-            load_if_exists: whether to continue an existing campaign of this name; if False, it is refused.
             seed: the seed of all random numbers of a new campaign.
             patience: for a new campaign, the seconds after which an outcome is overdue, above 0.
             on_expiry: for a new campaign, the fate of the hard budget that an overdue decision reserves. "hold" keeps
@@ -105,7 +103,7 @@ class Campaign:
 
         Raises:
             InvalidInput: a setting is out of its range.
-            Conflict: the campaign exists, or runs under another policy.
+            Conflict: the campaign runs under another policy.
         """
         check_text("name", name)
         if not isinstance(policy, Policy):
@@ -120,8 +118,6 @@ class Campaign:
             if log.last == 0:
                 warn_of_jams(terms, policy)
                 log.append("opened", encode(opening(terms, policy, encoder)))
-            elif not load_if_exists:
-                raise Conflict(f"campaign {name!r} exists")
         terms = Terms.of(next(iter(place.scan(name))))
         if terms.taught != taught:
             before = "learned from a log: open it with the same one" if terms.taught else "learned from no log"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.validate import on_disk
@@ -14,7 +16,7 @@ from evenhand.live.campaign import Campaign
 from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.events import Unknown, read
 from evenhand.live.exports import export
-from evenhand.live.files import Rows, open_campaign
+from evenhand.live.files import Rows, open_campaign, switch_campaign
 from evenhand.live.fold import OnExpiry
 from evenhand.live.stores._sqlite_sessions import has_log
 from evenhand.live.stores.base import Store
@@ -69,22 +71,29 @@ def _elsewhere(out: Path, url: str) -> None:
         raise InvalidInput("out", "another file than the store", out)
 
 
-def serve_file(
-    problem_path: Path,
-    url: str,
-    *,
-    campaign: str | None,
-    log_path: Path | None,
-    learn: bool,
-    switch: bool,
-    seed: int,
-    patience: float,
-    on_expiry: OnExpiry,
-    host: str,
-    port: int,
-    token: str | None,
-    hosts: Sequence[str],
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class Opening:
+    """The options with which a campaign of a problem file is opened; see `open_campaign`."""
+
+    campaign: str | None  # by default named after the problem file
+    log_path: Path | None
+    learn: bool
+    switch: bool  # whether a campaign that runs under another policy continues with this one
+    seed: int
+    patience: float
+    on_expiry: OnExpiry
+
+
+class Address(NamedTuple):
+    """The place and the guards of a server; see `evenhand.live.http.serve`."""
+
+    host: str
+    port: int
+    token: str | None
+    hosts: Sequence[str]
+
+
+def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> None:
     """Open or continue a campaign of a problem file, and serve it until the process is told to stop.
 
     Raises:
@@ -98,21 +107,27 @@ def serve_file(
             Path(url.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", EvenhandWarning)
-        made = open_campaign(
-            url,
-            problem_path.stem if campaign is None else campaign,
-            problem_path,
-            log_path=log_path,
-            learn=learn,
-            switch=switch,
-            seed=seed,
-            patience=patience,
-            on_expiry=on_expiry,
-        )
+        made = _opened(problem_path, connect(url), opening)
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
     print(f"{made.name}: {made.policy.name}; {made.status().rounds:,} of {made.policy.problem.horizon:,} decided")
-    serve(made, host, port, token, hosts, ready=lambda at: print(f"{at} (Ctrl-C stops)", flush=True))
+    serve(made, *at, ready=lambda at: print(f"{at} (Ctrl-C stops)", flush=True))
+
+
+def _opened(problem_path: Path, store: Store, opening: Opening) -> Campaign:
+    name = problem_path.stem if opening.campaign is None else opening.campaign
+    if opening.switch and name in store.campaigns():
+        return switch_campaign(store, name, problem_path, log_path=opening.log_path, learn=opening.learn)
+    return open_campaign(
+        store,
+        name,
+        problem_path,
+        log_path=opening.log_path,
+        learn=opening.learn,
+        seed=opening.seed,
+        patience=opening.patience,
+        on_expiry=opening.on_expiry,
+    )
 
 
 def write_report(url: str, campaign: str | None, out: Path, log_path: Path | None = None) -> None:

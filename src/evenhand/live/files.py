@@ -17,7 +17,7 @@ from evenhand.core.validate import file, on_disk
 from evenhand.live.campaign import DAY, Campaign
 from evenhand.live.cases import Encoder, alike
 from evenhand.live.coded import Coded, Text, of_file, of_log, of_stored
-from evenhand.live.events import Conflict, read
+from evenhand.live.events import Conflict, Unknown, read
 from evenhand.live.fold import OnExpiry
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import as_store
@@ -63,7 +63,6 @@ def open_campaign(
     seed: int = 0,
     patience: float = DAY,
     on_expiry: OnExpiry = "hold",
-    switch: bool = False,
 ) -> Campaign:
     """Open a campaign of a problem file in the format of `evenhand replay`.
 
@@ -75,39 +74,64 @@ def open_campaign(
         problem_path: a TOML file that states the problem and the policy.
         log_path: a CSV file with a header, for a new campaign whose problem file leaves ranges, levels or groups to it.
         learn: whether the policy learns from the log before the first decision, without spending budgets.
-        switch: whether a campaign that runs under another policy continues with this one; see `Campaign.switch`.
 
     Raises:
         InvalidInput: a file cannot be used, or leaves ranges, levels or groups to a log that is not given.
         Conflict: the campaign was opened with another problem file or log.
         Busy: the store cannot be written.
     """
-    text = Text.of(file("problem_path", problem_path))
-    place = as_store(store)
-    log = None if log_path is None else file("log_path", log_path)
+    text, log, place = _files(problem_path, log_path, store)
     kept = last_encoding(place, name)
     if kept is None:
-        stated = before = of_file(text) if log is None else of_log(text, log)
+        stated = of_file(text) if log is None else of_log(text, log)
     else:
-        before = of_stored(kept)
-        stated = of_log(text, log) if switch and log is not None else of_stored(kept, text)
-        if not switch and log is not None and of_log(text, log).coded.to_dict() != stated.coded.to_dict():
+        stated = of_stored(kept, text)
+        if log is not None and of_log(text, log).coded.to_dict() != stated.coded.to_dict():
             raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
-    if not switch:
-        before = stated
-    campaign = Campaign.open(
-        place,
-        name,
-        before.policy,
-        seed=seed,
-        patience=patience,
-        on_expiry=on_expiry,
-        encoder=before.coded,
-        teacher=Rows(log) if learn and log is not None else None,
-    )
+    terms: dict[str, Any] = {"seed": seed, "patience": patience, "on_expiry": on_expiry}
+    return Campaign.open(place, name, stated.policy, **terms, encoder=stated.coded, teacher=_teacher(log, learn))
+
+
+def switch_campaign(
+    store: str | Store,
+    name: str,
+    problem_path: str | Path,
+    *,
+    log_path: str | Path | None = None,
+    learn: bool = True,
+) -> Campaign:
+    """Open a campaign of a problem file, and continue it with the policy of another one.
+
+    Args:
+        store, name, problem_path, log_path, learn: as for `open_campaign`. Cases are encoded as the new log fixes it,
+            by default as before.
+
+    Raises:
+        Unknown: there is no such campaign.
+        InvalidInput: as for `open_campaign`, or as for `Campaign.switch`.
+        Conflict: the problem file has other columns, or the policy learned from another log.
+        Busy: the store cannot be written.
+    """
+    text, log, place = _files(problem_path, log_path, store)
+    kept = last_encoding(place, name)
+    if kept is None:
+        raise Unknown(f"no campaign {name!r}; the store has {list(place.campaigns())}")
+    before, stated = of_stored(kept), of_stored(kept, text) if log is None else of_log(text, log)
+    campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=_teacher(log, learn))
     if stated.policy.fingerprint() != campaign.policy.fingerprint() or not alike(stated.coded, before.coded.to_dict()):
         campaign.switch(stated.policy, stated.coded)
     return campaign
+
+
+def _files(problem: str | Path, log: str | Path | None, store: str | Store) -> tuple[Text, Path | None, Store]:
+    """Read a problem file, find a log, and open the store."""
+    text = Text.of(file("problem_path", problem))
+    place = as_store(store)
+    return text, None if log is None else file("log_path", log), place
+
+
+def _teacher(log: Path | None, learn: bool) -> Rows | None:
+    return Rows(log) if learn and log is not None else None
 
 
 def last_encoding(store: Store, campaign: str) -> Mapping[str, Any] | None:

@@ -1,6 +1,7 @@
 """The statement of a problem: actions, outcomes, groups, an objective, constraints and a horizon."""
 
-from evenhand.problem.constraints import Budget, Constraint, Floor, Parity, Within
+from evenhand.problem import constraints
+from evenhand.problem.constraints import *  # noqa: F403
 from evenhand.problem.features import Categorical, Feature, Numeric
 from evenhand.problem.groups import Groups
 from evenhand.problem.measures import Measure
@@ -9,17 +10,13 @@ from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 
 __all__ = [
-    "Budget",
     "Categorical",
-    "Constraint",
     "Feature",
-    "Floor",
     "Groups",
     "Measure",
     "Numeric",
     "Outcome",
-    "Parity",
     "Problem",
     "Rows",
-    "Within",
 ]
+__all__ += constraints.__all__

@@ -31,10 +31,9 @@ def bwcr(
     problem: Problem,
     model: Model,
     *,
-    objective_by: How | None = "primal",
+    objective_by: How | Smoothing | None = "primal",
     constraints_by: How = "primal",
     norm: Norm = "euclidean",
-    smoothing: Smoothing | None = None,
     margin: float | None = None,
     hard: bool = True,
     name: str | None = None,
@@ -66,14 +65,13 @@ def bwcr(
     Args:
         problem: with any objective, under budgets, floors of everybody and convex sets, such as `Within`.
         model: with widths.
-        objective_by: "primal" updates need a slope, or smoothing; "dual" ones a maximizer and a bounded slope; "ucb"
-            maximises f itself, at averages within their intervals, by a program in every round (`ucb_bwcr`); None
-            leaves the objective out.
+        objective_by: "primal" updates need a slope, or a smoothing, which is given in place of the word, as for
+            `fw_linucb`; "dual" ones a maximizer and a bounded slope; "ucb" maximises f itself, at averages within
+            their intervals, by a program in every round (`ucb_bwcr`); None leaves the objective out.
         constraints_by: the same for what is allowed; "ucb" keeps to the lower ends of all rows at once. Curved sets
             then need the objective to be "ucb" as well.
         norm: of distances, for dual updates: "euclidean" for gradient descent, "sup" for exponential weights, "one", or
             any q of at least 1 for L_q and vectors in the ball of the dual norm. Primal updates are Euclidean.
-        smoothing: for primal updates of the objective, as for `fw_linucb`.
         margin: taken off every budget b per round, and off every set on all sides; by default nothing of sets, and
             half of sqrt(c b / T) of budgets, or of b if that is less, with c the most that a round can use.
 
@@ -86,19 +84,27 @@ def bwcr(
     >>> bwcr(MixedArms().problem, Tabular(arms=4, n_outcomes=3, confidence=0.5)).name
     'bwcr'
     """
-    if objective_by is None:
+    pursued, smoothing = _pursuit(objective_by)
+    if pursued is None:
         need_constraints(problem)
     else:
-        one_of("objective_by", objective_by, get_args(How))
+        one_of("objective_by", pursued, get_args(How))
     one_of("constraints_by", constraints_by, get_args(How))
     known_norm("norm", norm)
-    both = (objective_by, constraints_by)
-    own = "bwcr" if both == ("primal", "primal") else f"bwcr, {objective_by}-{constraints_by}"
+    both = (pursued, constraints_by)
+    own = "bwcr" if both == ("primal", "primal") else f"bwcr, {pursued}-{constraints_by}"
     if both == ("ucb", "ucb"):
         return replace(ucb_bwcr(problem, model, margin=margin, hard=hard), name=name or own)
-    goals, choice = both_sides(problem, objective_by, constraints_by, smoothing, margin, norm)
+    goals, choice = both_sides(problem, pursued, constraints_by, smoothing, margin, norm)
     limits = hard_limits(problem, hard)
     return Policy(problem=problem, model=model, goals=(*goals, *limits), choice=choice, name=name or own)
+
+
+def _pursuit(objective_by: How | Smoothing | None) -> tuple[How | None, Smoothing | None]:
+    """The updates of the objective, and its smoothing where that stands for primal ones."""
+    if objective_by is None or isinstance(objective_by, str):
+        return objective_by, None
+    return "primal", objective_by
 
 
 @named("B3", source="Agrawal & Devanur 2014, Algorithm 3")
@@ -148,7 +154,7 @@ def primal_bwr(
     'primal_bwr'
     """
     need_no_constraints(problem, "bwcr")
-    return bwcr(problem, model, smoothing=smoothing, name=name or "primal_bwr")
+    return bwcr(problem, model, objective_by="primal" if smoothing is None else smoothing, name=name or "primal_bwr")
 
 
 @named("B3", source="Agrawal & Devanur 2014, Algorithm 3 for constraints")

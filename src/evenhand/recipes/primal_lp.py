@@ -35,17 +35,27 @@ class Slack(NamedTuple):
     margin: float
 
 
+class Program(NamedTuple):
+    """The program on the contexts so far, and when it is solved again.
+
+    >>> Program(every=1).contexts
+    1000
+    """
+
+    contexts: int = 1000  # kept at most; if none has to be dropped, the program is exact
+    growth: float = 0.05  # solved again when t has grown by this fraction
+    every: int = 100  # or by this many rounds
+    temperature: float | None = None  # in units of the objective, 0.002 of its declared range by default
+
+
 @named("K3", source="Chzhen et al. 2023, Box D; Proposition 1, Theorems 3 and 4")
 def primal_lp(
     problem: Problem,
     model: Model,
     *,
     slack: Slack | None = None,
-    temperature: float | None = None,
+    program: Program | None = None,
     warmup: int = 50,
-    contexts: int = 1000,
-    growth: float = 0.05,
-    every: int = 100,
     hard: bool = False,
     name: str | None = None,
 ) -> Policy:
@@ -58,19 +68,17 @@ def primal_lp(
     regret <= D; for those of `with_null_action`, if an action costs nothing and (D - Xi) / T < min B, sum_t c_t <= T B
     and regret <= D (1 + (OPT(B) - OPT(0)) / min B); for those of `general`, if the problem is feasible at some B - m,
     m of at least D / T, sum_t c_t <= T B and regret <= D (1 + (OPT(B) - OPT(B - m)) / min m). They hold for the program
-    solved in every round (`every=1`); the default margin is that of experiments.
+    solved in every round (`Program(every=1)`); the default margin is that of experiments.
     Budgets are soft, as in the paper. Deviations: a small entropy term makes the solution unique and extends it to new
     contexts (`goals.Primal`); the margin is taken off budgets only, as in `pgd`; the program is solved on a schedule
-    unless `every=1`. Where it is infeasible, prices rise to their cap.
+    unless `Program(every=1)`. Where it is infeasible, prices rise to their cap.
 
     Args:
         problem: with at least one constraint.
         model: for the learned outcomes, with optimism of its own.
         slack: made by `soft`, `with_null_action` or `general`; by default only the margin of `pgd`.
-        temperature: in units of the objective, 0.002 of its declared range by default; the value of the
-            lottery is within temperature ln A of the best one.
-        contexts: how many different ones are kept at most; if none has to be dropped, the program is exact.
-        growth, every: solve again when t has grown by this fraction, or by this many rounds.
+        program: how many contexts it keeps, when it is solved again, and its temperature; the value of the lottery is
+            within temperature ln A of the best one.
 
     Raises:
         InvalidInput: no constraints, a margin that leaves nothing of a budget, or an objective without a finite range
@@ -85,7 +93,8 @@ def primal_lp(
     scale, margin = given(slack, lambda: (0.0, default_margin(problem)))
     rows, bound = constraint_rows(problem, margin=margin)
     objective, limits = reward(problem), hard_limits(problem, hard)
-    temperature = given(temperature, lambda: 0.002 * _range(problem, objective))
+    contexts, growth, every, stated = given(program, Program)
+    temperature = given(stated, lambda: 0.002 * _range(problem, objective))
     plan = Primal(
         problem=problem,
         objective=objective,

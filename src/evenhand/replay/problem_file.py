@@ -27,11 +27,10 @@ _TABLES = ("features", "interactions", "action", "propensity", "outcomes", "grou
 def constraint_kinds() -> dict[str, Any]:
     """Return every constraint that `evenhand.problem` exports, by the name of its tables.
 
-    >>> list(constraint_kinds())
-    ['budget', 'floor', 'parity', 'within']
+    >>> {"budget", "floor", "parity", "within"} <= set(constraint_kinds())
+    True
     """
-    places = "evenhand.problem.constraints"
-    return {name: z for name, z in exported("evenhand.problem").items() if z.__module__.startswith(places)}
+    return exported("evenhand.problem.constraints")
 
 
 def read_spec(path: Path) -> Spec:

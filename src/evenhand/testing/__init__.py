@@ -9,6 +9,7 @@ from evenhand.testing.constraints import check_constraint
 from evenhand.testing.objectives import check_objective
 from evenhand.testing.parts import check_goal, check_model
 from evenhand.testing.runs import check_environment, check_policy
+from evenhand.testing.sets import check_set
 from evenhand.testing.stores import check_store
 
 __all__ = [
@@ -20,5 +21,6 @@ __all__ = [
     "check_model",
     "check_objective",
     "check_policy",
+    "check_set",
     "check_store",
 ]

@@ -16,7 +16,8 @@ import math
 import numpy as np
 
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Bools, Floats
+from evenhand.welfare._case import Asked, Case
 from evenhand.welfare._kernels import best_sum, first_slope, utility
 from evenhand.welfare.curves import CAPPED, LOGARITHMIC, PIECEWISE, Curves
 
@@ -108,26 +109,17 @@ def _proximal_price(curves: Curves, a: int, start: float, stiffness: float, most
 
 @kernel
 def lower(
-    value: Floats,
-    bonus: Floats,
-    eligible: Bools,
-    capacity: Ints,
-    curves: Curves,
-    most: Floats,
-    stretch: float,
-    temperature: float,
-    steps: int,
-    trust: float,
-    prices: Floats,
-    fees: Floats,
-    pace: float,
+    case: Case, most: Floats, stretch: float, temperature: float, steps: int, trust: float, asked: Asked, pace: float
 ) -> None:
-    """Lower the smoothed dual by Newton steps, in place, `(N,A),(N,A),(N,A),(A),(A),(A)->(A),(A)`.
+    """Lower the smoothed dual by Newton steps, in place.
 
-    `stretch` is the number of users that each one represents, `trust` the largest move of a price relative to its first
-    slope, and `pace` the largest move of a place's fee. A step minimises a quadratic model of the users' part and the
-    exact part of the arms, over prices and fees in turn; it is shortened while it raises the dual.
+    `most` are the sums of arms with all their users, `(A)`, `stretch` is the number of users that each one represents,
+    `trust` the largest move of a price relative to its first slope, and `pace` the largest move of a place's fee. A
+    step minimises a quadratic model of the users' part and the exact part of the arms, over prices and fees in turn;
+    it is shortened while it raises the dual.
     """
+    value, bonus, eligible, capacity, curves = case
+    prices, fees = asked
     users, arms = value.shape
     scarce, least, size = bool((capacity < users * stretch).any()), np.inf, 1.0
     wide = 2 * arms if scarce else arms  # fees follow the prices
@@ -217,17 +209,10 @@ def lower(
 
 
 @kernel
-def bound_at(
-    value: Floats,
-    bonus: Floats,
-    eligible: Bools,
-    capacity: Ints,
-    curves: Curves,
-    most: Floats,
-    prices: Floats,
-    fees: Floats,
-) -> float:
-    """Compute the bound on welfare that prices certify, `(N,A),(N,A),(N,A),(A),(A),(A),(A),(A)->()`."""
+def bound_at(case: Case, most: Floats, asked: Asked) -> float:
+    """Compute the bound on welfare that prices certify, given the sums of arms with all their users, `(A)`."""
+    value, bonus, eligible, capacity, curves = case
+    prices, fees = asked
     users, arms = value.shape
     total, rivals = 0.0, np.zeros(arms, np.int64)
     for i in range(users):

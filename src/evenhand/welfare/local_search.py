@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from evenhand.core.kernel import inlined, kernel
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Floats, Ints
+from evenhand.welfare._case import Asked, Case, Held
 from evenhand.welfare._kernels import best_sum, first_slope, utility
-from evenhand.welfare.curves import Curves
 
 _GAIN = 1e-10  # the least gain of a change, relative to the largest change by one user; excludes rounding
 _ENOUGH = 1e-3  # the search ends when a pass gains less than this per user, in the same unit
 
 
+class _Members(NamedTuple):
+    """The users of every arm and what these reach, changed in place."""
+
+    reached: Floats  # (A,) the satisfaction of an arm
+    member: Ints  # (A, N) its users first
+    place: Ints  # (N,) of a user among these
+
+
 @kernel
-def best_arms(
-    value: Floats, bonus: Floats, eligible: Bools, prices: Floats, fees: Floats, lists: Ints, regret: Floats
-) -> None:
+def best_arms(case: Case, asked: Asked, lists: Ints, regret: Floats) -> None:
     """Write every user's best arms at the prices, best first, -1 after the last, and the regret of the second best.
 
-    `(N,A),(N,A),(N,A),(A),(A)->(N,L),(N)`; the regret of a user with one arm is infinite.
+    `->(N,L),(N)`; the regret of a user with one arm is infinite.
     """
+    value, bonus, eligible, _, _ = case
+    prices, fees = asked
     users, arms = value.shape
     length = lists.shape[1]
     worth = np.empty(length)
@@ -48,24 +58,14 @@ def best_arms(
 
 
 @kernel
-def fill(
-    value: Floats,
-    bonus: Floats,
-    eligible: Bools,
-    capacity: Ints,
-    curves: Curves,
-    most: Floats,
-    prices: Floats,
-    fees: Floats,
-    order: Ints,
-    arms: Ints,
-    sums: Floats,
-    counts: Ints,
-) -> None:
+def fill(case: Case, most: Floats, asked: Asked, order: Ints, held: Held) -> None:
     """Give each user in turn the best arm: at its price up to the sum wanted at this price, then by the gain.
 
-    `(N,A),(N,A),(N,A),(A),(A),(A),(A),(A),(N)->(N),(A),(A)`.
+    `most` are the sums of arms with all their users, `(A)`, and `order` is that of users, `(N)`.
     """
+    value, bonus, eligible, capacity, curves = case
+    prices, fees = asked
+    arms, sums, counts = held
     n_arms = value.shape[1]
     sums[:] = 0.0
     counts[:] = 0
@@ -91,20 +91,11 @@ def fill(
 
 
 @inlined
-def _transfer(
-    user: int,
-    start: int,
-    end: int,
-    value: Floats,
-    curves: Curves,
-    arms: Ints,
-    sums: Floats,
-    counts: Ints,
-    reached: Floats,
-    member: Ints,
-    place: Ints,
-) -> None:
+def _transfer(user: int, start: int, end: int, case: Case, held: Held, members: _Members) -> None:
     """Move a user from one arm (or none) to another (or none), and update sums, utilities and members."""
+    value, curves = case.value, case.curves
+    arms, sums, counts = held
+    reached, member, place = members
     if start >= 0:
         sums[start] -= value[user, start]
         counts[start] -= 1
@@ -122,38 +113,27 @@ def _transfer(
 
 
 @kernel
-def climb(
-    value: Floats,
-    bonus: Floats,
-    eligible: Bools,
-    capacity: Ints,
-    curves: Curves,
-    lists: Ints,
-    order: Ints,
-    unit: float,
-    spread: float,
-    passes: int,
-    arms: Ints,
-    sums: Floats,
-    counts: Ints,
-) -> None:
+def climb(case: Case, lists: Ints, order: Ints, unit: float, spread: float, passes: int, held: Held) -> None:
     """Improve the allocation user by user, in place, by the change with the largest gain, until gains are small.
 
     A user i moves to an arm c of its list; or moves there while one user j of c goes to i's arm (a swap), or to another
     arm of j's list (a chain over three arms). A user without an arm for whom no other can make room takes j's place.
     """
+    value, bonus, eligible, capacity, curves = case
+    arms, sums, counts = held
     users, n_arms = value.shape
     length = lists.shape[1]
     member, place = np.empty((n_arms, users), np.int64), np.zeros(users, np.int64)
-    reached, held = np.empty(n_arms), np.zeros(n_arms, np.int64)
+    reached, so_far = np.empty(n_arms), np.zeros(n_arms, np.int64)
+    members = _Members(reached, member, place)
     own, beside, top = np.empty((users, length)), np.empty((users, length)), np.full(users, -np.inf)  # along the lists
     for a in range(n_arms):
         reached[a] = utility(curves, a, sums[a])
     for i in range(users):
         if arms[i] >= 0:
-            place[i] = held[arms[i]]
-            member[arms[i], held[arms[i]]] = i
-            held[arms[i]] += 1
+            place[i] = so_far[arms[i]]
+            member[arms[i], so_far[arms[i]]] = i
+            so_far[arms[i]] += 1
         for t in range(length):
             if lists[i, t] >= 0:
                 own[i, t], beside[i, t] = value[i, lists[i, t]], bonus[i, lists[i, t]]
@@ -207,7 +187,7 @@ def climb(
                 continue
             gained += max(gain, _ENOUGH * unit)  # placing a user without an arm may be a loss
             if best_j >= 0:  # first, so that no arm ever holds more users than exist
-                _transfer(best_j, best_c, best_d, value, curves, arms, sums, counts, reached, member, place)
-            _transfer(i, a, best_c, value, curves, arms, sums, counts, reached, member, place)
+                _transfer(best_j, best_c, best_d, case, held, members)
+            _transfer(i, a, best_c, case, held, members)
         if gained <= _ENOUGH * unit * users:
             break

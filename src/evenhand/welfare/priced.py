@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
+from evenhand.welfare._case import Asked, Case, Held
 from evenhand.welfare._kernels import first_slope, welfare
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves, plain
@@ -31,35 +32,36 @@ _SHORT = 0.03  # the shortfall from the bound, relative to the satisfaction, at 
 _WARM_START, _COLD_START, _BY_GAIN = 0, 1, 2  # attempts at a round
 
 
+class _Scale(NamedTuple):
+    """The sizes of a round: the sums of arms with all their users, and means over users."""
+
+    most: Floats  # (A,)
+    unit: float  # of their largest first gain
+    spread: float  # of the range of their bonuses
+
+
 @kernel
-def _lower(
-    value: Floats,
-    bonus: Floats,
-    eligible: Bools,
-    capacity: Ints,
-    curves: Curves,
-    most: Floats,
-    unit: float,
-    spread: float,
-    cold: bool,
-    last: tuple[float, ...],
-    prices: Floats,
-    fees: Floats,
-) -> None:
+def _scale(case: Case) -> _Scale:
+    value, bonus, eligible, _, curves = case
+    return _Scale(most_of(value, eligible), unit_of(value, eligible, curves), spread_of(bonus, eligible))
+
+
+@kernel
+def _lower(case: Case, scale: _Scale, cold: bool, last: tuple[float, ...], asked: Asked) -> None:
     """Lower the dual: after a cold start from a sample of users at high temperatures, then all users at low ones."""
+    value, bonus, eligible, capacity, curves = case
+    most, unit, spread = scale
     users, size = len(value), unit + spread
     if size == 0.0:
         return
     unit, pace = unit if unit > 0.0 else spread, _PACE * size
     if cold or (capacity < users).any():  # fees always start cold
         every = max(users // _SAMPLE, 1)
-        some, beside, may = value[::every].copy(), bonus[::every].copy(), eligible[::every].copy()
+        some = Case(value[::every].copy(), bonus[::every].copy(), eligible[::every].copy(), capacity, curves)
         for t in _COLD:
-            each = users / len(some)
-            lower(some, beside, may, capacity, curves, most, each, t * unit, 5, _TRUST, prices, fees, pace)
+            lower(some, most, users / len(some.value), t * unit, 5, _TRUST, asked, pace)
     for t in last:
-        steps = 5 if cold else 3
-        lower(value, bonus, eligible, capacity, curves, most, 1.0, t * unit, steps, _TRUST, prices, fees, pace)
+        lower(case, most, 1.0, t * unit, 5 if cold else 3, _TRUST, asked, pace)
 
 
 @kernel
@@ -75,10 +77,12 @@ def _allocate(
     arms, trial, sums = np.empty((count, users), np.int64), np.empty(users, np.int64), np.empty(n_arms)
     counts, fees, tried = np.empty(n_arms, np.int64), np.empty(n_arms), np.empty(n_arms)
     lists, regret, free = np.empty((users, length), np.int64), np.empty(users), np.zeros(n_arms)
+    held = Held(trial, sums, counts)
     slopes = np.array([first_slope(curves, a) for a in range(n_arms)])  # the prices at which arms want nothing
     for r in range(count):
         m, b, ok = value[r], bonus[r], eligible[r]
-        most, unit, spread, reached = most_of(m, ok), unit_of(m, ok, curves), spread_of(b, ok), -np.inf
+        case = Case(m, b, ok, capacity, curves)
+        scale, reached = _scale(case), -np.inf
         tried[:] = prices[r]
         attempt = _COLD_START if np.isnan(tried).any() else _WARM_START
         while True:
@@ -89,20 +93,20 @@ def _allocate(
                 fees[:] = 0.0
                 if attempt == _COLD_START:
                     start_cold(curves, tried)
-                    _lower(m, b, ok, capacity, curves, most, unit, spread, True, _LAST, tried, fees)
+                    _lower(case, scale, True, _LAST, Asked(tried, fees))
                 else:
-                    _lower(m, b, ok, capacity, curves, most, unit, spread, False, _WARM, tried, fees)
-            best_arms(m, b, ok, guide, charge, lists, regret)
+                    _lower(case, scale, False, _WARM, Asked(tried, fees))
+            best_arms(case, Asked(guide, charge), lists, regret)
             order = np.argsort(-regret, kind="mergesort")
-            fill(m, b, ok, capacity, curves, most, guide, charge, order, trial, sums, counts)
-            climb(m, b, ok, capacity, curves, lists, order, unit, spread, _PASSES, trial, sums, counts)
+            fill(case, scale.most, Asked(guide, charge), order, held)
+            climb(case, lists, order, scale.unit, scale.spread, _PASSES, held)
             if place_all(m, ok, capacity, trial, sums, counts):
-                climb(m, b, ok, capacity, curves, lists, order, unit, spread, _PASSES, trial, sums, counts)
+                climb(case, lists, order, scale.unit, scale.spread, _PASSES, held)
             total = welfare(m, b, curves, trial)
             if total > reached:
                 arms[r], prices[r], reached = trial, tried, total
             satisfied = welfare(m, 0.0 * b, curves, trial)
-            gap = bound_at(m, b, ok, capacity, curves, most, tried, fees) - reached
+            gap = bound_at(case, scale.most, Asked(tried, fees)) - reached
             if attempt == _BY_GAIN or gap <= _SHORT * satisfied:
                 break
             attempt += 1
@@ -114,14 +118,14 @@ def _certify(value: Floats, bonus: Floats, eligible: Bools, capacity: Ints, curv
     """Compute the least bound at (parts of) the prices of a cold start, in every replica; shapes as in `_allocate`."""
     bound, prices, fees = np.empty(len(value)), np.empty(value.shape[2]), np.zeros(value.shape[2])
     for r in range(len(value)):
-        m, b, ok = value[r], bonus[r], eligible[r]
-        most, unit, spread = most_of(m, ok), unit_of(m, ok, curves), spread_of(b, ok)
+        case = Case(value[r], bonus[r], eligible[r], capacity, curves)
+        scale = _scale(case)
         start_cold(curves, prices)
         fees[:] = 0.0
-        _lower(m, b, ok, capacity, curves, most, unit, spread, True, _EXACT, prices, fees)
+        _lower(case, scale, True, _EXACT, Asked(prices, fees))
         bound[r] = np.inf
         for part in _PARTS:
-            bound[r] = min(bound[r], bound_at(m, b, ok, capacity, curves, most, part * prices, fees))
+            bound[r] = min(bound[r], bound_at(case, scale.most, Asked(part * prices, fees)))
     return bound
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.resources import files
 from typing import Any
@@ -11,11 +10,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from evenhand.live.dashboard.alarms import alarms, count_due
-from evenhand.live.dashboard.budgets import budgets, constraints
-from evenhand.live.dashboard.outcomes import outcomes
-from evenhand.live.dashboard.plays import latest, plays
+from evenhand.live.dashboard.sections import SECTIONS, Readings
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.dashboard.view import Section, Tile, digits, percent
+from evenhand.live.dashboard.view import Tile, digits, percent
 from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
 
@@ -61,13 +58,8 @@ def render_file(campaign: Watched) -> str:
 
 
 def _values(campaign: Watched, status: Status, tally: Tally, *, linked: bool) -> dict[str, Any]:
-    sections: Sequence[Section | None] = (
-        budgets(status, tally),
-        constraints(status),
-        plays(campaign, tally),
-        outcomes(campaign, status, tally),
-        latest(tally, linked),
-    )
+    now = Readings(campaign, status, tally, linked)
+    sections = [show(now) for show in SECTIONS]
     return {
         "title": campaign.name,
         "policy": campaign.policy.name,

@@ -93,6 +93,15 @@ def percent(x: float | None) -> str:
     return f"{100 * x:.1f}%" if abs(x) >= 0.001 else f"{100 * x:.2g}%"
 
 
+def label(action: str | None) -> str:
+    """Name an action, or a play of none.
+
+    >>> label("letter"), label(None)
+    ('letter', '(nothing)')
+    """
+    return "(nothing)" if action is None else action
+
+
 def duration(seconds: float | None) -> str:
     """Format a time span in a fitting unit.
 

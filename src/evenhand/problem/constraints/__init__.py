@@ -1,36 +1,27 @@
-"""Constraints that a user states: budgets, parity between groups, floors, convex sets, and classes of your own."""
+"""Constraints that a user states: budgets, parity between groups, floors, convex sets, and classes of your own.
 
-from evenhand.problem.constraints.base import Constraint, Curved, by_group, of_one_outcome
+`__all__` has the kinds and their contract, which `evenhand.problem` shows as well; other names serve goals and recipes.
+"""
+
+from evenhand.problem.constraints.base import (
+    Constraint,
+    Curved as Curved,
+    by_group as by_group,
+    of_one_outcome as of_one_outcome,
+)
 from evenhand.problem.constraints.budget import Budget
 from evenhand.problem.constraints.floor import Floor
 from evenhand.problem.constraints.parity import Parity
 from evenhand.problem.constraints.stated import (
-    Region,
-    Stated,
-    constraint_rows,
-    per_row,
-    regions,
-    rows_and_sets,
-    stated_rows,
-    tightened,
+    Region as Region,
+    Stated as Stated,
+    constraint_rows as constraint_rows,
+    per_row as per_row,
+    regions as regions,
+    rows_and_sets as rows_and_sets,
+    stated_rows as stated_rows,
+    tightened as tightened,
 )
 from evenhand.problem.constraints.within import Within
 
-__all__ = [
-    "Budget",
-    "Constraint",
-    "Curved",
-    "Floor",
-    "Parity",
-    "Region",
-    "Stated",
-    "Within",
-    "by_group",
-    "constraint_rows",
-    "of_one_outcome",
-    "per_row",
-    "regions",
-    "rows_and_sets",
-    "stated_rows",
-    "tightened",
-]
+__all__ = ["Budget", "Constraint", "Floor", "Parity", "Within"]

@@ -1,4 +1,4 @@
-"""Sections on plays: actions over time, their probabilities, and the latest decisions."""
+"""The section on plays: actions over time, and their probabilities."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ import numpy as np
 
 from evenhand.core.faces import count
 from evenhand.live.dashboard.charts import HUES, histogram, shares
+from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.tally import BINS, RARE, Tally
-from evenhand.live.dashboard.view import Card, Key, Link, Section, Table, digits, moment, percent
+from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, label, percent
 from evenhand.live.dashboard.watched import Watched
 
 
-def plays(campaign: Watched, tally: Tally) -> Section:
+def actions(now: Readings) -> Section:
     """Show actions over time and the probabilities of the plays."""
-    return Section(name="actions", title="Actions", cards=[_actions(campaign, tally), _probabilities(tally)])
+    return Section(
+        name="actions", title="Actions", cards=[_actions(now.campaign, now.tally), _probabilities(now.tally)]
+    )
 
 
 def _actions(campaign: Watched, tally: Tally) -> Card:
@@ -31,13 +34,13 @@ def _actions(campaign: Watched, tally: Tally) -> Card:
     counted = [[int(s.plays[columns[name]]) for name in single] for s in spans]
     if others:
         counted = [[*row, int(s.plays[others].sum())] for row, s in zip(counted, spans, strict=True)]
-    shown = [_label(name) for name in single] + (["all others"] if others else [])
+    shown = [label(name) for name in single] + (["all others"] if others else [])
     rounds = [float(x) for x in accumulate(s.rounds for s in spans)]
     whole = max(sum(tally.played.values()), 1)
     rows = []
     for name in order:
         times, mean = tally.played[name], tally.probability(name)
-        rows.append((_label(name), f"{times:,}", percent(times / whole), digits(mean)))
+        rows.append((label(name), f"{times:,}", percent(times / whole), digits(mean)))
     about = "shares of plays over the rounds: " + ", ".join(f"{row[0]} {row[2]}" for row in rows[:HUES])
     lines = [(f"{x:,.0f}", *(f"{n:,}" for n in row)) for x, row in zip(rounds, counted, strict=True)]
     head = ("action", "plays", "share", "probability")
@@ -79,27 +82,3 @@ def _probabilities(tally: Tally) -> Card:
             Table(("probability", "plays", "share"), rows, title="All bins"),
         ],
     )
-
-
-def latest(tally: Tally, linked: bool) -> Section:
-    """Show the latest decisions, each with a link to its page if there is a server."""
-    rows = [
-        (
-            Link(str(z.number), f"/decisions/{z.number}/page") if linked else str(z.number),
-            z.key,
-            ", ".join(_label(name) for name in z.actions),
-            ", ".join("–" if p is None else f"{p:.3f}" for p in z.probabilities),
-            z.state,
-            moment(z.at),
-        )
-        for z in tally.recent.lines()
-    ]
-    head = ("number", "key", "action", "probability", "state", "decided (UTC)")
-    tables = [Table(head, rows, texts=True)]
-    words = "" if rows else "No decision yet."
-    card = Card(name="last", title="The last 20, the newest first", summary=words, tables=tables, wide=True)
-    return Section(name="latest", title="Latest decisions", cards=[card])
-
-
-def _label(name: str | None) -> str:
-    return "(nothing)" if name is None else name

@@ -85,7 +85,7 @@ def test_dual_prices_bound_the_excess_at_the_final_shares(recipe):
     rounds = list(play(policy, state, market.start(4, np.arange(3)), range(150)))
     dual = policy.goals[1]
     excess = finals(state, dual.rows, rounds) - 150 * dual.bound
-    assert (excess <= state.goals[1].price / dual.step.sizes[0] + 1e-9).all()
+    assert (excess <= accounts.duals(policy, state) / dual.step.sizes[0] + 1e-9).all()
 
 
 def test_the_excess_of_a_regime_is_that_at_the_final_shares():

@@ -7,17 +7,17 @@ from itertools import accumulate
 from evenhand.core.faces import count
 from evenhand.live.dashboard.alarms import count_due
 from evenhand.live.dashboard.charts import course
+from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, duration, percent
 from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
 
 
-def outcomes(campaign: Watched, status: Status, tally: Tally) -> Section:
+def outcomes(now: Readings) -> Section:
     """Show the objective, the counts of timely, late and missing outcomes, and prices."""
-    return Section(
-        name="outcomes", title="Outcomes", cards=[*_objective(campaign, status, tally), *_came(status, tally)]
-    )
+    cards = [*_objective(now.campaign, now.status, now.tally), *_came(now.status, now.tally)]
+    return Section(name="outcomes", title="Outcomes", cards=cards)
 
 
 def _objective(campaign: Watched, status: Status, tally: Tally) -> list[Card]:

@@ -1,0 +1,23 @@
+"""The contract of a section of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.view import Section
+from evenhand.live.dashboard.watched import Watched
+from evenhand.policy.status import Status
+
+
+class Readings(NamedTuple):
+    """A campaign as its page shows it, at one moment."""
+
+    campaign: Watched
+    status: Status
+    tally: Tally
+    linked: bool  # whether a server answers links
+
+
+Show = Callable[[Readings], Section | None]  # None where there is nothing to show

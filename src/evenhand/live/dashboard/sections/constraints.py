@@ -1,0 +1,58 @@
+"""The section on constraints other than budgets, by group."""
+
+from __future__ import annotations
+
+import math
+
+from evenhand.live.dashboard.charts import dots
+from evenhand.live.dashboard.sections.base import Readings
+from evenhand.live.dashboard.view import Card, Key, Section, Table, digits
+from evenhand.policy.standings import Standing
+from evenhand.policy.status import Status
+
+
+def constraints(now: Readings) -> Section | None:
+    """Show every constraint that is not a budget, by group if it compares groups."""
+    cards = [_constraint(i, name, now.status) for i, name in enumerate(now.status.standings)]
+    return Section(name="constraints", title="Fairness and limits", cards=cards) if cards else None
+
+
+def _constraint(i: int, name: str, status: Status) -> Card:
+    s = status.standings[name]
+    even = s.worst == "high" and s.average is not None  # the constraint bounds a gap between groups from above
+    low, high = (-math.inf, s.limit) if s.worst == "high" else (s.limit, math.inf)
+    if even and s.average is not None:
+        low, high = s.average - s.limit, s.average + s.limit
+    groups = [(name, math.nan if x is None else x) for name, x in s.groups.items()]
+    values = groups or [("so far", s.value)]
+    some = status.rounds > status.waiting
+    kept, side = s.said if some else "nothing arrived yet", s.side
+    words = f"{digits(s.value)}, {side} {digits(s.limit)}: {kept}."
+    keys = [Key("band", "allowed")]
+    if even:
+        words = f"The largest gap to everybody's average is {digits(s.value)}, {side} {digits(s.limit)}: {kept}."
+        keys = [Key("band", f"tolerance of {digits(s.limit)}"), Key("plan", "everybody's average")]
+    elif s.groups:
+        words = f"The {'largest' if s.worst == 'high' else 'least'} group has {words}"
+    rows = [(name, digits(x), _gap(x, s, even), _inside(x, low, high)) for name, x in values]
+    seen = {row[-1] for row in rows}
+    keys += [Key(kind, kind) for kind, answer in (("kept", "yes"), ("missed", "no")) if answer in seen]
+    head = ("group", "average", "gap" if even else "limit", "kept")
+    return Card(
+        name=f"constraint-{i}",
+        title=name,
+        summary=words,
+        chart=dots(f"{name}: {digits(s.value)}, {side} {digits(s.limit)}, {kept}", values, low, high, s.average),
+        keys=keys,
+        tables=[Table(head, rows)],
+    )
+
+
+def _inside(x: float, low: float, high: float) -> str:
+    return "–" if math.isnan(x) else "yes" if low - 1e-9 <= x <= high + 1e-9 else "no"
+
+
+def _gap(x: float, s: Standing, even: bool) -> str:
+    if not even or s.average is None:
+        return digits(s.limit)
+    return "–" if math.isnan(x) else f"{'+' if x >= s.average else '−'}{digits(abs(x - s.average))}"

@@ -1,0 +1,74 @@
+"""`check_model` catches a model that breaks a promise: one broken promise per row."""
+
+import numpy as np
+import pytest
+
+from evenhand.models import Ridge
+from evenhand.testing import check_model
+from tests.contracts.twisted import Twisted, after, caught
+
+INNER = Ridge(n_features=3)
+RNG = np.random.default_rng(0)
+
+
+def value(state, x, w, u):
+    """Ridge whose bonus is luck."""
+    said = INNER.value(state, x, w, u)
+    return said._replace(bonus=said.bonus + u[:, :, None] - 0.5, random=True) if u.shape[1] else said
+
+
+def says(change):
+    """Another answer, made of the answer, the state, the features, the prices and the luck."""
+    return {"value": after(value, change)}
+
+
+def model(**members):
+    return Twisted(INNER, **({"value": value, "draws": lambda candidates: 1} | members))
+
+
+def mean(change):
+    return says(lambda said, *args: said._replace(mean=change(said.mean)))
+
+
+def moved(said, state, *args):
+    state.count += 1
+    return said
+
+
+def lucky(said, state, x, w, u):
+    return said._replace(mean=said.mean + u[:, :, None]) if u.shape[1] else said
+
+
+def learns_all(state, x, y, seen, w, lesson=None):
+    INNER.update(state, x, y, np.ones_like(seen), w)
+
+
+SURE = says(lambda said, *args: said._replace(random=True))
+FAULTS = [
+    (says(moved), "`value` leaves the state as it is"),
+    (mean(lambda z: z + 1e-15 * z.mean(0)), "in a batch has the values that it has alone"),
+    (mean(lambda z: z + 0.1 * np.arange(len(z))[:, None, None]), "in a batch has the values that it has alone"),
+    (mean(lambda z: z * np.nan), "the mean is finite"),
+    (mean(lambda z: z[:, 0]), "the mean has shape"),
+    ({"update": learns_all}, "what was not seen leaves no trace in a model"),
+    ({"value": lambda s, x, w, u: value(s, x, w[:, :, :1].copy(), u)}, "a candidate is valued at its own prices"),
+    (mean(lambda z: z - z.max(2, keepdims=True)),
+     "a candidate is valued at its own prices|a candidate is valued alike among others and alone"),
+    (says(lambda said, *args: said._replace(random=False)), "what is not `random` does not depend on luck"),
+    (SURE, "without luck on offer nothing is `random`"),
+    (SURE | {"draws": lambda candidates: 0}, "`random` needs `draws`"),
+    (says(lambda said, *args: said._replace(bonus=said.bonus + RNG.normal())), "the same luck gives the same bonus"),
+    (says(lucky), "the mean does not depend on luck"),
+    (says(lambda said, *args: tuple(said)), "what `value` returns is of type Worth, not tuple"),
+    (says(lambda said, *args: said._replace(bonus=None)), "`bonus` of what `value` returns is an array"),
+    ({"draws": lambda candidates: 0.5}, "draws is a whole number of at least 0, not 0.5"),
+]  # fmt: skip
+
+
+def test_a_sound_model_passes():
+    check_model(model())
+
+
+@pytest.mark.parametrize(("members", "promise"), FAULTS, ids=lambda z: z if isinstance(z, str) else "")
+def test_a_faulty_model_is_caught(members, promise):
+    caught(check_model, model(**members), promise)

@@ -1,0 +1,73 @@
+"""Sets that make no sense, and questions that a set cannot answer."""
+
+import cvxpy as cp
+import numpy as np
+
+from evenhand.sets import Ball, Box, Convex, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex
+
+ONE, NAN = np.ones(2), float("nan")
+BALL = Ball((0.0, 0.0), 1.0)
+ABOVE = Halfspaces(((-1.0, 0.0),), (0.0,))
+FAR = Box((2.0, 2.0), (3.0, 3.0))
+ROWS = [
+    (lambda: Box((1.0,), (0.0,)), "Box: expected low <= high"),
+    (lambda: Box((), ()), "Box: expected low <= high in at least one coordinate"),
+    (lambda: Box(None, None), "Box...number"),
+    (lambda: Box((0.0, NAN), ONE), "Box.low: expected 2 numbers"),
+    (lambda: Box((0.0,), ONE), "Box.low: expected 2 numbers"),
+    (lambda: Box((0.0,), (-np.inf,)), "Box.high: expected 1 numbers"),
+    (lambda: Box.below("xy"), "Box.high: expected 1 numbers, inf where there is no bound, got 'xy'"),
+    (lambda: Simplex(2, 0.0), "Simplex.total: expected a finite number above 0"),
+    (lambda: Simplex(1.5), "Simplex.dim: expected a whole number of at least 1"),
+    (lambda: Halfspaces(((1.0, 2.0), (1.0,)), ONE), "Halfspaces.rows: expected rows of finite numbers"),
+    (lambda: Halfspaces((1.0, 2.0), ONE), "Halfspaces.rows: expected rows of finite numbers"),
+    (lambda: Halfspaces((("a",),), (1.0,)), "Halfspaces.rows: expected rows of finite numbers"),
+    (lambda: Halfspaces(((1.0, 2.0),), ONE), "Halfspaces.bounds: expected 1 finite numbers, one per row"),
+    (lambda: Halfspaces(((1.0, 1.0), (-1.0, -1.0)), (0.0, -1.0)), "Halfspaces: expected inequalities that have a"),
+    (lambda: Halfspaces(((0.0, 0.0),), (-1.0,)), "Halfspaces: expected inequalities that have a point"),
+    (lambda: Ball(ONE, -0.1), "Ball.radius: expected a finite number of at least 0"),
+    (lambda: Ball(ONE, "0.1"), "Ball...number"),
+    (lambda: Ball((), 1.0), "Ball.centre: expected at least one number"),
+    (lambda: Ball((0.0, np.inf), 1.0), "Ball.centre: expected finite numbers"),
+    (lambda: Ball("middle", 0.1), "Ball...number"),
+    (lambda: Polytope(()), "Polytope.points: expected rows of finite numbers"),
+    (lambda: DownwardClosed(Convex(1, lambda z: z <= 1)),
+     "DownwardClosed.inner: expected a Ball, or a set with straight sides"),
+    (lambda: DownwardClosed(BALL, -1.0), "DownwardClosed.margin: expected a finite number of at least 0"),
+    (lambda: Intersection(()), "Intersection.parts: expected at least one set"),
+    (lambda: Intersection((BALL, 3)), "Intersection.parts: expected at least one set"),
+    (lambda: Intersection((BALL, Simplex(3))),
+     "Intersection.parts: expected sets of the same number of coordinates, got [2, 3]"),
+    (lambda: Intersection((BALL, FAR)), "Intersection.parts: expected sets that have a point in common"),
+    (lambda: Intersection((BALL, Ball((3.0, 0.0), 1.0))), "Intersection.parts: expected sets that have a point"),
+    (lambda: Intersection((Simplex(2), FAR)), "Intersection.parts: expected sets that have a point in common"),
+    (lambda: Convex(2, lambda z: 3), "Convex.build: expected a function that returns cvxpy constr"),
+    (lambda: Convex(2, lambda z: cp.norm(z) >= 1), "Convex.build: expected constraints that are convex"),
+    (lambda: Convex(1, lambda z: [z >= 1, z <= 0]), "Convex.build: expected constraints that some point"),
+    (lambda: Convex(1, lambda z: z[4]), "Convex.build: expected a function that builds constraints"),
+    (lambda: Convex(1, lambda z: z <= cp.Variable(1)), "Convex.build: expected constraints on nothing but z"),
+    (lambda: BALL.project(np.ones(3)), "Ball.project(z): expected points of 2 numbers"),
+    (lambda: BALL.contains(1.0), "Ball.contains(z): expected points of 2 numbers"),
+    (lambda: Simplex(2).project(np.array([0.1, NAN])), "Simplex.project(z): expected finite numbers"),
+    (lambda: BALL.distance(ONE, "two"), "Ball.distance(norm): expected one of"),
+    (lambda: ABOVE.support(np.array([NAN, 1.0])), "Halfspaces.support(direction): expected finite"),
+    (lambda: ABOVE.support(ONE, ONE, 0 * ONE), "Halfspaces.support(low, high): expected low <= high"),
+    (lambda: ABOVE.support(ONE, np.ones(3)), "Halfspaces.support(low): expected 2 numbers"),
+    (lambda: ABOVE.support(ONE, "ab"), "Halfspaces.support(low): expected 2 numbers"),
+    (lambda: ABOVE.support(ONE), "Halfspaces.support: expected a set that is bounded in this direction"),
+    (lambda: Box.below(ONE).support(-ONE), "Box.support: expected a set that is bounded"),
+    (lambda: DownwardClosed(BALL).support(-ONE), "DownwardClosed.support: expected a set that is bounded"),
+    (lambda: Convex(2, lambda z: z <= 1).support(-ONE), "Convex.support: expected a set that is bounded"),
+    (lambda: BALL.support(ONE, 2 * ONE, 3 * ONE), "Ball.support(low, high): expected ends between"),
+    (lambda: Simplex(2).support(ONE, high=0.2 * ONE), "Simplex.support(low, high): expected ends between"),
+    (lambda: ABOVE.support(ONE, high=-ONE), "Halfspaces.support(low, high): expected ends between"),
+    (lambda: Intersection((BALL, ABOVE)).support(ONE, high=-ONE),
+     "Intersection.support(low, high): expected ends between which the set has points"),
+    (lambda: BALL.shrunk(1.1), "Ball.shrunk(margin): expected a margin that leaves some"),
+    (lambda: BALL.shrunk(-0.1), "Ball.shrunk(margin): expected a finite number of at least 0"),
+    (lambda: Box(0 * ONE, ONE).shrunk(0.6), "Box.shrunk(margin): expected a margin that leaves some"),
+    (lambda: Simplex(2).shrunk(0.1), "Simplex.shrunk(margin): expected a margin that leaves some"),
+    (lambda: Polytope((ONE, -ONE)).shrunk(0.1), "Polytope.shrunk(margin): expected a margin that leaves some"),
+    (lambda: Intersection((BALL, Simplex(2))).shrunk(0.1), "Intersection.shrunk(margin): expected a margin that"),
+    (lambda: Convex(1, lambda z: z <= 1).shrunk(0.1), "Convex.shrunk(margin): expected 0"),
+]  # fmt: skip
