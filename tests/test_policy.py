@@ -17,6 +17,7 @@ from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive, resolving, ucb, uniform
+from evenhand.run.simulation import play
 from tests import accounts
 from tests.examples.problems import EVERYTHING, LITTLE
 from tests.problems import pose
@@ -89,10 +90,7 @@ def test_a_decision_stays_as_it_was_while_the_policy_goes_on():
     context = world.context(0)
     kept = policy.act(state, context)
     copies = [np.array(z) if not isinstance(z, tuple) else tuple(np.array(q) for q in z) for z in kept]
-    for step in range(1, 60):
-        context = world.context(step)
-        decision = policy.act(state, context)
-        policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
+    list(play(policy, state, world, range(1, 60)))
     for z, copy in zip(kept, copies, strict=True):
         for a, b in zip(*((p if isinstance(p, tuple) else (p,)) for p in (z, copy)), strict=True):
             np.testing.assert_array_equal(a, b)

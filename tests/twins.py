@@ -58,35 +58,29 @@ def tied(worth, free):
     return free & (worth >= best - 1e-9 * abs(best))
 
 
-def top_k(mean, bonus, playable, k, u):
-    """One number draws all ties, each from the fraction that the tie before it left."""
-    worth = (mean + bonus).sum(1)
-    plays, propensities, first = np.full((len(worth), k), -1), np.ones((len(worth), k)), np.zeros(playable.shape)
-    for r in range(len(worth)):
+def in_order(key, playable, k, u):
+    """The best by `key` of a replica and what is free; one number draws all ties, each from what the last one left."""
+    plays, propensities, first = np.full((len(playable), k), -1), np.ones((len(playable), k)), np.zeros(playable.shape)
+    for r in range(len(playable)):
         free, luck = playable[r].copy(), u[r, 0]
         for i in range(min(k, free.sum())):
-            best = np.flatnonzero(tied(worth[r], free))
+            best = np.flatnonzero(tied(key(r, free), free))
             luck, place = np.modf(luck * len(best))
             plays[r, i], propensities[r, i] = best[int(place)], 1 / len(best)
             first[r, best] = 1 / len(best) if i == 0 else first[r, best]
             free[plays[r, i]] = False
     return plays, propensities, first
+
+
+def top_k(mean, bonus, playable, k, u):
+    worth = (mean + bonus).sum(1)
+    return in_order(lambda r, free: worth[r], playable, k, u)
 
 
 def fair_learn(mean, bonus, owed, tolerance, playable, k, u):
     """As `top_k`, but the most deprived comes first as long as one is owed more than the tolerance."""
     worth = (mean + bonus).sum(1)
-    plays, propensities, first = np.full((len(worth), k), -1), np.ones((len(worth), k)), np.zeros(playable.shape)
-    for r in range(len(worth)):
-        free, luck = playable[r].copy(), u[r, 0]
-        for i in range(min(k, free.sum())):
-            key = owed[r] if owed[r, free].max() > tolerance else worth[r]
-            best = np.flatnonzero(tied(key, free))
-            luck, place = np.modf(luck * len(best))
-            plays[r, i], propensities[r, i] = best[int(place)], 1 / len(best)
-            first[r, best] = 1 / len(best) if i == 0 else first[r, best]
-            free[plays[r, i]] = False
-    return plays, propensities, first
+    return in_order(lambda r, free: owed[r] if owed[r, free].max() > tolerance else worth[r], playable, k, u)
 
 
 def unbiased(mean, bonus, exposures, playable, k, u):

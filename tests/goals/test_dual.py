@@ -11,6 +11,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget, Parity, constraint_rows
 from evenhand.problem.groups import Groups
 from evenhand.problem.rows import Rows
+from evenhand.run.simulation import play
 from evenhand.testing.frames import decision_of
 from tests import twins
 from tests.calls import tell
@@ -172,19 +173,15 @@ def market_policy(problem, width, step=0.2, **options):
     return Policy(problem=problem, model=model, goals=(reward(problem), dual), choice=TopK(1))
 
 
-def play(policy, environment, rounds, replicas=4):
-    world, state = environment.start(3, np.arange(replicas)), policy.start(seed=3, replicas=replicas)
-    for step in range(rounds):
-        context = world.context(step)
-        decision = policy.act(state, context)
-        for arrival in world.respond(step, context, decision)[1]:
-            policy.learn(state, arrival.decision, arrival.y)
-        yield decision, state
+def played(policy, environment, rounds):
+    state = policy.start(seed=3, replicas=4)
+    for r in play(policy, state, environment.start(3, np.arange(4)), range(rounds)):
+        yield r.decision, state
 
 
 def test_an_optimistic_step_is_the_observed_one_where_costs_are_known():
-    observed = play(court_policy(on="observed"), COURT, 200)
-    optimistic = play(court_policy(on="optimistic"), COURT, 200)
+    observed = played(court_policy(on="observed"), COURT, 200)
+    optimistic = played(court_policy(on="optimistic"), COURT, 200)
     moved = 0.0
     for (a, s), (b, z) in zip(observed, optimistic, strict=True):
         np.testing.assert_array_equal(a.plays, b.plays)
@@ -252,7 +249,7 @@ def test_observed_steps_do_not_wait_for_the_outcome_where_costs_are_known():
 
 
 def test_rows_read_one_by_one_and_netted_agree_where_costs_are_known():
-    by_row, net = (play(court_policy(optimism=o), COURT, 200) for o in ("row", "net"))
+    by_row, net = (played(court_policy(optimism=o), COURT, 200) for o in ("row", "net"))
     for (a, _), (b, _) in zip(by_row, net, strict=True):
         np.testing.assert_array_equal(a.plays, b.plays)
         np.testing.assert_allclose(a.row_prices, b.row_prices, atol=1e-12)

@@ -11,7 +11,7 @@ from evenhand.environments import Court
 from evenhand.models import Sklearn
 from evenhand.policy.policy import Policy
 from evenhand.recipes import pgd, resolving, two_stage_square_cbwk, ucb
-from evenhand.run.simulation import simulate
+from evenhand.run.simulation import play, simulate
 from tests.examples.choices import CHOICES
 from tests.examples.goals import STEPS
 from tests.examples.models import MODELS, WIDTHS
@@ -42,9 +42,7 @@ def test_an_estimator_of_a_policy_is_wrapped():
 def test_a_wrapped_estimator_is_saved_and_loaded_with_the_features_that_it_met(tmp_path):
     policy = ucb(COURT.problem, LinearRegression(), warmup=5)
     state, world = policy.start(), COURT.start(0, np.arange(1))
-    for step in range(30):
-        decision = policy.act(state, world.context(step))
-        policy.learn(state, decision, world.respond(step, world.context(step), decision)[1][0].y)
+    list(play(policy, state, world, range(30)))
     policy.save(state, tmp_path / "state.npz")
     read = policy.load(tmp_path / "state.npz")
     one, other = (policy.decide(s, world.context(30)) for s in (state, read))

@@ -14,6 +14,7 @@ from evenhand.problem.problem import Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
 from evenhand.recipes.defaults import default_margin
 from evenhand.recipes.pgd import experimental_thresholds, theoretical_margin, theoretical_thresholds
+from evenhand.run.simulation import play
 from tests import accounts
 
 COURT = Court()
@@ -82,10 +83,7 @@ def test_the_mixed_oracle_holds_its_prices_and_learns_rewards_only():
     prices = tuple(0.1 * j for j in range(10))
     policy = mixed_oracle(COURT.problem, MODEL, prices, warmup=5)
     world, state = COURT.start(1, np.arange(3)), policy.start(seed=1, replicas=3)
-    for step in range(60):
-        context = world.context(step)
-        decision = policy.act(state, context)
-        policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
+    for _ in play(policy, state, world, range(60)):
         np.testing.assert_array_equal(accounts.duals(policy, state), np.tile(prices, (3, 1)))
     np.testing.assert_array_equal(state.model.count, [60.0] * 3)
 
@@ -109,11 +107,8 @@ def run(policy, court, replicas, seed=1):
     """Average spending per round (R, 2), average fairness rows (R, 4), and the price at the end."""
     world, state = court.start(seed, np.arange(replicas)), policy.start(seed=seed, replicas=replicas)
     spent, fairness = np.zeros((replicas, 2)), np.zeros((replicas, 4))
-    for step in range(court.horizon):
-        context = world.context(step)
-        decision = policy.act(state, context)
-        policy.learn(state, decision, world.respond(step, context, decision)[1][0].y)
-        c, first = decision.known[:, 0] * decision.counted[:, None], (context.groups[:, 0] == 0).astype(float)
+    for r in play(policy, state, world, range(court.horizon)):
+        c, first = r.decision.known[:, 0] * r.decision.counted[:, None], (r.context.groups[:, 0] == 0).astype(float)
         spent += c
         fairness += np.concatenate([2 * c * first - c, 2 * c * (1 - first) - c], 1)
     return spent / court.horizon, np.abs(fairness) / court.horizon
