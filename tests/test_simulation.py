@@ -45,17 +45,8 @@ def short(horizon: int = 300) -> tuple[Court, Policy]:
 
 
 def same(a: Trace, b: Trace) -> None:
-    for field in (
-        "times",
-        "elapsed",
-        "totals",
-        "group_totals",
-        "group_rounds",
-        "expected",
-        "stopped",
-        "restricted_after",
-        "replicas",
-    ):
+    fields = "times elapsed totals group_totals group_rounds expected stopped restricted_after replicas"
+    for field in fields.split():
         np.testing.assert_array_equal(getattr(a, field), getattr(b, field), err_msg=field)
 
 

@@ -16,13 +16,8 @@ from evenhand.problem.rows import select
 from evenhand.sets import Box
 from tests.examples.problems import COURT, EVERYTHING, GINI, LITTLE, LITTLE_SPENT, REGIONS, SHOP
 
-STEPS = [
-    g.Steady(0.0),
-    g.Steady(0.1),
-    g.Falling(0.1),
-    g.Doubling(0.05, (1.0, 2.0, 3.0)),
-    g.Doubling(0.05, (1.0,), reset=True),
-]
+STEPS = [g.Steady(0.0), g.Steady(0.1), g.Falling(0.1)]
+STEPS += [g.Doubling(0.05, (1.0, 2.0, 3.0)), g.Doubling(0.05, (1.0,), reset=True)]
 
 
 def _constrained(problem, step, **options):

@@ -5,14 +5,9 @@ from sklearn.linear_model import LinearRegression, Ridge as RidgeRegression, SGD
 
 from evenhand import models as m
 
-WIDTHS = [
-    m.Fixed(),
-    m.Fixed(0.3),
-    m.Logarithmic(0.2),
-    m.SelfNormalised(delta=0.1),
-    m.SelfNormalised(delta=0.5, noise=1, norm=3),
-]
-WIDTHS += [m.WorstCase(n_parameters=2, delta=0.1), m.WorstCase(n_parameters=5, delta=0.5, noise=1, norm=3, length=2)]
+WIDTHS = [m.Fixed(), m.Fixed(0.3), m.Logarithmic(0.2), m.SelfNormalised(delta=0.1)]
+WIDTHS += [m.SelfNormalised(delta=0.5, noise=1, norm=3), m.WorstCase(n_parameters=2, delta=0.1)]
+WIDTHS += [m.WorstCase(n_parameters=5, delta=0.5, noise=1, norm=3, length=2)]
 
 PRIORS = [m.Prior(mean=0.2, sd=0.1), m.Prior(mean=((0.1, 0.0), (-0.3, 0.5)), sd=(0.2, 0.05))]
 

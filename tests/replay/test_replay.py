@@ -330,19 +330,12 @@ def test_an_interrupt_at_once(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("options", "field"),
-    [
-        ({"replicas": 0}, "replicas"),
-        ({"bootstrap": 1}, "bootstrap"),
-        ({"bootstrap": -1}, "bootstrap"),
-        ({"policy": "best"}, "policy"),
-        ({"seed": -1}, "seed"),
-    ],
+    ("field", "value"), [("replicas", 0), ("bootstrap", 1), ("bootstrap", -1), ("policy", "best"), ("seed", -1)]
 )
-def test_bad_arguments(tmp_path, options, field):
+def test_bad_arguments(tmp_path, field, value):
     log, toml = shop.write(tmp_path, shop.rows(300))
     with pytest.raises(InvalidInput) as caught:
-        replay_log(log, toml, **(QUICK | options))
+        replay_log(log, toml, **(QUICK | {field: value}))
     assert caught.value.field == field
 
 
