@@ -95,3 +95,70 @@ def test_a_damaged_file_is_compiled_anew(tmp_path):
     for file in files:
         file.write_bytes(file.read_bytes()[:100])
     assert run(tmp_path, "float") == [(4.0, 1)]
+
+
+@pytest.mark.slow
+def test_of_processes_that_need_a_kernel_at_once_one_compiles_it(tmp_path):
+    write(tmp_path)
+    at_once = [start(tmp_path, "float") for _ in range(3)]
+    said = sorted(process.communicate()[0] for process in at_once)
+    assert said == ["4.0 0\n", "4.0 0\n", "4.0 1\n"]
+
+
+BOTH = """
+import sys
+from inner import add
+from outer_of import twice
+
+def misses(kernel):
+    return sum(kernel.stats.cache_misses.values())
+
+for name in sys.argv[1:]:
+    kernel = {"add": add, "twice": twice}[name]
+    print(float(kernel(1.0)), misses(kernel))
+"""
+OUTER_OF = """
+from evenhand.core.kernel import kernel
+from inner import add
+
+@kernel
+def twice(x):
+    return add(x) + add(x)
+"""
+
+
+def orders(folder, *names):
+    (folder / "outer_of.py").write_text(OUTER_OF)
+    (folder / "both.py").write_text(BOTH)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "kernels")}
+    command = [sys.executable, "both.py", *names]
+    out = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
+    return [tuple(float(z) for z in line.split()) for line in out.splitlines()]
+
+
+def test_a_part_of_a_kernel_is_compiled_for_python_when_python_calls_it(tmp_path):
+    write(tmp_path)
+    assert orders(tmp_path, "twice", "add") == [(4.0, 1), (2.0, 2)]  # as a part, and for Python
+    assert orders(tmp_path, "add", "twice") == [(2.0, 0), (4.0, 0)]
+
+
+def test_a_kernel_on_disk_becomes_a_part_and_is_called_by_python_too(tmp_path):
+    write(tmp_path)
+    assert orders(tmp_path, "add") == [(2.0, 1)]
+    assert orders(tmp_path, "twice", "add", "twice") == [(4.0, 1), (2.0, 0), (4.0, 1)]
+
+
+def test_errors_within_parts_reach_python(tmp_path):
+    write(tmp_path)
+    (tmp_path / "inner.py").write_text(
+        "from evenhand.core.kernel import kernel\n\n@kernel\ndef add(x):\n"
+        "    if x > 0:\n        raise ValueError('too large')\n    return x\n"
+    )
+    (tmp_path / "outer_of.py").write_text(OUTER_OF)
+    code = "from outer_of import twice\ntry:\n    twice(1.0)\nexcept ValueError as error:\n    print(error)"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    for _ in range(2):  # compiled, and from disk
+        done = subprocess.run(
+            [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
+        )
+        assert done.stdout == "too large\n"

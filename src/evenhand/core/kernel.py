@@ -10,6 +10,7 @@ from numba import njit
 from numba.core.dispatcher import Dispatcher
 
 from evenhand.core.kernel_cache import KernelCache
+from evenhand.core.kernel_parts import Kernel
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,6 +29,7 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 def _compiled(function: Callable[P, R], inline: Literal["never", "always"]) -> Callable[P, R]:
     made = njit(error_model="numpy", inline=inline)(function)
     if isinstance(made, Dispatcher):  # a plain function where NUMBA_DISABLE_JIT is set
+        made = Kernel(function, targetoptions={**made.targetoptions, "no_cfunc_wrapper": True})
         with suppress(RuntimeError):  # no folder can be written to: every process compiles for itself
-            made._cache = KernelCache(made)  # type: ignore[attr-defined]
+            made._cache = KernelCache(made)
     return cast("Callable[P, R]", made)

@@ -13,6 +13,7 @@ import pickle
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
@@ -24,17 +25,61 @@ from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
 _STALE = 86_400.0  # seconds after which the machine code of another text is removed
+_PATIENCE = 60.0  # seconds to wait for a process that compiles the same
 
 
 class KernelCache(FunctionCache):
     """A cache whose entries are valid as long as the text of all reachable kernels is the same."""
 
     def __init__(self, kernel: Dispatcher) -> None:
-        super().__init__(kernel.py_func)  # type: ignore[no-untyped-call]
+        super().__init__(kernel.py_func)
         base = f"{Path(kernel.py_func.__code__.co_filename).stem}.{kernel.py_func.__qualname__}"
         safe = base.replace("<", "").replace(">", "")
         self._cache_file: Any = _Entries(Path(self._cache_path), safe, lambda: text(kernel))
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save machine code; parts of kernels have none."""
+        if not getattr(data.library, "is_part", False):
+            super().save_overload(sig, data)
+
+    @contextmanager
+    def alone(self, sig: Any, target: Any) -> Iterator[None]:
+        """Wait until no other process compiles the same function for the same types."""
+        key = self._index_key(sig, target.codegen())
+        with _lock(self._cache_file.path(key)):
+            yield
+
+
+@contextmanager
+def _lock(entry: Path) -> Iterator[None]:
+    """Lock a byte of a file that is common to the entries of a folder, unless there is the entry.
+
+    A process that was stopped while it compiles delays others by a minute.
+    """
+    if fcntl is None or entry.exists():
+        yield
+        return
+    byte = int(hashlib.sha256(entry.name.encode()).hexdigest()[:7], 16)
+    try:
+        entry.parent.mkdir(parents=True, exist_ok=True)
+        file = entry.with_name("kernels.lock").open("wb")
+    except OSError:
+        yield
+        return
+    with file:  # which releases the lock
+        until = time.monotonic() + _PATIENCE
+        while time.monotonic() < until:
+            with suppress(OSError):
+                fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
+                break
+            time.sleep(0.02)
+        yield
 
 
 class _Entries:
@@ -45,16 +90,16 @@ class _Entries:
 
     def load(self, key: Any) -> Any:
         try:
-            stored, data = pickle.loads(self._path(key).read_bytes())
+            stored, data = pickle.loads(self.path(key).read_bytes())
         except (OSError, EOFError, pickle.UnpicklingError, ValueError):
             return None
         return data if stored == repr(key) else None
 
     def save(self, key: Any, data: Any) -> None:
-        path = self._path(key)
+        path = self.path(key)
         part = path.with_suffix(f".{uuid.uuid4().hex[:16]}")
         try:
-            part.write_bytes(dumps((repr(key), data)))  # type: ignore[no-untyped-call]
+            part.write_bytes(dumps((repr(key), data)))
             os.replace(part, path)
         finally:
             part.unlink(missing_ok=True)
@@ -64,7 +109,7 @@ class _Entries:
         for path in self.folder.glob(f"{self.base}.*.nbc"):
             path.unlink(missing_ok=True)
 
-    def _path(self, key: Any) -> Path:
+    def path(self, key: Any) -> Path:
         types = hashlib.sha256(repr(key).encode()).hexdigest()
         return self.folder / f"{self.base}.{self.stamp()[:16]}-{types[:16]}.nbc"
 
