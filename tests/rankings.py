@@ -10,7 +10,9 @@ from evenhand.core.records import Decision
 from evenhand.environments import Absences
 from evenhand.models import Bilinear, SelfNormalised
 from evenhand.problem.constraints import constraint_rows
+from tests.examples.environments import RANKING
 
+SMALL = RANKING
 TASTES = Bilinear(who=2, what=2, ridge=0.1, width=SelfNormalised(delta=0.1))
 
 
