@@ -162,3 +162,55 @@ def test_errors_within_parts_reach_python(tmp_path):
             [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
         )
         assert done.stdout == "too large\n"
+
+
+STRANGE = """
+import numba
+from evenhand.core.kernel import kernel
+
+@numba.njit
+def helper(x):
+    return x + 1.0
+
+@kernel
+def of_others(x):
+    return helper(x) + 1.0
+
+@kernel
+def even(n):
+    return True if n == 0 else odd(n - 1)
+
+@kernel
+def odd(n):
+    return False if n == 0 else even(n - 1)
+
+@kernel
+def power(x, n):
+    return x * 1.0 if n == 0 else x * power(x * 1.0, n - 1)
+
+@kernel
+def refuse(n):
+    if n > 1:
+        raise ValueError(n)
+    return n
+
+@kernel
+def asks(n):
+    return refuse(n) + refuse(n)
+
+print(of_others(1.0), helper(1.0), even(10), odd(3), power(2, 2))
+for _ in range(2):
+    try:
+        asks(3)
+    except ValueError as error:
+        print(error)
+"""
+
+
+def test_kernels_that_call_functions_of_others_or_themselves_are_left_to_numba(tmp_path):
+    (tmp_path / "strange.py").write_text(STRANGE)
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    for _ in range(2):  # compiled, and from disk
+        command = [sys.executable, "strange.py"]
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout.splitlines() == ["3.0 2.0 True True 8.0", "3", "3"]

@@ -46,7 +46,8 @@ class KernelCache(FunctionCache):
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save machine code; parts of kernels have none."""
         if not getattr(data.library, "is_part", False):
-            super().save_overload(sig, data)
+            with suppress(OSError):  # a full disk, for example: another process compiles it again
+                super().save_overload(sig, data)
 
     @contextmanager
     def alone(self, sig: Any, target: Any) -> Iterator[None]:
@@ -75,10 +76,13 @@ def _lock(entry: Path) -> Iterator[None]:
     with file:  # which releases the lock
         until = time.monotonic() + _PATIENCE
         while time.monotonic() < until:
-            with suppress(OSError):
+            try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, byte)
                 break
-            time.sleep(0.02)
+            except (BlockingIOError, PermissionError):
+                time.sleep(0.02)
+            except OSError:  # a file system without locks
+                break
         yield
 
 
@@ -145,6 +149,11 @@ def _read(kernel: Dispatcher, seen: dict[int, str]) -> None:
             constants.append((name, value._fields))
     options = sorted(kernel.targetoptions.items())
     seen[id(function)] = repr((function.__qualname__, _code(function.__code__, function.__doc__), constants, options))
+
+
+def called(kernel: Dispatcher) -> list[Dispatcher]:
+    """The compiled functions that a kernel names."""
+    return [value for _, value in _named(kernel.py_func) if isinstance(value, Dispatcher)]
 
 
 def _named(function: Any) -> Iterator[tuple[str, Any]]:

@@ -17,10 +17,11 @@ from typing import Any
 from numba import _dynfunc as dynfunc
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 
-from evenhand.core.kernel_cache import KernelCache
+from evenhand.core.kernel_cache import KernelCache, called
 
 
 class _Code(JITCodeLibrary):
@@ -54,13 +55,23 @@ class Kernel(CPUDispatcher):
         """Return the compiled function for types of arguments."""
         with global_compiler_lock:
             args = tuple(normalize_signature(sig)[0])
-            return self._compile_part(sig) if Kernel._outer else self._compile_whole(sig, args)
+            if Kernel._outer is not None:
+                return self._compile_part(sig)
+            reached = _reached(self)
+            if self in reached:
+                self._cache.disable()  # Numba cannot read functions that call themselves from disk
+            elif all(isinstance(z, Kernel) for z in reached):
+                return self._compile_whole(sig, args)
+            return super().compile(sig)
 
     def add_overload(self, cres: Any) -> None:
         if _is_part(cres):
             self.overloads[tuple(cres.signature.args)] = cres  # Python does not find it here
-        else:
-            super().add_overload(cres)
+            return
+        super().add_overload(cres)
+        if isinstance(cres.library, _Code):
+            for env in cres._find_referenced_environments():
+                self.targetctx.codegen().set_env(env.env_name, env)
 
     def _compile_part(self, sig: Any) -> Any:
         compiler, options = self._compiler, self._compiler.targetoptions
@@ -76,15 +87,24 @@ class Kernel(CPUDispatcher):
         Kernel._outer = self
         try:
             with self._alone(sig), _parts_of(self):
-                made = super().compile(sig)
-                for env in self.overloads[args]._find_referenced_environments():
-                    self.targetctx.codegen().set_env(env.env_name, env)
-                return made
+                return super().compile(sig)
         finally:
             Kernel._outer = None
 
     def _alone(self, sig: Any) -> AbstractContextManager[None]:
         return self._cache.alone(sig, self.targetctx) if isinstance(self._cache, KernelCache) else nullcontext()
+
+
+def _reached(kernel: Dispatcher) -> list[Dispatcher]:
+    """The functions that are compiled with a kernel, which is one of them if it calls itself."""
+    found: list[Dispatcher] = []
+    ahead = called(kernel)
+    while ahead:
+        one = ahead.pop()
+        if one not in found:
+            found.append(one)
+            ahead.extend(called(one))
+    return found
 
 
 def _is_part(cres: Any) -> bool:
@@ -110,9 +130,9 @@ def _parts_of(kernel: Kernel) -> Iterator[None]:
         if codegen._engine.get_global_value_address(name):  # a part that was read from disk has no address
             set_env(name, env)
 
-    gc.disable()
-    codegen._library_class, target.get_executable, codegen.set_env = _Code, whole_or_part, set_known
     try:
+        gc.disable()
+        codegen._library_class, target.get_executable, codegen.set_env = _Code, whole_or_part, set_known
         yield
     finally:
         codegen._library_class, target.get_executable, codegen.set_env = library, executable, set_env
