@@ -15,7 +15,7 @@ from evenhand.goals._pull import pulled
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
 from evenhand.planning.concave_program import maximize
-from evenhand.problem.constraints import Budget, constraint_rows
+from evenhand.problem.constraints import Budget, Within, constraint_rows
 from evenhand.problem.groups import Groups
 from evenhand.problem.merged_rows import merge
 from evenhand.problem.outcome import Outcome
@@ -23,6 +23,7 @@ from evenhand.problem.problem import Problem
 from evenhand.recipes import resolving
 from evenhand.run.optimum import draw, opt
 from evenhand.run.simulation import play, simulate
+from evenhand.sets import Polytope
 from tests.goals.arms import Truth
 from tests.test_late_parts import MATCHING, PLANNED, committed, learn_in_parts
 
@@ -38,6 +39,21 @@ def test_the_courts_ten_rows_are_four_directions():
     lam = d.prices(np.array([[0.5, 0.3, 0.1, -0.2]]))
     assert (lam >= 0).all()
     np.testing.assert_allclose(lam[0] * d.multiple @ np.eye(4)[d.of], [0.5, 0.3, 0.1, -0.2])
+
+
+def test_directions_do_not_depend_on_the_units_of_outcomes():
+    """With one tolerance for all entries, facets of a set in small and large units were taken for one direction."""
+    for h, c in ((1.0, 1.0), (1e-6, 1e6), (1e6, 1e-6)):
+        hull = Polytope(((0.0, 0.0), (0.4 * h, 0.0), (0.0, 0.4 * c), (0.3 * h, 0.3 * c)))
+        problem = Problem(
+            actions=("a", "b"),
+            outcomes=(Outcome("hours", high=h), Outcome("cents", high=c)),
+            maximize="hours",
+            subject_to=(Within(("hours", "cents"), hull),),
+            horizon=10,
+        )
+        rows, bound = constraint_rows(problem)
+        assert len(merge(problem, rows, bound).first) == 4
 
 
 def test_three_unequal_groups_or_unknown_shares_keep_a_direction_each():

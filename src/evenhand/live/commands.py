@@ -107,19 +107,20 @@ def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> N
             Path(url.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", EvenhandWarning)
-        made = _opened(problem_path, connect(url), opening)
+        made = _opened(problem_path, url, opening)
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
     print(f"{made.name}: {made.policy.name}; {made.status().rounds:,} of {made.policy.problem.horizon:,} decided")
     serve(made, *at, ready=lambda at: print(f"{at} (Ctrl-C stops)", flush=True))
 
 
-def _opened(problem_path: Path, store: Store, opening: Opening) -> Campaign:
+def _opened(problem_path: Path, url: str, opening: Opening) -> Campaign:
+    """Open a campaign; no store is made for a problem file that cannot be read."""
     name = problem_path.stem if opening.campaign is None else opening.campaign
-    if opening.switch and name in store.campaigns():
-        return switch_campaign(store, name, problem_path, log_path=opening.log_path, learn=opening.learn)
+    if opening.switch and name in connect(url).campaigns():
+        return switch_campaign(url, name, problem_path, log_path=opening.log_path, learn=opening.learn)
     return open_campaign(
-        store,
+        url,
         name,
         problem_path,
         log_path=opening.log_path,

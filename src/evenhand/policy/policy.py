@@ -277,7 +277,7 @@ class Policy:
             self._assembly.settlement.expire(state, decision)
 
     def over(self, state: PolicyState) -> Bools:
-        """Mark the replicas that will never play again: their horizon is over, or a limit leaves nothing, `->()`."""
+        """Return a mask of the replicas that never play again: past the horizon, or with a limit used up, `->()`."""
         self._alone(state)  # asked between rounds, and changes nothing
         return self._assembly.questions.over(state)
 

@@ -67,7 +67,7 @@ def merge(problem: Problem, rows: Rows, bound: Floats) -> MergedRows:
             other_kind, other = marks[f]
             if kind == other_kind:
                 c = float(vector @ other) / float(other @ other)
-                if np.allclose(vector, c * other, rtol=0, atol=1e-9 * np.abs(vector).max()):
+                if np.allclose(vector, c * other, rtol=1e-9, atol=0.0):  # each entry: outcomes have units of their own
                     of[j], multiple[j] = i, c
                     break
         else:

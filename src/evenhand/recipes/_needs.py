@@ -54,5 +54,5 @@ def where_constrained(problem: Problem, goal: Callable[[], Goal]) -> tuple[Goal,
 
 
 def with_limits(name: str, limits: tuple[HardBudget, ...]) -> str:
-    """Name a soft recipe, with a suffix if it has hard limits."""
+    """Return a recipe's name, with a suffix if it has hard limits."""
     return f"{name}, hard" if limits else name

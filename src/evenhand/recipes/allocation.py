@@ -41,7 +41,7 @@ def resolving_allocation(
     constraint rows v solve the dual of the remaining fluid problem, in which users so far are cases and every arm has a
     price of its matches (`goals.Resolving` with `planning.rounds.SharedArms`). Rounds have prices of matches of their
     own, from the oracle. Plans know who may stay without an arm, but of no capacities. Bounds of parities and
-    floors are tightened by how much the last rounds may be off their plan (`defaults.steadied_rows`).
+    floors are tightened by how much the last rounds may be off their plan (`recipes._units.steadied_rows`).
     Guarantee: none on the objective. Budgets are never exceeded, whatever the model says.
 
     Args:

@@ -42,16 +42,16 @@ def fw_dual(
     lam, each over the step of its round, whatever the model says; widths do not add to that. `hard=True` never exceeds
     a budget.
     A convex set that no rows describe (`Within`) is kept by a price on the distance of the average from it
-    (`defaults.region_goals`). Without constraints and warm-up it is `fw_linucb`. With a linear objective it is `pgd`,
-    but the defaults differ: step, warm-up and hard budgets. `resolving` gets closer to the optimum where contexts
-    differ.
+    (`recipes._worth.region_goals`). Without constraints and warm-up it is `fw_linucb`. With a linear objective it is
+    `pgd`, but the defaults differ: step, warm-up and hard budgets. `resolving` gets closer to the optimum where
+    contexts differ.
 
     Args:
         problem: with any objective and any constraints.
         model: with widths.
         smoothing: as for `fw_linucb`.
-        step: a constant one, of the prices of rows in units of what a play adds (`defaults.balanced_rows`); by default
-            w / (2 sqrt(P t)) in round t, with w what a play can be worth at the slope of the start.
+        step: a constant one, of the prices of rows in units of what a play adds (`recipes._units.balanced_rows`); by
+            default w / (2 sqrt(P t)) in round t, with w what a play can be worth at the slope of the start.
         margin: taken off every budget b per round; half of sqrt(c b / T) by default, or of b if that is less, with
             c the most that a round can use.
 

@@ -40,7 +40,7 @@ def lyapunov(
 
     Equation: a = argmax r_ucb(a) - Phi'(Q).v_lcb(a), Q <- (Q + v - pace)_+, with pace what is left per round left
     (`goals.Lyapunov`); Phi' = worth / u (exp(Q / (u sqrt(T))) - 1), with u what a round moves a row by
-    (`recipes.defaults.spread`). For a concave objective, r is the slope at the current average times the outcomes.
+    (`recipes._units.spread`). For a concave objective, r is the slope at the current average times the outcomes.
     Guarantee: none on regret; no hard budget is exceeded. The sources bound regret and violation for cases in any
     order, against policies that keep to the bound in every round, under inverse-gap weighting; with the pace of what
     is left that is not proved.

@@ -77,8 +77,9 @@ def primal_lp(
         problem: with at least one constraint.
         model: for the learned outcomes, with optimism of its own.
         slack: made by `soft`, `with_null_action` or `general`; by default only the margin of `pgd`.
-        program: how many contexts it keeps, when it is solved again, and its temperature; the value of the lottery is
-            within temperature ln A of the best one.
+        program: how many contexts it keeps, when it is solved again, and its temperature, a `Program` (`from
+            evenhand.recipes.primal_lp import Program`); the value of the lottery is within temperature ln A of the best
+            one.
 
     Raises:
         InvalidInput: no constraints, a margin that leaves nothing of a budget, or an objective without a finite range

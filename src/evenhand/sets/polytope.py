@@ -90,7 +90,7 @@ class Polytope:
         return value.reshape(shape), at.reshape(*shape, self.dim)
 
     def shrunk(self, margin: float, norm: Norm = "euclidean") -> Polytope | Halfspaces:
-        """Move the facets inwards; in more than eight dimensions only a margin of 0 is accepted."""
+        """Move the facets inwards; a flat set, or one in more than eight dimensions, takes only a margin of 0."""
         margin = margin_of("Polytope.shrunk", margin, norm)
         if margin == 0.0:
             return self
@@ -116,7 +116,9 @@ class Polytope:
     def _directions(self) -> Floats:
         """An orthonormal basis of the differences of points in units of their spread, `->(n,m)`."""
         _, size, basis = np.linalg.svd((self._v - self._v.mean(0)) / self._spread, full_matrices=False)
-        return np.asarray(basis[size > _FLAT * max(float(size.max()), np.finfo(float).tiny)])
+        lasting = size > _FLAT * max(float(size.max()), np.finfo(float).tiny)
+        # The axes keep entries of facets that are 0 at 0, which rounding would fill in, by units.
+        return np.eye(self.dim) if lasting.sum() == self.dim else np.asarray(basis[lasting])
 
     @cached_property
     def _facets(self) -> tuple[Floats, Floats] | None:
@@ -126,16 +128,14 @@ class Polytope:
         inner = (self._v - middle) / self._spread @ basis.T
         n = len(basis)
         if n == 0:
-            rows, bounds = np.zeros((0, 0)), np.zeros(0)
+            rows = np.zeros((0, 0))
         elif n == 1:
-            rows, bounds = np.array([[1.0], [-1.0]]), np.array([inner.max(), -inner.min()])
+            rows = np.array([[1.0], [-1.0]])
         else:
             from scipy.spatial import ConvexHull
 
-            found = np.unique(ConvexHull(inner / np.abs(inner).max()).equations.round(12), axis=0)
-            rows, bounds = found[:, :-1], np.array([(inner @ row).max() for row in found[:, :-1]])
+            rows = np.unique(ConvexHull(inner / np.abs(inner).max()).equations.round(12), axis=0)[:, :-1]
         across = np.linalg.svd(basis, full_matrices=True)[2][n:] if n else np.eye(self.dim)
         rows = np.concatenate([rows @ basis, across, -across]) / self._spread
-        size = length(rows, "euclidean")
-        bounds = np.concatenate([bounds, np.zeros(2 * len(across))])
-        return rows / size[:, None], (bounds + rows @ middle) / size
+        rows /= length(rows, "euclidean")[:, None]
+        return rows, (rows[:, None] * self._v).sum(-1).max(1)
