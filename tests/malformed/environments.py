@@ -106,7 +106,8 @@ ROWS = [
         ({"quantile": 0.0}, "LastFM.quantile"),
         ({"quantile": 1.1}, "LastFM.quantile"),
     ),
-    *wrong(listeners, "Listeners.{}: ", users=(0,), items=(0,), factors=(0,), seed=(-1,)),
+    *wrong(listeners, "Listeners.{}: ", users=(0,), items=(0,), factors=(0,)),
+    *wrong(listeners, "{}: ", seed=(-1,)),
     # logs
     *changes(
         partial(replace, LOG),
