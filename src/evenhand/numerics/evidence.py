@@ -87,7 +87,9 @@ def log_volume(inverse: Floats) -> float:
     """Compute the sum of ln |V_b^-1| over the blocks, `(B,n,n)->()`."""
     found, root = 0.0, np.empty(inverse.shape[1:])
     for b in range(len(inverse)):
-        root[:] = inverse[b]
+        for i in range(len(root)):
+            for j in range(len(root)):
+                root[i, j] = inverse[b, i, j]
         cholesky(root)
         for i in range(len(root)):
             found += 2.0 * math.log(root[i, i])
@@ -156,8 +158,9 @@ def _climb(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
         rho = within(rho, trace)
         free = size
         for b in range(blocks):
-            matrix[:] = gram[b]
             for i in range(n):
+                for j in range(n):
+                    matrix[i, j] = gram[b, i, j]
                 matrix[i, i] += rho
             cholesky(matrix)
             invert(matrix, inverse[b])
@@ -170,7 +173,8 @@ def _climb(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
             noisy[m] = 1.0 + part[m] * max(count - free, 0.0)
         total = 0.0
         for m in range(outcomes):
-            missed[:] = squares[m]
+            for j in range(outcomes):
+                missed[j] = squares[m, j]
             for b in range(blocks):
                 multiply(gram[b], theta[b, m], mean)
                 for j in range(outcomes):
@@ -198,6 +202,20 @@ def _climb(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
 
 
 @kernel
+def _copy(fit: Fit, to: Fit) -> None:
+    blocks, outcomes, n = fit.theta.shape
+    for b in range(blocks):
+        for i in range(n):
+            for m in range(outcomes):
+                to.theta[b, m, i] = fit.theta[b, m, i]
+            for j in range(n):
+                to.inverse[b, i, j] = fit.inverse[b, i, j]
+    for m in range(outcomes):
+        for j in range(outcomes):
+            to.sigma[m, j] = fit.sigma[m, j]
+
+
+@kernel
 def fit(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
     """Maximise the evidence of a ridge regression, `(),(M)->()`; fills in the estimate and returns its penalty.
 
@@ -211,6 +229,6 @@ def fit(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
         wide = Fit(np.empty_like(made.theta), np.empty_like(made.inverse), np.empty_like(made.sigma))
         other = _climb(sums, _trace(sums.gram) / sums.n_seen, spreads, wide)
         if log_evidence(sums, other, spreads, wide) > log_evidence(sums, rho, spreads, made) + STRONG:
-            made.theta[:], made.inverse[:], made.sigma[:] = wide
+            _copy(wide, made)
             return other
     return rho

@@ -118,7 +118,9 @@ def absorb(inverse: Floats, x: Floats, gain: Floats) -> float:
     if large:
         _mend(inverse, x, gain, square)
         if not _shrinks(inverse, before):
-            inverse[:] = before
+            for i in range(n):
+                for j in range(n):
+                    inverse[i, j] = before[i, j]
             gain[:] = 0.0
             return 0.0
     return square

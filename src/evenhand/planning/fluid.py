@@ -247,6 +247,29 @@ def _missed(mu: Floats, plan: Floats, low: Floats, high: Floats) -> bool:
 
 
 @kernel
+def _shares(weight: Floats) -> Floats:
+    share, total = np.empty(len(weight)), 0.0
+    for s in range(len(weight)):
+        total += weight[s]
+    for s in range(len(weight)):
+        share[s] = weight[s] / total
+    return share
+
+
+@kernel
+def _in_units(g: Floats, u: Floats, spread: float, size: Floats) -> tuple[Floats, Floats]:
+    """Divide rewards by their spread and uses by their sizes, `(S,A),(S,k,A),(),(k)->(S,A),(S,k,A)`."""
+    rewards, uses = np.empty(g.shape), np.empty(u.shape)
+    for s in range(u.shape[0]):
+        for a in range(u.shape[2]):
+            rewards[s, a] = g[s, a] / spread
+        for i in range(u.shape[1]):
+            for a in range(u.shape[2]):
+                uses[s, i, a] = u[s, i, a] / size[i]
+    return rewards, uses
+
+
+@kernel
 def solve_fluid(fluid: Fluid, use: Floats, due: Bools, warm: Bools, solution: Solution) -> int:
     """Solve for every replica that is due, from its present prices, at falling temperatures, `.,(S,k,A),(),(),.->()`.
 
@@ -264,28 +287,28 @@ def solve_fluid(fluid: Fluid, use: Floats, due: Bools, warm: Bools, solution: So
     for r in range(len(mu)):
         if not due[r] or kept[r] == 0:
             continue
-        share, rewards, uses = weight[r, : kept[r]] / weight[r, : kept[r]].sum(), gain[r, : kept[r]], use[r, : kept[r]]
+        share, rewards, uses = _shares(weight[r, : kept[r]]), gain[r, : kept[r]], use[r, : kept[r]]
         arms = arms_of(fluid.shared, r, kept[r], spread[r])
         _sizes(share, rewards, uses, size)
-        rewards, uses = rewards / spread[r], uses.copy()
         for i in range(k):
             if size[i] == 0.0:  # nobody consumes this: no price helps
                 size[i], mu[r, i], least[i], most[i] = 1.0, 0.0, -np.inf, np.inf
             else:
                 least[i], most[i] = fluid.low[r, i] / size[i], fluid.high[r, i] / size[i]
-            uses[:, i] /= size[i]
             price[i] = min(max(mu[r, i] * size[i] / spread[r], -_CAP), _CAP)
         for a in range(lam.shape[1]):
             price[k + a] = min(max(lam[r, a] * arms.matches / arms.unit, -_CAP), _CAP)
+        rewards, uses = _in_units(rewards, uses, spread[r], size)
         program = Program(Sampled(share, rewards, uses, position[r]), arms, least, most)
         for first in (last, 0):
             if first == last and last > 0 and not warm[r]:
                 continue
-            for temperature in temperatures[r, first:] / spread[r]:
-                evaluations += _descend(program, price, temperature)
+            for step in range(first, last + 1):
+                evaluations += _descend(program, price, temperatures[r, step] / spread[r])
             coldest = temperatures[r, last] / spread[r]
             _smoothed(program, price, coldest, Moments(mean, noise[r], np.empty((width, width))))
-            plan[r] = mean[:k]
+            for i in range(k):
+                plan[r, i] = mean[i]
             if not _missed(price[:k], plan[r], least, most):
                 break
         for i in range(k):

@@ -114,7 +114,9 @@ def _in_common(gains: Floats) -> tuple[bool, Floats, Floats]:
                     continue
                 reads[r, s, a] = 1.0
                 if not found:
-                    found, common[r] = True, gains[r, s, a]
+                    found = True
+                    for m in range(gains.shape[3]):
+                        common[r, m] = gains[r, s, a, m]
                 elif not same:
                     return False, common, reads
     return True, common, reads

@@ -126,6 +126,14 @@ def _same(
 
 
 @kernel
+def _copy(new: Floats | Ints, to: Floats | Ints) -> None:
+    """Copy a matrix; an assignment of slices takes Numba three times as long to compile."""
+    for a in range(to.shape[0]):
+        for i in range(to.shape[1]):
+            to[a, i] = new[a, i]
+
+
+@kernel
 def _keep(
     rounds: Floats,
     room: int,
@@ -176,10 +184,11 @@ def _keep(
                     if stays > 0:
                         key[r, left] = key[r, s]
                         weight[r, left] = stays
-                        store_x[r, left] = store_x[r, s]
-                        store_known[r, left] = store_known[r, s]
-                        store_groups[r, left] = store_groups[r, s]
-                        store_offered[r, left] = store_offered[r, s]
+                        _copy(store_x[r, s], store_x[r, left])
+                        _copy(store_known[r, s], store_known[r, left])
+                        _copy(store_groups[r, s], store_groups[r, left])
+                        for a in range(store_offered.shape[2]):
+                            store_offered[r, left, a] = store_offered[r, s, a]
                         left += 1
                 kept[r] = left
                 stride[r] *= 2
@@ -187,8 +196,9 @@ def _keep(
                 s = kept[r]
                 key[r, s] = mark
                 weight[r, s] = 1.0
-                store_x[r, s] = here
-                store_known[r, s] = z
-                store_groups[r, s] = of
-                store_offered[r, s] = may
+                _copy(here, store_x[r, s])
+                _copy(z, store_known[r, s])
+                _copy(of, store_groups[r, s])
+                for a in range(len(may)):
+                    store_offered[r, s, a] = may[a]
                 kept[r] += 1

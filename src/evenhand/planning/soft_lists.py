@@ -76,7 +76,8 @@ def soft_lists(sampled: Sampled, mu: Floats, temperature: float, moments: Moment
         if last == -1:  # nothing was offered
             continue
         if last > 0:
-            worth[:] = rest
+            for a in range(actions):
+                worth[a] = rest[a]
             top = _rank(rest, order, last)
         for a in range(actions):
             rest[a] = math.exp((rest[a] - top) / temperature)

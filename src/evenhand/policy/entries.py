@@ -34,8 +34,10 @@ def take(
         counted[r] = 1.0 if plays[r, 0] >= 0 else 0.0
         for p in range(plays.shape[1]):
             if plays[r, p] >= 0:
-                x[r, p] = features[r if len(features) > 1 else 0, plays[r, p]]
-                z[r, p] = known[r if len(known) > 1 else 0, plays[r, p]]
+                for i in range(x.shape[2]):
+                    x[r, p, i] = features[r if len(features) > 1 else 0, plays[r, p], i]
+                for i in range(z.shape[2]):
+                    z[r, p, i] = known[r if len(known) > 1 else 0, plays[r, p], i]
         for p in range(g.shape[1]):
             for i in range(g.shape[2]):
                 g[r, p, i] = groups[r, max(plays[r, p], 0) if each else 0, i]
@@ -55,7 +57,8 @@ def take_prices(prices: Floats, plays: Ints) -> Floats:
         for k in range(prices.shape[1]):
             for p in range(plays.shape[1]):
                 if plays[r, p] >= 0:
-                    w[r, k, p] = prices[r, k, plays[r, p]]
+                    for m in range(w.shape[3]):
+                        w[r, k, p, m] = prices[r, k, plays[r, p], m]
     return w
 
 
