@@ -1,10 +1,15 @@
 """Machine code on disk is used as long as the text of all kernels that it was made of is the same."""
 
+import errno
 import os
 import subprocess
 import sys
+import time
 
 import pytest
+
+from evenhand.core import kernel_cache
+from evenhand.core.kernel import kernel
 
 INNER = """
 from evenhand.core.kernel import kernel
@@ -214,3 +219,43 @@ def test_kernels_that_call_functions_of_others_or_themselves_are_left_to_numba(t
         command = [sys.executable, "strange.py"]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
         assert done.stdout.splitlines() == ["3.0 2.0 True True 8.0", "3", "3"]
+
+
+@pytest.fixture
+def refuses(monkeypatch, tmp_path):
+    """A kernel that was never compiled before."""
+
+    @kernel
+    def part(n):
+        if n > 1:
+            raise ValueError(n)
+        return n
+
+    @kernel
+    def whole(n):
+        return part(n) + 1
+
+    monkeypatch.setattr(whole._cache._cache_file, "folder", tmp_path)
+    return whole
+
+
+def test_a_full_disk_fails_no_call(refuses, monkeypatch):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    monkeypatch.setattr(kernel_cache._Entries, "save", full)
+    assert refuses(1) == 2
+    with pytest.raises(ValueError, match=r"^5$"):
+        refuses(5)
+
+
+def test_nobody_waits_for_a_lock_where_there_are_none(refuses, monkeypatch):
+    def none(*_):
+        raise OSError(errno.ENOLCK, "no locks available")
+
+    def never(_):
+        raise AssertionError("waits")
+
+    monkeypatch.setattr(kernel_cache.fcntl, "lockf", none)
+    monkeypatch.setattr(time, "sleep", never)
+    assert refuses(1) == 2

@@ -3,6 +3,7 @@
 DID = "did you mean"
 REPLAY = ["replay", "{folder}/log.csv", "--problem", "{folder}/problem.toml"]
 SMALL = ["reproduce", "court", "--replicas", "1", "--rounds", "60"]
+SERVE = ["serve", "{folder}/none.toml", "--store", "sqlite:///{folder}/log.db"]
 
 COMMANDS = {
     "no command": ([], "COMMAND", "required"),
@@ -15,6 +16,8 @@ COMMANDS = {
     "too many arguments": (["systems", "pgd", "ucb"], "ucb", "unrecognized"),
     "an option of another command": (["demo", "--bootstrap", "3"], "--bootstrap", "unrecognized"),
     "an option that is far off": (["demo", "--rounds", "3"], "--rounds 3", "unrecognized"),
+    "a problem file that is not there": (SERVE, "none.toml", "expected a file that can be read"),
+    "no problem file for a switch": ([*SERVE, "--switch"], "none.toml", "expected a file that can be read"),
     "no experiment": (["reproduce"], "EXPERIMENT", "required"),
     "an unknown experiment": (["reproduce", "nothing"], "EXPERIMENT", "invalid choice: 'nothing'"),
     "an experiment misspelt": (["reproduce", "cuort"], "EXPERIMENT", f"({DID} court?)"),

@@ -31,6 +31,15 @@ def inside(s, n=40, seed=1):
     return np.concatenate([z, 0.5 * (z + z[::-1])])
 
 
+@pytest.mark.parametrize(("h", "c"), [(1.0, 1.0), (1e-6, 1e6), (1e6, 1e-6)])
+def test_facets_of_a_polytope_that_are_axes_read_one_coordinate_and_nothing_else(h, c):
+    rows, bounds = Polytope(((0.0, 0.0), (0.4 * h, 0.0), (0.0, 0.4 * c), (0.3 * h, 0.3 * c))).halfspaces()
+    axes = (rows == 0.0).any(1)
+    assert sorted(rows[axes].tolist()) == [[-1.0, 0.0], [0.0, -1.0]]
+    assert (bounds[axes] == 0.0).all()
+    np.testing.assert_allclose(rows[~axes] * [h, c] / bounds[~axes, None], [[1 / 1.2, 3 / 1.2], [3 / 1.2, 1 / 1.2]])
+
+
 @EACH
 def test_projections_are_in_the_set_and_no_other_point_is_nearer(s):
     z = cloud(s)

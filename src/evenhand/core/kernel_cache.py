@@ -45,7 +45,7 @@ class KernelCache(FunctionCache):
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save machine code; parts of kernels have none."""
-        if not getattr(data.library, "is_part", False):
+        if not is_part(data):
             with suppress(OSError):  # a full disk, for example: another process compiles it again
                 super().save_overload(sig, data)
 
@@ -57,9 +57,14 @@ class KernelCache(FunctionCache):
             yield
 
 
+def is_part(compiled: Any) -> bool:
+    """Whether a compiled function is a part of a kernel, without machine code of its own."""
+    return getattr(compiled.library, "is_part", False)
+
+
 @contextmanager
 def _lock(entry: Path) -> Iterator[None]:
-    """Lock a byte of a file that is common to the entries of a folder, unless there is the entry.
+    """Lock the byte of an entry in a file that the entries of a folder share, unless the entry exists.
 
     A process that was stopped while it compiles delays others by a minute.
     """

@@ -21,7 +21,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 
-from evenhand.core.kernel_cache import KernelCache, called
+from evenhand.core.kernel_cache import KernelCache, called, is_part
 
 
 class _Code(JITCodeLibrary):
@@ -49,7 +49,7 @@ class _Code(JITCodeLibrary):
 class Kernel(CPUDispatcher):
     """A function with its machine code by the types of its arguments; see `numba.njit`."""
 
-    _outer: Kernel | None = None  # is compiled for Python, under the lock of the compiler
+    _outer: Kernel | None = None  # the kernel that is being compiled for Python, under the lock of the compiler
 
     def compile(self, sig: Any) -> Any:
         """Return the compiled function for types of arguments."""
@@ -65,7 +65,7 @@ class Kernel(CPUDispatcher):
             return super().compile(sig)
 
     def add_overload(self, cres: Any) -> None:
-        if _is_part(cres):
+        if is_part(cres):
             self.overloads[tuple(cres.signature.args)] = cres  # Python does not find it here
             return
         super().add_overload(cres)
@@ -82,7 +82,7 @@ class Kernel(CPUDispatcher):
             compiler.targetoptions = options
 
     def _compile_whole(self, sig: Any, args: tuple[Any, ...]) -> Any:
-        if args in self.overloads and _is_part(self.overloads[args]):
+        if args in self.overloads and is_part(self.overloads[args]):
             del self.overloads[args]
         Kernel._outer = self
         try:
@@ -107,13 +107,9 @@ def _reached(kernel: Dispatcher) -> list[Dispatcher]:
     return found
 
 
-def _is_part(cres: Any) -> bool:
-    return getattr(cres.library, "is_part", False)
-
-
 @contextmanager
 def _parts_of(kernel: Kernel) -> Iterator[None]:
-    """Let Numba compile all functions but a kernel as parts, without collecting garbage."""
+    """Let Numba compile every function but a kernel as a part; garbage is collected afterwards."""
     target, codegen, collects = kernel.targetctx, kernel.targetctx.codegen(), gc.isenabled()
     library, executable, set_env = codegen._library_class, target.get_executable, codegen.set_env
     own = kernel.py_func.__module__, kernel.py_func.__qualname__

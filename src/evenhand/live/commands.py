@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -117,8 +118,9 @@ def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> N
 def _opened(problem_path: Path, url: str, opening: Opening) -> Campaign:
     """Open a campaign; no store is made for a problem file that cannot be read."""
     name = problem_path.stem if opening.campaign is None else opening.campaign
-    if opening.switch and name in connect(url).campaigns():
-        return switch_campaign(url, name, problem_path, log_path=opening.log_path, learn=opening.learn)
+    if opening.switch:
+        with suppress(Unknown):
+            return switch_campaign(url, name, problem_path, log_path=opening.log_path, learn=opening.learn)
     return open_campaign(
         url,
         name,

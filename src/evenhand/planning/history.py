@@ -127,7 +127,7 @@ def _same(
 
 @kernel
 def _copy(new: Floats | Ints, to: Floats | Ints) -> None:
-    """Copy a matrix; an assignment of slices takes Numba three times as long to compile."""
+    """Copy a matrix; an assignment of slices would also compile Numba's message about shapes."""
     for a in range(to.shape[0]):
         for i in range(to.shape[1]):
             to[a, i] = new[a, i]
