@@ -8,7 +8,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.goals import FrankWolfe
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_limits import hard_budget
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import GeneralizedGini
 from evenhand.problem.constraints import Budget

@@ -5,7 +5,7 @@ import pytest
 
 from evenhand.environments import Delayed
 from evenhand.goals import DualGradient, Primal
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_limits import hard_budget
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import GeneralizedGini
 from evenhand.problem.constraints import Floor, Parity

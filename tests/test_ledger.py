@@ -11,7 +11,7 @@ from evenhand.choices import TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.goals import LinearReward
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_limits import hard_budget
 from evenhand.models import Ridge
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import Budget

@@ -7,7 +7,7 @@ from evenhand.choices import Random, TopK
 from evenhand.core.errors import EvenhandWarning, InvalidInput, StaleDecision
 from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Logarithmic, Logistic, NullModel, PerAction, Ridge
 from evenhand.policy.policy import Policy

@@ -15,7 +15,7 @@ from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed, FixedContexts
 from evenhand.environments.base import Arrival
 from evenhand.experiments.court.study import model
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Glmtron, NullModel, Ridge
 from evenhand.policy.policy import Policy

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.goals import DualGradient, Steady
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_limits import hard_budget
 from evenhand.problem.constraints import constraint_rows
 from evenhand.testing import check_goal
 from tests.contracts.twisted import Twisted, after, caught

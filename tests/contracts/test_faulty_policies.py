@@ -9,7 +9,7 @@ import pytest
 from evenhand.choices import Random, TopK
 from evenhand.core.records import Worth
 from evenhand.environments import Court
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.models import NullModel, Ridge
 from evenhand.policy.policy import Policy

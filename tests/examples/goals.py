@@ -8,7 +8,7 @@ import numpy as np
 from evenhand import goals as g
 from evenhand.goals.fenchel import fenchel, fenchel_within
 from evenhand.goals.frank_wolfe import frank_wolfe
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.objectives import AlphaFair, DistancePenalty, Linear as LinearObjective, Moreau, Randomized
 from evenhand.problem.constraints import constraint_rows

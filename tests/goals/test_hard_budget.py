@@ -9,7 +9,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.environments import Delayed
 from evenhand.goals import HardBudget
-from evenhand.goals.hard_budget import hard_budget, hard_limits, refuse_unspendable
+from evenhand.goals.hard_limits import hard_budget, hard_limits, refuse_unspendable
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Ridge
 from evenhand.objectives import Linear

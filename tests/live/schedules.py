@@ -11,7 +11,7 @@ import numpy as np
 
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import indifferent
 from evenhand.live.campaign import Campaign
 from evenhand.live.cases import Named

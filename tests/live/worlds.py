@@ -21,7 +21,7 @@ class Arrays:
         return {}
 
     def context(self, case, offered, known):
-        features, of, groups, may = (case[name] for name in Context._fields)
+        features, of, groups, may = (case[name] for name in Context._fields[:4])
         return Context(
             np.array(features, float),
             np.array(of, float).reshape((*np.shape(of)[:2], -1)),

@@ -10,7 +10,7 @@ from evenhand import goals as g
 from evenhand.environments import Court, Lessons, MixedContexts
 from evenhand.goals.fenchel import fenchel, fenchel_within
 from evenhand.goals.frank_wolfe import frank_wolfe
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_limits import hard_budget
 from evenhand.models import Logistic, Ridge
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Moreau, WeightedSum
 from evenhand.problem import Outcome, Problem

@@ -4,7 +4,7 @@ from hypothesis import given, strategies as st
 from sklearn.linear_model import LinearRegression
 
 from evenhand.choices import InverseGap, Rate
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.models import (
     Aggregation,

@@ -12,7 +12,7 @@ from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardSc
 
 from evenhand.choices import InverseGap, Rate
 from evenhand.core.errors import CannotSave, InvalidInput
-from evenhand.goals.hard_budget import hard_budget
+from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Glmtron, NullModel, Sklearn, Stacked
 from evenhand.policy.policy import Policy

@@ -13,7 +13,7 @@ import evenhand
 from evenhand import goals, recipes, sets
 from evenhand.environments import Court
 from evenhand.goals import HardBudget
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import Linear
 from evenhand.problem import constraints

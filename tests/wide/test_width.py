@@ -11,7 +11,7 @@ import pytest
 
 from evenhand.environments import Delayed
 from evenhand.goals import DualGradient, FrankWolfe, Steady
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import GeneralizedGini, Linear, WeightedSum

@@ -42,6 +42,7 @@ class Context(NamedTuple):
     groups    (R, 1, G)            the group of the case in each of G groupings, as a place in `Problem.columns`
               or (R, A, G)         the same for every candidate, where a grouping divides actions
     offered   (R or 1, A)          whether a candidate may be played at all, True or False
+    time      (R or 1,) or None    when the case came, by the clock of the problem; None for the number of its round
     ========  ===================  ==================================================================================
     """
 
@@ -49,13 +50,14 @@ class Context(NamedTuple):
     known: Floats
     groups: Ints
     offered: Bools
+    time: Floats | None = None
 
     @property
     def plays(self) -> None:
         return
 
     def __repr__(self) -> str:
-        rows = [(field, _shape(z)) for field, z in zip(self._fields, self, strict=True)]
+        rows = [(field, _shape(z)) for field, z in zip(self._fields, self, strict=True) if z is not None]
         if isinstance(self.offered, np.ndarray) and not self.offered.all():
             rows[3] = "offered", f"{rows[3][1]}, {int(self.offered.sum()):,} of {self.offered.size:,}"
         return faces.text("Context: arrays of these shapes", rows)
@@ -130,6 +132,7 @@ class Decision(NamedTuple):
     counted       (R,)             1 for a round that counts, 0 where nothing is played or the decision is not taken
     forced        (R,)             1 where the values did not make the choice, as in a warm-up
     restricted    (R,)             1 where a hard limit masked something that was offered
+    time          (R,)             when it was made, by the clock of the problem; by default the number of its round
     features      (R, P, n)        of the plays
     known         (R, P, L)        known outcomes of the plays, means of noisy ones; 0 where nothing is played
     groups        (R, 1 or P, G)   of the case, or of every play
@@ -147,6 +150,7 @@ class Decision(NamedTuple):
     counted: Floats
     forced: Floats
     restricted: Floats
+    time: Floats
     features: Floats
     known: Floats
     groups: Ints

@@ -4,7 +4,9 @@ from evenhand.goals.base import Cancels, Estimates, Learns, Limits, Plans, Price
 from evenhand.goals.dual import DualGradient, DualHedge
 from evenhand.goals.fenchel import Fenchel
 from evenhand.goals.frank_wolfe import FrankWolfe
-from evenhand.goals.hard_budget import HardBudget, hard_limits
+from evenhand.goals.hard_budget import HardBudget
+from evenhand.goals.hard_limits import hard_limits
+from evenhand.goals.hard_spans import HardSpans
 from evenhand.goals.intervals import Intervals
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.goals.lyapunov import Lyapunov
@@ -27,6 +29,7 @@ __all__ = [
     "Fenchel",
     "FrankWolfe",
     "HardBudget",
+    "HardSpans",
     "Intervals",
     "Learns",
     "Limits",

@@ -11,6 +11,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.planning import history
 from evenhand.planning.history import HistoryState
+from evenhand.planning.pace import PaceState
 from evenhand.planning.tangents import Tangents
 
 
@@ -41,11 +42,13 @@ class ResolvingState:
     end: Floats  # (R, m) where the averages of the objective's rows are planned to end, if its slope moves
     tangents: Tangents
     history: HistoryState
+    pace: PaceState
 
 
 class Left(NamedTuple):
     """The bounds and rounds that are left, and the units in which a plan states them."""
 
+    length: Floats  # (R,) rounds of the whole run, as expected now
     so_far: Floats  # (R, m) sums of the rows that are followed; where some were not observed, as if they had been
     rest: Floats  # (R, d) rounds to come of every row
     low: Floats  # (R, k) bounds of the directions in a round to come
@@ -55,7 +58,7 @@ class Left(NamedTuple):
 
 
 def start(
-    rows: int, directions: int, followed: int, plays: int, arms: Floats, end: Floats, cuts: Tangents
+    rows: int, directions: int, followed: int, plays: int, arms: Floats, end: Floats, cuts: Tangents, pace: PaceState
 ) -> ResolvingState:
     """Return a state without contexts, at prices of 0; `arms` are first prices of matches, `end` is the planned end."""
     n_replicas = len(arms)
@@ -83,6 +86,7 @@ def start(
         end=end,
         tangents=cuts,
         history=history.start(n_replicas),
+        pace=pace,
     )
 
 

@@ -182,6 +182,15 @@ class Limits(Reads, Protocol):
 
 
 @runtime_checkable
+class Timed(Limits, Protocol):
+    """Forbids candidates by the time of the case, which `room` reads from the frame."""
+
+    @property
+    def by_time(self) -> bool:
+        """Whether it does so as configured; the time of a frame may be None otherwise."""
+
+
+@runtime_checkable
 class Accounts(Limits, Protocol):
     """States the amount of its rows that is left, and the amount held for outcomes that are to come."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -13,10 +12,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals._limits import HELD, USED, USED_REST, fit, give_back, hold, settle, settle_part, worst
-from evenhand.goals.base import Accounts, Goal
-from evenhand.problem.constraints import Constraint, constraint_rows, per_row
-from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Cases, Frame, Rows
+from evenhand.problem.constraints import Constraint
+from evenhand.problem.rows import Frame, Rows
 
 
 @dataclass
@@ -193,68 +190,3 @@ class HardBudget:
     @cached_property
     def _rounding(self) -> Floats:
         return 1e-9 * self.total
-
-
-def hard_limits(problem: Problem, hard: bool) -> tuple[HardBudget, ...]:
-    """Return the hard limit on all constraints that spend and are hard; () if there are none.
-
-    Args:
-        problem: its constraints may state whether they are hard.
-        hard: whether constraints that leave this to the recipe are hard.
-
-    Raises:
-        InvalidInput: one to be kept hard is on an outcome without a finite range, or is below the worst case of every
-            single play, so that nothing could ever be played.
-
-    >>> from evenhand.environments import Court
-    >>> hard_limits(Court().problem, hard=False)
-    ()
-    >>> hard_limits(Court().problem, hard=True)[0].total
-    array([ 500., 2000.])
-    """
-    stated = [(s, s.constraint.hard) for s in problem.stated if s.spends]
-    kept = [s for s, own in stated if (hard if own is None else own)]
-    if not kept:
-        return ()
-    rows, _ = constraint_rows(problem, kept)
-    goal = HardBudget(
-        rows=rows,
-        total=np.array(per_row(kept, lambda s: s.total)),
-        low=problem.span[0],
-        high=problem.span[1],
-        free=problem.free,
-        constraints=tuple(per_row(kept, lambda s: s.constraint)),
-    )
-    worst, room = _room(goal, problem)
-    _refuse(goal, worst.min(0), room, "play")
-    return (goal,)
-
-
-def refuse_unspendable(goals: Iterable[Goal], problem: Problem) -> None:
-    """Refuse totals below the worst case of every play with a cost, as all policies would then play only free ones."""
-    for goal in (g for g in goals if isinstance(g, Accounts)):
-        worst, room = _room(goal, problem)
-        # A known outcome may be another number in every case.
-        learned = goal.rows.learned.any(1) | goal.rows.known[:, goal.rows.noisy].any(1)
-        paid = np.where(learned & (worst <= 0.0), np.inf, worst)
-        _refuse(goal, np.where(np.isfinite(paid).any(0), paid.min(0), 0.0), room, "play that is not free")
-
-
-def _room(goal: Accounts, problem: Problem) -> tuple[Floats, Floats]:
-    """The most that each action can use at first, as declared, and the allowance, `->(A,d),(d)`."""
-    worst, room = goal.room(goal.start(1), Cases(problem.declared[None], np.zeros((1, 1, 0), np.int64)))
-    return worst[0], room[0]
-
-
-def _refuse(goal: Accounts, least: Floats, room: Floats, whose: str) -> None:
-    for j in np.flatnonzero(least > room):
-        expected = f"a total of at least {least[j]:g}: any single {whose} may use that much"
-        raise InvalidInput(f"Budget {goal.rows.names[j]!r}, kept hard", expected, goal.total[j])
-
-
-def hard_budget(problem: Problem) -> HardBudget:
-    """Return the hard limit of a problem; refuse a problem that spends nothing which may be kept hard."""
-    limits = hard_limits(problem, True)
-    if not limits:
-        raise InvalidInput("subject_to", "at least one Budget to be kept hard", problem.subject_to)
-    return limits[0]

@@ -24,10 +24,11 @@ from evenhand.objectives.base import sloped
 from evenhand.planning import history
 from evenhand.planning.fluid import Fluid, Solution, alike, spread
 from evenhand.planning.forecast import Forecast, forecast
+from evenhand.planning.pace import Pace
 from evenhand.planning.plain_first import largest, solve_plain_first
 from evenhand.planning.rounds import Lists, Rounds
 from evenhand.planning.tangents import tangents
-from evenhand.problem.constraints import Region
+from evenhand.problem.constraints import Region, Stated
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 
@@ -77,6 +78,7 @@ class Resolving:
         drift: standard deviations; infinite to switch the check off.
         temperatures: of the smoothed dual, falling, in units of the `planning.fluid.spread` of rewards.
         regions: convex sets in which final averages of outcomes must lie, beside the rows.
+        stated: the constraint of each row; without, all bounds are on averages, and nothing has spans of time.
         rounds: `Lists`, or `SharedArms` where plays are users whose arms have diminishing returns within a round.
 
     Raises:
@@ -103,6 +105,7 @@ class Resolving:
     drift: float = 4.0
     temperatures: tuple[float, ...] = (0.05, 0.0125)
     regions: tuple[Region, ...] = ()
+    stated: tuple[Stated, ...] = ()
     rounds: Rounds = Lists()  # noqa: RUF009, immutable
     enters_forced: ClassVar[bool] = True
     one_play: ClassVar[bool] = False
@@ -123,7 +126,7 @@ class Resolving:
         end = np.tile(np.array(self.objective.start_at if self._moves else ()), (n_replicas, 1))
         sizes = len(self.rows), len(self._directions.first), len(self._directions.followed), self.problem.n_plays
         cuts = tangents(self._directions.shapes, len(self._directions.shaped), n_replicas)
-        return start(*sizes, self.rounds.start(n_replicas), end, cuts)
+        return start(*sizes, self.rounds.start(n_replicas), end, cuts, self._pace.start(n_replicas))
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
@@ -160,8 +163,10 @@ class Resolving:
         seen, first = ~np.isnan(v), self._directions.first
         waited = counted[:, None] * ~self.rows.is_known
         v = np.where(seen, v, counted[:, None] * self._directions.finite)
-        state.spent += np.where(self.rows.is_known, 0.0, v)
+        used = np.where(self.rows.is_known, 0.0, v)
+        state.spent += used
         state.counted += waited
+        self._pace.enter(state.pace, decision, waited, used)
         state.seen += (waited * seen)[:, self._directions.followed]
         as_planned, used = np.isinf(self._directions.bounds[first]) & ~seen[:, first], v[:, first]
         if self.regions:
@@ -180,16 +185,19 @@ class Resolving:
 
     def on_context(self, state: ResolvingState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         history.keep(state.history, context, decision.counted, self.contexts, self._cases)
-        alive, known = (decision.counted > 0) & (t < self.problem.horizon), state.arrived + 1.0
-        planned = alive & ((t >= state.due) | (known >= state.news))
+        alive, known = (decision.counted > 0) & (t < self.problem.last_round), state.arrived + 1.0
+        changed = self._pace.decide(state.pace, decision)
+        planned = alive & ((t >= state.due) | (known >= state.news) | changed)
         due = planned | (alive & self._drifted(state, t))
         if due.any():
-            self._solve(state, due, decision, ask)
-            self._schedule(state, due, planned, t, known)
+            self._solve(state, due, decision, t, ask)
+            left = self._pace.until_change(state.pace, t, decision.time)
+            self._schedule(state, due, planned, left, t, known)
 
-    def _schedule(self, state: ResolvingState, due: Bools, planned: Bools, t: Floats, known: Floats) -> None:
-        """Set the next solve, and begin to count anew how far consumption is off plan, `(),(),(),()`."""
-        left = self.problem.horizon - t
+    def _schedule(
+        self, state: ResolvingState, due: Bools, planned: Bools, left: Floats, t: Floats, known: Floats
+    ) -> None:
+        """Set the next solve, and begin to count anew how far consumption is off plan, `(),(),(),(),()`."""
         for rounds, then in ((t, state.due), (known, state.news)):  # drift keeps both, so that replicas stay in step
             wait = np.clip(np.floor(self.growth * np.minimum(rounds, left)), 1, self.every)
             then[planned] = (rounds + wait)[planned]
@@ -205,6 +213,7 @@ class Resolving:
             rounds, v = (times * z for z in known_entry(self.rows, decision))
             state.spent += v
             state.counted += rounds
+            self._pace.enter(state.pace, decision, rounds, v)
             state.seen += rounds[:, self._directions.followed]
             used = np.zeros(state.gap.shape)  # 0 in tangents
             used[:, : len(self._directions.first)] = v[:, self._directions.first]
@@ -217,13 +226,13 @@ class Resolving:
         state.since += counted[:, None] * chosen
         leap(counted, used, which, state.plan, state.jump)
 
-    def _solve(self, state: ResolvingState, due: Bools, decision: Decision, ask: Ask) -> None:
+    def _solve(self, state: ResolvingState, due: Bools, decision: Decision, t: Floats, ask: Ask) -> None:
         """Plan at the slope of the final averages, and move these to where the plan ends: steps of Frank-Wolfe.
 
         After each step, a set that the end is out of gets a tangent. Until an average is observed, its planned end
         stays at the objective's `start_at`.
         """
-        left, passes, m = self._left(state), self.objective.passes, state.end.shape[1]
+        left, passes, m = self._left(state, t, decision.time), self.objective.passes, state.end.shape[1]
         for i in range(max(passes, _TANGENTS if self.regions else 0)):
             if i < passes:
                 sample = self._forecast(state, decision.shares, ask)
@@ -244,18 +253,25 @@ class Resolving:
 
     def _reached(self, state: ResolvingState, left: Left) -> Floats:
         """The averages at which the rows that are followed end by the plan, `->(m)`."""
-        of, horizon = self._directions, float(self.problem.horizon)
+        of = self._directions
         planned = of.merged.rows(state.plan[:, : len(of.first)])[:, of.followed]
-        return np.clip((left.so_far + left.rest[:, of.followed] * planned) / horizon, *of.ranges)
+        return np.clip((left.so_far + left.rest[:, of.followed] * planned) / left.length[:, None], *of.ranges)
 
-    def _left(self, state: ResolvingState) -> Left:
-        of, horizon = self._directions, self.problem.horizon
-        rest = np.maximum(horizon - state.counted, 1.0)
-        low, high = of.merged.bounds((horizon * of.bounds - state.spent) / rest)
+    def rate(self, state: ResolvingState, length: Floats, time: Floats) -> Floats:
+        """What may be used per round from now on, by row, in a run of so many rounds, `(),()->(d)`."""
+        of = self._directions
+        rest = np.maximum(length[:, None] - state.counted, 1.0)
+        whole = (np.where(self._sums, self.problem.horizon, length[:, None]) * of.bounds - state.spent) / rest
+        return self._pace.rates(state.pace, whole, time)
+
+    def _left(self, state: ResolvingState, t: Floats, time: Floats) -> Left:
+        of, length = self._directions, self._pace.length(state.pace, t, time)
+        rest = np.maximum(length[:, None] - state.counted, 1.0)
+        low, high = of.merged.bounds(self.rate(state, length, time))
         position = np.minimum.accumulate((state.looked + 1.0) / (state.made + 1.0), 1)
         placed = np.where(of.directed.is_sure, position.shape[1] / position.sum(1)[:, None], 1.0) * self._cases
         so_far = state.spent[:, of.followed] * (state.counted[:, of.followed] / np.maximum(state.seen, 1.0))
-        return Left(so_far, rest, low, high, placed, self.rounds.places(position))
+        return Left(length, so_far, rest, low, high, placed, self.rounds.places(position))
 
     def _plan(self, state: ResolvingState, due: Bools, left: Left, sample: Forecast) -> None:
         """Solve for prices on a sample, and for the pull and the lottery of ties between two solves."""
@@ -294,7 +310,7 @@ class Resolving:
             if sample.hope.shape[2] > k:
                 ends = np.split(sample.hope[:, :, k:] * np.tile(each, (1, 1, 2, 1)), 2, 2)
             hope = np.concatenate([sample.hope[:, :, :k], state.tangents.use(plain, *ends)], 2)
-        over = (self.problem.horizon * state.tangents.bound - state.tangents.of(left.so_far[:, -m:])) / most
+        over = (left.length[:, None] * state.tangents.bound - state.tangents.of(left.so_far[:, -m:])) / most
         low, high = np.concatenate([left.low, np.full_like(over, -np.inf)], 1), np.concatenate([left.high, over], 1)
         return use, hope, low, high, np.concatenate([left.placed, np.ones_like(over)], 1)
 
@@ -331,6 +347,17 @@ class Resolving:
             objective=self.objective.rows if self._moves else None,
             regions=self.regions,
         )
+
+    @cached_property
+    def _pace(self) -> Pace:
+        none = (None,) * len(self.constraints)
+        return Pace(problem=self.problem, spans=tuple(s.spans for s in self.stated) or none)
+
+    @cached_property
+    def _sums(self) -> Bools:
+        """A mask of the rows whose sum is bounded over the run, however many rounds it has; others have averages."""
+        sums = np.array([s.spends for s in self.stated], bool)
+        return np.append(sums, np.zeros(len(self.rows) - len(sums), bool))
 
     @cached_property
     def _cases(self) -> int:

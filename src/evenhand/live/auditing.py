@@ -14,7 +14,7 @@ from evenhand.core import faces
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import number
-from evenhand.live.cases import Encoder, Named, Teacher
+from evenhand.live.cases import Encoder, Named, Teacher, context_of
 from evenhand.live.events import Conflict, Event, Unknown, read
 from evenhand.live.fold import Fold, Rewritten
 from evenhand.live.folding import Events, Folding
@@ -159,7 +159,7 @@ class _Count:
         if fold is None or body["by"] != fold.mark:
             self.unknown += 1
             return
-        context = fold.encoder.context(body["case"], body.get("offered"), body.get("known"))
+        context = context_of(fold.encoder, fold.policy.problem.clock, body, event.at)
         again = pack(fold.policy.decide(fold.state, context))
         again |= chances(fold.state) if "l" in body else {}  # earlier versions did not store them
         gap = 0.0

@@ -10,7 +10,7 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
 from evenhand.core.validate import number, on_disk, one_of
-from evenhand.live.cases import Case, Encoder, Named, Teacher, alike
+from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of
 from evenhand.live.dashboard.report import report
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
 from evenhand.live.fold import OnExpiry
@@ -220,9 +220,9 @@ class Campaign:
         body = read(event)
         if body["by"] != self._worker.mark:
             raise Conflict(f"decision {decision} was made by policy {body['by']}, which the campaign was switched from")
-        context = self._worker.encoder.context(body["case"], body.get("offered"), body.get("known"))
+        context = context_of(self._worker.encoder, self.policy.problem.clock, body, event.at)
         state = self._worker.before(decision).state
-        return self.policy.explain(state, context, unpack(body, context, self.policy))
+        return self.policy.explain(state, context, unpack(body, context, self.policy, state.t))
 
     def status(self) -> Status:
         """Return the current status of the campaign: rounds, averages, budgets, constraints and prices."""

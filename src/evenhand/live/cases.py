@@ -7,9 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
+
 from evenhand.core.records import Context
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
+from evenhand.problem.clock import Clock
 
 Case = Mapping[str, Any]  # features and groups by name, as in JSON
 
@@ -28,6 +31,13 @@ class Encoder(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoder's settings for JSON."""
+
+
+def context_of(encoder: Encoder, clock: Clock, body: Mapping[str, Any], at: int) -> Context:
+    """Return the context of a decision of the log that was asked for at some time, in microseconds since 1970."""
+    context = encoder.context(body["case"], body.get("offered"), body.get("known"))
+    time = clock.of_micros(at)
+    return context if time is None else context._replace(time=np.array([time]))
 
 
 def alike(encoder: Encoder, kept: Mapping[str, Any]) -> bool:

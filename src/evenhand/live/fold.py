@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.records import Context, Decision
-from evenhand.live.cases import Encoder
+from evenhand.live.cases import Encoder, context_of
 from evenhand.live.events import Event, read
 from evenhand.live.packing import foreign, unpack
 from evenhand.policy.policy import Policy
@@ -125,16 +125,16 @@ class Fold:
         self.runs = read(event)["mark"]
 
     def _decided(self, event: Event, made: Made | None) -> None:
-        context, decision, due = made or self._decode(read(event))
+        context, decision, due = made or self._decode(read(event), event.at)
         self.policy.enter(self.state, context, decision)
         if decision.counted[0]:
             self.wait(event.seq, Pending(decision, due))
 
-    def _decode(self, body: dict[str, Any]) -> Made:
+    def _decode(self, body: dict[str, Any], at: int) -> Made:
         """Decode a decision from the body of its event."""
-        context = self.encoder.context(body["case"], body.get("offered"), body.get("known"))
+        context = context_of(self.encoder, self.policy.problem.clock, body, at)
         own, stored = body["by"] == self.mark, (body, context, self.policy)
-        return Made(context, unpack(*stored) if own else foreign(*stored, self.state), body["due"])
+        return Made(context, unpack(*stored, self.state.t) if own else foreign(*stored, self.state), body["due"])
 
     def _observed(self, event: Event, made: object) -> None:
         ref = event.ref

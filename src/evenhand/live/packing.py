@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 
@@ -44,8 +45,8 @@ def chances(state: PolicyState) -> dict[str, Any]:
     return {"l": [[a, p] for a, p in enumerate(found[0].tolist()) if p > 0.0]}
 
 
-def unpack(body: dict[str, Any], context: Context, policy: Policy) -> Decision:
-    """Decode a stored decision in the context of its case."""
+def unpack(body: dict[str, Any], context: Context, policy: Policy, t: Floats) -> Decision:
+    """Decode a stored decision in the context of its case; t counts the rounds before it."""
     plays = np.array([body["a"]], np.int64)
     return Decision(
         id=np.full(3, -1),
@@ -54,6 +55,7 @@ def unpack(body: dict[str, Any], context: Context, policy: Policy) -> Decision:
         counted=np.array([float(body["n"])]),
         forced=np.array([float(body["f"])]),
         restricted=np.array([float(body["r"])]),
+        time=t.copy() if context.time is None else context.time,
         names=policy.problem.actions,
         **_of_plays(context, plays),
         **{field: np.array([body[short]], float) for short, field in _ARRAYS.items()},
@@ -64,7 +66,7 @@ def foreign(body: dict[str, Any], context: Context, policy: Policy, state: Polic
     """Decode a decision of another policy as a forced decision at this policy's prices."""
     own = policy.decide(state, context)
     stored = {"s": own.shares[0], "w": own.prices[0], "q": own.row_prices[0], "c": own.carried[0]}
-    return unpack({**body, **stored, "f": 1}, context, policy)
+    return unpack({**body, **stored, "f": 1}, context, policy, state.t)
 
 
 def _of_plays(context: Context, plays: np.ndarray[Any, Any]) -> dict[str, np.ndarray[Any, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
-from evenhand.live.cases import Case
+from evenhand.live.cases import Case, context_of
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
 from evenhand.live.fold import Made
 from evenhand.live.packing import chances, pack
@@ -57,7 +57,7 @@ class Verbs:
             if {k: body[k] for k in ("case", "offered", "known") if k in body} != plain:
                 raise Conflict(f"key {key!r} was used for another case")
             return reply(old, body, self.worker.policy.problem.actions, repeated=True)
-        context = self.worker.encoder.context(plain["case"], plain.get("offered"), plain.get("known"))
+        context = context_of(self.worker.encoder, self.worker.policy.problem.clock, plain, self.log.now)
         decision = self.worker.policy.decide(self.worker.fold.state, context)
         due = self.log.now + int(self.worker.terms.patience * 1e6)
         body = {**plain, "by": self.worker.mark, "due": due, **pack(decision), **chances(self.worker.fold.state)}

@@ -20,6 +20,7 @@ from evenhand.goals.base import (
     Restates,
     Splits,
     StepsAhead,
+    Timed,
     Watches,
     Weighs,
 )
@@ -43,6 +44,7 @@ class Abilities(NamedTuple):
     mixes: tuple[int, Mixes] | None
     follows: Follows | None
     hears: Hears | None
+    timed: bool  # whether any limit depends on the time of the case
     nets: bool  # whether any asks for one bonus of the whole
     fixed: bool  # whether prices are the same in all rounds and for all candidates
 
@@ -64,6 +66,7 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         mixes=next(((i, g) for i, g in places if isinstance(g, Mixes)), None),
         follows=choice if isinstance(choice, Follows) and choice.goes_on else None,
         hears=choice if isinstance(choice, Hears) else None,
+        timed=any(isinstance(g, Timed) and g.by_time for g in goals),
         nets=any(isinstance(g, Nets) and g.nets for g in goals),
         fixed=all(isinstance(g, Weighs) and g.rows.plain_only for g in goals) and not problem.known,
     )

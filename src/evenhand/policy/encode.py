@@ -17,6 +17,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import number
 from evenhand.models.base import Model, by_action
 from evenhand.problem import features
+from evenhand.problem.clock import Time
 from evenhand.problem.problem import Problem
 
 
@@ -49,6 +50,7 @@ class Encoder:
         case: Mapping[str, object],
         offered: Collection[str] | None,
         known: Mapping[str, Mapping[str, float] | float] | None,
+        time: Time | None = None,
     ) -> Context:
         """Return the context of a case; see `Policy.encode`."""
         if not isinstance(case, Mapping):
@@ -67,6 +69,7 @@ class Encoder:
             known_of(self.problem, known),
             self._groups(columns),
             offered_of(self.problem, offered),
+            None if time is None else np.array([self.problem.clock.read("time", time)]),
         )
 
     def many(self, frame: Frame | Sequence[Mapping[str, object]]) -> list[Context]:

@@ -107,8 +107,8 @@ def _fold(checksum: int, value: int) -> int:
 
 
 @kernel
-def checksum(plays: Ints, counted: Floats, groups: Ints, known: Floats) -> int:
-    """A checksum of everything in a decision that the books record, `(P),(),(1|P,G),(P,L)->()`.
+def checksum(plays: Ints, counted: Floats, time: Floats, groups: Ints, known: Floats) -> int:
+    """A checksum of everything in a decision that the books record, `(P),(),(),(1|P,G),(P,L)->()`.
 
     A limit must get back what it held, and kernels do not check groups.
     """
@@ -116,6 +116,8 @@ def checksum(plays: Ints, counted: Floats, groups: Ints, known: Floats) -> int:
     bits = box.view(np.int64)
     for r in range(len(plays)):
         number = _fold(number, 1 if counted[r] != 0.0 else 0)
+        box[0] = time[r]
+        number = _fold(number, bits[0])
         for p in range(plays.shape[1]):
             number = _fold(number, plays[r, p])
             for i in range(known.shape[2]):
@@ -129,9 +131,17 @@ def checksum(plays: Ints, counted: Floats, groups: Ints, known: Floats) -> int:
 
 @kernel
 def standing(
-    plays: Ints, counted: Floats, groups: Ints, known: Floats, candidates: int, columns: int, t: Floats, horizon: float
+    plays: Ints,
+    counted: Floats,
+    time: Floats,
+    groups: Ints,
+    known: Floats,
+    candidates: int,
+    columns: int,
+    t: Floats,
+    horizon: float,
 ) -> tuple[int, int, bool, bool, int]:
-    """Check a decision that is about to be committed, `(P),(),(1|P,G),(P,L),(),(),(),()->(),(),(),(),()`.
+    """Check a decision that is about to be committed, `(P),(),(),(1|P,G),(P,L),(),(),(),()->(),(),(),(),()`.
 
     Returns the first replica with a wrong field, or -1, and the field: 0 `counted`, 1 `plays`, 2 `groups`; then whether
     the decision counts in any replica, whether one of these is past the horizon, and the checksum.
@@ -153,7 +163,7 @@ def standing(
         if counted[r] > 0.0:
             counts = True
             late = late or t[r] >= horizon
-    return -1, 0, counts, late, checksum(plays, counted, groups, known)
+    return -1, 0, counts, late, checksum(plays, counted, time, groups, known)
 
 
 @kernel
@@ -221,6 +231,7 @@ def _any(counted: Floats) -> bool:
 def at_arrival(
     plays: Ints,
     counted: Floats,
+    time: Floats,
     groups: Ints,
     known: Floats,
     y: Floats,
@@ -232,7 +243,7 @@ def at_arrival(
     free: Bools,
     missing: Bools,
 ) -> tuple[int, bool, int, int, Floats, Floats, Bools]:
-    """Return the outcomes that count, `(P),(),(1|P,G),(P,L),(P,M+B),...,(2,M+B),(A,M+B)->(P,M),(P,L),(P,M)`.
+    """Return the outcomes that count, `(P),(),(),(1|P,G),(P,L),(P,M+B),...,(2,M+B),(A,M+B)->(P,M),(P,L),(P,M)`.
 
     First the checksum and whether any round counts; then the replica and the outcome of the first number that is not
     finite or not within its range, or that nothing can have brought about, -1 where there is none. Learned and known
@@ -243,7 +254,7 @@ def at_arrival(
     n_learned = y.shape[2] - n_noisy
     learned, z = np.zeros((len(y), y.shape[1], n_learned)), np.zeros(known.shape)
     seen = np.zeros(learned.shape, np.bool_)
-    number = checksum(plays, counted, groups, known)
+    number = checksum(plays, counted, time, groups, known)
     for r in range(len(plays)):
         for p in range(plays.shape[1]):
             if counted[r] == 0.0:

@@ -79,13 +79,14 @@ class Loop:
             offered,
             offer.playable,
             state.t,
-            float(self.problem.horizon),
+            self.problem.last_round,
         )
         prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
         carried = state.nothing if pick.carried is None else pick.carried
         of_plays = features, known, groups, shares, prices, row_prices, carried
         names = self.problem.actions if candidates == len(self.problem.actions) else ()
-        made = _UNNUMBERED.copy(), pick.plays, propensities, counted, pick.forced, restricted, *of_plays, names
+        time = state.t.copy() if context.time is None else context.time + np.zeros(len(state.t))
+        made = _UNNUMBERED.copy(), pick.plays, propensities, counted, pick.forced, restricted, time, *of_plays, names
         state.recent.decision = Decision(*made)  # in the order of its fields, as to name them would take a microsecond
         state.recent.chances = None if worth.random else pick.lottery
         return state.recent.decision
@@ -95,7 +96,7 @@ class Loop:
         candidates, columns = context.features.shape[1], len(self.problem.columns)
         d = decision
         r, field, counts, late, checksum = entries.standing(
-            d.plays, d.counted, d.groups, d.known, candidates, columns, state.t, float(self.problem.horizon)
+            d.plays, d.counted, d.time, d.groups, d.known, candidates, columns, state.t, self.problem.last_round
         )
         if r >= 0:
             raise checks.wrong_decision(decision, r, field, candidates, self.problem)

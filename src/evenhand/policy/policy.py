@@ -26,6 +26,7 @@ from evenhand.policy.starting import MANY, fresh, refuse_too_many
 from evenhand.policy.state import Guard, PolicyState
 from evenhand.policy.status import Status, status
 from evenhand.policy.teaching import teach
+from evenhand.problem.clock import Time
 from evenhand.problem.problem import Problem
 
 
@@ -101,6 +102,7 @@ class Policy:
         *,
         offered: Collection[str] | None = None,
         known: Mapping[str, Mapping[str, float] | float] | None = None,
+        time: Time | None = None,
     ) -> Context:
         """Return the context of one case, which states the problem's features and groups by name.
 
@@ -109,12 +111,14 @@ class Policy:
             offered: the actions that may be played; all by default.
             known: known outcomes that differ from the declared ones in this case, by name: a number for all actions,
                 or numbers by action.
+            time: when the case came: a date with a time of day where the problem has dates (`Problem.since`), a number
+                elsewhere; by default the number of the round.
 
         Raises:
             InvalidInput: a name that is missing or unknown, a value that a feature cannot have, an unknown action; or
                 a model of another number of features.
         """
-        return self._assembly.encoder.one(case, offered, known)
+        return self._assembly.encoder.one(case, offered, known, time)
 
     def encode_frame(self, frame: Frame | Sequence[Mapping[str, object]]) -> list[Context]:
         """Return the contexts of the rows of a data frame, whose columns are the problem's features and groups.

@@ -47,7 +47,11 @@ class Questions:
 
     def offer(self, state: PolicyState, context: Context) -> Offer:
         """Return the offer: candidates that are offered, before the horizon, and within every hard limit."""
-        rooms = [limits.room(state.goals[i], context) for i, limits in self.can.limits]
+        frame = context
+        if self.can.timed:
+            time = state.t if context.time is None else context.time + np.zeros(len(state.t))
+            frame = context._replace(time=time)
+        rooms = [limits.room(state.goals[i], frame) for i, limits in self.can.limits]
         if len(rooms) == 1:
             worst, left = rooms[0]
         elif rooms:
@@ -56,11 +60,11 @@ class Questions:
             worst, left = np.concatenate(wide, 2), np.concatenate([room for _, room in rooms], 1)
         else:
             worst, left = _unlimited(len(state.t), context.features.shape[1])
-        playable = entries.fitting(context.offered, worst, left, state.t, float(self.problem.horizon))
+        playable = entries.fitting(context.offered, worst, left, state.t, self.problem.last_round)
         return Offer(playable, worst, left)
 
     def over(self, state: PolicyState) -> Bools:
-        over = state.t >= self.problem.horizon
+        over = state.t >= self.problem.last_round
         for i, limits in self.can.limits:
             over |= limits.over(state.goals[i])
         return over

@@ -53,6 +53,7 @@ class Settlement:
         checksum, counts, r, m, learned, known, seen = entries.at_arrival(
             taken.plays,
             decision.counted,
+            decision.time,
             decision.groups,
             decision.known,
             y,
@@ -160,7 +161,7 @@ class Settlement:
 
 
 def _checksum(d: Decision) -> int:
-    return entries.checksum(d.plays, d.counted, d.groups, d.known)
+    return entries.checksum(d.plays, d.counted, d.time, d.groups, d.known)
 
 
 def _never_entered(decision: Decision) -> bool:

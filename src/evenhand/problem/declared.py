@@ -6,6 +6,7 @@ from typing import Protocol
 
 from evenhand.core.types import Bools, Floats
 from evenhand.objectives.base import Objective
+from evenhand.problem.clock import Clock
 from evenhand.problem.factors import Factors
 from evenhand.problem.groups import Groups
 
@@ -45,6 +46,9 @@ class Declared(Protocol):
 
     @property
     def horizon(self) -> int: ...
+
+    @property
+    def clock(self) -> Clock: ...
 
     @property
     def n_plays(self) -> int: ...

@@ -32,8 +32,13 @@ class MergedRows:
     def bounds(self, left: Floats) -> tuple[Floats, Floats]:
         """Bounds of the directions from bounds of the rows, `(d)->(k),(k)`; infinite where there is none."""
         scaled = left / self.multiple
-        high = np.where(self.upper >= 0, scaled[:, self.upper], np.inf)
-        low = np.where(self.lower >= 0, scaled[:, self.lower], -np.inf)
+        high = np.full((len(left), len(self.first)), np.inf)
+        low = np.full((len(left), len(self.first)), -np.inf)
+        for j, i in enumerate(self.of.tolist()):
+            if self.multiple[j] > 0.0:
+                high[:, i] = np.minimum(high[:, i], scaled[:, j])
+            else:
+                low[:, i] = np.maximum(low[:, i], scaled[:, j])
         return np.minimum(low, high), high
 
     def rows(self, u: Floats) -> Floats:

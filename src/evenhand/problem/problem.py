@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,12 +12,13 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.checked import shown, typed
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
-from evenhand.core.faces import clipped, count, few
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import EXACT
 from evenhand.objectives import Linear, Objective
+from evenhand.problem import statement
 from evenhand.problem.check_names import check_names
+from evenhand.problem.clock import Clock, Time
 from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.constraints.stated import Stated, state
 from evenhand.problem.edges import Edges, edges_of
@@ -26,6 +28,7 @@ from evenhand.problem.features import Feature
 from evenhand.problem.groups import Groups
 from evenhand.problem.measures import Measure
 from evenhand.problem.outcome import Outcome
+from evenhand.problem.traffic import Traffic
 
 
 @typed
@@ -42,7 +45,12 @@ class Problem:
         subject_to: `Budget`, `Parity`, `Floor`, `Within`, or any other `Constraint`.
         features: what cases state by name, for `Policy.encode`; none where contexts are made as arrays.
         groups: the groupings that constraints refer to.
-        horizon: the number of rounds to be decided.
+        horizon: the number of rounds to be decided. Where `until` is stated the run ends then, and the horizon is the
+            number of rounds that is expected; it may be left out where `traffic` is stated.
+        since, until: the start and the end of the run, as dates, or as a number that counts from 0 (`until` alone).
+            Times of cases (`Policy.encode`) lie between them; without them, the time of a case is the number of its
+            round.
+        traffic: the forecast of the cases that come; by default as many at any time.
         n_plays: P, the number of candidates played each round, or fewer if not so many fit; averages are per round.
         measures: what runs report beside outcomes: numbers that follow from all plays of a round together, such as
             `evenhand.welfare.Satisfaction`.
@@ -71,11 +79,16 @@ class Problem:
     subject_to: tuple[Constraint, ...] = ()
     features: tuple[Feature, ...] = ()
     groups: tuple[Groups, ...] = ()
-    horizon: int
+    horizon: int = 0
     n_plays: int = 1
     measures: tuple[Measure, ...] = ()
+    since: Time | None = None
+    until: Time | None = None
+    traffic: Traffic | None = None
 
     def __post_init__(self) -> None:
+        if self.traffic is not None and self.horizon == 0:
+            object.__setattr__(self, "horizon", self.traffic.rounds(self.since, self.until))
         for field in ("actions", "outcomes", "subject_to", "features", "groups", "measures"):
             value = getattr(self, field)
             if isinstance(value, str) or not isinstance(value, Iterable):
@@ -87,6 +100,7 @@ class Problem:
                 raise InvalidInput(field, "a whole number of at least 1", value)
             if value > EXACT:
                 raise InvalidInput(field, f"at most {EXACT:,}, as rounds are counted exactly", shown(value))
+        self.clock  # noqa: B018, refuses a start without an end
         if not self.actions or not self.outcomes:
             raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
         check_names(self)
@@ -110,25 +124,22 @@ class Problem:
     @property
     def size(self) -> str:
         """The numbers of actions and rounds, in words."""
-        plays = "" if self.n_plays == 1 else f", {self.n_plays:,} plays per round"
-        return f"{count(len(self.actions), 'action')} over {count(self.horizon, 'round')}{plays}"
+        return statement.size(self)
 
     @property
     def facts(self) -> list[tuple[str, str]]:
         """The statement by the names of the fields, each as a line of text."""
-        factors = {o.name: f"{o.name} (times {o.times})" for o in self.outcomes if o.times is not None}
-        facts = {
-            "actions": few(self.actions),
-            "maximize": clipped(self.maximize if isinstance(self.maximize, str) else repr(self.maximize)),
-            "subject to": few(s.said for s in self.stated),
-            "learned": few(factors.get(name, name) for name in self.learned),
-            "known on average": few(self.noisy),
-            "known": few(self.known[len(self.noisy) :]),
-            "features": few(f.name for f in self.features),
-            "groups": few(f"{g.name} ({few(g.names, 24)})" for g in self.groups),
-            "measures": few(m.name for m in self.measures),
-        }
-        return [(name, text) for name, text in facts.items() if text]
+        return statement.facts(self)
+
+    @cached_property
+    def clock(self) -> Clock:
+        """The clock by which times are numbers."""
+        return Clock.between(self.since, self.until, float(self.horizon))
+
+    @cached_property
+    def last_round(self) -> float:
+        """The number of rounds after which none is decided, infinite where the run ends at a time."""
+        return float(self.horizon) if self.until is None else math.inf
 
     @cached_property
     def objective(self) -> Objective:

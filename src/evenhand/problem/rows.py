@@ -46,6 +46,10 @@ class Frame(Protocol):
     def groups(self) -> Ints:
         """Columns of the groups of the case, (R, 1, G), or of each candidate, (R, A, G)."""
 
+    @property
+    def time(self) -> Floats | None:
+        """The time of the case, (R or 1,); None where nothing is asked that depends on it."""
+
 
 class Cases(NamedTuple):
     """The data that rows read, for any number of cases."""
@@ -53,6 +57,7 @@ class Cases(NamedTuple):
     known: Floats  # (R or 1, A, L)
     groups: Ints  # (R, 1 or A, G)
     plays: Ints | None = None  # (R, A) which candidates these are; None where they are all, in order
+    time: Floats | None = None  # (R,)
 
 
 # Columns of the packed array; the weights of the outcomes start at _FIRST.

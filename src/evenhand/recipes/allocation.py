@@ -6,7 +6,7 @@ import math
 
 from evenhand.core.catalogue import named
 from evenhand.goals.dual import DualGradient
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import indifferent, reward
 from evenhand.goals.resolving import Resolving
 from evenhand.goals.steps import Steady
@@ -14,6 +14,7 @@ from evenhand.models import NullModel
 from evenhand.models.base import Model
 from evenhand.planning.rounds import SharedArms
 from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import per_row
 from evenhand.problem.problem import Problem
 from evenhand.recipes._allocating import allocating
 from evenhand.recipes._needs import need_constraints, where_constrained
@@ -70,6 +71,7 @@ def resolving_allocation(
             objective=objective,
             constraints=rows,
             bound=bound,
+            stated=tuple(per_row(problem.stated, lambda s: s)),
             contexts=contexts,
             every=every,
             rounds=SharedArms(curve=choice.curve, arms=choice.arms, may_stay=may_stay),

@@ -14,7 +14,7 @@ from typing import Literal, get_args
 from evenhand.core.catalogue import named
 from evenhand.core.norms import Norm, known_norm
 from evenhand.core.validate import one_of
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.models.base import Model
 from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy

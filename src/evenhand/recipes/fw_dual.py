@@ -10,7 +10,7 @@ from evenhand.core.catalogue import named
 from evenhand.goals.base import Goal
 from evenhand.goals.dual import DualGradient
 from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.steps import Falling, Steady, Step
 from evenhand.models.base import Model
 from evenhand.objectives import Smoothing

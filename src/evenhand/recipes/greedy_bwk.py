@@ -9,7 +9,7 @@ from __future__ import annotations
 from evenhand.choices import GreedyRatio
 from evenhand.core.catalogue import named
 from evenhand.goals.dual import DualHedge
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy

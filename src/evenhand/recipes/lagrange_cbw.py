@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from evenhand.choices import InverseGap, Rate, Schedule
 from evenhand.core.catalogue import named
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy

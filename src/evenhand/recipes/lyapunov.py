@@ -13,7 +13,7 @@ from evenhand.choices import Staged, TopK
 from evenhand.choices.base import Choice
 from evenhand.core.catalogue import named
 from evenhand.goals.frank_wolfe import frank_wolfe
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.lyapunov import Lyapunov
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy

@@ -15,7 +15,7 @@ from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.goals.dual import DualGradient
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.goals.steps import Doubling, Steady, Step
 from evenhand.models.base import Model

@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.choices import Gibbs, Staged
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import LinearReward, reward
 from evenhand.goals.primal import Primal
 from evenhand.models.base import Model

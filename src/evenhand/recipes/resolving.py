@@ -5,13 +5,13 @@ from __future__ import annotations
 from evenhand.choices import Staged, TopK
 from evenhand.choices.base import Choice
 from evenhand.core.catalogue import named
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.objective_goal import objective_goal
 from evenhand.goals.resolving import Resolving
 from evenhand.models.advised import advised
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import regions, stated_rows
+from evenhand.problem.constraints import per_row, regions, stated_rows
 from evenhand.problem.problem import Problem
 from evenhand.recipes._needs import where_constrained
 from evenhand.recipes.defaults import given
@@ -69,6 +69,7 @@ def resolving(
             constraints=rows,
             bound=bound,
             regions=regions(problem.stated),
+            stated=tuple(per_row(problem.stated, lambda s: s)),
             contexts=contexts,
             every=every,
         ),

@@ -11,7 +11,7 @@ from typing import Literal
 
 from evenhand.choices import Choice, InverseGap, Rate, Schedule, TopK
 from evenhand.core.catalogue import named
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy

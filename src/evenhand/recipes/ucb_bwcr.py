@@ -9,7 +9,7 @@ from evenhand.choices import LinearProgram, OptimisticProgram
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import number
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.intervals import Intervals
 from evenhand.goals.linear_reward import reward
 from evenhand.models.base import Model

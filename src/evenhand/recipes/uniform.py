@@ -6,7 +6,7 @@ import numpy as np
 
 from evenhand.choices import Random
 from evenhand.core.catalogue import named
-from evenhand.goals.hard_budget import hard_limits
+from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import indifferent
 from evenhand.models import NullModel
 from evenhand.policy.policy import Policy

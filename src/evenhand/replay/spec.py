@@ -11,7 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.core.validate import as_weight
-from evenhand.goals.hard_budget import refuse_unspendable
+from evenhand.goals.hard_limits import refuse_unspendable
 from evenhand.objectives import Objective
 from evenhand.problem.constraints import Constraint, of_one_outcome
 from evenhand.problem.groups import Groups

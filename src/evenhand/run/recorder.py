@@ -133,7 +133,7 @@ class Recorder:
     def __init__(self, policy: Policy, state: PolicyState, world: World, record: Record, everything: bool) -> None:
         problem, count, steps = policy.problem, len(state.t), world.steps
         self._policy, self._problem, self._state, self._record = policy.name, problem, state, record
-        self._horizon, self._counts_idle_steps = float(problem.horizon), world.counts_idle_steps
+        self._horizon, self._counts_idle_steps = problem.last_round, world.counts_idle_steps
         self._times = _grid(steps)
         room = steps if everything else 0  # else 5,000,000 rounds of rankings would take gigabytes
         plays = Plays.empty(room, count, policy.choice.n_plays, len(problem.names), len(problem.groups))
@@ -192,7 +192,7 @@ class Recorder:
 
     def idle(self) -> None:
         """Let the remaining steps pass, in which no replica plays, if idle steps count as rounds."""
-        record, idle = self._record, self._state.t < self._problem.horizon
+        record, idle = self._record, self._state.t < self._problem.last_round
         record.clock["stuck"] |= idle
         if self._counts_idle_steps and idle.any():
             for time in self._times[self._times > record.steps]:

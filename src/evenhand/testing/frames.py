@@ -56,6 +56,7 @@ def decision_of(context: Context, shares: Floats, n_plays: int, counted: Floats)
         counted=counted,
         forced=np.zeros(count),
         restricted=np.zeros(count),
+        time=np.zeros(count),
         features=context.features[:, :n_plays],
         known=np.ascontiguousarray(context.known[:, :n_plays]),
         groups=np.ascontiguousarray(context.groups[:, :n_plays]) if context.groups.shape[1] > 1 else context.groups,

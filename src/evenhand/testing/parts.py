@@ -115,7 +115,7 @@ def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30
         rounds: how many are checked.
 
     >>> from evenhand.environments import Court
-    >>> from evenhand.goals.hard_budget import hard_budget
+    >>> from evenhand.goals.hard_limits import hard_budget
     >>> check_goal(hard_budget(Court().problem), Court().problem)
     """
     require(isinstance(goal, Priced | Limits), "a goal prices outcomes (`Priced`) or forbids candidates (`Limits`)")

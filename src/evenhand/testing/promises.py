@@ -69,7 +69,7 @@ def same_records(a: Any, b: Any, promise: str) -> None:
     for name, left, right in zip(a._fields, a, b, strict=True):
         if name == "id":
             continue
-        if name == "names":
+        if name == "names" or left is None or right is None:
             require(left == right, f"{promise}: {name}")
             continue
         for z, other in zip(*((p if isinstance(p, tuple) else (p,)) for p in (left, right)), strict=True):

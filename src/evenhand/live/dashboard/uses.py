@@ -54,6 +54,7 @@ class Uses:
         *_, learned, z, _ = entries.at_arrival(
             played,
             _ONCE,
+            _ONCE,
             _NO_GROUPS,
             known[None],
             y,

@@ -65,6 +65,8 @@ def context(c: Context, replicas: int, features: int, problem: Problem, last: Co
         if not _is_usual(c):
             c = _readable(c)
         _shapes(c, replicas, features, problem)
+    if c.time is not None or problem.until is not None:
+        problem.clock.check("context.time", c.time, replicas)
     if problem.noisy:
         _means(c.known[:, :, : len(problem.noisy)], problem)
     if _sound(distinct(c.features), c.known, c.groups, problem.bounds):
@@ -97,7 +99,7 @@ def _is_usual(c: Context) -> bool:
     """Whether arrays are of the usual types: to check each by itself takes 3 us."""
     if type(c) is not Context:
         return False
-    x, z, groups, offered = c
+    x, z, groups, offered, _ = c
     arrays = type(x) is np.ndarray and type(z) is np.ndarray and type(groups) is np.ndarray
     if not (arrays and type(offered) is np.ndarray):
         return False
@@ -109,9 +111,10 @@ def _readable(c: Context) -> Context:
         raise InvalidInput("context", "a Context of features, known, groups and offered", shown(c))
     x, known = readable("context.features", c.features), readable("context.known", c.known)
     groups, offered = readable("context.groups", c.groups, "iu"), readable("context.offered", c.offered, "b")
-    if x is c.features and known is c.known and groups is c.groups and offered is c.offered:
+    time = None if c.time is None else readable("context.time", c.time)
+    if x is c.features and known is c.known and groups is c.groups and offered is c.offered and time is c.time:
         return c
-    return Context(x, known, groups, offered)
+    return Context(x, known, groups, offered, time)
 
 
 def _shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:

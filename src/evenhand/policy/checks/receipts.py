@@ -14,7 +14,7 @@ from evenhand.policy.checks.arrays import NUMBERS, mask, readable
 from evenhand.problem.problem import Problem
 
 _FLOAT, _INT = np.dtype(np.float64), np.dtype(np.int64)
-_AXES = [1, 2, 2, 1, 1, 1, 3, 3, 3, 2, 4, 2, 2]  # of the arrays of a decision
+_AXES = [1, 2, 2, 1, 1, 1, 1, 3, 3, 3, 2, 4, 2, 2]  # of the arrays of a decision
 _USUAL = [_INT if f in ("id", "plays", "groups") else _FLOAT for f in Decision._fields[:-1]]
 
 
@@ -43,7 +43,7 @@ def decision(d: Decision, replicas: int, plays: int, features: int, problem: Pro
     if d.id.shape != (3,):
         raise InvalidInput("decision.id", "shape (3,)", d.id.shape)
     shape, x, z, groups = d.plays.shape, d.features.shape, d.known.shape, d.groups.shape
-    each = len(d.counted) == len(d.forced) == groups[0] == replicas
+    each = len(d.counted) == len(d.forced) == len(d.time) == groups[0] == replicas
     if not each or not shape == x[:2] == z[:2] == (replicas, plays) or groups[1] not in (1, plays):
         raise InvalidInput("decision", f"one of this state, with plays of shape {(replicas, plays)}", shape)
     widths = x[2], z[2], d.prices.shape[3], groups[2]

@@ -15,6 +15,7 @@ from evenhand.core.types import Floats
 from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows, select
+from evenhand.problem.spans import Spans
 from evenhand.sets.base import ConvexSet
 
 
@@ -70,6 +71,14 @@ class OneOutcome(Constraint, Protocol):
 
 
 @runtime_checkable
+class Spanning(Constraint, Protocol):
+    """A constraint that spends, and may do so in spans of time with an allowance each."""
+
+    def spans(self, problem: Declared) -> Spans | None:
+        """The spans, None where `total_over` the horizon is all that counts."""
+
+
+@runtime_checkable
 class Curved(Constraint, Protocol):
     """A constraint that rows may not describe completely: averages of some outcomes lie in a convex set.
 
@@ -107,6 +116,11 @@ def check_amount(name: str, total: float | None, rate: float | None, expected: s
 def as_curved(constraint: Constraint) -> Curved | None:
     """Return the constraint if averages must lie in a convex set, else None."""
     return constraint if isinstance(constraint, Curved) else None
+
+
+def spans_in(constraint: Constraint, problem: Declared) -> Spans | None:
+    """Return the spans of time of a constraint, None if it has none."""
+    return constraint.spans(problem) if isinstance(constraint, Spanning) else None
 
 
 def one_outcome(constraint: Constraint) -> OneOutcome | None:

@@ -1,42 +1,57 @@
-"""The constraint of a budget: an amount that may be spent over the horizon."""
+"""The constraint of a budget: an amount that may be spent over the horizon, or in spans of it."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
+from evenhand.core.validate import whole
+from evenhand.problem.clock import Per
+from evenhand.problem.constraints._periods import Totals, amounts, own_spans, spans_of
 from evenhand.problem.constraints.base import check_amount, outcome_row
 from evenhand.problem.constraints.sums import Sums, average
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows
+from evenhand.problem.spans import Spans
 
 
 @named("X3", source="evenhand's own: hard budgets by construction; the rows c <= B of Chzhen et al. 2023, Box A")
 @dataclass(frozen=True)
 class Budget:
-    """A total, or a rate per round, that the sum of an outcome may not exceed.
+    """A total, or a rate per round, that the sum of an outcome may not exceed, over the horizon or per period.
 
-    Equation: sum_t c_t <= total, or sum_t c_t <= rate * horizon.
+    Equation: sum_t c_t <= total, or sum_t c_t <= rate * horizon; per period, sum over its decisions c_t <= total. With
+    `carry`, the sum up to the end of period p is at most p totals. With a `window` of w periods, the sum over any w
+    periods in a row is at most the total. An outcome belongs to the period of its decision, however late it arrives.
 
     Args:
         outcome: the outcome that is spent.
-        total: in units of the outcome, over the whole horizon.
+        total: in units of the outcome, over the whole horizon or in each period; a mapping has a total for every month
+            of the run by its name, such as {"november": 3000, "december": 9000}; a sequence has spans of one's own,
+            which may overlap: (start, end, total) each.
         rate: in units of the outcome per round. Exactly one of the two is given, by its name.
         hard: True for never exceeded, False for kept on average; None leaves that to the recipe.
+        per: the period of the total: "hour", "day", "week" or "month" where the problem has dates, or a number in
+            units of its clock, which are rounds where the problem says nothing else.
+        carry: whether what a period leaves goes on to the next ones; it is lost by default.
+        window: the number of periods in a row that share one total.
 
     Raises:
-        InvalidInput: neither or both are given, one without its name, or the one given is not a positive number.
+        InvalidInput: neither a total nor a rate or both are given, one without its name, or the one given is not a
+            positive number; a rate per period, `carry` or `window` without `per`, or both of them.
 
     >>> Budget("ride", total=500).limit(10_000)
     0.05
     >>> Budget("ride", 500)
     Traceback (most recent call last):
     evenhand.core.errors.InvalidInput: Budget: expected at most 1 argument without a name, the others by name \
-(total=, rate=, hard=), got 2
+(total=, rate=, hard=, per=, carry=, window=), got 2
     >>> Budget("ride", rate=-1)
     Traceback (most recent call last):
     evenhand.core.errors.InvalidInput: Budget('ride').rate: expected a finite number above 0, got -1
@@ -44,16 +59,30 @@ class Budget:
 
     outcome: str
     _: KW_ONLY
-    total: float | None = None
+    total: Totals | None = None
     rate: float | None = None
     hard: bool | None = None
+    per: Per | None = None
+    carry: bool = False
+    window: int = 1
 
     by: ClassVar[str | None] = None
     spends: ClassVar[bool] = True
     worst: ClassVar[Literal["low", "high"]] = "high"
 
     def __post_init__(self) -> None:
-        check_amount(f"Budget({self.outcome!r})", self.total, self.rate, "a finite number above 0", 0.0)
+        name = f"Budget({self.outcome!r})"
+        if isinstance(self.total, Sequence):
+            object.__setattr__(self, "total", tuple(tuple(span) for span in self.total))
+        for total in amounts(name, self.total, self.per):
+            check_amount(name, total, self.rate, "a finite number above 0", 0.0)
+        if self.per is None and (self.carry or self.window != 1):
+            raise InvalidInput(f"{name}.per", "a period, where carry= or window= is given", None)
+        if self.per is not None and self.total is None:
+            raise InvalidInput(f"{name}.total", "a total, where per= is given", None)
+        whole(f"{name}.window", self.window, 1)
+        if self.window > 1 and (self.carry or isinstance(self.total, Mapping)):
+            raise InvalidInput(f"{name}.window", "1, where carry= or a total for each month is given", self.window)
 
     @property
     def label(self) -> str:
@@ -63,10 +92,21 @@ class Budget:
         return outcome_row(problem, "Budget", self.outcome)
 
     def bound(self, problem: Declared) -> Floats:
-        return np.array([self.limit(problem.horizon)])
+        spans = self.spans(problem)
+        return np.array([self.limit(problem.horizon) if spans is None else spans.most / problem.horizon])
+
+    def spans(self, problem: Declared) -> Spans | None:
+        """The spans of time with an allowance each, None where there is one total over the horizon."""
+        name = f"Budget({self.outcome!r})"
+        if isinstance(self.total, Sequence):
+            return own_spans(problem.clock, name, self.total)
+        if self.per is None or self.total is None:
+            return None
+        return spans_of(problem.clock, name, self.total, self.per, self.carry, self.window)
 
     def limit(self, horizon: int) -> float:
-        return self.total / horizon if self.total is not None else float(self.rate or 0.0)
+        """The amount per round; where there are periods, `Problem.stated` has it, as it depends on the calendar."""
+        return self.total_over(horizon) / horizon if self.rate is None else self.rate
 
     def total_over(self, horizon: int) -> float:
         """The total over the horizon.
@@ -74,6 +114,9 @@ class Budget:
         >>> Budget("ride", total=500).total_over(10_000), Budget("ride", rate=0.05).total_over(10_000)
         (500.0, 500.0)
         """
+        if self.per is not None or isinstance(self.total, Mapping | Sequence):
+            expected = "one over the horizon here; Problem.stated has that of a budget per period"
+            raise InvalidInput(f"Budget({self.outcome!r}).total", expected, "several")
         return float(self.total) if self.total is not None else float(self.rate or 0.0) * horizon
 
     def measure(self, run: Sums) -> Floats:

@@ -10,9 +10,10 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import Constraint, as_curved, one_outcome
+from evenhand.problem.constraints.base import Constraint, as_curved, one_outcome, spans_in
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows, select, stack
+from evenhand.problem.spans import Spans
 from evenhand.sets.base import ConvexSet
 
 T = TypeVar("T")
@@ -39,6 +40,7 @@ class Stated:
     by: str | None  # the grouping whose groups it looks at one by one
     whole: Region | None  # the convex set, if it has one
     region: Region | None  # the part of that set that no rows describe
+    spans: Spans | None  # of time, with an allowance each; None if there is one total over the horizon
 
     @property
     def spends(self) -> bool:
@@ -49,8 +51,16 @@ class Stated:
         """The demand in words."""
         side = "at most" if self.constraint.worst == "high" else "at least"
         if self.spends and self.outcome is not None:
-            return f"{self.outcome} {side} {self.total:,.6g} in all"
+            return f"{self.outcome} {side} {self.total:,.6g} in all{self._periods}"
         return f"{self.constraint.label} {side} {self.limit:.4g}"
+
+    @property
+    def _periods(self) -> str:
+        if self.spans is None:
+            return ""
+        least, most = self.spans.allowance.min(), self.spans.allowance.max()
+        amounts = f"{least:,.6g}" if least == most else f"{least:,.6g} to {most:,.6g}"
+        return f", {amounts} in each of {len(self.spans.allowance)} spans"
 
 
 class States(Declared, Protocol):
@@ -69,17 +79,26 @@ def state(problem: Declared, constraint: Constraint) -> Stated:
     if curved is not None:
         whole, left = Region(curved.label, curved.outcomes, curved.within), curved.curved(problem)
         region = None if left is None else whole._replace(within=left)
+    spans = spans_in(constraint, problem)
+    limit, total = _amounts(constraint, problem.horizon) if spans is None else (float(bound[0]), spans.most)
     return Stated(
         constraint=constraint,
         rows=rows,
         bound=bound,
-        limit=_number(constraint, "limit", constraint.limit(problem.horizon)),
-        total=_number(constraint, "total_over", constraint.total_over(problem.horizon)),
+        limit=limit,
+        total=total,
         outcome=None if one is None else one.outcome,
         by=None if one is None else one.by,
         whole=whole,
         region=region,
+        spans=spans,
     )
+
+
+def _amounts(constraint: Constraint, horizon: int) -> tuple[float, float]:
+    """Return the limit per round and the total over the horizon."""
+    limit, total = constraint.limit(horizon), constraint.total_over(horizon)
+    return _number(constraint, "limit", limit), _number(constraint, "total_over", total)
 
 
 def _number(constraint: Constraint, name: str, value: object) -> float:

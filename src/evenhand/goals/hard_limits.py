@@ -1,0 +1,87 @@
+"""The hard limits of a problem: on totals over the horizon, and on allowances of spans of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.goals.base import Accounts, Goal
+from evenhand.goals.hard_budget import HardBudget
+from evenhand.goals.hard_spans import HardSpans
+from evenhand.problem.constraints import Stated, constraint_rows, per_row
+from evenhand.problem.problem import Problem
+from evenhand.problem.rows import Cases
+
+
+def hard_limits(problem: Problem, hard: bool) -> tuple[Accounts, ...]:
+    """Return the hard limits of all constraints that spend and are hard: one of the totals, and one per list of spans.
+
+    Args:
+        problem: its constraints may state whether they are hard.
+        hard: whether constraints that leave this to the recipe are hard.
+
+    Raises:
+        InvalidInput: one to be kept hard is on an outcome without a finite range, or is below the worst case of every
+            single play, so that nothing could ever be played.
+
+    >>> from evenhand.environments import Court
+    >>> hard_limits(Court().problem, hard=False)
+    ()
+    >>> hard_limits(Court().problem, hard=True)[0].total
+    array([ 500., 2000.])
+    """
+    stated = [(s, s.constraint.hard) for s in problem.stated if s.spends]
+    kept = [s for s, own in stated if (hard if own is None else own)]
+    whole = [s for s in kept if s.spans is None]
+    limits: list[Accounts] = [_on_totals(problem, whole)] if whole else []
+    limits += [HardSpans(limit=_on_totals(problem, [s]), spans=s.spans) for s in kept if s.spans is not None]
+    for goal in limits:
+        worst, room = _room(goal, problem)
+        _refuse(goal, worst.min(0), room, "play")
+    return tuple(limits)
+
+
+def _on_totals(problem: Problem, stated: Sequence[Stated]) -> HardBudget:
+    """Return the limit on the totals of some constraints."""
+    rows, _ = constraint_rows(problem, stated)
+    return HardBudget(
+        rows=rows,
+        total=np.array(per_row(stated, lambda s: s.total)),
+        low=problem.span[0],
+        high=problem.span[1],
+        free=problem.free,
+        constraints=tuple(per_row(stated, lambda s: s.constraint)),
+    )
+
+
+def refuse_unspendable(goals: Iterable[Goal], problem: Problem) -> None:
+    """Refuse totals below the worst case of every play with a cost, as all policies would then play only free ones."""
+    for goal in (g for g in goals if isinstance(g, Accounts)):
+        worst, room = _room(goal, problem)
+        # A known outcome may be another number in every case.
+        learned = goal.rows.learned.any(1) | goal.rows.known[:, goal.rows.noisy].any(1)
+        paid = np.where(learned & (worst <= 0.0), np.inf, worst)
+        _refuse(goal, np.where(np.isfinite(paid).any(0), paid.min(0), 0.0), room, "play that is not free")
+
+
+def _room(goal: Accounts, problem: Problem) -> tuple[Floats, Floats]:
+    """The most that each action can use at first, as declared, and the allowance, `->(A,d),(d)`."""
+    worst, room = goal.room(goal.start(1), Cases(problem.declared[None], np.zeros((1, 1, 0), np.int64)))
+    return worst[0], room[0]
+
+
+def _refuse(goal: Accounts, least: Floats, room: Floats, whose: str) -> None:
+    for j in np.flatnonzero(least > room):
+        expected = f"a total of at least {least[j]:g}: any single {whose} may use that much"
+        raise InvalidInput(f"Budget {goal.rows.names[j]!r}, kept hard", expected, goal.total[j])
+
+
+def hard_budget(problem: Problem) -> Accounts:
+    """Return the first hard limit of a problem; refuse a problem that spends nothing which may be kept hard."""
+    limits = hard_limits(problem, True)
+    if not limits:
+        raise InvalidInput("subject_to", "at least one Budget to be kept hard", problem.subject_to)
+    return limits[0]

@@ -1,0 +1,139 @@
+"""The pace of spending: what may be used per round from now on, and the rounds to come."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.core.records import Decision
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.problem.problem import Problem
+from evenhand.problem.spans import Spans
+from evenhand.problem.traffic import Traffic
+
+
+@dataclass
+class PaceState:
+    """Sums by the period of the decision, over the periods of all spans and of the forecast; empty without any."""
+
+    used: Floats  # (R, d, P) sums of the rows: known rows from commit on, others once the outcome arrives
+    counted: Floats  # (R, d, P) rounds in these sums
+    decided: Floats  # (R, P) decided rounds
+    latest: Ints  # (R,) the period of the latest plan, -1 before
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Pace:
+    """States what every row may use per round, from its spans of time and a forecast of the cases to come.
+
+    Equation: rate_j = min_s (allowance_s - used_s) / (n_s + waiting_s) over the spans s of row j that contain now, with
+    n_s the cases to come in the span and waiting_s its decided rounds that are not in used_s. A row without spans has
+    one: the whole run.
+
+    Args:
+        problem: its clock and its traffic; without an end in time, every round of the horizon comes.
+        spans: of time, one list for each row, None where there are none.
+    """
+
+    problem: Problem
+    spans: tuple[Spans | None, ...]
+
+    def start(self, n_replicas: int) -> PaceState:
+        d, periods = (len(self.spans), len(self._edges) - 1) if self.moves else (0, 0)
+        return PaceState(
+            used=np.zeros((n_replicas, d, periods)),
+            counted=np.zeros((n_replicas, d, periods)),
+            decided=np.zeros((n_replicas, periods)),
+            latest=np.full(n_replicas, -1),
+        )
+
+    @cached_property
+    def moves(self) -> bool:
+        """Whether there is anything to follow: spans of time, or a forecast."""
+        return self._traffic is not None or any(s is not None for s in self.spans)
+
+    def enter(self, state: PaceState, decision: Decision, rounds: Floats, v: Floats) -> None:
+        """Enter (rounds, v) of the first d rows into the books of the period of a decision, `(d),(d)`."""
+        if self.moves:
+            replicas, period, d = np.arange(len(v)), self._period(decision.time), len(self.spans)
+            state.used[replicas, :, period] += v[:, :d]
+            state.counted[replicas, :, period] += rounds[:, :d]
+
+    def decide(self, state: PaceState, decision: Decision) -> Bools:
+        """Count a decided round; return the replicas in which it is the first of a period, `->()`."""
+        if not self.moves:
+            return np.zeros(len(decision.counted), bool)
+        period, counts = self._period(decision.time), decision.counted > 0.0
+        state.decided[np.arange(len(period)), period] += decision.counted
+        first = counts & (state.latest != period)
+        state.latest = np.where(counts, period, state.latest)
+        return np.asarray(first)
+
+    def length(self, state: PaceState, t: Floats, time: Floats) -> Floats:
+        """The rounds of the whole run, as they are expected now, `(),()->()`; t are decided."""
+        if self._traffic is None:
+            return np.full(len(t), float(self.problem.horizon))
+        return t + self._ahead(state, time, np.array([self.problem.clock.last]))[:, 0]
+
+    def until_change(self, state: PaceState, t: Floats, time: Floats) -> Floats:
+        """The rounds to come up to the end of the period, or of the run where there are none, `(),()->()`."""
+        if not self.moves:
+            return self.problem.horizon - t
+        ends = self._ahead(state, time, self._edges[1:])
+        return np.asarray(ends[np.arange(len(t)), self._period(time)])
+
+    def rates(self, state: PaceState, whole: Floats, time: Floats) -> Floats:
+        """What may be used per round from now on, by row, `(d),()->(d)`; `whole` is that over the rest of the run."""
+        rates = whole.copy()
+        for j, spans in self._on_grid:
+            period = spans.period(time)
+            to_come = self._ahead(state, time, spans.ends)
+            if self._traffic is not None:  # too few is worse than too many: what is over is lost with the span
+                to_come = np.where(spans.ends < self.problem.clock.last, Traffic.margin * to_come, to_come)
+            waiting = spans.sums(state.decided) - spans.sums(state.counted[:, j])
+            rest = spans.rest(state.used[:, j], period)
+            rates[:, j] = (rest / np.maximum(to_come + waiting, 1.0)).min(1)
+        return rates
+
+    def _ahead(self, state: PaceState, time: Floats, ends: Floats) -> Floats:
+        """The cases that are expected after one that came at a time, up to some ends, `(),(n)->(R,n)`."""
+        if self._traffic is None:
+            return np.asarray(np.maximum(ends - time[:, None] - 1.0, 0.0))
+        clock, traffic = self.problem.clock, self._traffic
+        now = traffic.expected(clock, time)
+        rest = np.maximum(traffic.expected(clock, ends) - now[:, None], 0.0)
+        if math.isinf(traffic.trust):
+            return np.asarray(rest)
+        since = np.maximum(traffic.begin(clock, time), 0.0)
+        so_far = np.concatenate([np.zeros((len(time), 1)), np.cumsum(state.decided, 1)], 1)
+        first = np.searchsorted(self._edges, since)
+        came = so_far[:, -1] - so_far[np.arange(len(time)), np.minimum(first, so_far.shape[1] - 1)]
+        said = now - traffic.expected(clock, since)
+        return np.asarray(rest * ((traffic.trust + came) / (traffic.trust + said))[:, None])
+
+    def _period(self, time: Floats) -> Ints:
+        return np.clip(np.searchsorted(self._edges, time, "right") - 1, 0, len(self._edges) - 2)
+
+    @cached_property
+    def _traffic(self) -> Traffic | None:
+        """The forecast; None where rounds are counted, so that it is known how many there are."""
+        if self.problem.until is None:
+            return None
+        return self.problem.traffic or Traffic(self.problem.horizon, per=self.problem.clock.last)
+
+    @cached_property
+    def _edges(self) -> Floats:
+        """The ends of the periods: those of all spans, and of the forecast."""
+        clock = self.problem.clock
+        found = [np.array([0.0, clock.last]), *(s.edges for s in self.spans if s is not None)]
+        if self._traffic is not None:
+            found.append(self._traffic.edges(clock))
+        return np.unique(np.concatenate(found))
+
+    @cached_property
+    def _on_grid(self) -> list[tuple[int, Spans]]:
+        """The rows with spans, in terms of these periods."""
+        return [(j, s.on(self._edges)) for j, s in enumerate(self.spans) if s is not None]

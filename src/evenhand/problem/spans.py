@@ -1,0 +1,84 @@
+"""Spans of time, each with an allowance of what may be used in it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.types import Floats, Ints
+
+
+class Spans(NamedTuple):
+    """Allowances over runs of consecutive periods, which may overlap.
+
+    A play belongs to the period of its decision, and uses the allowance of every span that contains this period.
+
+    ==========  =====  ===============================================================================================
+    field       shape  meaning
+    ==========  =====  ===============================================================================================
+    edges       (P+1)  the ends of P periods, in units of the clock of the problem
+    allowance   (S,)   what may be used in each of S spans
+    first       (S,)   its first period
+    last        (S,)   its last period
+    ==========  =====  ===============================================================================================
+
+    >>> days = Spans(np.array([0.0, 1.0, 2.0, 3.0]), np.array([5.0, 5.0]), np.array([0, 1]), np.array([1, 2]))
+    >>> days.left(np.array([[4.0, 0.0, 0.0]]), days.period(np.array([1.5])))  # any two days: 5 - 4, and 5
+    array([1.])
+    >>> days.most
+    10.0
+    """
+
+    edges: Floats
+    allowance: Floats
+    first: Ints
+    last: Ints
+
+    @property
+    def periods(self) -> int:
+        return len(self.edges) - 1
+
+    @property
+    def ends(self) -> Floats:
+        """The end of every span, `->(S)`."""
+        return np.asarray(self.edges[self.last + 1])
+
+    def period(self, time: Floats) -> Ints:
+        """Return the period of a time, `()->()`; times before the first or after the last one count as these."""
+        return np.clip(np.searchsorted(self.edges, time, "right") - 1, 0, self.periods - 1)
+
+    def on(self, edges: Floats) -> Spans:
+        """Return the same spans over shorter periods, whose ends include those of all periods here."""
+        first, last = np.searchsorted(edges, self.edges[self.first]), np.searchsorted(edges, self.ends) - 1
+        return Spans(edges, self.allowance, first, last)
+
+    def sums(self, by_period: Floats) -> Floats:
+        """Return sums over the periods of every span, `(P)->(S)`."""
+        so_far = np.concatenate([np.zeros((len(by_period), 1)), np.cumsum(by_period, 1)], 1)
+        return np.asarray(so_far[:, self.last + 1] - so_far[:, self.first])
+
+    def rest(self, used: Floats, period: Ints) -> Floats:
+        """Return what is left of every span that contains a period, infinity for others, `(P),()->(S)`."""
+        inside = (self.first <= period[:, None]) & (period[:, None] <= self.last)
+        return np.asarray(np.where(inside, self.allowance - self.sums(used), np.inf))
+
+    def left(self, used: Floats, period: Ints) -> Floats:
+        """Return what is left in a period: the least of the spans that contain it, `(P),()->()`."""
+        return np.asarray(self.rest(used, period).min(1))
+
+    @property
+    def most(self) -> float:
+        """The most that can be used over all periods, infinity where no span contains one of them.
+
+        By duality it is the length of the shortest path from the first edge to the last one, where a span leads from
+        its first edge to its last one at the length of its allowance, and every edge leads to the one before at 0.
+        """
+        reach = np.full(len(self.edges), np.inf)
+        reach[0] = 0.0
+        while True:
+            before = reach.copy()
+            np.minimum.at(reach, self.last + 1, reach[self.first] + self.allowance)
+            reach = np.minimum.accumulate(reach[::-1])[::-1]
+            if np.array_equal(reach, before):
+                return float(reach[-1])

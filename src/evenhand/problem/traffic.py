@@ -1,0 +1,103 @@
+"""A forecast of the cases that are to come."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.core.validate import number, positive
+from evenhand.problem.clock import Clock, Per, Time
+
+_DAYS: dict[object, float] = {"hour": 1 / 24, "day": 1.0, "week": 7.0}
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """The number of cases expected per period, and how far the forecast is believed.
+
+    Equation: the cases of the rest of a span are F (q + n) / (q + m), with F those of the forecast, n the cases that
+    came in the last periods (`memory` of them), m those that the forecast had for this time, and q = `trust`.
+
+    Args:
+        cases: expected in a period.
+        per: the period: "hour", "day", "week", or a number in units of the clock.
+        shape: how cases divide over equal parts of a period, such as 24 numbers for the hours of a day; in any unit.
+        trust: the number of cases that the forecast weighs as much as; infinite to believe it whatever comes.
+        memory: the periods over which cases are compared with the forecast, the present one included.
+
+    Raises:
+        InvalidInput: numbers out of range, a shape that has only zeros, or another period.
+
+    >>> clock = Clock.between("2026-11-23", "2026-12-24", 0)
+    >>> Traffic(400, per="day", shape=(1, 3)).expected(clock, np.array([0.0, 0.5, 2.0]))
+    array([  0., 100., 800.])
+    """
+
+    cases: float
+    _: KW_ONLY
+    per: Per = "day"
+    shape: tuple[float, ...] = ()
+    trust: float = 100.0
+    memory: int = 3
+
+    margin: ClassVar[float] = 1.2
+
+    def __post_init__(self) -> None:
+        positive("Traffic.cases", self.cases)
+        if isinstance(self.per, str) and self.per not in _DAYS:
+            raise InvalidInput("Traffic.per", f"one of {tuple(_DAYS)}, or a number above 0", repr(self.per))
+        if not isinstance(self.per, str):
+            positive("Traffic.per", self.per)
+        object.__setattr__(self, "shape", tuple(self.shape))
+        for part in self.shape:
+            number("Traffic.shape", part, "finite numbers of at least 0", lambda s: 0.0 <= s < math.inf)
+        if self.shape and not any(self.shape):
+            raise InvalidInput("Traffic.shape", "at least one number above 0", self.shape)
+        number("Traffic.trust", self.trust, "a number above 0, or infinity", lambda q: q > 0.0)
+        number("Traffic.memory", self.memory, "a whole number of at least 1", lambda m: m >= 1 and m == int(m))
+
+    @property
+    def length(self) -> float:
+        """The length of a period in units of the clock."""
+        return _DAYS[self.per] if isinstance(self.per, str) else float(self.per)
+
+    def expected(self, clock: Clock, time: Floats) -> Floats:
+        """Return the cases of the forecast from the start of the run up to some times, `(n)->(n)`."""
+        before = np.array(clock.phase(self.per))
+        return np.asarray(self.cases * (self._periods(time + before) - self._periods(before)))
+
+    def rounds(self, since: Time | None, until: Time | None) -> int:
+        """Return the rounds of the forecast between two times, at least 1.
+
+        Raises:
+            InvalidInput: no end, or times that `Clock.between` refuses.
+        """
+        if until is None:
+            raise InvalidInput("until", "the end of the run, where traffic= is stated and horizon= is not", None)
+        clock = Clock.between(since, until, math.inf)
+        return max(round(float(self.expected(clock, np.array(clock.last)))), 1)
+
+    def begin(self, clock: Clock, time: Floats) -> Floats:
+        """Return the start of the periods that a time is compared with, `(n)->(n)`."""
+        before = clock.phase(self.per)
+        return np.asarray((np.floor((time + before) / self.length) - (self.memory - 1)) * self.length - before)
+
+    def edges(self, clock: Clock) -> Floats:
+        """Return the ends of the periods within a run, `()->(n)`."""
+        before = clock.phase(self.per)
+        ends = np.arange(1, math.ceil((clock.last + before) / self.length)) * self.length - before
+        return np.asarray(ends[ends > 0.0])
+
+    def _periods(self, time: Floats) -> Floats:
+        """The periods up to a time, the last one in the part of its cases that came by then."""
+        whole = np.floor(time / self.length)
+        part = time / self.length - whole
+        if self.shape:
+            ends = np.cumsum((0.0, *self.shape)) / sum(self.shape)
+            part = np.interp(part, np.linspace(0.0, 1.0, len(ends)), ends)
+        return np.asarray(whole + part)
