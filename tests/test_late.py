@@ -169,23 +169,6 @@ def test_a_decision_of_another_batch_is_refused():
         policy.commit(one, context, decision)
 
 
-def test_waiting_decisions_survive_a_restart(tmp_path):
-    state = POLICY.start()
-    waiting = [POLICY.act(state, CASE) for _ in range(3)]
-    POLICY.save(state, tmp_path / "state.npz")
-    for i, d in enumerate(waiting):
-        POLICY.save_decision(d, tmp_path / f"{i}.npz")
-    back = POLICY.load(tmp_path / "state.npz")
-    for i, d in enumerate(waiting):
-        y = np.array([[[1.0, 0.25 * i]]])
-        POLICY.learn(state, d, y)
-        POLICY.learn(back, POLICY.load_decision(tmp_path / f"{i}.npz"), y)
-    np.testing.assert_array_equal(accounts.left(POLICY, back), accounts.left(POLICY, state))
-    np.testing.assert_array_equal(accounts.duals(POLICY, back), accounts.duals(POLICY, state))
-    np.testing.assert_array_equal(back.model.theta, state.model.theta)
-    assert accounts.left(POLICY, back)[0, 0] == 5 - 0.75
-
-
 def test_a_decision_of_another_policy_is_not_loaded(tmp_path):
     POLICY.save_decision(POLICY.act(POLICY.start(), CASE), tmp_path / "decision.npz")
     other = pgd(SPENDING, Ridge(n_features=2, n_outcomes=2), warmup=0, margin=0.0, hard=True)

@@ -34,15 +34,6 @@ def point(data, objective, numbers=averages):
 
 
 @EVERY
-@given(data=st.data(), share=st.floats(0, 1))
-def test_it_is_concave(objective, data, share):
-    y, z = point(data, objective), point(data, objective)
-    mixed = objective.value(share * y + (1 - share) * z)
-    apart = share * objective.value(y) + (1 - share) * objective.value(z)
-    assert mixed >= apart - 1e-12 * (1 + abs(apart))
-
-
-@EVERY
 @given(data=st.data())
 def test_supergradients_support_it_from_above(objective, data):
     y, z = point(data, objective), point(data, objective)
