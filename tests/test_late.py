@@ -325,7 +325,10 @@ def test_a_context_that_is_changed_after_it_was_decided_in_writes_beside_no_arra
             policy.commit(state, case, decision)
 
 
-@pytest.mark.parametrize("kind", [np.float32, np.float16, np.int64, np.int8, np.uint8, bool])
+KINDS = [pytest.param(kind, marks=pytest.mark.slow) for kind in (np.float32, np.int64, np.int8, np.uint8, bool)]
+
+
+@pytest.mark.parametrize("kind", [np.float16, *KINDS])  # kernels are compiled for each kind
 def test_contexts_of_any_numbers_and_read_only_ones_will_do(kind):
     for features in (np.ones((1, 2, 2), kind), np.broadcast_to(np.eye(2), (1, 2, 2)), np.ones((2, 2, 1)).T):
         for known in (np.zeros((1, 2, 0)), np.zeros((1, 2, 0), kind)):
