@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.environments.logged import blocks
 from evenhand.models import BayesianRidge, Fixed, Ridge
-from evenhand.run.simulation import play, simulate
+from evenhand.run import play, simulate
 from tests.examples.problems import EVERYTHING
 from tests.examples.recipes import POLICIES
 from tests.worlds import Market

@@ -15,10 +15,7 @@ from evenhand.goals import FrankWolfe, HardBudget, Resolving
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import GeneralizedGini
 from evenhand.policy.receipts import Receipts
-from evenhand.problem.constraints import Budget, Parity
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.rows import Rows
+from evenhand.problem import Budget, Groups, Outcome, Parity, Rows
 from evenhand.recipes import pgd, resolving, ucb
 from tests import accounts
 from tests.problems import pose

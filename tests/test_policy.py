@@ -10,14 +10,11 @@ from evenhand.environments import Court
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Logarithmic, Logistic, NullModel, PerAction, Ridge
-from evenhand.policy.policy import Policy
+from evenhand.policy import Policy
 from evenhand.policy.saving import flatten
-from evenhand.problem.constraints import Budget
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Budget, Groups, Outcome, Problem
 from evenhand.recipes import pgd, resolving, ucb
-from evenhand.run.simulation import play
+from evenhand.run import play
 from tests import accounts
 from tests.examples.problems import EVERYTHING, LITTLE
 from tests.problems import pose

@@ -12,21 +12,17 @@ import pytest
 from evenhand.choices import TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
-from evenhand.environments import Court, Delayed, FixedContexts
-from evenhand.environments.base import Arrival
+from evenhand.environments import Arrival, Court, Delayed, FixedContexts
 from evenhand.experiments.court.study import model
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Glmtron, NullModel, Ridge
-from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget, Parity
+from evenhand.policy import Policy
+from evenhand.problem import Budget, Groups, Outcome, Parity
 from evenhand.problem.constraints.sums import disparity
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
 from evenhand.recipes import lin_cbwk, pgd, square_cbwk, ucb, uniform
+from evenhand.run import Trace, simulate
 from evenhand.run.recorder import Recorder, empty
-from evenhand.run.simulation import simulate
-from evenhand.run.trace import Trace
 from tests.examples.environments import LOG
 from tests.problems import pose
 

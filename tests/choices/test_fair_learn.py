@@ -9,7 +9,7 @@ from evenhand.choices import FairLearn, Random, Staged
 from evenhand.environments import Delayed, Listeners, Ranking
 from evenhand.models import Bilinear
 from evenhand.recipes import fairlearn_rank
-from evenhand.run.simulation import play
+from evenhand.run import play
 from tests import twins
 from tests.choices import plain
 from tests.drawn import drawn

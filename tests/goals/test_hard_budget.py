@@ -8,16 +8,14 @@ from evenhand.choices import TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.environments import Delayed
-from evenhand.goals import HardBudget
-from evenhand.goals.hard_budget import hard_budget, hard_limits, refuse_unspendable
+from evenhand.goals import HardBudget, hard_limits
+from evenhand.goals.hard_budget import hard_budget, refuse_unspendable
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Ridge
 from evenhand.objectives import Linear
-from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows, select
+from evenhand.policy import Policy
+from evenhand.problem import Budget, Outcome, Problem, Rows
+from evenhand.problem.rows import select
 from tests import accounts, twins
 from tests.problems import pose
 from tests.test_rows import frames

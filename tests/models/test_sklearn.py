@@ -15,9 +15,9 @@ from evenhand.core.errors import CannotSave, InvalidInput
 from evenhand.goals.hard_budget import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Glmtron, Sklearn, Stacked
-from evenhand.policy.policy import Policy
+from evenhand.policy import Policy
 from evenhand.policy.saving import fingerprint
-from evenhand.run.simulation import play
+from evenhand.run import play
 from evenhand.testing import check_policy
 from tests.calls import ask, tell
 from tests.examples.problems import COURT, EVERYTHING

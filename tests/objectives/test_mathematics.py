@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 
-from evenhand.objectives import EqualExposure, GeneralizedGini, Linear
-from evenhand.objectives.base import Conjugate, Proximal, Tangential, conjugate
+from evenhand.objectives import Conjugate, EqualExposure, GeneralizedGini, Linear, Proximal, Tangential
+from evenhand.objectives.base import conjugate
 from evenhand.objectives.smoothing import moreau_gradient
 from tests.examples.objectives import OBJECTIVES, SUMS, WRITTEN
 from tests.objectives import twins

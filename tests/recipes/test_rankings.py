@@ -16,8 +16,7 @@ from evenhand.models import Bilinear, Fixed, Ridge, SelfNormalised
 from evenhand.objectives import GeneralizedGini, Linear, WeightedSum
 from evenhand.problem import Budget, Floor, Parity
 from evenhand.recipes import fairlearn_rank, fw_linucb, fw_linucb_rank, fw_rank, linucb_rank, unbiased_linucb_rank
-from evenhand.run import simulate
-from evenhand.run.simulation import play
+from evenhand.run import play, simulate
 from tests import accounts
 from tests.choices import plain
 from tests.drawn import drawn
