@@ -32,8 +32,8 @@ class MergedRows:
     def bounds(self, left: Floats) -> tuple[Floats, Floats]:
         """Bounds of the directions from bounds of the rows, `(d)->(k),(k)`; infinite where there is none."""
         scaled = left / self.multiple
-        high = np.where(self.upper >= 0, scaled[:, self.upper], np.inf)
-        low = np.where(self.lower >= 0, scaled[:, self.lower], -np.inf)
+        high = np.where(self.upper >= 0, scaled.take(self.upper, 1), np.inf)
+        low = np.where(self.lower >= 0, scaled.take(self.lower, 1), -np.inf)
         return np.minimum(low, high), high
 
     def rows(self, u: Floats) -> Floats:
