@@ -102,7 +102,7 @@ def test_replicas_and_candidates_do_not_touch_one_another():
     state, _ = teach(rng, (model, other), 3, 15, 6, 3, 4, 2)
     x, w = candidates(rng, 3, 12, 3, 4), rng.normal(size=(3, 2, 12, 2))
     worth, order = model.value(state, x, w, NONE), rng.permutation(12)
-    shuffled = model.value(state, x[:, order], w[:, :, order], NONE)
+    shuffled = model.value(state, x.take(order, 1), w.take(order, 2), NONE)
     for r in range(3):
         alone = model.start(1, state.low, state.high, 100)
         for field in ("inverse", "theta", "log_det", "count"):
