@@ -10,10 +10,7 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.environments import Arrival
 from evenhand.objectives import Objective
-from evenhand.problem.constraints import Budget, Constraint
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Budget, Constraint, Groups, Outcome, Problem
 
 AGES = ("young", "middle", "old")
 SHARES = (0.5, 0.3, 0.2)

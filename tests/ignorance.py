@@ -9,9 +9,7 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
 from evenhand.environments import Arrival
 from evenhand.objectives import Linear
-from evenhand.problem.constraints import Budget, Floor
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Budget, Floor, Outcome, Problem
 
 CENTS = np.array([0.0, 80.0, 300.0])
 CHANCES = np.array([0.05, 0.15, 0.4])

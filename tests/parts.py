@@ -3,6 +3,6 @@
 from tests.examples.choices import ALLOCATIONS, CHOICES, FOR_FOUR, RATES  # noqa: F401
 from tests.examples.environments import AUDIENCES, ENVIRONMENTS, OFFERS  # noqa: F401
 from tests.examples.goals import GOALS, MIRRORS, STEPS  # noqa: F401
-from tests.examples.models import EXPERTS, MODELS, PRIORS, WIDTHS, takes  # noqa: F401
+from tests.examples.models import EXPERTS, MODELS, MORE_MODELS, PRIORS, WIDTHS, takes  # noqa: F401
 from tests.examples.objectives import OBJECTIVES, SMOOTHINGS, SUMS, WRITTEN  # noqa: F401
 from tests.examples.recipes import POLICIES, RECIPES  # noqa: F401

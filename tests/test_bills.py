@@ -11,9 +11,7 @@ from evenhand.goals import FrankWolfe
 from evenhand.goals.hard_limits import hard_budget
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import GeneralizedGini
-from evenhand.problem.constraints import Budget
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Budget, Outcome, Problem
 from evenhand.recipes import fw_dual, lin_cbwk, uniform
 from tests import accounts
 from tests.problems import pose

@@ -8,10 +8,9 @@ from evenhand.goals import DualGradient, Primal
 from evenhand.goals.hard_limits import hard_budget
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import GeneralizedGini
-from evenhand.problem.constraints import Floor, Parity
+from evenhand.problem import Floor, Parity
 from evenhand.recipes import fw_dual, pgd, primal_lp, resolving, ucb
-from evenhand.run.optimum import opt
-from evenhand.run.simulation import simulate
+from evenhand.run import opt, simulate
 from evenhand.testing import check_environment, check_goal, check_policy
 from tests import accounts
 from tests.worlds import Router

@@ -14,13 +14,12 @@ from tqdm import tqdm
 
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court, Delayed, WithoutContexts
-from evenhand.experiments.experiment import Session
+from evenhand.experiments import Session
 from evenhand.experiments.fair_ranking import AIMS, FairRankingExperiment
 from evenhand.experiments.fair_ranking.study import sections
 from evenhand.models import Logistic, Sklearn
 from evenhand.recipes import pgd, uniform
-from evenhand.run import Checkpoints, checkpoint, simulate, simulation
-from evenhand.run.trace import Trace
+from evenhand.run import Checkpoints, Trace, checkpoint, simulate, simulation
 from tests.examples.recipes import RECIPES
 from tests.resume import CASES
 

@@ -7,11 +7,9 @@ from evenhand.core.records import Context
 from evenhand.models import BayesianRidge, Bootstrapped, PerAction, Stacked
 from evenhand.objectives import Linear
 from evenhand.policy.marks import marked
-from evenhand.problem.constraints import Floor
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Floor, Outcome, Problem
 from evenhand.recipes import fw_dual
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from tests.ignorance import Targets
 
 SHOP = Problem(

@@ -91,7 +91,10 @@ def test_every_named_system_is_exported(system):
         assert system.name in importlib.import_module(home).__all__
 
 
-@pytest.mark.parametrize("model", parts.MODELS, ids=repr)
+SLOWLY = [pytest.param(model, marks=pytest.mark.slow) for model in parts.MORE_MODELS]
+
+
+@pytest.mark.parametrize("model", [*parts.MODELS, *SLOWLY], ids=repr)
 def test_models_keep_their_contract(model):
     check_model(model, features=parts.takes(model))
 

@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.environments.logged import blocks
 from evenhand.models import BayesianRidge, Fixed, Ridge
-from evenhand.run.simulation import play, simulate
+from evenhand.run import play, simulate
 from tests.examples.problems import EVERYTHING
 from tests.examples.recipes import POLICIES
 from tests.worlds import Market
@@ -247,30 +247,6 @@ def test_a_status_says_what_a_trace_says():
                 assert math.isclose(status.standings[c.label].value * status.rounds, measured, abs_tol=1e-9)
         gain = trace.as_arrived().objective()[-1, r] * trace.elapsed[-1, r]
         assert math.isclose(status.objective * status.rounds, gain, abs_tol=1e-9)
-
-
-def test_what_is_to_come_is_held():
-    market = eh.resolving(EVERYTHING, BayesianRidge(n_features=3, n_outcomes=2))
-    state, there = market.start(), eh.environments.Delayed(Market(problem=EVERYTHING), 5).start(0, np.arange(1))
-    for _ in play(market, state, there, range(60)):
-        pass
-    status = market.status(state)
-    hours = status.accounts["hours"]
-    assert status.waiting == 5
-    assert hours.held == 10.0  # five decisions, at most two hours each
-    assert math.isclose(hours.spent, status.averages["hours"] * (status.rounds - 5))
-    assert math.isclose(hours.left + hours.held + hours.spent, 60.0)
-
-
-def test_outcomes_that_were_not_observed_do_not_lower_averages():
-    mail = policy(12)
-    state = mail.start()
-    for answer in (1.0, None, 0.5, None):
-        mail.observe(state, mail.act(state, mail.encode(CASE, offered=["letter"])), {"answer": answer, "cents": 2})
-    mail.expire(state, mail.act(state, mail.encode(CASE, offered=["letter"])))
-    status = mail.status(state)
-    assert math.isclose(status.averages["answer"], 0.75)
-    assert math.isclose(status.averages["cents"], 2.0)
 
 
 @pytest.mark.parametrize("each", [made for made, _ in POLICIES], ids=lambda p: p.name)

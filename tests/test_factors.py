@@ -13,12 +13,11 @@ from evenhand.core.records import Context, Worth
 from evenhand.environments import Delayed
 from evenhand.goals import FrankWolfe, HardBudget
 from evenhand.objectives import Linear
-from evenhand.policy.policy import Policy
+from evenhand.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.feasible import reach
 from evenhand.problem.rows import Cases, select
-from evenhand.run.optimum import opt
-from evenhand.run.simulation import simulate
+from evenhand.run import opt, simulate
 from tests.shop import CHANCE, OFFERS, PRICE, SIDES, TIME, WAGE, Shop
 
 PRICES = {"cheap": 2.0, "dear": 10.0, "gift": -3.0}

@@ -16,7 +16,7 @@ from evenhand.policy.saving import flatten
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.problem.rows import select
 from evenhand.recipes import cab_ucb, fw_rank, lin_cbwk, resolving, resolving_allocation, unbiased_linucb_rank
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from tests import accounts
 from tests.examples.environments import AUDIENCE
 from tests.states import equal, unchanged

@@ -13,10 +13,8 @@ from evenhand.core.records import Context
 from evenhand.goals import LinearReward
 from evenhand.goals.hard_limits import hard_budget
 from evenhand.models import Ridge
-from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.policy import Policy
+from evenhand.problem import Budget, Outcome, Problem
 from evenhand.problem.rows import select
 
 

@@ -11,10 +11,10 @@ from evenhand.environments import Lessons
 from evenhand.environments.lessons import NEAR, SUBJECTS
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import GeneralizedGini, Linear
-from evenhand.problem.groups import Groups
+from evenhand.problem import Groups
 from evenhand.recipes import fw_dual, resolving
-from evenhand.run.optimum import draw, opt, opt_without_contexts
-from evenhand.run.simulation import simulate
+from evenhand.run import opt, opt_without_contexts, simulate
+from evenhand.run.optimum import draw
 from tests.worlds import Market
 
 

@@ -11,12 +11,10 @@ from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.environments import Court, Delayed, Matching, Ranking
 from evenhand.goals.linear_reward import indifferent
 from evenhand.models import NullModel, Ridge
-from evenhand.policy.policy import Policy
+from evenhand.policy import Policy
 from evenhand.problem import Budget
 from evenhand.recipes import resolving_allocation, uniform
-from evenhand.run.checkpoint import Checkpoints
-from evenhand.run.simulation import play, simulate
-from evenhand.run.trace import Trace
+from evenhand.run import Checkpoints, Trace, play, simulate
 from evenhand.welfare import Capped, PerArm, Piecewise, Satisfaction, satisfaction
 from tests.examples.environments import AUDIENCE
 from tests.examples.problems import EVERYTHING

@@ -9,11 +9,10 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Worth
 from evenhand.environments import FixedContexts, MixedArms, MixedContexts
 from evenhand.models import Fixed, Glmtron, Gradient, NullModel, Ridge
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Outcome, Problem
 from evenhand.recipes import lin_cbwk, primal_lp, resolving, square_cbwk, two_stage_square_cbwk, ucb
 from evenhand.recipes.primal_lp import Program
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from evenhand.experiments.concave_rewards.study import Truth
 from evenhand.planning.program import Sample, dual_value, solve
 from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import fw_linucb
-from evenhand.run.optimum import best, draw, opt, opt_without_contexts
-from evenhand.run.simulation import simulate
+from evenhand.run import opt, opt_without_contexts, simulate
+from evenhand.run.optimum import best, draw
 
 
 def sample(rng: np.random.Generator, count: int, actions: int, rows: int) -> Sample:

@@ -11,7 +11,7 @@ from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.environments import Absences, LastFM, Listeners, Phases, Ranking
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear, WeightedSum
 from evenhand.problem import Budget, Floor
-from evenhand.run.optimum import opt, opt_without_contexts
+from evenhand.run import opt, opt_without_contexts
 
 DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).parents[2] / "shared" / "data")) / "lastfm"
 ABSENT = "lastfm/user_artists.dat is absent: set EVENHAND_DATA to the folder that lastfm is in"

@@ -7,8 +7,7 @@ from evenhand.models import Logistic
 from evenhand.problem import Budget, Floor, Parity
 from evenhand.recipes import resolving_allocation
 from evenhand.run import opt_satisfaction, simulate
-from evenhand.welfare import Capped, Logarithmic, Round
-from evenhand.welfare.linear_program import bound
+from evenhand.welfare import Capped, Logarithmic, Round, bound
 
 COSTS = (0.0, 0.5, 1.0)
 

@@ -9,8 +9,10 @@ import pytest
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.objectives import GeneralizedGini, Linear
 from evenhand.planning.concave_program import Truth, Within as Inside, maximize
-from evenhand.problem.constraints import Budget, Within, constraint_rows, regions, stated_rows
-from evenhand.run.optimum import draw, opt, opt_without_contexts
+from evenhand.problem import Budget, Within
+from evenhand.problem.constraints import constraint_rows, regions, stated_rows
+from evenhand.run import opt, opt_without_contexts
+from evenhand.run.optimum import draw
 from evenhand.sets import Ball, Box, Convex, Halfspaces, Intersection, Polytope, Simplex
 from tests.ads import CLICKS, PER_AGE, Ads
 from tests.sets.twins import constraints

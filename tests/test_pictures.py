@@ -19,14 +19,13 @@ from evenhand.experiments.lessons import study as lessons
 from evenhand.experiments.small_budgets import study as small_budgets
 from evenhand.experiments.square_cbwk import study as square_cbwk
 from evenhand.objectives import EqualExposure, Linear
-from evenhand.problem.constraints import Parity
-from evenhand.problem.problem import Groups, Outcome, Problem
+from evenhand.problem import Groups, Outcome, Parity, Problem
 from evenhand.recipes import uniform
 from evenhand.replay.pictures import draw
 from evenhand.report import scales, style
 from evenhand.report.planes import in_plane, preferences
 from evenhand.report.plots import Curve, Panel, over_rounds, over_sweep, save
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from tests.pictures import no_overlaps
 
 LONG = "a policy of $60 and x_1^2 with a_name_that_no_line_can_hold_and_more"

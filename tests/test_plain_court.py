@@ -3,7 +3,7 @@ import numpy as np
 from evenhand.environments import Court
 from evenhand.experiments.court.study import model
 from evenhand.recipes import pgd
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from tests.plain_court import numbers, run
 
 

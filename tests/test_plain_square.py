@@ -3,7 +3,7 @@ import pytest
 
 from evenhand.environments import FixedContexts
 from evenhand.experiments.square_cbwk.systems import newton
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from tests.plain_square import features, numbers, run, truth
 
 

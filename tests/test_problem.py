@@ -3,11 +3,8 @@ import pytest
 
 from evenhand.core.errors import EvenhandError, InfeasibleProblem, InvalidInput
 from evenhand.objectives import Linear
-from evenhand.problem.constraints import Budget, Parity
+from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.problem.feasible import feasible
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
 from tests.examples.problems import COURT, EVERYTHING, LITTLE
 
 

@@ -17,11 +17,9 @@ from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.records import Context, Decision
 from evenhand.goals import HardBudget
 from evenhand.policy.status import Status
-from evenhand.problem.constraints import Budget
+from evenhand.problem import Budget, Outcome, Problem, Rows
 from evenhand.problem.constraints.sums import average
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows, select, stack
+from evenhand.problem.rows import select, stack
 from evenhand.recipes import uniform
 from tests import accounts
 

@@ -9,8 +9,7 @@ from evenhand.choices import InverseGap, OracleRate, Rate
 from evenhand.core.arguments import arguments, build, can_be_written, described, kinds, read
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import exported
-from evenhand.models import Logarithmic, Prior, Ridge
-from evenhand.models.base import Model
+from evenhand.models import Logarithmic, Model, Prior, Ridge
 from evenhand.objectives import AlphaFair, GeneralizedGini, Objective, Randomized, WeightedSum
 from evenhand.problem import Budget
 from evenhand.recipes import fw, primal_lp, resolving

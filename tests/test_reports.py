@@ -7,15 +7,12 @@ import pytest
 
 from evenhand.environments import Court, Delayed, FixedContexts, Logged, MixedArms, MixedContexts
 from evenhand.objectives import Linear
-from evenhand.problem.constraints import Floor, Parity
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
+from evenhand.problem import Floor, Groups, Outcome, Parity
 from evenhand.recipes import uniform
 from evenhand.report.plots import over_rounds
 from evenhand.report.quantities import ARRIVED, EXPECTED
-from evenhand.run import simulation
-from evenhand.run.simulation import simulate
-from evenhand.run.trace import Trace, join
+from evenhand.run import Trace, simulate, simulation
+from evenhand.run.trace import join
 from tests.examples.environments import LOG
 from tests.problems import pose
 from tests.worlds import Market, Router

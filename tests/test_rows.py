@@ -7,11 +7,9 @@ from hypothesis import given, strategies as st
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.objectives import GeneralizedGini
-from evenhand.problem.constraints import Budget, Parity, constraint_rows
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Cases, Rows, select, stack
+from evenhand.problem import Budget, Groups, Outcome, Parity, Problem, Rows
+from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.rows import Cases, select, stack
 from tests import twins
 from tests.examples.problems import COURT, EVERYTHING, LITTLE
 from tests.problems import pose

@@ -12,13 +12,11 @@ from evenhand.core.errors import StateMismatch
 from evenhand.environments import Court
 from evenhand.goals import Doubling, Steady
 from evenhand.models import BayesianLogistic, BayesianRidge, Fixed, Logarithmic, Logistic, Ridge, SelfNormalised
-from evenhand.policy.policy import Policy
+from evenhand.policy import Policy
 from evenhand.policy.saving import fingerprint, flatten
-from evenhand.problem.constraints import Budget, Parity
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
+from evenhand.problem import Budget, Groups, Outcome, Parity
 from evenhand.recipes import pgd, pgd_adaptive, ucb, uniform
-from evenhand.run.simulation import play
+from evenhand.run import play
 from tests.examples.problems import COURT, EVERYTHING
 from tests.examples.recipes import RECIPES
 from tests.resume import CASES, go_on

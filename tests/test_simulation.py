@@ -12,21 +12,17 @@ import pytest
 from evenhand.choices import TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
-from evenhand.environments import Court, Delayed, FixedContexts
-from evenhand.environments.base import Arrival
+from evenhand.environments import Arrival, Court, Delayed, FixedContexts
 from evenhand.experiments.court.study import model
 from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Glmtron, NullModel, Ridge
-from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget, Parity
+from evenhand.policy import Policy
+from evenhand.problem import Budget, Groups, Outcome, Parity
 from evenhand.problem.constraints.sums import disparity
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
 from evenhand.recipes import lin_cbwk, pgd, square_cbwk, ucb, uniform
+from evenhand.run import Trace, simulate
 from evenhand.run.recorder import Recorder, empty
-from evenhand.run.simulation import simulate
-from evenhand.run.trace import Trace
 from tests.examples.environments import LOG
 from tests.problems import pose
 
@@ -37,6 +33,28 @@ COURT_LIKE = pose(
     groups=(Groups("g", {"l": 0.5, "r": 0.5}),),
     horizon=100,
 )
+
+
+class Alternating:
+    """Cases of two groups in turn; only the costly action is offered."""
+
+    n_features = 1
+
+    def __init__(self, problem):
+        self.problem, self.steps, self.counts_idle_steps = problem, problem.horizon, True
+
+    def start(self, seed, replicas):
+        return self
+
+    def context(self, step):
+        groups, offered = np.array([[[step % 2]]]), np.array([[True, False]])
+        return Context(np.zeros((1, 2, 1)), self.problem.declared[None], groups, offered)
+
+    def respond(self, step, context, decision):
+        return decision, [Arrival(step, decision, np.ones((1, 1, 1)))]
+
+    def expected(self, context, plays):
+        return None
 
 
 def short(horizon: int = 300) -> tuple[Court, Policy]:
@@ -59,13 +77,6 @@ def test_actions_do_not_change_with_the_number_of_jobs():
     assert one.plays is not None
     assert two.plays is not None
     np.testing.assert_array_equal(one.plays.actions, two.plays.actions)
-
-
-def test_a_replica_alone_is_that_replica_in_a_batch():
-    court, policy = short()
-    batch = simulate(policy, court, replicas=6, seed=3, progress=False)
-    alone = simulate(policy, court, replicas=[4], seed=3, progress=False)
-    np.testing.assert_array_equal(batch.totals[:, 4], alone.totals[:, 0])
 
 
 def test_policies_on_one_seed_meet_the_same_people_and_luck():
@@ -104,36 +115,12 @@ def test_late_outcomes_are_counted_when_they_arrive_and_booked_where_they_belong
 
 
 def test_a_replica_in_which_nothing_fits_stops_and_says_when():
-    problem = pose("win", Outcome("cost", known={"a": 1, "b": 2}), subject_to=(Budget("cost", total=30),), horizon=30)
-
-    class World:
-        steps, counts_idle_steps = 30, True
-
-        def context(self, step):
-            return Context(
-                np.zeros((1, 2, 1)), problem.declared[None], np.zeros((1, 1, 0), np.int64), np.array([[False, True]])
-            )
-
-        def respond(self, step, context, decision):
-            return decision, [Arrival(step, decision, np.ones((1, 1, 1)))]
-
-        def expected(self, context, plays):
-            return None
-
-    class Environment:
-        n_features = 1
-
-        def __init__(self):
-            self.problem = problem
-
-        def start(self, seed, replicas):
-            return World()
-
-    policy = Policy(
-        problem=problem, model=NullModel(n_features=1), goals=(reward(problem), hard_budget(problem)), choice=TopK(1)
-    )
-    trace = simulate(policy, Environment(), replicas=1, progress=False)
-    assert trace.stopped[0] == 15  # 15 plays of b, at 2 each
+    cost, sides = Outcome("cost", known={"a": 2, "b": 1}), (Groups("g", ["l", "r"]),)
+    problem = pose("win", cost, subject_to=(Budget("cost", total=30),), groups=sides, horizon=30)
+    goals = (reward(problem), hard_budget(problem))
+    policy = Policy(problem=problem, model=NullModel(n_features=1), goals=goals, choice=TopK(1))
+    trace = simulate(policy, Alternating(problem), replicas=1, progress=False)
+    assert trace.stopped[0] == 15  # 15 plays of a, at 2 each
     assert trace.total("cost")[0] == 30
     assert trace.elapsed[-1, 0] == 30  # people who came after that still count
     assert trace.average("win")[-1, 0] == 0.5
@@ -155,8 +142,6 @@ def test_bad_arguments_are_named_before_anything_runs(change, field):
 @pytest.mark.slow
 @pytest.mark.parametrize("record", ["grid", "all"])
 def test_jobs_agree_on_a_log_whose_runs_end_at_different_rows(record):
-    from tests.examples.environments import LOG
-
     policy = uniform(LOG.problem, LOG.n_features)
     for seed in range(3):
         one = simulate(policy, LOG, replicas=4, seed=seed, record=record, progress=False)
@@ -178,33 +163,11 @@ def test_known_costs_move_prices_even_while_outcomes_are_late(delay):
     assert (trace.total("voucher") <= 600 + 50 + 50).all()
 
 
-class _Alternating:
-    """Cases of two groups in turn; only the costly action is offered."""
-
-    n_features = 1
-
-    def __init__(self, problem):
-        self.problem, self.steps, self.counts_idle_steps = problem, problem.horizon, True
-
-    def start(self, seed, replicas):
-        return self
-
-    def context(self, step):
-        groups, offered = np.array([[[step % 2]]]), np.array([[True, False]])
-        return Context(np.zeros((1, 2, 1)), self.problem.declared[None], groups, offered)
-
-    def respond(self, step, context, decision):
-        return decision, [Arrival(step, decision, np.ones((1, 1, 1)))]
-
-    def expected(self, context, plays):
-        return None
-
-
 @pytest.mark.parametrize("shares", [{"l": 0.5, "r": 0.5}, ["l", "r"]])
 def test_disparity_is_the_same_whether_shares_are_declared_or_counted_when_a_run_stops(shares):
     parity = Parity("cost", by="g", tolerance=0.1)
     problem = replace(COURT_LIKE, subject_to=(Budget("cost", total=20), parity), groups=(Groups("g", shares),))
-    trace = simulate(uniform(problem, 1), _Alternating(problem), replicas=1, progress=False)
+    trace = simulate(uniform(problem, 1), Alternating(problem), replicas=1, progress=False)
     assert trace.stopped[0] == 20
     np.testing.assert_allclose(disparity(trace, "cost", "g")[-1], 0.0, atol=1e-12)  # ten of each group were served
 

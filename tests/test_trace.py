@@ -3,11 +3,10 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court
-from evenhand.problem.constraints import Parity
+from evenhand.problem import Parity
 from evenhand.problem.constraints.sums import disparity
 from evenhand.recipes import uniform
-from evenhand.run.simulation import simulate
-from evenhand.run.trace import Trace
+from evenhand.run import Trace, simulate
 
 COURT = Court(tolerance=0.01, horizon=400)
 

@@ -10,7 +10,7 @@ from evenhand.models import BayesianRidge, Fixed, Ridge, Sampled
 from evenhand.objectives import GeneralizedGini
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.recipes import fw_dual, pgd, primal_lp, resolving, ucb
-from evenhand.run.simulation import play
+from evenhand.run import play
 from tests.worlds import Market
 
 ROUNDS = 150

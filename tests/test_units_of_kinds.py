@@ -13,7 +13,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.models import GeneralizedLinear, Perturbed, Sklearn
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem, Within
-from evenhand.run.simulation import play
+from evenhand.run import play
 from evenhand.testing.recipes import N_FEATURES, Bazaar, calls, ridge
 from evenhand.welfare import Linear as LinearCurve, Satisfaction
 from tests.examples.constraints import CONSTRAINTS, ONE_EACH, ROUNDS, bazaar, two

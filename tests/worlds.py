@@ -10,10 +10,7 @@ from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.environments import Arrival
 from evenhand.objectives import Objective
-from evenhand.problem.constraints import Budget, Constraint
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Budget, Constraint, Groups, Outcome, Problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +38,9 @@ class _MarketWorld:
         groups = problem.ends[:-1] + (u[:, :g] * sizes).astype(np.int64)
         features = u[:, g : g + a * n].reshape(count, a, n).copy()
         offered = u[:, g + a * n :] < self._market.offered
-        return Context(features, problem.declared[None], problem.groups_of(groups[:, ~problem.by_action]), offered)
+        return Context(
+            features, problem.declared[None], problem.groups_of(groups.compress(~problem.by_action, 1)), offered
+        )
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         u = self._luck.uniform(Stream.OUTCOME, np.array([step]), len(self._problem.observed))[:, None, :]

@@ -9,11 +9,11 @@ from evenhand.choices import FairLearn, Random, Staged
 from evenhand.environments import Delayed, Listeners, Ranking
 from evenhand.models import Bilinear
 from evenhand.recipes import fairlearn_rank
-from evenhand.run.simulation import play
+from evenhand.run import play
 from tests import twins
 from tests.choices import plain
 from tests.drawn import drawn
-from tests.rankings import SMALL, TASTES, decision
+from tests.rankings import decision
 
 
 @drawn(replicas=4, readings=2, candidates=7, k=8, chance=[0.0, 0.6, 1.0], tolerance=[0.0, 0.7, 2.0], digits=[0, 9])
@@ -106,12 +106,3 @@ def test_rounds_that_do_not_count_are_not_counted_and_those_of_a_warm_up_are():
     state = staged.start(1)
     staged.on_decision(state, decision([[1, 0]], forced=[1.0]))
     np.testing.assert_array_equal(state.then.ranked, [[1.0, 1.0, 0.0]])
-
-
-def test_a_decision_that_is_not_taken_leaves_no_trace():
-    policy, there = fairlearn_rank(SMALL.problem, TASTES, share=0.7), SMALL.start(0, np.arange(2))
-    state, context = policy.start(replicas=2), there.context(0)
-    made = policy.decide(state, context)
-    policy.commit(state, context, made._replace(counted=np.array([1.0, 0.0])))
-    assert state.choice.ranked.sum(1).tolist() == [3.0, 0.0]
-    assert state.t.tolist() == [1.0, 0.0]

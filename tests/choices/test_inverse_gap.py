@@ -61,41 +61,6 @@ def test_probabilities_are_probabilities(replicas, readings, candidates, chance,
     assert (p.max(1) >= np.where(playable.any(1), even, 0.0) - 1e-15 * candidates).all()
 
 
-def test_one_candidate_is_played_for_certain():
-    got = pick(np.array([[[-3.0]]]), np.ones((1, 1), bool), u=1.0 - 2.0**-53)
-    assert got.lottery.tolist() == [[1.0]]
-    assert got.plays.tolist() == [[0]]
-
-
-def test_the_only_playable_candidate_is_played_for_certain_however_bad():
-    got = pick(np.array([[[9.0, -3.0, 9.0]]]), np.array([[False, True, False]]))
-    assert got.lottery.tolist() == [[0.0, 1.0, 0.0]]
-    assert got.plays.tolist() == [[1]]
-
-
-def test_where_nothing_is_playable_nothing_is_played():
-    got = pick(np.zeros((2, 1, 3)), np.array([[False] * 3, [True] * 3]))
-    assert got.lottery[0].tolist() == [0.0, 0.0, 0.0]
-    assert got.plays[0, 0] == -1
-    assert got.plays[1, 0] >= 0
-
-
-def test_ties_are_even():
-    np.testing.assert_allclose(pick(np.full((1, 2, 5), 0.3), np.ones((1, 5), bool), 1e9).lottery, 0.2, rtol=1e-15)
-
-
-def test_masked_candidates_count_neither_for_the_gap_nor_for_their_number():
-    """Worth 0 and 1 beside a masked 5: 1 / (2 + 2 (1 - 0)) = 1/4."""
-    p = pick(np.array([[[0.0, 5.0, 1.0]]]), np.array([[True, False, True]]), 2.0).lottery
-    assert p.tolist() == [[0.25, 0.0, 0.75]]
-
-
-def test_the_play_is_the_candidate_on_whose_part_the_draw_falls():
-    mean, playable = np.array([[[0.0, 1.0, 0.5]]]), np.ones((1, 3), bool)  # parts 0.2, 0.55, 0.25
-    plays = [pick(mean, playable, 2.0, u).plays[0, 0] for u in (0.0, 0.19, 0.21, 0.74, 0.76, 0.999)]
-    assert plays == [0, 0, 1, 1, 2, 2]
-
-
 @pytest.mark.parametrize(
     ("scale", "power", "t", "rate"), [(3.0, 0.0, 99.0, 3.0), (3.0, 0.5, 99.0, 30.0), (2.0, 1.0, 0.0, 2.0)]
 )
@@ -103,13 +68,6 @@ def test_the_rate_grows_with_the_rounds_that_were_decided(scale, power, t, rate)
     assert Rate(scale, power).at(t) == pytest.approx(rate)
     p = pick(np.array([[[0.0, 1.0]]]), np.ones((1, 2), bool), scale, power=power, t=t).lottery
     assert p[0, 0] == pytest.approx(1 / (2 + rate))
-
-
-def test_every_replica_has_a_rate_of_its_own():
-    choice, mean = InverseGap(Rate(1.0, 0.5)), np.tile([[[0.0, 1.0]]], (2, 1, 1))
-    got = plain.pick(choice, plain.worth(mean), plain.offer(np.ones((2, 2))), [0.0, 99.0], 0.0)
-    np.testing.assert_allclose(got.lottery[:, 0], [1 / 3, 1 / 12])
-    np.testing.assert_array_equal(got.forced, np.zeros(2))
 
 
 def test_a_number_is_a_fixed_rate():
@@ -154,14 +112,6 @@ def test_the_rate_of_an_oracle_is_that_of_the_theorem(t, arms, regret, growth, d
     rate = OracleRate(regret=regret, growth=growth, delta=delta, lipschitz=steep, diameter=size)
     expected = gamma(t, arms, regret + growth * math.log(1 + t), delta, steep, size)
     np.testing.assert_allclose(rate.rates(np.array([t - 1.0]), arms), expected, rtol=1e-12)
-
-
-def test_it_balances_the_two_terms_of_the_bound():
-    """2 K / gamma for exploring, and gamma / 4 times the errors, R' in all, are equal at the end of a run of t."""
-    rate, (t, arms) = OracleRate(regret=30.0, delta=0.1), (5000, 7)
-    (found,) = rate.rates(np.array([t - 1.0]), arms)
-    errors = 2 * 30.0 + 16 * math.log(4 * t**2 / 0.1)
-    assert 2 * arms * t / found == pytest.approx(found / 4 * errors)
 
 
 def test_the_draw_takes_the_rate_of_its_round_and_all_candidates():

@@ -188,6 +188,12 @@ def test_huge_worths_do_not_flatten_what_is_left():
         np.testing.assert_allclose(pick.propensities, [[1.0, np.e / (1 + np.e), 1.0]])
 
 
+def test_a_tiny_temperature_neither_overflows_nor_leaves_the_best():
+    worth = plain.worth([[[1e6, -1e6, 1e6 - 1e-3]]])
+    pick = plain.pick(Gibbs(1e-9), worth, plain.offer([True] * 3), u=0.999)
+    np.testing.assert_array_equal(pick.lottery, [[1.0, 0.0, 0.0]])
+
+
 def test_inverse_gap_counts_the_candidates_that_are_left():
     """Worths 2, 1, 0 at rate 1: first 1/4 for the second best and 1/5 for the worst, then 1 / (2 + 1) for the worst."""
     pick = plain.pick(InverseGap(Rate(1.0), 2), plain.worth([[[2.0, 1.0, 0.0]]]), plain.offer([True] * 3), u=0.0)

@@ -23,14 +23,6 @@ def test_the_best_are_those_of_the_twin(replicas, readings, candidates, k, chanc
     np.testing.assert_array_equal(pick.forced, np.zeros(replicas))
 
 
-def test_optimism_counts_and_readings_add_up():
-    mean = np.array([[[1.0, 0.0, 0.5], [0.0, 0.0, 0.2]]])
-    bonus = np.array([[[0.0, 0.0, 0.0], [0.0, 1.5, 0.0]]])
-    worth, everything = plain.worth(mean, bonus), plain.offer([True] * 3)
-    assert plain.pick(TopK(), worth, everything).plays.tolist() == [[1]]
-    assert plain.pick(TopK(3), worth, everything).plays.tolist() == [[1, 0, 2]]
-
-
 @drawn(candidates=9, k=10, limits=(0, 3), alike=bool, scale=[1.0, 1e-300, 1e300])
 def test_the_best_are_taken_in_order_while_they_fit(candidates, k, limits, alike, scale, seed):
     rng = np.random.default_rng(seed)

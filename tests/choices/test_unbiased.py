@@ -7,7 +7,7 @@ from hypothesis import given, strategies as st
 from evenhand.choices import Staged, TopK, Unbiased
 from evenhand.environments import Delayed
 from evenhand.recipes import unbiased_linucb_rank
-from evenhand.run.simulation import play
+from evenhand.run import play
 from tests import twins
 from tests.choices import plain
 from tests.drawn import drawn

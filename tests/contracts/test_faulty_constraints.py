@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from evenhand import recipes
-from evenhand.problem.constraints import Within
-from evenhand.problem.rows import Rows
+from evenhand.problem import Rows, Within
 from evenhand.sets import Ball, Box, Intersection
 from evenhand.testing import check_constraint
 from tests.contracts.twisted import caught

@@ -12,7 +12,7 @@ from evenhand.environments import Court
 from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import reward
 from evenhand.models import NullModel, Ridge
-from evenhand.policy.policy import Policy
+from evenhand.policy import Policy
 from evenhand.testing import check_choice, check_constraint, check_environment, check_model, check_policy
 from tests.contracts.test_faulty_choices import drawing, field
 from tests.contracts.twisted import caught

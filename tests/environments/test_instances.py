@@ -7,8 +7,7 @@ from scipy.optimize import linprog
 from evenhand.environments import BernoulliKnapsacks, MixedArms, PayPerClick, Requests, Routing, Sensors
 from evenhand.models import BayesianRidge, Tabular
 from evenhand.recipes import bwcr, fw_dual, pd_bwk, resolving, ucb_bwk, uniform
-from evenhand.run.optimum import opt
-from evenhand.run.simulation import play, simulate
+from evenhand.run import opt, play, simulate
 
 
 @pytest.mark.parametrize(

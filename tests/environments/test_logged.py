@@ -14,13 +14,10 @@ from evenhand.environments import Arrival, Logged
 from evenhand.environments.logged import blocks, order
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, NullModel, Ridge
-from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.policy import Policy
+from evenhand.problem import Budget, Groups, Outcome, Problem
 from evenhand.recipes import pgd, ucb, uniform
-from evenhand.run.simulation import play, simulate
+from evenhand.run import play, simulate
 from tests.malformed.environments import LOG
 
 PROBLEM = Problem(actions=("none", "one", "two"), outcomes=(Outcome("gain"),), maximize="gain", horizon=10**6)

@@ -13,9 +13,9 @@ from evenhand.environments import Absences, Audience, Phases, Ranking, WithoutCo
 from evenhand.goals.linear_reward import indifferent
 from evenhand.models import NullModel
 from evenhand.objectives import GeneralizedGini, Linear, WeightedSum
-from evenhand.policy.policy import Policy
+from evenhand.policy import Policy
 from evenhand.problem import Budget, Floor
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from tests.examples.environments import AUDIENCE
 
 LABELS = {"song": "a", "film": "a", "book": "b", "play": "b"}

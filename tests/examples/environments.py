@@ -7,7 +7,7 @@ import numpy as np
 from evenhand import environments as e
 from evenhand.environments.logged import blocks
 from evenhand.objectives import GeneralizedGini, Linear as LinearObjective, WeightedSum
-from evenhand.problem.constraints import Budget, Floor, Parity
+from evenhand.problem import Budget, Floor, Parity
 from evenhand.welfare import Power
 from tests.examples.problems import COURT, EVERYTHING, LITTLE
 from tests.worlds import Market

@@ -1,7 +1,16 @@
 """An example of every model, width, prior and set of experts."""
 
 import numpy as np
-from sklearn.linear_model import LinearRegression, Ridge as RidgeRegression, SGDRegressor
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.linear_model import (
+    LinearRegression,
+    LogisticRegression,
+    Ridge as RidgeRegression,
+    SGDClassifier,
+    SGDRegressor,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from evenhand import models as m
 
@@ -114,6 +123,22 @@ MODELS = [
         answers=2,
     ),
     m.Bootstrapped(inner=m.PerAction(inner=m.Ridge(n_features=2), actions=3), members=3),
+]
+_FOREST = RandomForestRegressor(n_estimators=5, max_depth=3)
+_SCALED = make_pipeline(StandardScaler(), _FOREST)
+_CLASSIFIER = m.Sklearn(estimator=LogisticRegression(), n_features=2, min_observations=2)
+# More estimators of other libraries and mixtures of models, which take longer to check.
+MORE_MODELS = [
+    m.Sklearn(estimator=LinearRegression(), n_features=3, n_outcomes=2),
+    m.Sklearn(estimator=_SCALED, n_features=2, n_outcomes=2, per_outcome=False, min_observations=2),
+    m.Sklearn(estimator=LogisticRegression(), n_features=3, min_observations=2, growth=1.0, buffer=9),
+    m.Sklearn(estimator=SGDRegressor(eta0=0.01), n_features=3, n_outcomes=2, mode="partial_fit"),
+    m.Sklearn(estimator=SGDClassifier(loss="log_loss"), n_features=2, mode="partial_fit"),
+    m.Stacked((m.Sklearn(estimator=_FOREST, n_features=3, min_observations=1), m.NullModel(n_features=3))),
+    m.Bootstrapped(inner=m.Sklearn(estimator=SGDRegressor(eta0=0.01), n_features=2, mode="partial_fit"), members=3),
+    m.Bootstrapped(inner=_CLASSIFIER, members=2, units=2),
+    m.Bootstrapped(inner=m.Stacked((m.Ridge(n_features=2), m.NullModel(n_features=2)))),
+    m.Stacked((m.Bootstrapped(inner=m.Ridge(n_features=2)), m.Sampled(inner=m.Ridge(n_features=2)))),
 ]
 
 

@@ -4,10 +4,8 @@ from dataclasses import replace
 
 from evenhand.environments import Court
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear as LinearObjective
-from evenhand.problem.constraints import Budget, Parity, Region, Within
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Budget, Groups, Outcome, Parity, Problem, Within
+from evenhand.problem.constraints import Region
 from evenhand.sets import Ball, Box
 from tests.shop import Shop
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from evenhand import environments as e, models as m, recipes as r
 from evenhand.choices import EpsilonGreedy, Gibbs, InverseGap, Rate, Staged, TopK
 from evenhand.objectives import Moreau, Randomized
-from evenhand.problem.constraints import Budget
+from evenhand.problem import Budget
 from evenhand.recipes.primal_lp import Program, Slack
 from evenhand.welfare import Capped, Greedy, Sequential
 from tests.examples.environments import AUDIENCES, BOUND, LOG, MATCHED, PRODUCTS, RANKING, SPREAD, UNEVEN_LOG

@@ -8,6 +8,7 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import AudienceMatching, Listeners, Matching
+from evenhand.experiments import Session
 from evenhand.experiments.allocation import AllocationExperiment
 from evenhand.experiments.allocation.figures import (
     BOUND,
@@ -23,9 +24,8 @@ from evenhand.experiments.allocation.standards import standards
 from evenhand.experiments.allocation.study import sections
 from evenhand.experiments.allocation.sweeps import SWEEPS, Sweep
 from evenhand.experiments.allocation.systems import GREEDY, OURS, PAPER, SYSTEMS, policy
-from evenhand.experiments.experiment import Session
 from evenhand.experiments.loop import run
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from evenhand.welfare import Capped
 from tests.environments.test_last_fm import DATA, needs_data
 

@@ -14,10 +14,9 @@ from evenhand.experiments.concave_convex.systems import systems
 from evenhand.experiments.concave_convex.worlds import settings
 from evenhand.experiments.loop import run
 from evenhand.models import Tabular
-from evenhand.problem.constraints import Budget
+from evenhand.problem import Budget
 from evenhand.recipes import bwcr
-from evenhand.run.optimum import opt
-from evenhand.run.simulation import simulate
+from evenhand.run import opt, simulate
 
 
 def test_a_power_of_the_length_is_found_again():

@@ -11,7 +11,7 @@ from evenhand.experiments import loop
 from evenhand.experiments.concave_rewards import ConcaveRewardsExperiment
 from evenhand.experiments.concave_rewards.study import policies
 from evenhand.experiments.loop import run
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 
 
 def test_results_follow_the_schema(tmp_path):

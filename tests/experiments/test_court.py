@@ -9,10 +9,9 @@ from evenhand.environments import Court
 from evenhand.experiments.court import CourtExperiment
 from evenhand.experiments.court.study import HORIZON, METRICS, PUBLISHED, SAMPLE, _optimum_rows, _rows, policies
 from evenhand.experiments.loop import run
-from evenhand.goals.dual import DualGradient
+from evenhand.goals import DualGradient
 from evenhand.report.results import Results
-from evenhand.run.optimum import opt
-from evenhand.run.simulation import simulate
+from evenhand.run import opt, simulate
 
 
 @pytest.mark.slow

@@ -10,8 +10,8 @@ from evenhand.environments import Court
 from evenhand.experiments import estimate
 from evenhand.experiments.loop import run
 from evenhand.recipes import uniform
-from evenhand.run import Checkpoints, simulation
-from evenhand.run.simulation import TRIAL, done_before, pace, simulate
+from evenhand.run import Checkpoints, simulate, simulation
+from evenhand.run.simulation import TRIAL, done_before, pace
 from tests.experiments.test_loop import Own
 
 COURT = Court(horizon=2000)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.experiments.experiment import Session
+from evenhand.experiments import Session
 from evenhand.experiments.fair_ranking import AIMS, FairRankingExperiment
 from evenhand.experiments.fair_ranking.study import sections
 from evenhand.experiments.fair_ranking.world import OFFSET, aim, world

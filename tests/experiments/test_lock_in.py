@@ -4,7 +4,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from evenhand.experiments.experiment import Case, Run
+from evenhand.experiments import Case, Run
 from evenhand.experiments.lock_in import LOCKED_IN, lock_ins, locked_in
 from evenhand.report.results import Measurement, Results
 

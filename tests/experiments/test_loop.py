@@ -17,8 +17,7 @@ from evenhand.experiments.options import options, settings
 from evenhand.recipes import uniform
 from evenhand.report.plots import over_rounds, save
 from evenhand.report.results import Measurement
-from evenhand.run import simulation
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate, simulation
 
 
 @dataclass(frozen=True, kw_only=True)

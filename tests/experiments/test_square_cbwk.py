@@ -14,7 +14,7 @@ from evenhand.experiments.loop import run
 from evenhand.experiments.square_cbwk import SquareCBwKExperiment
 from evenhand.experiments.square_cbwk.study import LOOKS, POINTS, PUBLISHED, SWEEPS, Sweep, against
 from evenhand.experiments.square_cbwk.systems import NEWTON, Point, systems
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 
 SMALL, SMALLER = Point(5, 3, 120), Point(5, 3, 80)
 

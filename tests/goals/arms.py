@@ -6,8 +6,7 @@ import numpy as np
 
 from evenhand.core.records import Context, Worth
 from evenhand.models import Ridge
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Outcome, Problem
 
 ARMS = np.array([[0.9, 0.1, 0.2], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6], [0.4, 0.3, 0.1]])
 

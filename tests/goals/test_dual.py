@@ -7,11 +7,10 @@ from evenhand.core.records import Context
 from evenhand.goals import Doubling, DualGradient, Falling, Steady
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
-from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget, Parity, constraint_rows
-from evenhand.problem.groups import Groups
-from evenhand.problem.rows import Rows
-from evenhand.run.simulation import play
+from evenhand.policy import Policy
+from evenhand.problem import Budget, Groups, Parity, Rows
+from evenhand.problem.constraints import constraint_rows
+from evenhand.run import play
 from evenhand.testing.frames import decision_of
 from tests import twins
 from tests.calls import tell

@@ -8,11 +8,9 @@ from evenhand.goals import Descent, Falling, Fenchel, Steady
 from evenhand.goals.conjugates import Box, OfSet
 from evenhand.goals.fenchel import fenchel, fenchel_within
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
-from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget, constraint_rows
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows
+from evenhand.policy import Policy
+from evenhand.problem import Budget, Outcome, Problem, Rows
+from evenhand.problem.constraints import constraint_rows
 from evenhand.sets import Box as Range
 from tests.goals.arms import Truth, averages, problem
 from tests.goals.test_dual import receipt

@@ -10,13 +10,13 @@ from evenhand.choices import Cycle, Staged, TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.environments import FixedContexts, MixedArms, MultiObjective, mixture
-from evenhand.goals.frank_wolfe import FrankWolfe, frank_wolfe
+from evenhand.goals import FrankWolfe
+from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.models import Fixed, Ridge, Scalarised, SelfNormalised
 from evenhand.objectives import AlphaFair, DistancePenalty, GeneralizedGini, Linear, Moreau, Randomized
-from evenhand.problem.constraints import Budget
-from evenhand.problem.outcome import Outcome
+from evenhand.problem import Budget, Outcome
 from evenhand.recipes import fw, fw_dual, fw_linucb, lin_cbwk, pgd, resolving, ucb
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from evenhand.sets import Box
 from tests.goals.arms import ARMS, Truth, averages, problem
 

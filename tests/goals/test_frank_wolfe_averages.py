@@ -10,8 +10,7 @@ from evenhand.core.records import Context
 from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.models import Fixed, Ridge
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, Randomized, WeightedSum
-from evenhand.problem.constraints import Budget
-from evenhand.problem.outcome import Outcome
+from evenhand.problem import Budget, Outcome
 from evenhand.recipes import fw_dual, fw_linucb, resolving
 from tests.calls import tell
 from tests.goals.arms import Truth, averages, problem

@@ -8,16 +8,14 @@ from evenhand.choices import TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.environments import Delayed
-from evenhand.goals import HardBudget
-from evenhand.goals.hard_limits import hard_budget, hard_limits, refuse_unspendable
+from evenhand.goals import HardBudget, hard_limits
+from evenhand.goals.hard_limits import hard_budget, refuse_unspendable
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Ridge
 from evenhand.objectives import Linear
-from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows, select
+from evenhand.policy import Policy
+from evenhand.problem import Budget, Outcome, Problem, Rows
+from evenhand.problem.rows import select
 from tests import accounts, twins
 from tests.problems import pose
 from tests.test_rows import frames
@@ -90,16 +88,15 @@ def test_no_total_is_ever_exceeded_whatever_costs_turn_out_to_be(low, high, dela
 
 def test_a_replica_stops_when_nothing_fits_and_the_others_go_on():
     problem = spending(horizon=60)
-    active = np.stack([d.counted for _, _, d in run(spender(problem), Market(problem=problem))])
-    states = [s for s, _, _ in run(spender(problem), Market(problem=problem))]
+    steps = list(run(spender(problem), Market(problem=problem)))
+    active, (state, _, last) = np.stack([d.counted for _, _, d in steps]), steps[-1]
     ends = active.sum(0)
     assert (ends < 60).all()
     assert len(set(ends.tolist())) > 1
     for r, end in enumerate(ends.astype(int)):
         assert active[:end, r].all()
         assert not active[end:, r].any()
-    np.testing.assert_array_equal(states[-1].t, ends)
-    _, _, last = list(run(spender(problem), Market(problem=problem)))[-1]
+    np.testing.assert_array_equal(state.t, ends)
     np.testing.assert_array_equal(last.plays, np.full((6, 1), -1))
     np.testing.assert_array_equal(last.propensities, np.ones((6, 1)))  # what cannot be otherwise
     np.testing.assert_array_equal(last.restricted, np.ones(6))
@@ -114,34 +111,9 @@ def test_what_is_free_goes_on_when_the_budget_is_gone():
         subject_to=(Budget("fee", total=7),),
         horizon=40,
     )
-    policy = spender(problem)
-    plays = np.stack([d.plays[:, 0] for _, _, d in _plain(policy, Market(problem=problem), 40)])
+    plays = np.stack([d.plays[:, 0] for _, _, d in run(spender(problem), Market(problem=problem), 3)])
     np.testing.assert_array_equal(plays[:7], 1)
-    np.testing.assert_array_equal(plays[7:], 0)
-
-
-def _plain(policy, environment, steps, replicas=3):
-    world, state = environment.start(7, np.arange(replicas)), policy.start(seed=7, replicas=replicas)
-    for step in range(steps):
-        context = world.context(step)
-        decision = policy.act(state, context)
-        for arrival in world.respond(step, context, decision)[1]:
-            policy.learn(state, arrival.decision, arrival.y)
-        yield state, context, decision
-
-
-def test_one_play_of_two_not_observed_keeps_both_held_back():
-    problem = spending(plays=2)
-    policy = spender(problem)
-    world = Market(problem=problem).start(2, np.arange(1))
-    state = policy.start(seed=2)
-    decision = policy.act(state, world.context(0))
-    before = accounts.left(policy, state).copy()
-    policy.learn(state, decision, np.full((1, 2, 1), 0.25), observed=np.array([[[True], [False]]]))
-    np.testing.assert_array_equal(accounts.left(policy, state), before)
-    other = policy.act(state, world.context(1))
-    policy.learn(state, other, np.full((1, 2, 1), 0.25), observed=np.ones((1, 2, 1), bool))
-    np.testing.assert_allclose(accounts.left(policy, state)[:, 0], before[:, 0] - 0.5)
+    np.testing.assert_array_equal(plays[7:40], 0)
 
 
 def test_plays_that_did_not_fit_cost_and_teach_nothing():

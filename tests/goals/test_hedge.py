@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from evenhand.goals import DualHedge
-from evenhand.problem.rows import Rows
+from evenhand.problem import Rows
 from tests import twins
 from tests.drawn import drawn
 from tests.goals.test_dual import receipt

@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.goals import Intervals
 from evenhand.models import Fixed, Ridge, Tabular
-from evenhand.problem.rows import Rows
+from evenhand.problem import Rows
 
 NAMES = ["a", "b", "c"]
 

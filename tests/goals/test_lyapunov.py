@@ -7,9 +7,9 @@ import evenhand as eh
 from evenhand.environments import Hours
 from evenhand.goals import Lyapunov
 from evenhand.models import BayesianLogistic
-from evenhand.problem.rows import Rows
+from evenhand.problem import Rows
 from evenhand.recipes import fw_dual, lyapunov, pgd, resolving, square_cbwk
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from tests.goals.test_dual import receipt
 from tests.goals.test_hard_budget_loaded import differing
 

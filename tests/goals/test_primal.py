@@ -9,14 +9,12 @@ import pytest
 from evenhand.choices import Gibbs
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Worth
+from evenhand.goals import Primal
 from evenhand.goals.linear_reward import reward
-from evenhand.goals.primal import Primal
 from evenhand.models import Fixed, Ridge
 from evenhand.planning.forecast import forecast
-from evenhand.problem.constraints import Budget, Parity, constraint_rows
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
+from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import primal_lp
 from evenhand.recipes.primal_lp import Slack, general, soft, with_null_action
 from tests.choices import plain

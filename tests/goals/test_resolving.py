@@ -15,14 +15,12 @@ from evenhand.goals._pull import pulled
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, WeightedSum
 from evenhand.planning.concave_program import maximize
-from evenhand.problem.constraints import Budget, Within, constraint_rows
-from evenhand.problem.groups import Groups
+from evenhand.problem import Budget, Groups, Outcome, Problem, Within
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.merged_rows import merge
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
 from evenhand.recipes import resolving
-from evenhand.run.optimum import draw, opt
-from evenhand.run.simulation import play, simulate
+from evenhand.run import opt, play, simulate
+from evenhand.run.optimum import draw
 from evenhand.sets import Polytope
 from tests.goals.arms import Truth
 from tests.test_late_parts import MATCHING, PLANNED, committed, learn_in_parts

@@ -15,8 +15,7 @@ from evenhand.planning.fluid import Fluid, Solution, solve_fluid, spread
 from evenhand.planning.shared_arms import NOT_SHARED
 from evenhand.problem import Budget, Floor, Outcome
 from evenhand.recipes import primal_lp, resolving
-from evenhand.run import simulate
-from evenhand.run.simulation import play
+from evenhand.run import play, simulate
 from tests.examples.environments import AUDIENCE
 from tests.problems import pose
 from tests.rankings import SMALL, optimum

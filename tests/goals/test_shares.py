@@ -7,14 +7,11 @@ import pytest
 
 from evenhand.core.records import Context
 from evenhand.environments import Court, Delayed
-from evenhand.goals.steps import Doubling
+from evenhand.goals import Doubling
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
-from evenhand.problem.constraints import Floor, Parity
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Floor, Groups, Outcome, Parity, Problem
 from evenhand.recipes import fw_dual, lin_cbwk, pgd, pgd_adaptive, resolving
-from evenhand.run.simulation import play, simulate
+from evenhand.run import play, simulate
 from tests import accounts
 from tests.worlds import Market
 

@@ -5,12 +5,11 @@ from scipy.optimize import linprog
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import FixedContexts, MixedContexts
 from evenhand.models import Fixed, Glmtron, Ridge
-from evenhand.problem.constraints import Budget
-from evenhand.problem.outcome import Outcome
+from evenhand.problem import Budget, Outcome
 from evenhand.recipes import two_stage_square_cbwk
 from evenhand.recipes.square_cbwk import square_cbwk_rate
 from evenhand.recipes.two_stage_square_cbwk import linear_exploration, linear_radius, smooth_exploration
-from evenhand.run.simulation import play, simulate
+from evenhand.run import play, simulate
 from tests.calls import ask
 from tests.problems import pose
 

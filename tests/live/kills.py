@@ -13,8 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from evenhand.live import Campaign
-from evenhand.live.events import Busy, Conflict
+from evenhand.live import Busy, Campaign, Conflict
 from evenhand.live.stores.opening import connect
 from tests.live.schedules import WORST, plain, same_fold
 

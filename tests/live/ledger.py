@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live.events import Conflict, Unknown
+from evenhand.live import Conflict, Unknown
 
 
 @dataclass

@@ -13,12 +13,11 @@ import evenhand as eh
 from evenhand.core.errors import EvenhandError
 from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import indifferent
-from evenhand.live.campaign import Campaign
+from evenhand.live import Busy, Campaign, Conflict
 from evenhand.live.cases import Named
-from evenhand.live.events import Busy, Conflict
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker import Worker
-from evenhand.policy.policy import Policy
+from evenhand.policy import Policy
 from evenhand.policy.saving import flatten
 from tests.live.ledger import Ledger
 

@@ -3,7 +3,7 @@
 import pytest
 
 import evenhand as eh
-from evenhand.live.events import Busy
+from evenhand.live import Busy
 from evenhand.live.stores import sqlite
 from evenhand.live.stores._clock import Watch, monotonic
 from evenhand.live.stores.memory import MemoryStore

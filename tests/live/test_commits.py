@@ -8,8 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 import evenhand as eh
-from evenhand.live import Campaign, Conflict
-from evenhand.live.events import Busy
+from evenhand.live import Busy, Campaign, Conflict
 from evenhand.live.http import app
 from evenhand.live.http.asked import decide
 from evenhand.live.http.commits import Commits

@@ -13,8 +13,8 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.live import Busy
 from evenhand.live.commands import policies
-from evenhand.live.events import Busy
 from evenhand.live.exports import export
 from evenhand.live.history import History
 from evenhand.live.stores.memory import MemoryStore

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from evenhand.live.events import Busy
+from evenhand.live import Busy
 from evenhand.live.http import app
 from tests.live.faults import World
 from tests.live.schedules import Struck

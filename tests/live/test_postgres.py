@@ -10,8 +10,7 @@ from multiprocessing import get_context
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live import Campaign
-from evenhand.live.events import Conflict
+from evenhand.live import Campaign, Conflict
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.schedules import WORST, learned, plain

@@ -8,8 +8,7 @@ from contextlib import suppress
 import pytest
 
 from evenhand.core.errors import InvalidInput, MissingExtra
-from evenhand.live import Campaign
-from evenhand.live.events import Busy
+from evenhand.live import Busy, Campaign
 from evenhand.live.stores._clock import Watch
 from evenhand.live.stores.opening import connect
 from tests.live.schedules import plain

@@ -6,7 +6,7 @@ import pytest
 from evenhand.environments import Delayed, Logged
 from evenhand.live import Campaign
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.run.simulation import play
+from evenhand.run import play
 from tests.examples.recipes import POLICIES
 from tests.live.worlds import Arrays, case_of, named
 

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from evenhand.live.events import Busy
+from evenhand.live import Busy
 from evenhand.live.stores.sqlite import SqliteStore
 
 PAGE = 4096

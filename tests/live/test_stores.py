@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live.events import Busy, Conflict
+from evenhand.live import Busy, Conflict
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, kinds
 from evenhand.live.stores.sqlite import SqliteStore

@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 import evenhand as eh
-from evenhand.choices import InverseGap, Staged
-from evenhand.choices.inverse_gap import Rate
+from evenhand.choices import InverseGap, Rate, Staged
 from evenhand.live import Campaign
 from evenhand.live.stores.memory import MemoryStore
 

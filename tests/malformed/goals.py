@@ -13,8 +13,8 @@ from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.goals.hard_limits import hard_budget
 from evenhand.models import Logistic, Ridge
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Moreau, WeightedSum
-from evenhand.problem import Outcome, Problem
-from evenhand.problem.rows import Rows, select
+from evenhand.problem import Outcome, Problem, Rows
+from evenhand.problem.rows import select
 from evenhand.recipes import primal_lp, resolving, two_stage_square_cbwk
 from evenhand.recipes.primal_lp import soft, with_null_action
 from evenhand.sets import Ball

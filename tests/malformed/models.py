@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, SGDClassi
 
 from evenhand import models as m
 from evenhand.environments import Court
-from evenhand.models.advised import advised
+from evenhand.models import advised
 from evenhand.models.links import code
 from evenhand.problem import Outcome
 from evenhand.recipes import uniform

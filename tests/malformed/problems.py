@@ -8,8 +8,7 @@ import numpy as np
 
 from evenhand.environments import Court
 from evenhand.objectives import Linear
-from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
-from evenhand.problem.constraints import Floor, Within
+from evenhand.problem import Budget, Floor, Groups, Outcome, Parity, Problem, Within
 from evenhand.sets import Ball
 from evenhand.welfare import Capped, Satisfaction
 from tests.ads import Ads

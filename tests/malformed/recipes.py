@@ -14,7 +14,7 @@ from evenhand.models import Logistic, NullModel, Ridge, Tabular
 from evenhand.objectives import AlphaFair, GeneralizedGini
 from evenhand.policy import Policy
 from evenhand.problem import Budget, Outcome, Problem, Within
-from evenhand.recipes.bwcr import bwcr
+from evenhand.recipes import bwcr
 from evenhand.recipes.cab import theoretical_constants
 from evenhand.sets import Ball
 from tests.examples.environments import BOUND, PRODUCTS

@@ -11,9 +11,7 @@ from evenhand.environments import Court
 from evenhand.experiments.concave_convex import ConcaveConvexExperiment
 from evenhand.policy.saving import fingerprint
 from evenhand.recipes import uniform
-from evenhand.run import opt_satisfaction
-from evenhand.run.optimum import opt
-from evenhand.run.simulation import simulate
+from evenhand.run import opt, opt_satisfaction, simulate
 from tests.malformed.tables import changes, each, wrong
 
 NAN = math.nan

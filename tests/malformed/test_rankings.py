@@ -6,7 +6,7 @@ import pytest
 from evenhand.environments import Audience, Ranking
 from evenhand.models import Bilinear
 from evenhand.recipes import linucb_rank
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from tests.malformed.tables import check, name
 
 ITEMS = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.2, 0.2]])

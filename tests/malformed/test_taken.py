@@ -9,9 +9,9 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.environments import Court
 from evenhand.models import Sklearn
-from evenhand.policy.policy import Policy
+from evenhand.policy import Policy
 from evenhand.recipes import pgd, resolving, two_stage_square_cbwk, ucb
-from evenhand.run.simulation import play, simulate
+from evenhand.run import play, simulate
 from tests.examples.choices import CHOICES
 from tests.examples.goals import STEPS
 from tests.examples.models import MODELS, WIDTHS

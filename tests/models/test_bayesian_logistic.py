@@ -146,28 +146,6 @@ def test_the_order_of_observations_between_fits_does_not_matter():
     np.testing.assert_allclose(played(model, x, y, order=order), played(model, x, y), rtol=1e-9, atol=1e-12)
 
 
-def test_a_bonus_shrinks_to_0_as_the_horizon_ends_and_scale_0_is_greedy():
-    rng, bonuses = np.random.default_rng(5), []
-    x, y = rng.normal(size=(20, 1, 1, 3)), (rng.random((20, 1, 1, 1)) < 0.5).astype(float)
-    for horizon in (10, 20, 21, 25, 100, 10**9):
-        state = run(BayesianLogistic(n_features=3), x, y, np.ones((20, 1)), LOW, HIGH, horizon)
-        bonuses.append(ask(BayesianLogistic(n_features=3), state, 0.2 * np.ones((1, 1, 3)), ONE)[1].item())
-    assert bonuses[:2] == [0.0, 0.0]
-    assert (np.diff(bonuses[1:]) > 0.0).all()
-    assert ask(BayesianLogistic(n_features=3, scale=0.0), state, np.ones((1, 1, 3)), ONE)[1].item() == 0.0
-
-
-def test_rounds_that_show_nothing_do_not_end_exploration():
-    model = BayesianLogistic(n_features=2)
-    state = model.start(1, LOW, HIGH, 100)
-    for _ in range(10):
-        tell(model, state, np.zeros((1, 1, 2)), ONE, np.ones(1), ONE)
-    mean, bonus = ask(model, state, np.array([[[0.0, 0.0], [1.0, 0.0]]]), ONE)
-    np.testing.assert_array_equal(mean, [[[0.0, 0.5]]])
-    assert bonus[0, 0, 0] == 0.0
-    assert bonus[0, 0, 1] > 0.1
-
-
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("size", [*SIZES, "mixed", "mixed columns", "zero"])
 @pytest.mark.parametrize("kind", ["random", "equal", "separable", "all 0", "all 1"])

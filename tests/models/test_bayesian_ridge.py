@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from evenhand.models import BayesianRidge, Bootstrapped, Stacked
+from evenhand.models import BayesianLogistic, BayesianRidge, Bootstrapped, Stacked
 from evenhand.policy.saving import flatten
 from tests.calls import ask, tell
 from tests.numerics.test_evidence import twin
@@ -131,35 +131,32 @@ def test_orders_of_features_and_within_fits_of_outcomes_do_not_matter():
         np.testing.assert_allclose(other.bonus, plain.bonus, rtol=1e-9, atol=1e-11)
 
 
-def test_a_bonus_shrinks_to_0_as_the_horizon_ends():
+@pytest.mark.parametrize(("kind", "end"), [(BayesianRidge, 9.0), (BayesianLogistic, 0.0)])
+def test_a_bonus_shrinks_to_0_as_the_horizon_ends_and_scale_0_is_greedy(kind, end):
     """At one posterior, because only the number of rounds to come moves; and at the horizon and past it, it is 0."""
     rng = np.random.default_rng(3)
-    x, y, bonuses = rng.normal(size=(20, 1, 1, 3)), rng.random((20, 1, 1, 1)), []
+    x, y, bonuses = rng.normal(size=(20, 1, 1, 3)), (rng.random((20, 1, 1, 1)) < 0.5).astype(float), []
+    low, high, near, one = np.full(1, -end), np.full(1, end or 1.0), 0.2 * np.ones((1, 1, 3)), np.ones((1, 1, 1))
     for horizon in (10, 20, 21, 25, 100, 10**9):
-        model = BayesianRidge(n_features=3)
-        state = run(model, x, y, np.ones((20, 1)), np.full(1, -9.0), np.full(1, 9.0), horizon)
-        bonuses.append(ask(model, state, 0.2 * np.ones((1, 1, 3)), np.ones((1, 1, 1)))[1].item())
+        state = run(kind(n_features=3), x, y, np.ones((20, 1)), low, high, horizon)
+        bonuses.append(ask(kind(n_features=3), state, near, one)[1].item())
     assert bonuses[:2] == [0.0, 0.0]
     assert (np.diff(bonuses[1:]) > 0.0).all()
+    greedy = kind(n_features=3, scale=0.0)
+    for t in (0, 20):
+        state = run(greedy, x[:t], y[:t], np.ones((t, 1)), low, high)
+        np.testing.assert_array_equal(ask(greedy, state, x[:, 0, 0][None], one)[1], np.zeros((1, 1, 20)))
 
 
-def test_scale_0_is_greedy():
-    rng = np.random.default_rng(4)
-    x, y = rng.normal(size=(10, 1, 1, 2)), rng.random((10, 1, 1, 1))
-    model = BayesianRidge(n_features=2, scale=0.0)
-    for t in (0, 10):
-        state = run(model, x[:t], y[:t], np.ones((t, 1)), np.full(1, -9.0), np.full(1, 9.0))
-        np.testing.assert_array_equal(ask(model, state, x[:, 0, 0][None], np.ones((1, 1, 1)))[1], np.zeros((1, 1, 10)))
-
-
-def test_rounds_that_show_nothing_do_not_end_exploration():
+@pytest.mark.parametrize(("kind", "middle"), [(BayesianRidge, 0.0), (BayesianLogistic, 0.5)])
+def test_rounds_that_show_nothing_do_not_end_exploration(kind, middle):
     """Nothing is learned from doing nothing, so what was not tried is still worth trying."""
-    model, one = BayesianRidge(n_features=2), np.ones((1, 1, 1))
+    model, one = kind(n_features=2), np.ones((1, 1, 1))
     state = model.start(1, np.zeros(1), np.ones(1), 100)
     for _ in range(10):
-        tell(model, state, np.zeros((1, 1, 2)), 0.0 * one, np.ones(1), one)
+        tell(model, state, np.zeros((1, 1, 2)), np.ceil(middle) * one, np.ones(1), one)
     mean, bonus = ask(model, state, np.array([[[0.0, 0.0], [1.0, 0.0]]]), one)
-    np.testing.assert_array_equal(mean, np.zeros((1, 1, 2)))
+    np.testing.assert_array_equal(mean, [[[0.0, middle]]])
     assert bonus[0, 0, 0] == 0.0
     assert bonus[0, 0, 1] > 0.1
 

@@ -5,22 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evenhand.models.base import Model
-from evenhand.models.bayesian_bilinear import BayesianBilinear
-from evenhand.models.bayesian_logistic import BayesianLogistic
-from evenhand.models.bayesian_ridge import BayesianRidge
-from evenhand.models.generalized_linear import GeneralizedLinear
-from evenhand.models.logistic import Logistic
-from evenhand.models.one_pass import OnePass
-from evenhand.models.optimistic_draw import OptimisticDraw
-from evenhand.models.oracles import Glmtron, Gradient
-from evenhand.models.per_action import PerAction
-from evenhand.models.perturbed import Perturbed
-from evenhand.models.ridge import Ridge
-from evenhand.models.sampled import Sampled
-from evenhand.models.stacked import Stacked
-from evenhand.models.tabular import Tabular
-from evenhand.models.widths import Fixed
+from evenhand.models import (
+    BayesianBilinear,
+    BayesianLogistic,
+    BayesianRidge,
+    Fixed,
+    GeneralizedLinear,
+    Glmtron,
+    Gradient,
+    Logistic,
+    Model,
+    OnePass,
+    OptimisticDraw,
+    PerAction,
+    Perturbed,
+    Ridge,
+    Sampled,
+    Stacked,
+    Tabular,
+)
 
 N = 4
 WIDE = Fixed(0.5)

@@ -11,10 +11,10 @@ from evenhand.core.errors import CannotSave
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Worth
 from evenhand.goals.linear_reward import reward
-from evenhand.models import Bootstrapped, Fixed, Logistic, NullModel, Ridge, Sampled, Sklearn, Stacked
+from evenhand.models import Bootstrapped, Fixed, Logistic, Ridge, Sampled, Sklearn, Stacked
 from evenhand.models.bootstrapped import _times
-from evenhand.policy.policy import Policy
-from evenhand.testing import check_model, check_policy
+from evenhand.policy import Policy
+from evenhand.testing import check_policy
 from tests.calls import tell
 from tests.examples.problems import COURT, EVERYTHING
 from tests.worlds import Market
@@ -160,23 +160,6 @@ def test_a_lone_optimist_is_asked_for_its_mean_only():
     plain, wide = (Bootstrapped(inner=Ridge(n_features=2, width=Fixed(w)), members=3) for w in (0.0, 5.0))
     query = np.array([[0.3, 0.7]])
     np.testing.assert_array_equal(members(plain, fed(plain)[0], query), members(wide, fed(wide)[0], query))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "model",
-    [
-        Bootstrapped(inner=Sklearn(estimator=SGDRegressor(eta0=0.01), n_features=2, mode="partial_fit"), members=3),
-        Bootstrapped(
-            inner=Sklearn(estimator=LogisticRegression(), n_features=2, min_observations=2), members=2, units=2
-        ),
-        Bootstrapped(inner=Stacked((Ridge(n_features=2), NullModel(n_features=2)))),
-        Stacked((Bootstrapped(inner=Ridge(n_features=2)), Sampled(inner=Ridge(n_features=2)))),
-    ],
-    ids=repr,
-)
-def test_the_contract_of_a_model_holds(model):
-    check_model(model, rounds=20)
 
 
 def policy(model, problem):

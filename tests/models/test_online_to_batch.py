@@ -18,7 +18,7 @@ from evenhand.models import (
     Sklearn,
     Stacked,
 )
-from evenhand.policy.policy import Policy
+from evenhand.policy import Policy
 from evenhand.testing import check_policy
 from tests.calls import ask, tell
 from tests.examples.problems import EVERYTHING

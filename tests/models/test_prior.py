@@ -110,13 +110,13 @@ def test_a_right_guess_is_worth_many_observations(kind):
     u = np.einsum("rtn,rn->rt", x, theta)
     chance = u if kind is BayesianRidge else 1.0 / (1.0 + np.exp(-u))
     y = (rng.random(chance.shape) < chance) * 1.0
-    error = []
+    cases, came, error = x.swapaxes(0, 1)[:, :, None].copy(), y.T[:, :, None, None].copy(), []
     for prior in (Prior(), Prior(mean=mean, sd=size)):
         model = kind(n_features=5, prior=prior)
         state, seen = model.start(replicas, np.zeros(1), np.ones(1), 1000), np.ones((replicas, 1, 1), bool)
         for t in range(30):
-            model.update(state, x[:, t : t + 1], y[:, t, None, None], seen, np.ones((replicas, 1, 1, 1)))
-        found = model.value(state, x[:, 30:], np.ones((replicas, 1, 1, 1)), np.zeros((replicas, 0))).mean[:, 0, 0]
+            model.update(state, cases[t], came[t], seen, np.ones((replicas, 1, 1, 1)))
+        found = model.value(state, cases[30], np.ones((replicas, 1, 1, 1)), np.zeros((replicas, 0))).mean[:, 0, 0]
         error.append(np.sqrt(((found - chance[:, 30]) ** 2).mean()))
     assert error[1] < 0.2 * error[0]
 

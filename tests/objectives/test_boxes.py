@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, WeightedSum
-from evenhand.objectives.base import Conjugate, conjugate
+from evenhand.objectives import AlphaFair, Conjugate, EqualExposure, GeneralizedGini, Linear, WeightedSum
+from evenhand.objectives.base import conjugate
 from evenhand.objectives.steepness import steepness
 from tests.examples.objectives import OBJECTIVES
 from tests.objectives import twins

@@ -16,7 +16,7 @@ from evenhand.objectives import AlphaFair, Concave, GeneralizedGini, Linear, Wei
 from evenhand.objectives.smoothing import moreau_gradient
 from evenhand.policy.saving import fingerprint
 from evenhand.recipes import fw_linucb
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from tests.examples.objectives import roots
 
 NAMES = ("a", "b", "c")

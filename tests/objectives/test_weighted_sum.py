@@ -2,8 +2,18 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, Moreau, WeightedSum
-from evenhand.objectives.base import Conjugate, Proximal, Tangential, able, by_prox, whole_space
+from evenhand.objectives import (
+    AlphaFair,
+    Conjugate,
+    EqualExposure,
+    GeneralizedGini,
+    Linear,
+    Moreau,
+    Proximal,
+    Tangential,
+    WeightedSum,
+)
+from evenhand.objectives.base import able, by_prox, whole_space
 from evenhand.objectives.smoothing import moreau_gradient
 
 ITEMS = ("x", "y", "z")

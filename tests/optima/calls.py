@@ -6,12 +6,12 @@ from functools import partial
 
 from evenhand import recipes
 from evenhand.choices import Rate
-from evenhand.policy.policy import Policy
+from evenhand.policy import Policy
 from evenhand.recipes import fw, lin_cbwk, mixed_oracle, two_stage_square_cbwk, ucb
 from evenhand.recipes.defaults import default_margin
 from evenhand.recipes.square_cbwk import square_cbwk_rate
 from evenhand.recipes.two_stage_square_cbwk import linear_exploration
-from evenhand.run.optimum import opt
+from evenhand.run import opt
 from tests.optima.worlds import SAMPLE, World
 
 # Not in the table: recipes and environments that other tests hold against an optimum.

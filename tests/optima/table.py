@@ -9,11 +9,10 @@ import numpy as np
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Floats
 from evenhand.experiments.lock_in import locked_in
-from evenhand.goals.hard_budget import HardBudget
-from evenhand.policy.policy import Policy
+from evenhand.goals import HardBudget
+from evenhand.policy import Policy
 from evenhand.report.summary import standard_error
-from evenhand.run.simulation import simulate
-from evenhand.run.trace import Trace
+from evenhand.run import Trace, simulate
 from tests.optima.calls import CALLS
 from tests.optima.worlds import WORLDS, world
 

@@ -12,7 +12,7 @@ import pytest
 
 from evenhand.core.types import Floats
 from evenhand.models import Logistic, Sampled
-from evenhand.policy.policy import Policy
+from evenhand.policy import Policy
 from evenhand.recipes import fw_linucb, pgd, resolving
 from evenhand.report.summary import standard_error
 from evenhand.run import simulate

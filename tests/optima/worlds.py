@@ -11,6 +11,7 @@ from evenhand.environments import (
     BernoulliKnapsacks,
     Court,
     Delayed,
+    Environment,
     FixedContexts,
     Lessons,
     MixedArms,
@@ -19,10 +20,9 @@ from evenhand.environments import (
     Routing,
     WithoutContexts,
 )
-from evenhand.environments.base import Environment
-from evenhand.models import Fixed, Logarithmic, Logistic, Ridge, Tabular
-from evenhand.models.base import Model
-from evenhand.run.optimum import Optimum, best, draw, opt, opt_without_contexts
+from evenhand.models import Fixed, Logarithmic, Logistic, Model, Ridge, Tabular
+from evenhand.run import opt, opt_without_contexts
+from evenhand.run.optimum import Optimum, best, draw
 
 SAMPLE = {
     "contexts": 1000,

@@ -12,18 +12,14 @@ from hypothesis import given, strategies as st
 import evenhand
 from evenhand import goals, recipes, sets
 from evenhand.environments import Court
-from evenhand.goals import HardBudget
-from evenhand.goals.hard_limits import hard_limits
+from evenhand.goals import HardBudget, hard_limits
 from evenhand.models import Fixed, Logarithmic, Logistic, Ridge
 from evenhand.objectives import Linear
-from evenhand.problem import constraints
-from evenhand.problem.constraints import Budget, Floor, Parity, constraint_rows
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Budget, Floor, Groups, Outcome, Parity, Problem, constraints
+from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.rows import Cases
 from evenhand.recipes import fw_dual, lin_cbwk, pgd, primal_lp, resolving, uniform
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from tests.examples.problems import EVERYTHING
 from tests.worlds import Market
 

@@ -11,11 +11,9 @@ from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.environments import Court, FixedContexts
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, Ridge
-from evenhand.problem.constraints import Budget, Floor, Within
+from evenhand.problem import Budget, Floor, Outcome, Problem, Rows, Within
 from evenhand.problem.feasible import feasible, reach
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows, select
+from evenhand.problem.rows import select
 from evenhand.recipes import fw_linucb, lin_cbwk
 from evenhand.recipes._hedging import evened
 from evenhand.recipes.defaults import default_margin

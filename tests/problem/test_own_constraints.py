@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.problem.constraints import Constraint, Floor, Parity, by_group, constraint_rows, of_one_outcome
+from evenhand.problem import Constraint, Floor, Outcome, Parity, Problem, Rows
+from evenhand.problem.constraints import by_group, constraint_rows, of_one_outcome
 from evenhand.problem.constraints.stated import state
 from evenhand.problem.constraints.sums import average
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows
 from evenhand.recipes import lin_cbwk, pgd, resolving, uniform
 from tests.problem.test_constraints import CARDS, COURT, MODEL, court, run
 

@@ -7,8 +7,7 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Matching
-from evenhand.goals.objective_goal import objective_goal
-from evenhand.goals.resolving import Resolving
+from evenhand.goals import Resolving, objective_goal
 from evenhand.models import Logistic as LogisticModel
 from evenhand.objectives import AlphaFair
 from evenhand.planning.rounds import SharedArms

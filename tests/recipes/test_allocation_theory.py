@@ -10,7 +10,7 @@ from evenhand.environments import Matching
 from evenhand.models import Fixed, GeneralizedLinear, Perturbed
 from evenhand.recipes import cab_ts, cab_ucb
 from evenhand.recipes.cab import theoretical_constants
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from evenhand.welfare import Capped, Logarithmic, PerArm, Piecewise
 from tests.calls import ask
 

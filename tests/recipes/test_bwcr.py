@@ -14,9 +14,9 @@ from evenhand.goals import FrankWolfe
 from evenhand.models import Tabular
 from evenhand.objectives import Linear, Moreau
 from evenhand.objectives.smoothing import moreau_gradient
-from evenhand.problem.constraints import Budget
+from evenhand.problem import Budget
 from evenhand.recipes import bwcr
-from evenhand.run.simulation import play, simulate
+from evenhand.run import play, simulate
 
 GAMMA = 0.5
 

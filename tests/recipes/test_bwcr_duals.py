@@ -12,13 +12,13 @@ from evenhand.goals import Fenchel, FrankWolfe, HardBudget
 from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.models import Tabular
 from evenhand.objectives import DistancePenalty, Moreau
-from evenhand.policy.policy import Policy
+from evenhand.policy import Policy
 from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import bwcr, dual_bwc, dual_bwr, primal_bwc, primal_bwr
 from evenhand.recipes._units import in_units_of_plays
 from evenhand.recipes.bwcr import theoretical_gamma
 from evenhand.recipes.defaults import fluctuation
-from evenhand.run.simulation import play, simulate
+from evenhand.run import play, simulate
 from evenhand.sets import Box
 from tests.recipes.test_bwcr import GAMMA, MEANS, Plain, Remembered, best_lottery
 

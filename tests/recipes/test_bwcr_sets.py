@@ -15,7 +15,7 @@ from evenhand.models import Fixed, Ridge, Tabular
 from evenhand.objectives import GeneralizedGini
 from evenhand.problem import Budget, Floor, Within
 from evenhand.recipes import bwcr, dual_bwc, primal_bwc
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from evenhand.sets import Ball, Box, Halfspaces
 
 COSTS = ("cost 1", "cost 2")

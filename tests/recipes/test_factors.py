@@ -29,8 +29,7 @@ from evenhand.recipes import (
     ucb_bwcr,
     ucb_bwk,
 )
-from evenhand.run.optimum import opt
-from evenhand.run.simulation import simulate
+from evenhand.run import opt, simulate
 from tests.shop import OFFERS, PRICE, Shop
 
 RIDGE = Ridge(n_features=6, n_outcomes=2)

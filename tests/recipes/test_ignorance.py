@@ -9,11 +9,11 @@ from evenhand.environments import Delayed, Matching
 from evenhand.goals import Resolving
 from evenhand.models import BayesianLogistic, BayesianRidge, Fixed, PerAction, Ridge, Sampled, Stacked, Tabular
 from evenhand.objectives import AlphaFair, GeneralizedGini
-from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget, Floor, Within
+from evenhand.policy import Policy
+from evenhand.problem import Budget, Floor, Within
 from evenhand.problem.rows import select
 from evenhand.recipes import lin_cbwk, resolving, resolving_allocation
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from evenhand.sets import Ball
 from tests.ignorance import CENTS, Letters, Targets
 from tests.states import equal

@@ -15,8 +15,7 @@ from evenhand.goals import HardBudget
 from evenhand.models import Fixed, Ridge, Stacked, Tabular
 from evenhand.problem import Budget, Outcome, Problem, Within
 from evenhand.recipes import bwcr, greedy_bwk, pd_bwk, ucb_bwcr, ucb_bwk
-from evenhand.run.optimum import opt
-from evenhand.run.simulation import play, simulate
+from evenhand.run import opt, play, simulate
 from evenhand.sets import Ball, Box
 from tests.ads import CLICKS, Ads
 

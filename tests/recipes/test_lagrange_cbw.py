@@ -11,8 +11,7 @@ from evenhand.environments import PackingCovering
 from evenhand.goals import DualHedge, LinearReward
 from evenhand.models import Ridge, Sklearn
 from evenhand.recipes import lagrange_cbw, square_cbwk
-from evenhand.run.optimum import opt
-from evenhand.run.simulation import simulate
+from evenhand.run import opt, simulate
 from tests import accounts
 
 

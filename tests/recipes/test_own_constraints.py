@@ -10,7 +10,7 @@ from evenhand.environments import MixedArms, WithoutContexts
 from evenhand.models import Tabular
 from evenhand.problem import Budget, Within
 from evenhand.recipes import bwcr, dual_bwc, primal_bwc, ucb_bwcr
-from evenhand.run.simulation import play
+from evenhand.run import play
 from evenhand.sets import Ball, Box, Halfspaces
 
 

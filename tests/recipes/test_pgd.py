@@ -7,14 +7,11 @@ from evenhand.choices import Staged, TopK
 from evenhand.environments import Court
 from evenhand.goals import Doubling, DualGradient, HardBudget, LinearReward, Steady
 from evenhand.models import Logarithmic, Logistic
-from evenhand.problem.constraints import Budget, Parity
-from evenhand.problem.groups import Groups
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
 from evenhand.recipes.defaults import default_margin
 from evenhand.recipes.pgd import experimental_thresholds, theoretical_margin, theoretical_thresholds
-from evenhand.run.simulation import play
+from evenhand.run import play
 from tests import accounts
 
 COURT = Court()

@@ -12,12 +12,11 @@ from evenhand.choices import EpsilonGreedy, Gibbs, TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Audience, Delayed, Listeners, Phases, Ranking
 from evenhand.goals import DualGradient, FrankWolfe
-from evenhand.models import Bilinear, Ridge, SelfNormalised
+from evenhand.models import Bilinear, Fixed, Ridge, SelfNormalised
 from evenhand.objectives import GeneralizedGini, Linear, WeightedSum
 from evenhand.problem import Budget, Floor, Parity
-from evenhand.recipes import fairlearn_rank, fw_linucb_rank, fw_rank, linucb_rank, unbiased_linucb_rank
-from evenhand.run import simulate
-from evenhand.run.simulation import play
+from evenhand.recipes import fairlearn_rank, fw_linucb, fw_linucb_rank, fw_rank, linucb_rank, unbiased_linucb_rank
+from evenhand.run import play, simulate
 from tests import accounts
 from tests.choices import plain
 from tests.drawn import drawn
@@ -227,6 +226,19 @@ def test_fees_are_never_exceeded_in_any_replica(per, delay, choice):
     trace = simulate(policy, Delayed(world, delay), replicas=8, seed=4, progress=False)
     assert (trace.totals[:, :, 2] <= 300 * rate + 1e-6).all()
     assert (trace.total("fee") >= 150 * rate).all()
+
+
+def test_many_items_make_small_receipts():
+    """2,500 items, all of whose exposures an objective reads: one reading, and prices of rows once."""
+    audience = Listeners(users=3, items=2500, factors=3).audience
+    world = spread(Ranking(audience=audience, horizon=30, slots=10), beta=1.0)
+    policy = fw_linucb(world.problem, Ridge(n_features=6, width=Fixed(0.1)), optimism="row")
+    for step in rounds(policy, world, replicas=1, steps=3)[1]:
+        assert step.decision.prices.shape == (1, 1, 1, 1)
+        kept = {name: z.nbytes for name, z in step.decision._asdict().items() if name not in ("shares", "names")}
+        assert sum(kept.values()) < 22_000  # 2,501 prices of rows are 20,008 of them; the rest is the problem's
+    (goal,) = (g for g in policy.goals if isinstance(g, FrankWolfe))
+    assert len(goal.rows) == 2501
 
 
 # Edges

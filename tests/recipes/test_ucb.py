@@ -3,7 +3,7 @@
 from evenhand.environments import Court
 from evenhand.models import Fixed, Logistic
 from evenhand.recipes import ucb
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 
 
 def test_it_plays_what_looks_best_at_constant_prices():

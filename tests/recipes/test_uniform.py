@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from evenhand.environments import Court
-from evenhand.problem.constraints import Budget, constraint_rows
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Budget, Outcome, Problem
+from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import uniform
 from evenhand.recipes.uniform import even_lottery
 from tests.examples.problems import EVERYTHING, LITTLE

@@ -12,7 +12,7 @@ from evenhand.environments import FixedContexts, MixedArms, MixedContexts
 from evenhand.experiments.lock_in import locked_in
 from evenhand.models import BayesianRidge
 from evenhand.recipes import resolving, uniform
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 
 REPLICAS = 20
 

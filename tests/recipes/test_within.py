@@ -8,11 +8,11 @@ from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
 from evenhand.models import BayesianRidge, Fixed, Ridge
 from evenhand.objectives import GeneralizedGini, Linear
-from evenhand.problem.constraints import Floor, Within, regions, stated_rows
+from evenhand.problem import Floor, Within
+from evenhand.problem.constraints import regions, stated_rows
 from evenhand.problem.merged_rows import merge
 from evenhand.recipes.primal_lp import Program
-from evenhand.run.optimum import opt
-from evenhand.run.simulation import simulate
+from evenhand.run import opt, simulate
 from evenhand.sets import Ball, Box, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex
 from tests.ads import CLICKS, PER_AGE, Ads
 

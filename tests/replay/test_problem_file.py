@@ -20,10 +20,10 @@ from evenhand.models import (
     advised,
 )
 from evenhand.objectives import GeneralizedGini, Linear
-from evenhand.problem.constraints import Budget, Parity, Within
+from evenhand.problem import Budget, Parity, Within
 from evenhand.recipes import resolving
+from evenhand.replay import replay_log
 from evenhand.replay.problem_file import constraint_kinds, read_spec
-from evenhand.replay.run import replay_log
 from evenhand.replay.settings import Settings
 from evenhand.replay.spec import Grouping
 from evenhand.replay.systems import systems

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.replay import replay_log, run as running
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 from tests.replay import shop
 
 QUICK = {"replicas": 3, "bootstrap": 4, "progress": False}

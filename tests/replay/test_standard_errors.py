@@ -6,12 +6,11 @@ import numpy as np
 
 from evenhand.environments import Logged
 from evenhand.environments.logged import blocks
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
+from evenhand.problem import Outcome, Problem
 from evenhand.recipes import uniform
 from evenhand.replay import Run, run as running
 from evenhand.replay.measures import Measure
-from evenhand.run.simulation import simulate
+from evenhand.run import simulate
 
 
 def test_a_standard_error_for_the_population_is_how_means_over_shuffles_differ_between_logs():

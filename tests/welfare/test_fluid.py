@@ -5,9 +5,8 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InfeasibleProblem
-from evenhand.welfare import Capped, Logarithmic
+from evenhand.welfare import Capped, Logarithmic, bound
 from evenhand.welfare.fluid import fluid
-from evenhand.welfare.linear_program import bound
 from tests.examples.oracles import CURVES
 from tests.welfare.instances import round_of
 

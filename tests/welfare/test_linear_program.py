@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.welfare import Capped, Linear, Logarithmic, Power, Round, satisfaction
-from evenhand.welfare.linear_program import bound, solve_relaxation
+from evenhand.welfare import Capped, Linear, Logarithmic, Power, Round, bound, satisfaction
+from evenhand.welfare.linear_program import solve_relaxation
 from evenhand.welfare.lines import lines
 from tests.examples.oracles import CURVES
 from tests.welfare.instances import round_of

@@ -5,11 +5,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from evenhand.core.errors import InvalidInput
-from evenhand.welfare import Capped, Round, satisfaction
-from evenhand.welfare.continuous_greedy import ContinuousGreedy
-from evenhand.welfare.exact import Exact
-from evenhand.welfare.linear_program import bound
-from evenhand.welfare.rounded import Rounded
+from evenhand.welfare import Capped, ContinuousGreedy, Exact, Round, Rounded, bound, satisfaction
 from tests.examples.oracles import CURVES, ORACLES
 from tests.welfare.instances import brute_force, is_allowed, round_of, welfare_of
 

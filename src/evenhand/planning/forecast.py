@@ -92,7 +92,8 @@ def forecast(
         hope = use.copy() if side.any() else use
         _add_learned(price, side, mean[:, each].copy(), bonus[:, each].copy(), bonus[:, below].copy(), use, hope)
     gain = np.where(state.offered[:, :used], gain, -np.inf)
-    return Forecast(state.weight[:, :used], gain, optimism, use, hope, state.kept)
+    weight = np.ascontiguousarray(state.weight[:, :used])  # in one order, for which kernels are compiled once
+    return Forecast(weight, gain, optimism, use, hope, state.kept)
 
 
 @kernel
