@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import counts, number, one_of
+from evenhand.core.validate import counts, one_of, positive
 from evenhand.environments._arms import ArmsWorld, instance_luck, linked
 from evenhand.objectives import Linear
 from evenhand.problem.constraints import Within
@@ -55,7 +55,7 @@ class Requests:
     def __post_init__(self) -> None:
         counts(self, {"types": 2, "edges": 1, "instance": 0})
         one_of("Requests.outcomes", self.outcomes, ("types", "edges"))
-        number("Requests.room", self.room, "a finite number above 0", lambda x: 0 < x < np.inf)
+        positive("Requests.room", self.room)
 
     @cached_property
     def crosses(self) -> Floats:

@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import counts, number
+from evenhand.core.validate import counts, positive
 from evenhand.environments._arms import instance_luck, linked, one_hot
 from evenhand.environments._cases import Cases, means
 from evenhand.objectives import AlphaFair
@@ -50,7 +50,7 @@ class Routing:
 
     def __post_init__(self) -> None:
         counts(self, {"types": 2, "routes": 1, "edges": 1, "instance": 0})
-        number("Routing.room", self.room, "a finite number above 0", lambda x: 0 < x < np.inf)
+        positive("Routing.room", self.room)
 
     @cached_property
     def arrives(self) -> Floats:

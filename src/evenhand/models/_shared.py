@@ -10,7 +10,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.luck import box_muller
 from evenhand.core.types import Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative, number
 from evenhand.models.base import Lesson, Model, Parametric
 
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # a mask that is true everywhere
@@ -56,7 +56,7 @@ def check_sizes(name: str, n_features: int, n_outcomes: int, ridge: float = 1.0)
 
 def check_exploration(name: str, scale: float, growth: float) -> None:
     """Refuse a negative scale of the bonus, and a growth that would fit again at once."""
-    check_scale(name, scale)
+    nonnegative(f"{name}.scale", scale)
     number(f"{name}.growth", growth, "a finite number above 1", lambda x: 1 < x < math.inf)
 
 
@@ -71,11 +71,6 @@ def refuse_luck(name: str, inner: Model) -> None:
     if inner.draws(1):
         expected = f"a model without luck of its own; wrap it in {type(inner).__name__}, not the other way round"
         raise InvalidInput(f"{name}.inner", expected, inner)
-
-
-def check_scale(name: str, scale: float) -> None:
-    """Refuse a scale of draws that is negative or infinite."""
-    number(f"{name}.scale", scale, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
 
 
 def check_parametric(name: str, inner: Model) -> None:

@@ -12,7 +12,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import number, positive
 from evenhand.models._linked import Linked, check_link, check_range, linear_unit, spread
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import ROUND, Lesson, Worth
@@ -164,7 +164,7 @@ class OnePass(Linked):
     def __post_init__(self) -> None:
         check_sizes("OnePass", self.n_features, 1, self.ridge)
         check_link("OnePass", self.link)
-        number("OnePass.step", self.step, "a finite number above 0", lambda x: 0 < x < math.inf)
+        positive("OnePass.step", self.step)
         number("OnePass.delta", self.delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
         if self.norm is not None:
             number("OnePass.norm", self.norm, "a finite number above 0, or None", lambda x: 0 < x < math.inf)

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
-from evenhand.core.validate import counts, number
+from evenhand.core.validate import counts, nonnegative
 from evenhand.models._drawn import Drawn
 from evenhand.models._shared import check_parametric, normals_by_unit, numbers_for
 from evenhand.models.base import Parametric
@@ -95,7 +95,7 @@ class OptimisticDraw(Drawn):
 
     def __post_init__(self) -> None:
         check_parametric("OptimisticDraw", self.inner)
-        number("OptimisticDraw.radius", self.radius, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        nonnegative("OptimisticDraw.radius", self.radius)
         counts(self, {"tries": 1, "units": 1})
 
     def draws(self, candidates: int) -> int:

@@ -10,9 +10,9 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import nonnegative, whole
 from evenhand.models._drawn import Scaled
-from evenhand.models._shared import check_parametric, check_scale
+from evenhand.models._shared import check_parametric
 from evenhand.models.base import Parametric
 from evenhand.numerics.precision import dot
 
@@ -72,7 +72,7 @@ class Perturbed(Scaled):
 
     def __post_init__(self) -> None:
         check_parametric("Perturbed", self.inner)
-        check_scale("Perturbed", self.scale)
+        nonnegative("Perturbed.scale", self.scale)
         whole("Perturbed.units", self.units, 1)
 
     def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:

@@ -8,9 +8,8 @@ from typing import Any
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import nonnegative, whole
 from evenhand.models._drawn import Scaled
-from evenhand.models._shared import check_scale
 from evenhand.models.base import Posterior
 
 
@@ -60,7 +59,7 @@ class Sampled(Scaled):
         if not isinstance(self.inner, Posterior):
             expected = "a model with a posterior to draw from, such as Ridge, Logistic or Tabular"
             raise InvalidInput("Sampled.inner", expected, self.inner)
-        check_scale("Sampled", self.scale)
+        nonnegative("Sampled.scale", self.scale)
         whole("Sampled.units", self.units, 1)
 
     def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import nonnegative, number, whole
 
 
 class Width(Protocol):
@@ -33,7 +33,7 @@ class Fixed:
     value: float = 0.0
 
     def __post_init__(self) -> None:
-        number("Fixed.value", self.value, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        nonnegative("Fixed.value", self.value)
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
         radius = np.empty(len(count))
@@ -57,7 +57,7 @@ class Logarithmic:
     scale: float
 
     def __post_init__(self) -> None:
-        number("Logarithmic.scale", self.scale, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        nonnegative("Logarithmic.scale", self.scale)
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
         return np.asarray(self.scale * (1.0 + np.log(np.maximum(count, 1.0))))

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.choices import Allocate
 from evenhand.core.errors import InvalidInput
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import number, positive, whole
 from evenhand.problem.problem import Problem
 from evenhand.recipes.defaults import given
 from evenhand.welfare import Curve, Oracle, Priced, satisfaction_of
@@ -91,9 +91,9 @@ def theoretical_constants(
     ... )
     """
     whole("n_features", n_features, 1)
-    number("norm", norm, "a finite number above 0", lambda x: 0 < x < math.inf)
-    number("steepest", steepest, "a finite number above 0", lambda x: 0 < x < math.inf)
-    number("noise", noise, "a finite number above 0", lambda x: 0 < x < math.inf)
+    positive("norm", norm)
+    positive("steepest", steepest)
+    positive("noise", noise)
     number("delta", delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
     if kappa is None:
         kappa = 1.0 / (2.0 + 2.0 * math.cosh(norm + max(norm + 1.0, 2.0 * norm)))  # the slope of the logistic link
