@@ -168,7 +168,7 @@ def test_a_lone_optimist_is_asked_for_its_mean_only():
     [
         Bootstrapped(inner=Sklearn(estimator=SGDRegressor(eta0=0.01), n_features=2, mode="partial_fit"), members=3),
         Bootstrapped(
-            inner=Sklearn(estimator=LogisticRegression(), n_features=2, min_observations=2), members=2, units=2
+            inner=Sklearn(estimator=LogisticRegression(), n_features=2, min_observations=2), members=2, n_blocks=2
         ),
         Bootstrapped(inner=Stacked((Ridge(n_features=2), NullModel(n_features=2)))),
         Stacked((Bootstrapped(inner=Ridge(n_features=2)), Sampled(inner=Ridge(n_features=2)))),

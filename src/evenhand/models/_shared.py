@@ -85,12 +85,12 @@ def numbers_for(normals: int) -> int:
     return normals + normals % 2
 
 
-def normals_by_unit(u: Floats, units: int, size: int) -> Floats:
-    """Make normal numbers for every unit from uniform ones, `(numbers_for(U size))->(U,size)`."""
-    return box_muller(u, units * size).reshape(len(u), units, size)
+def normals_by_block(u: Floats, n_blocks: int, size: int) -> Floats:
+    """Make normal numbers for every block from uniform ones, `(numbers_for(U size))->(U,size)`."""
+    return box_muller(u, n_blocks * size).reshape(len(u), n_blocks, size)
 
 
-def check_units(name: str, units: int, candidates: int) -> None:
-    """Refuse a number of candidates that does not divide into `units` blocks of equal length."""
-    if candidates % units:
-        raise InvalidInput("candidates", f"a multiple of {name}.units = {units}", candidates)
+def check_blocks(name: str, n_blocks: int, candidates: int) -> None:
+    """Refuse a number of candidates that does not divide into `n_blocks` blocks of equal length."""
+    if candidates % n_blocks:
+        raise InvalidInput("candidates", f"a multiple of {name}.n_blocks = {n_blocks}", candidates)
