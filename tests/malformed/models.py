@@ -13,7 +13,7 @@ from evenhand.models.links import code
 from evenhand.problem import Outcome
 from evenhand.recipes import uniform
 from tests.malformed.problems import problem
-from tests.malformed.tables import changes, each, wrong
+from tests.malformed.tables import changes, each, named, wrong
 
 NAN, INF = math.nan, math.inf
 PLAIN = Court(horizon=200).problem
@@ -44,12 +44,14 @@ ROWS = [
     *(
         row
         for kind in (m.Ridge, m.Logistic, m.Glmtron, m.Gradient, partial(newton), one_pass)
-        for row in wrong(kind, "...n_features, n_outcomes: expected at least 1 each", n_features=(0,))
+        for row in wrong(kind, f"{named(kind)}.n_features, n_outcomes: expected at least 1 each", n_features=(0,))
     ),
     *(
         row
         for kind in (m.Ridge, m.Glmtron, m.Gradient)
-        for row in wrong(partial(kind, n_features=1), "...n_outcomes: expected at least 1 each", n_outcomes=(0,))
+        for row in wrong(
+            partial(kind, n_features=1), f"{kind.__name__}.n_features, n_outcomes: expected at least 1", n_outcomes=(0,)
+        )
     ),
     *wrong(m.Ridge, "Ridge.n_features: ...whole number", n_features=("5", 2.5)),
     *wrong(partial(m.Ridge, n_features=5), "Ridge.ridge: expected a number above 0", ridge=(0,)),
