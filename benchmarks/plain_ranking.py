@@ -34,8 +34,8 @@ def ranking(items: int, factors: int, horizon: int) -> Ranking:
 
 def policy(world: Ranking) -> Policy:
     """What the compiled loop is beside."""
-    who, what = world.audience.users.shape[1], world.audience.items.shape[1]
-    model = Bilinear(who=who, what=what, ridge=0.1, width=WIDTH)
+    users, items = world.audience.users.shape[1], world.audience.items.shape[1]
+    model = Bilinear(n_user_features=users, n_item_features=items, ridge=0.1, width=WIDTH)
     return fw_linucb_rank(world.problem, model, smoothing=Moreau(BETA))
 
 
@@ -97,7 +97,7 @@ def run(world: Ranking, rounds: int) -> Floats:
     """Sums of clicks and of the exposures of every item after some rounds of replica 0 under seed 0, `->(1+m)`."""
     plays, audience = policy(world), world.audience
     state = plays.start().model
-    parts = WIDTH.noise, 2.0 * math.log(WIDTH.delta), math.sqrt(plays.model.ridge) * WIDTH.norm
+    parts = WIDTH.noise, 2.0 * math.log(WIDTH.delta), math.sqrt(plays.model.ridge) * WIDTH.norm_bound
     total, spread = np.zeros(1 + len(audience.items)), world.problem.objective.terms[1][1]
     start_at, reached = np.array(plays.goals[0].start_at), world.shares_of_users.cumsum()
     shown = audience.users, audience.items, reached, audience.chances, world.looked

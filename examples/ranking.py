@@ -21,7 +21,7 @@ problem = eh.Problem(
     horizon=READERS,
     n_plays=SLOTS,
 )
-model = eh.BayesianBilinear(who=TOPICS, what=TOPICS)
+model = eh.BayesianBilinear(n_user_features=TOPICS, n_item_features=TOPICS)
 
 
 def rank_and_read(policy, state) -> tuple[float, np.ndarray]:

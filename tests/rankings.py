@@ -13,7 +13,7 @@ from evenhand.problem.constraints import constraint_rows
 from tests.examples.environments import RANKING
 
 SMALL = RANKING
-TASTES = Bilinear(who=2, what=2, ridge=0.1, width=SelfNormalised(delta=0.1))
+TASTES = Bilinear(n_user_features=2, n_item_features=2, ridge=0.1, width=SelfNormalised(delta=0.1))
 
 
 def absent(world):

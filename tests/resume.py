@@ -21,12 +21,15 @@ from tests.worlds import Market
 LONG = Court(horizon=500)
 MARKET = Market(problem=EVERYTHING, offered=0.8)
 PERSON = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025))
-SHORT = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025), room=100)
+SHORT = Logistic(n_features=5, ridge=1e-3, width=Logarithmic(0.025), buffer=100)
 CASES = {
     "folded": (pgd(LONG.problem, SHORT), LONG),
     "court": (pgd_adaptive(LONG.problem, PERSON, thresholds=(2.0, 2.0, 4.0), hard=True), LONG),
     "ridge": (pgd(EVERYTHING, Ridge(n_features=3, n_outcomes=2, width=SelfNormalised(delta=0.1)), step=0.1), MARKET),
-    "bilinear": (pgd(EVERYTHING, Bilinear(who=1, what=2, n_outcomes=2, width=Logarithmic(0.1)), step=0.1), MARKET),
+    "bilinear": (
+        pgd(EVERYTHING, Bilinear(n_user_features=1, n_item_features=2, n_outcomes=2, width=Logarithmic(0.1)), step=0.1),
+        MARKET,
+    ),
     "beside": (pgd_adaptive(EVERYTHING, Stacked((Logistic(n_features=3), Ridge(n_features=3)))), MARKET),
     "bayesian": (
         pgd(EVERYTHING, Stacked((BayesianLogistic(n_features=3), BayesianRidge(n_features=3))), step=0.1),

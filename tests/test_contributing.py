@@ -69,16 +69,16 @@ class Line(NamedTuple):
     """One line of the table, with paths from the root of the repository."""
 
     folder: Path
-    export: tuple[str, Path | None]  # the list of exports and its file
+    export: tuple[str, Path | None]  # the list of exports, if an import is not enough, and its file
     example: tuple[str, Path]
     count: tuple[int, int]
 
 
 def list_and_file(cell, home=PACKAGE):
-    """The name and the file that a cell states as code; `__all__` where it has no name."""
+    """The name, if there is one, and the file that a cell states as code."""
     words = re.findall(r"`([^`]+)`", cell)
     names, paths = [w for w in words if "/" not in w], [home / w for w in words if "/" in w]
-    return (names or ["__all__"])[0], paths[0] if paths else None
+    return (names or [""])[0], paths[0] if paths else None
 
 
 def table():
@@ -105,16 +105,21 @@ def assignments(text):
             yield getattr(target, "id", ""), node.value
 
 
-def insert(path, name, entry, imported=""):
-    """Put an entry into the list, tuple or mapping of this name, and an import before the first one of the package."""
+def insert(path, name, entry):
+    """Put an entry into the list, tuple or mapping of this name."""
     text = path.read_text(encoding="utf-8")
     at = next(value for assigned, value in assignments(text) if assigned == name)
     lines = text.splitlines(keepends=True)
     row, column = at.lineno - 1, at.col_offset + 1
     lines[row] = f"{lines[row][:column]}{entry}, {lines[row][column:]}"
-    if imported:
-        first = next(i for i, line in enumerate(lines) if line.startswith("from evenhand"))
-        lines.insert(first, f"{imported}\n")
+    path.write_text("".join(lines), encoding="utf-8")
+
+
+def insert_import(path, imported):
+    """Put an import before the first one of the package."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    first = next(i for i, line in enumerate(lines) if line.startswith("from evenhand"))
+    lines.insert(first, f"{imported}\n")
     path.write_text("".join(lines), encoding="utf-8")
 
 
@@ -125,8 +130,9 @@ def add(root, kind):
     listed, file = line.export
     if file is not None:
         place = ".".join((line.folder.relative_to("src") / module).parts)
-        quoted = f'"{name}"' if listed == "__all__" else name
-        insert(root / file, listed, quoted, f"from {place} import {name}")
+        if listed:
+            insert(root / file, listed, f'"{name}"' if listed == "__all__" else name)
+        insert_import(root / file, f"from {place} import {name} as {name}")
     insert(root / line.example[1], line.example[0], entry)
 
 

@@ -109,7 +109,7 @@ POLICIES = {
     "resolving, concave": (resolving(replace(BILLED, maximize=AlphaFair(("gain", "bill"), 0.5)), PAIR, warmup=0), None),
     "lin_cbwk": (lin_cbwk(SPENT, PAIR), None),
     "fw_rank": (far_from_zero(fw_rank(BILLED, PAIR, resolving(BILLED, PAIR).choice, step=0.1)), MARKET),
-    "unbiased": (unbiased_linucb_rank(LISTENERS.problem, Bilinear(who=2, what=2)), LISTENERS),
+    "unbiased": (unbiased_linucb_rank(LISTENERS.problem, Bilinear(n_user_features=2, n_item_features=2)), LISTENERS),
 }
 
 

@@ -142,7 +142,7 @@ def matches(call, gain, cents):
 
 def drawing(problem):
     """Draws of an identity link, for recipes that need luck of their model."""
-    return Perturbed(inner=GeneralizedLinear(n_features=N_FEATURES, link="identity"), units=4)
+    return Perturbed(inner=GeneralizedLinear(n_features=N_FEATURES, link="identity"), n_blocks=4)
 
 
 @pytest.mark.parametrize("model", [ridge, drawing], ids=["ridge", "drawing"])

@@ -88,7 +88,9 @@ def test_the_guarantee_holds_after_every_round_of_a_run(k, more, part, tolerance
     audience = Listeners(users=3, items=k + more, factors=2, seed=seed).audience
     world = Delayed(Ranking(audience=audience, horizon=60, slots=k), delay)
     share = part * k / (k + more)
-    policy = fairlearn_rank(world.problem, Bilinear(who=2, what=2), share=share, tolerance=float(tolerance))
+    policy = fairlearn_rank(
+        world.problem, Bilinear(n_user_features=2, n_item_features=2), share=share, tolerance=float(tolerance)
+    )
     state, ranked = policy.start(seed=seed, replicas=3), np.zeros((3, k + more))
     for t, step in enumerate(play(policy, state, world.start(seed, np.arange(3)), range(60)), 1):
         for r in range(3):

@@ -160,7 +160,7 @@ def test_the_optimum_of_requests_is_that_of_their_linear_program():
         uses = (world.uses[:, None] * world.crosses).T
         found = linprog(-pays, A_ub=np.vstack([uses, np.ones(5)]), b_ub=np.append(world.capacities, 1.0))
         assert opt(world, contexts=1, replicas=1, progress=False).value == pytest.approx(-found.fun, rel=1e-6)
-        assert uses.mean(1) * world.room == pytest.approx(world.capacities)
+        assert uses.mean(1) * world.scarcity == pytest.approx(world.capacities)
         assert found.x.sum() < 1.0 - 1e-3 or (uses @ found.x > world.capacities - 1e-9).any()  # some edge is short
 
 

@@ -15,8 +15,8 @@ from sklearn.preprocessing import StandardScaler
 from evenhand import models as m
 
 WIDTHS = [m.Fixed(), m.Fixed(0.3), m.Logarithmic(0.2), m.SelfNormalised(delta=0.1)]
-WIDTHS += [m.SelfNormalised(delta=0.5, noise=1, norm=3), m.WorstCase(n_parameters=2, delta=0.1)]
-WIDTHS += [m.WorstCase(n_parameters=5, delta=0.5, noise=1, norm=3, length=2)]
+WIDTHS += [m.SelfNormalised(delta=0.5, noise=1, norm_bound=3), m.WorstCase(n_parameters=2, delta=0.1)]
+WIDTHS += [m.WorstCase(n_parameters=5, delta=0.5, noise=1, norm_bound=3, length=2)]
 
 PRIORS = [m.Prior(mean=0.2, sd=0.1), m.Prior(mean=((0.1, 0.0), (-0.3, 0.5)), sd=(0.2, 0.05))]
 
@@ -32,16 +32,16 @@ MODELS = [
     m.Ridge(n_features=3),
     m.Ridge(n_features=1, n_outcomes=3, ridge=1e-6, width=m.Logarithmic(0.2)),
     m.Ridge(n_features=4, n_outcomes=2, width=m.SelfNormalised(delta=0.1)),
-    m.Bilinear(who=2, what=3, width=m.SelfNormalised(delta=0.1)),
-    m.Bilinear(who=3, what=1, n_outcomes=2, ridge=0.1, width=m.Fixed(0.4)),
-    m.Bilinear(who=1, what=2, n_outcomes=3),
-    m.Bilinear(who=2, what=2, width=m.Fixed(0.4), clipped=False),
+    m.Bilinear(n_user_features=2, n_item_features=3, width=m.SelfNormalised(delta=0.1)),
+    m.Bilinear(n_user_features=3, n_item_features=1, n_outcomes=2, ridge=0.1, width=m.Fixed(0.4)),
+    m.Bilinear(n_user_features=1, n_item_features=2, n_outcomes=3),
+    m.Bilinear(n_user_features=2, n_item_features=2, width=m.Fixed(0.4), clipped=False),
     m.Ridge(n_features=2, n_outcomes=2, width=m.Fixed(0.4), clipped=False),
     m.BayesianRidge(n_features=3),
     m.BayesianRidge(n_features=2, n_outcomes=2, prior=PRIORS[1]),
     m.BayesianLogistic(n_features=2, prior=PRIORS[0]),
-    m.BayesianBilinear(who=2, what=3),
-    m.BayesianBilinear(who=1, what=2, n_outcomes=2, scale=2.0, growth=2.0),
+    m.BayesianBilinear(n_user_features=2, n_item_features=3),
+    m.BayesianBilinear(n_user_features=1, n_item_features=2, n_outcomes=2, scale=2.0, growth=2.0),
     m.BayesianRidge(n_features=1, n_outcomes=3, scale=0.0),
     m.BayesianRidge(n_features=4, n_outcomes=2, scale=2.0, growth=2.0),
     m.BayesianLogistic(n_features=3),
@@ -49,13 +49,13 @@ MODELS = [
     m.Logistic(n_features=3),
     m.Logistic(n_features=2, ridge=1e-6, width=m.Fixed(0.3), growth=1.0),
     m.Logistic(n_features=5, width=m.Logarithmic(0.025), growth=2.0),
-    m.Logistic(n_features=3, room=4, growth=1.0, width=m.Fixed(0.5), clipped=False),
-    m.BayesianLogistic(n_features=2, room=5),
-    m.GeneralizedLinear(n_features=3, link="logistic", room=7, width=m.Logarithmic(0.2)),
-    m.GeneralizedLinear(n_features=3, link="exponential", ridge=0.1, room=8, width=m.Fixed(0.3)),
-    m.GeneralizedLinear(n_features=2, link="identity", growth=1.0, room=2, width=m.SelfNormalised(delta=0.1)),
+    m.Logistic(n_features=3, buffer=4, growth=1.0, width=m.Fixed(0.5), clipped=False),
+    m.BayesianLogistic(n_features=2, buffer=5),
+    m.GeneralizedLinear(n_features=3, link="logistic", buffer=7, width=m.Logarithmic(0.2)),
+    m.GeneralizedLinear(n_features=3, link="exponential", ridge=0.1, buffer=8, width=m.Fixed(0.3)),
+    m.GeneralizedLinear(n_features=2, link="identity", growth=1.0, buffer=2, width=m.SelfNormalised(delta=0.1)),
     m.OnePass(n_features=3),
-    m.OnePass(n_features=2, link="identity", step=2.0, norm=0.5, ridge=0.1),
+    m.OnePass(n_features=2, link="identity", step=2.0, norm_bound=0.5, ridge=0.1),
     m.OnePass(n_features=4, link="exponential", width=m.Fixed(0.4)),
     m.Glmtron(n_features=3),
     m.Glmtron(n_features=2, n_outcomes=3, link="logistic", ridge=0.1, step=2.0, radius=1.0),
@@ -81,16 +81,16 @@ MODELS = [
     m.Tabular(arms=3, n_outcomes=2, confidence=0.5),
     m.Tabular(arms=1, confidence=0.0),
     m.Sampled(inner=m.Ridge(n_features=3, n_outcomes=2, width=m.Fixed(0.2))),
-    m.Sampled(inner=m.Logistic(n_features=3, ridge=0.1), scale=0.5, units=2),
-    m.Sampled(inner=m.Tabular(arms=3, n_outcomes=2, confidence=0.5), units=4),
-    m.Sampled(inner=m.OnePass(n_features=3), scale=2.0, units=2),
-    m.Perturbed(inner=m.Logistic(n_features=3, width=m.Fixed(0.2), room=6), scale=0.5, units=2),
+    m.Sampled(inner=m.Logistic(n_features=3, ridge=0.1), scale=0.5, n_blocks=2),
+    m.Sampled(inner=m.Tabular(arms=3, n_outcomes=2, confidence=0.5), n_blocks=4),
+    m.Sampled(inner=m.OnePass(n_features=3), scale=2.0, n_blocks=2),
+    m.Perturbed(inner=m.Logistic(n_features=3, width=m.Fixed(0.2), buffer=6), scale=0.5, n_blocks=2),
     m.Perturbed(inner=m.GeneralizedLinear(n_features=1, link="exponential")),
-    m.OptimisticDraw(inner=m.Logistic(n_features=3, room=6), tries=5, units=2),
+    m.OptimisticDraw(inner=m.Logistic(n_features=3, buffer=6), tries=5, n_blocks=2),
     m.OptimisticDraw(inner=m.OnePass(n_features=2), tries=3, radius=2.0),
     m.Bootstrapped(inner=m.Sklearn(estimator=RidgeRegression(), n_features=2, min_observations=2), members=3),
-    m.Sampled(inner=m.Bilinear(who=2, what=2, n_outcomes=2), scale=0.5, units=2),
-    m.Bootstrapped(inner=m.Ridge(n_features=3, n_outcomes=2), units=2),
+    m.Sampled(inner=m.Bilinear(n_user_features=2, n_item_features=2, n_outcomes=2), scale=0.5, n_blocks=2),
+    m.Bootstrapped(inner=m.Ridge(n_features=3, n_outcomes=2), n_blocks=2),
     m.Bootstrapped(inner=m.BayesianRidge(n_features=2, n_outcomes=2), members=3),
     m.Stacked((m.BayesianLogistic(n_features=3), m.BayesianRidge(n_features=3, n_outcomes=2))),
     m.OnlineToBatch(inner=m.Stacked((m.BayesianLogistic(n_features=3), m.BayesianRidge(n_features=3))), snapshots=2),
@@ -100,14 +100,14 @@ MODELS = [
     m.Stacked(
         (
             m.Sampled(inner=m.Logistic(n_features=3)),
-            m.Sampled(inner=m.Ridge(n_features=3), units=2),
+            m.Sampled(inner=m.Ridge(n_features=3), n_blocks=2),
             m.Ridge(n_features=3),
         )
     ),
     m.Stacked((m.Logistic(n_features=2), m.NullModel(n_features=1), m.Ridge(n_features=3)), shared=False),
     m.PerAction(inner=m.Ridge(n_features=2, n_outcomes=2, width=m.Fixed(0.2)), actions=3),
     m.PerAction(inner=m.BayesianRidge(n_features=3), actions=4),
-    m.PerAction(inner=m.BayesianLogistic(n_features=1, room=5), actions=2),
+    m.PerAction(inner=m.BayesianLogistic(n_features=1, buffer=5), actions=2),
     m.PerAction(inner=m.Sampled(inner=m.Logistic(n_features=2)), actions=3),
     m.OnlineToBatch(inner=m.PerAction(inner=m.BayesianRidge(n_features=2), actions=2), snapshots=2),
     m.TwoOracles(
@@ -136,7 +136,7 @@ MORE_MODELS = [
     m.Sklearn(estimator=SGDClassifier(loss="log_loss"), n_features=2, mode="partial_fit"),
     m.Stacked((m.Sklearn(estimator=_FOREST, n_features=3, min_observations=1), m.NullModel(n_features=3))),
     m.Bootstrapped(inner=m.Sklearn(estimator=SGDRegressor(eta0=0.01), n_features=2, mode="partial_fit"), members=3),
-    m.Bootstrapped(inner=_CLASSIFIER, members=2, units=2),
+    m.Bootstrapped(inner=_CLASSIFIER, members=2, n_blocks=2),
     m.Bootstrapped(inner=m.Stacked((m.Ridge(n_features=2), m.NullModel(n_features=2)))),
     m.Stacked((m.Bootstrapped(inner=m.Ridge(n_features=2)), m.Sampled(inner=m.Ridge(n_features=2)))),
 ]

@@ -36,13 +36,13 @@ _MEANS = m.Tabular(arms=4, n_outcomes=2, confidence=0.5)
 _MATCHING = e.Matching(users=5, arms=3, horizon=50, curve=Capped(0.8), eligible=0.7)
 _LISTENING = e.AudienceMatching(audience=AUDIENCES[1].audience, users=4, arms=3, horizon=40, curve=Capped(0.4))
 _PRICED_MATCHING = replace(_MATCHING, costs=(0.0, 0.5, 1.0), subject_to=(Budget("cost", rate=1.0),))
-_MATCHES = m.Logistic(n_features=5, ridge=5.0, width=m.Fixed(0.5), clipped=False, room=20)
+_MATCHES = m.Logistic(n_features=5, ridge=5.0, width=m.Fixed(0.5), clipped=False, buffer=20)
 _LISTENS = m.Ridge(n_features=3, width=m.Fixed(0.1))
 
 _SHOP = Shop(horizon=60)
 
-_TASTES = m.Bilinear(who=2, what=2, ridge=0.1, width=m.SelfNormalised(delta=0.1))
-_BLIND_TASTES = m.Bilinear(who=2, what=2)
+_TASTES = m.Bilinear(n_user_features=2, n_item_features=2, ridge=0.1, width=m.SelfNormalised(delta=0.1))
+_BLIND_TASTES = m.Bilinear(n_user_features=2, n_item_features=2)
 
 _PACKED, _HOURS = e.PackingCovering(horizon=120), e.Hours(horizon=120)
 _FREELY_MATCHED = e.Matching(users=5, arms=3, horizon=40)
@@ -263,18 +263,18 @@ RECIPES = {
         (r.cab_ucb(_LISTENING.problem, _LISTENS, capacity=(2, 2, 2)), _LISTENING),
     ],
     "cab_ts": [
-        (r.cab_ts(_MATCHING.problem, m.Perturbed(inner=_MATCHES, scale=5.0, units=5)), _MATCHING),
+        (r.cab_ts(_MATCHING.problem, m.Perturbed(inner=_MATCHES, scale=5.0, n_blocks=5)), _MATCHING),
         (
-            r.cab_ts(_LISTENING.problem, m.Sampled(inner=_LISTENS, units=4), oracle=Greedy()),
+            r.cab_ts(_LISTENING.problem, m.Sampled(inner=_LISTENS, n_blocks=4), oracle=Greedy()),
             e.Delayed(_LISTENING, delay=3),
         ),
     ],
     "cab_ts_parameter": [
         (
-            r.cab_ts_parameter(_MATCHING.problem, m.Sampled(inner=_MATCHES, scale=5.0, units=5)),
+            r.cab_ts_parameter(_MATCHING.problem, m.Sampled(inner=_MATCHES, scale=5.0, n_blocks=5)),
             e.Delayed(_MATCHING, delay=4),
         ),
-        (r.cab_ts_parameter(_LISTENING.problem, m.Sampled(inner=_LISTENS, units=4)), _LISTENING),
+        (r.cab_ts_parameter(_LISTENING.problem, m.Sampled(inner=_LISTENS, n_blocks=4)), _LISTENING),
     ],
     "cab_ofu": [
         (r.cab_ofu(_MATCHING.problem, m.OnePass(n_features=5)), _MATCHING),
@@ -285,8 +285,8 @@ RECIPES = {
         (r.max_match(_LISTENING.problem, _LISTENS), e.Delayed(_LISTENING, delay=3)),
     ],
     "fairx": [
-        (r.fairx(_MATCHING.problem, m.OptimisticDraw(inner=_MATCHES, tries=3, units=5)), _MATCHING),
-        (r.fairx(_LISTENING.problem, m.Sampled(inner=_LISTENS, units=4)), e.Delayed(_LISTENING, delay=3)),
+        (r.fairx(_MATCHING.problem, m.OptimisticDraw(inner=_MATCHES, tries=3, n_blocks=5)), _MATCHING),
+        (r.fairx(_LISTENING.problem, m.Sampled(inner=_LISTENS, n_blocks=4)), e.Delayed(_LISTENING, delay=3)),
     ],
     "random_allocation": [
         (r.random_allocation(_MATCHING.problem, n_features=5), e.Delayed(_MATCHING, delay=4)),

@@ -20,7 +20,7 @@ from tests.examples.environments import AUDIENCE
 from tests.problems import pose
 from tests.rankings import SMALL, optimum
 
-MODEL = Bilinear(who=2, what=2, ridge=0.1, width=Fixed(0.1))
+MODEL = Bilinear(n_user_features=2, n_item_features=2, ridge=0.1, width=Fixed(0.1))
 FEES = {"song": 1.0, "book": 0.5}
 
 

@@ -9,7 +9,7 @@ from evenhand import choices as c
 from evenhand.objectives import GeneralizedGini
 from evenhand.welfare import Capped, Exact, Linear, PerArm
 from tests.choices import plain
-from tests.malformed.tables import changes, each, wrong
+from tests.malformed.tables import changes, each, named, wrong
 
 NAN, INF = math.nan, math.inf
 COUNT, NUMBER = "expected a whole number of at least", "expected a finite number"
@@ -30,12 +30,13 @@ ROWS = [
         row
         for kind in (c.TopK, c.Random, c.Cycle, partial(c.EpsilonGreedy, 0.1), partial(c.Gibbs, 1.0),
                      partial(c.InverseGap, c.Rate(1.0)))
-        for row in wrong(kind, "...n_plays: expected a whole number", n_plays=(0, -1, 1.5, True, "x"))
+        for row in wrong(kind, f"{named(kind)}.n_plays: expected a whole number", n_plays=(0, -1, 1.5, True, "x"))
     ),
     *each(c.EpsilonGreedy, "EpsilonGreedy.epsilon: expected a number in [0, 1]", -0.1, 1.1, NAN, "x", None, (0.1,)),
     *each(c.Gibbs, "Gibbs.temperature: ", 0.0, -1.0, NAN, INF),
     *each(c.Random, "Random.weights: expected finite numbers of at least 0, not all 0",
-          (), (0.0, 0.0), (-0.1, 1.0), (NAN, 1.0), (INF, 1.0), (1e308, 1e308), "x", ("x",), 1.0),
+          (), (0.0, 0.0), (-0.1, 1.0), (NAN, 1.0), (INF, 1.0), (1e308, 1e308), "x", ("x",)),
+    *each(c.Random, "Random.weights: expected a sequence of numbers, got 1.0", 1.0),
     *((picking(c.Random((1.0,) * n), 3), "Random.weights: expected one per candidate, of which there are 3")
       for n in (2, 4)),
     *each(c.InverseGap, "InverseGap.rate: expected a Rate or a Schedule or a number, got '3'", "3"),

@@ -48,11 +48,11 @@ ROWS = [
     *wrong(e.Hours, "Hours.hours: ", hours=((),)),
     *each(partial(e.Delayed, SMALL), f"Delayed.delay: {COUNT}", -1, (3, 2), (-1, 2), (1,), "soon", 1.5, (0, 2.5)),
     *wrong(e.BernoulliKnapsacks, "BernoulliKnapsacks.{}", arms=(0,), scarcity=(0.0,), instance=(-1,)),
-    *wrong(e.Routing, "Routing.{}", types=(1,), room=(NAN,)),
+    *wrong(e.Routing, "Routing.{}", types=(1,), scarcity=(NAN,)),
     *wrong(e.Sensors, "Sensors.{}", demand=(1.5,), outcomes=("neither",)),
     *wrong(e.PayPerClick, "PayPerClick.{}", mix=(1.0,), risk=(0.0,), families=(-1,)),
     (lambda: e.PayPerClick(families=2, thrift=0.0), "PayPerClick.thrift"),
-    *wrong(e.Requests, "Requests.{}", types=(1,), outcomes=("routes",), room=(0.0,)),
+    *wrong(e.Requests, "Requests.{}", types=(1,), outcomes=("routes",), scarcity=(0.0,)),
     # matching
     *wrong(partial(replace, SMALL), "Matching.{}: ", users=(0,), popularity=(1.2,), eligible=(0.0,), turns=(-1,),
            link=("probit",), costs=((1.0, 2.0),)),

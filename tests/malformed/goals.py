@@ -94,9 +94,10 @@ ROWS = [
      "...expected ends between which the set has points"),
     *wrong(partial(replace, fenchel(STATED, GINI)), "Fenchel.{}: expected", on=("other",), optimism=("other",)),
     # plans
-    *wrong(partial(replace, PRIMAL), "...{}", contexts=(1,), every=(0,), growth=(-1.0,), slack=(-0.1,),
+    *wrong(partial(replace, PRIMAL), "Primal.{}: ", contexts=(1,), every=(0,), growth=(-1.0,), slack=(-0.1,),
            temperature=(0.0,), bound=(np.ones(3),)),
-    *wrong(partial(replace, PLAN), "...{}", contexts=(1,), every=(0,), growth=(0.0,), drift=(0.0,), temperatures=((),)),
+    *wrong(partial(replace, PLAN), "Resolving.{}: ", contexts=(1,), every=(0,), temperatures=((),)),
+    *wrong(partial(replace, PLAN), "Resolving.growth, drift: ", growth=(0.0,), drift=(0.0,)),
     *each(lambda k: soft(*k), "...contexts, delta", (0, 0.05), (4, 0.0), (4, 1.0)),
     (lambda: primal_lp(COURT, LOGISTIC, slack=with_null_action(COURT, 4, 30.0)), "...margin"),
     *changes(  # budgets too small for the phases

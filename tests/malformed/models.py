@@ -13,7 +13,7 @@ from evenhand.models.links import code
 from evenhand.problem import Outcome
 from evenhand.recipes import uniform
 from tests.malformed.problems import problem
-from tests.malformed.tables import changes, each, wrong
+from tests.malformed.tables import changes, each, named, wrong
 
 NAN, INF = math.nan, math.inf
 PLAIN = Court(horizon=200).problem
@@ -23,7 +23,10 @@ NUMBER = "expected a finite number"
 newton = partial(m.GeneralizedLinear, n_features=2, link="logistic")
 one_pass, tabular = partial(m.OnePass, n_features=2), partial(m.Tabular, arms=2, confidence=0.5)
 sklearn = partial(m.Sklearn, estimator=LinearRegression(), n_features=1)
-bilinear, blind = partial(m.Bilinear, who=2, what=2), partial(m.BayesianBilinear, who=2, what=2)
+bilinear, blind = (
+    partial(m.Bilinear, n_user_features=2, n_item_features=2),
+    partial(m.BayesianBilinear, n_user_features=2, n_item_features=2),
+)
 hoelder = partial(m.Cover.hoelder, horizon=10)
 worst = partial(m.WorstCase, n_parameters=2, delta=0.1)
 LUCKY = (m.Sampled(inner=RIDGE), m.Bootstrapped(inner=RIDGE), m.Stacked((m.Sampled(inner=RIDGE),)))
@@ -41,32 +44,36 @@ ROWS = [
     *(
         row
         for kind in (m.Ridge, m.Logistic, m.Glmtron, m.Gradient, partial(newton), one_pass)
-        for row in wrong(kind, "...n_features, n_outcomes: expected at least 1 each", n_features=(0,))
+        for row in wrong(kind, f"{named(kind)}.n_features, n_outcomes: expected at least 1 each", n_features=(0,))
     ),
     *(
         row
         for kind in (m.Ridge, m.Glmtron, m.Gradient)
-        for row in wrong(partial(kind, n_features=1), "...n_outcomes: expected at least 1 each", n_outcomes=(0,))
+        for row in wrong(
+            partial(kind, n_features=1), f"{kind.__name__}.n_features, n_outcomes: expected at least 1", n_outcomes=(0,)
+        )
     ),
     *wrong(m.Ridge, "Ridge.n_features: ...whole number", n_features=("5", 2.5)),
     *wrong(partial(m.Ridge, n_features=5), "Ridge.ridge: expected a number above 0", ridge=(0,)),
     *wrong(partial(m.Ridge, n_features=5), "Ridge.{}: ...", ridge=("1",), width=("0.1",)),
     *wrong(partial(m.Logistic, n_features=1), "Logistic.ridge: expected a number above 0", ridge=(-1, NAN)),
     *wrong(partial(m.Glmtron, n_features=1), "Glmtron.ridge", ridge=(0.0,)),
-    *wrong(bilinear, "Bilinear.{}: expected a whole number of at least 1, got 0", who=(0,), what=(0,)),
-    *wrong(bilinear, "Bilinear.what: expected a whole number", what=(1.5,)),
+    *wrong(bilinear, "Bilinear.{}: expected a whole number of at least 1, got 0",
+           n_user_features=(0,), n_item_features=(0,)),
+    *wrong(bilinear, "Bilinear.n_item_features: expected a whole number", n_item_features=(1.5,)),
     *wrong(bilinear, "Bilinear.n_features, n_outcomes: expected at least 1 each", n_outcomes=(0,)),
     *wrong(bilinear, "Bilinear.ridge: expected a number above 0", ridge=(0.0, INF)),
-    *wrong(blind, "BayesianBilinear...{}", who=(0,), what=(0,), n_outcomes=(0,), scale=(-1.0,), growth=(1,)),
+    *wrong(blind, "BayesianBilinear...{}",
+           n_user_features=(0,), n_item_features=(0,), n_outcomes=(0,), scale=(-1.0,), growth=(1,)),
     # logistic models
     *wrong(partial(m.Logistic, n_features=1), "Logistic.growth: expected a factor of at least 1", growth=(0.9, INF)),
     *wrong(partial(m.Logistic, n_features=1), "Logistic.tolerance: expected a number in (0, 1)", tolerance=(0, 1)),
-    *wrong(partial(m.Logistic, n_features=1), "Logistic.room: expected a whole number of at least 2", room=(1,)),
+    *wrong(partial(m.Logistic, n_features=1), "Logistic.buffer: expected a whole number of at least 2", buffer=(1,)),
     *changes(
         newton,
         ({"link": "probit"}, "GeneralizedLinear.link: expected one of ('identity', 'logistic', 'exponential')"),
-        ({"room": 1}, "GeneralizedLinear.room: expected ... at least 2"),
-        ({"room": 2.5}, "GeneralizedLinear.room: "),
+        ({"buffer": 1}, "GeneralizedLinear.buffer: expected ... at least 2"),
+        ({"buffer": 2.5}, "GeneralizedLinear.buffer: "),
         ({"growth": 0.5}, "GeneralizedLinear.growth: expected a factor of at least 1"),
         ({"tolerance": NAN}, "GeneralizedLinear.tolerance: expected a number in (0, 1)"),
         ({"ridge": 0.0}, "GeneralizedLinear.ridge: expected a number above 0"),
@@ -77,8 +84,8 @@ ROWS = [
         ({"link": "probit"}, "OnePass.link: expected one of"),
         ({"link": "exponential"}, "OnePass.width: expected a width, because the slope of the exponential link"),
         ({"step": 0.0}, f"OnePass.step: {NUMBER} above 0"),
-        ({"norm": INF}, f"OnePass.norm: {NUMBER} above 0, or None"),
-        ({"norm": 0.0}, "OnePass.norm: "),
+        ({"norm_bound": INF}, f"OnePass.norm_bound: {NUMBER} above 0, or None"),
+        ({"norm_bound": 0.0}, "OnePass.norm_bound: "),
         ({"delta": 1.0}, "OnePass.delta: expected a risk in (0, 1)"),
         ({"ridge": -1.0}, "OnePass.ridge: "),
     ),
@@ -86,7 +93,7 @@ ROWS = [
     # Bayesian models
     *wrong(partial(m.BayesianRidge, n_features=1), f"BayesianRidge.{{}}: {NUMBER}", scale=(-1,), growth=(1,)),
     *wrong(partial(m.BayesianLogistic, n_features=1), f"BayesianLogistic.{{}}: {NUMBER}", scale=(NAN,), growth=(INF,)),
-    *wrong(partial(m.BayesianLogistic, n_features=1), "BayesianLogistic.room: expected a whole number", room=(0,)),
+    *wrong(partial(m.BayesianLogistic, n_features=1), "BayesianLogistic.buffer: expected a whole number", buffer=(0,)),
     *each(lambda v: m.Prior(mean=v), "Prior.mean: expected numbers in [-1e+100, 1e+100]", NAN, 1e155, [0.0, -1e101]),
     *each(lambda v: m.Prior(mean=v), "Prior.mean: expected a number, or an array of numbers", [[1.0], [1.0, 2.0]]),
     *each(lambda v: m.Prior(sd=v), "Prior.sd: expected numbers in [1e-100, 1e+100], got", 0.0, INF, 1e300, 1e-320),
@@ -108,7 +115,8 @@ ROWS = [
     *each(m.Fixed, f"Fixed.value: {NUMBER} of at least 0, got -0.1", -0.1),
     *each(m.Logarithmic, f"Logarithmic.scale: {NUMBER} of at least 0, got nan", NAN),
     *wrong(m.SelfNormalised, "SelfNormalised.delta: expected a risk in (0, 1)", delta=(0, 1)),
-    *wrong(partial(m.SelfNormalised, delta=0.1), f"SelfNormalised.{{}}: {NUMBER} of at", noise=(-1,), norm=(INF,)),
+    *wrong(partial(m.SelfNormalised, delta=0.1), f"SelfNormalised.{{}}: {NUMBER} of at",
+           noise=(-1,), norm_bound=(INF,)),
     *wrong(worst, "WorstCase.n_parameters: expected a whole number of at least 2", n_parameters=(1,)),
     *wrong(worst, "WorstCase.delta: expected a risk in (0, 1)", delta=(0.0,)),
     *wrong(worst, f"WorstCase.{{}}: {NUMBER} of at least 0", noise=(-1.0,), length=(INF,)),
@@ -133,10 +141,11 @@ ROWS = [
     *wrong(m.Stacked, "Stacked.parts: expected at least one model", parts=((),)),
     *wrong(m.Stacked, "Stacked.parts: expected equal numbers of features", parts=((RIDGE, m.Ridge(n_features=2)),)),
     *wrong(m.Stacked, "Stacked.parts...Model", parts=((LOGISTIC, "ridge"),)),
-    *wrong(partial(m.Bootstrapped, inner=RIDGE), "Bootstrapped.{}", members=(1, 2.5), units=(0,)),
-    *wrong(partial(m.Sampled, inner=RIDGE), "Sampled.{}", scale=(-1.0, INF), units=(0, 1.5)),
-    *wrong(partial(m.Perturbed, inner=LOGISTIC), "Perturbed.{}", scale=(-1.0, INF), units=(0,)),
-    *wrong(partial(m.OptimisticDraw, inner=LOGISTIC), "OptimisticDraw.{}", radius=(-1.0, NAN), tries=(0,), units=(0,)),
+    *wrong(partial(m.Bootstrapped, inner=RIDGE), "Bootstrapped.{}", members=(1, 2.5), n_blocks=(0,)),
+    *wrong(partial(m.Sampled, inner=RIDGE), "Sampled.{}", scale=(-1.0, INF), n_blocks=(0, 1.5)),
+    *wrong(partial(m.Perturbed, inner=LOGISTIC), "Perturbed.{}", scale=(-1.0, INF), n_blocks=(0,)),
+    *wrong(partial(m.OptimisticDraw, inner=LOGISTIC), "OptimisticDraw.{}",
+           radius=(-1.0, NAN), tries=(0,), n_blocks=(0,)),
     *wrong(m.Perturbed, "Perturbed.inner: expected a model with parameters to draw", inner=(RIDGE,)),
     *wrong(m.OptimisticDraw, "OptimisticDraw.inner: expected a model with parameters to draw", inner=(RIDGE,)),
     *wrong(m.Sampled, "Sampled.inner: expected a model with a posterior to draw from",

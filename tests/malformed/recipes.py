@@ -100,7 +100,7 @@ policy = partial(Policy, problem=PLAIN, model=MODEL, goals=made.goals, choice=ma
 of_everything = partial(Policy, problem=EVERYTHING, goals=(reward(EVERYTHING),), choice=TopK(1))
 oracle_prices = partial(r.mixed_oracle, PLAIN, MODEL)
 within = partial(bwcr, BALL, Tabular(arms=4, n_outcomes=3, confidence=0.5))
-constants = partial(theoretical_constants, Matching(users=4, arms=3, horizon=50).problem, 5, norm=1.0)
+constants = partial(theoretical_constants, Matching(users=4, arms=3, horizon=50).problem, 5, norm_bound=1.0)
 
 ROWS = [
     # arguments of every recipe
@@ -197,7 +197,7 @@ ROWS = [
         )
     ),
     (lambda: r.pgd_allocation(MATCHING, MODEL), "...at least one constraint"),
-    *wrong(constants, "norm: expected", norm=(0.0,)),
+    *wrong(constants, "norm_bound: expected", norm_bound=(0.0,)),
     *wrong(constants, "kappa: expected a number in (0, steepest]", kappa=(0.3,)),
     *wrong(constants, "delta: expected a risk", delta=(1.0,)),
     *wrong(constants, "noise: expected", noise=(-1.0,)),

@@ -25,6 +25,11 @@ def changes(make, *rows):
     return [(partial(make, **options), message) for options, message in rows]
 
 
+def named(make):
+    """The name of a class, also of one that is given some of its arguments."""
+    return make.func.__name__ if isinstance(make, partial) else make.__name__
+
+
 def name(row):
     """The name of the test of a row."""
     return row[-1][:70] if isinstance(row, tuple) else None

@@ -11,7 +11,7 @@ from tests.malformed.tables import check, name
 
 ITEMS = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.2, 0.2]])
 WORLD = Ranking(audience=Audience(users=np.eye(2), items=ITEMS), horizon=50, slots=3, position=(1.0, 0.5, 0.25))
-MODEL = Bilinear(who=2, what=2)
+MODEL = Bilinear(n_user_features=2, n_item_features=2)
 NAN, INF = np.nan, np.inf
 
 

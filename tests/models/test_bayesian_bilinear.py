@@ -15,7 +15,7 @@ from tests.rankings import optimum
 
 
 def pair(r, s, m, **options):
-    return BayesianBilinear(who=r, what=s, n_outcomes=m, **options), BayesianRidge(
+    return BayesianBilinear(n_user_features=r, n_item_features=s, n_outcomes=m, **options), BayesianRidge(
         n_features=r * s, n_outcomes=m, **options
     )
 
@@ -53,9 +53,9 @@ def test_it_needs_no_width_to_come_near_the_optimum():
     world = Ranking(audience=Listeners(users=10, items=20, factors=4).audience, horizon=3000, slots=5)
     best, reached = optimum(world), []
     for model in (
-        BayesianBilinear(who=4, what=4),
-        Bilinear(who=4, what=4, ridge=0.1, width=SelfNormalised(delta=0.1)),
-        Bilinear(who=4, what=4, ridge=0.1),
+        BayesianBilinear(n_user_features=4, n_item_features=4),
+        Bilinear(n_user_features=4, n_item_features=4, ridge=0.1, width=SelfNormalised(delta=0.1)),
+        Bilinear(n_user_features=4, n_item_features=4, ridge=0.1),
     ):
         trace = simulate(fw_linucb_rank(world.problem, model), world, replicas=4, progress=False)
         reached.append(trace.in_expectation().objective()[-1] / best)

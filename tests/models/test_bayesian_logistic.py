@@ -149,8 +149,8 @@ def test_the_order_of_observations_between_fits_does_not_matter():
 @pytest.mark.parametrize("n", [1, 3])
 @pytest.mark.parametrize("size", [*SIZES, "mixed", "mixed columns", "zero"])
 @pytest.mark.parametrize("kind", ["random", "equal", "separable", "all 0", "all 1"])
-@pytest.mark.parametrize("room", [8, 2000])
-def test_features_of_any_size_keep_everything_finite(n, size, kind, room):
+@pytest.mark.parametrize("buffer", [8, 2000])
+def test_features_of_any_size_keep_everything_finite(n, size, kind, buffer):
     rng = np.random.default_rng(6)
     x = rng.uniform(-1.0, 1.0, size=(40, n))
     if kind == "equal":
@@ -158,7 +158,7 @@ def test_features_of_any_size_keep_everything_finite(n, size, kind, room):
     y = {"separable": x[:, 0] > 0.0, "all 0": np.zeros(40), "all 1": np.ones(40)}.get(kind, rng.random(40) < 0.5)
     exponents = {"mixed": rng.integers(-100, 101, (40, 1)), "mixed columns": rng.integers(-100, 101, n)}
     x *= 10.0 ** exponents[size] if size in exponents else 0.0 if size == "zero" else size
-    finite(BayesianLogistic(n_features=n, room=room), x, y.astype(float), 0.0, 1.0)
+    finite(BayesianLogistic(n_features=n, buffer=buffer), x, y.astype(float), 0.0, 1.0)
 
 
 def test_a_history_longer_than_its_first_room_is_kept():

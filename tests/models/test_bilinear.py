@@ -22,7 +22,9 @@ def flat(x, r):
 
 
 def pair(r, s, m, **options):
-    return Bilinear(who=r, what=s, n_outcomes=m, **options), Ridge(n_features=r * s, n_outcomes=m, **options)
+    return Bilinear(n_user_features=r, n_item_features=s, n_outcomes=m, **options), Ridge(
+        n_features=r * s, n_outcomes=m, **options
+    )
 
 
 def candidates(rng, replicas, count, r, s):
@@ -115,7 +117,7 @@ def test_replicas_and_candidates_do_not_touch_one_another():
 
 def test_the_order_of_plays_changes_nothing_but_rounding():
     rng = np.random.default_rng(2)
-    model = Bilinear(who=3, what=4, ridge=0.1)
+    model = Bilinear(n_user_features=3, n_item_features=4, ridge=0.1)
     first, again = (model.start(1, np.zeros(1), np.ones(1), 100) for _ in range(2))
     for _ in range(30):
         x, y, order = candidates(rng, 1, 7, 3, 4), rng.random((1, 7, 1)), rng.permutation(7)
@@ -127,7 +129,7 @@ def test_the_order_of_plays_changes_nothing_but_rounding():
 
 @pytest.mark.parametrize("zero", ["u", "v", "both"])
 def test_a_candidate_of_zeros_has_no_bonus_and_teaches_nothing(zero):
-    model = Bilinear(who=2, what=2, width=Fixed(1.0))
+    model = Bilinear(n_user_features=2, n_item_features=2, width=Fixed(1.0))
     state = model.start(1, np.zeros(1), np.ones(1), 100)
     one, x = np.ones((1, 1, 1)), np.ones((1, 2, 4))
     x[0, 0, {"u": slice(0, 2), "v": slice(2, 4), "both": slice(0, 4)}[zero]] = 0.0
@@ -141,7 +143,7 @@ def test_a_candidate_of_zeros_has_no_bonus_and_teaches_nothing(zero):
 
 def test_features_of_any_scale_keep_the_state_finite_and_the_inverse_positive():
     rng = np.random.default_rng(2)
-    model = Bilinear(who=2, what=3, ridge=1e-6, width=SelfNormalised(delta=0.1))
+    model = Bilinear(n_user_features=2, n_item_features=3, ridge=1e-6, width=SelfNormalised(delta=0.1))
     state = model.start(1, np.zeros(1), np.ones(1), 100)
     for _ in range(1000):
         u, z = rng.normal(size=(1, 1, 2)) * 1e6, rng.normal(size=(1, 4, 1)) * 1e6
@@ -159,7 +161,7 @@ def test_a_hundred_thousand_rounds_leave_the_inverse_that_of_all_plays(r):
     """Half of the plays of a round are seen: 450,000 plays."""
     rng, n, plays = np.random.default_rng(3), r * r, 9
     users, items = rng.random((50, r)), rng.random((50, r))
-    model, v = Bilinear(who=r, what=r, ridge=0.1), 0.1 * np.eye(n)
+    model, v = Bilinear(n_user_features=r, n_item_features=r, ridge=0.1), 0.1 * np.eye(n)
     state = model.start(1, np.zeros(1), np.ones(1), 100)
     w, products = np.ones((1, 1, 1, 1)), np.zeros((50, n, n))
     outer = flat(np.concatenate([np.repeat(users, 50, 0), np.tile(items, (50, 1))], 1), r).reshape(50, 50, n)
@@ -180,9 +182,14 @@ def test_a_hundred_thousand_rounds_leave_the_inverse_that_of_all_plays(r):
 
 def test_files_find_it_by_name():
     assert exported("evenhand.models")["bilinear"] is Bilinear
-    wide = Settings(model="bilinear", model_arguments={"who": 2, "what": 1, "width": {"kind": "fixed", "value": 0.2}})
-    assert wide.build_model(LITTLE, 3) == Bilinear(who=2, what=1, width=Fixed(0.2))
-    narrow = Settings(model="bilinear", model_arguments={"who": 2, "what": 1, "width": 0.2})
-    assert narrow.build_model(LITTLE, 3) == Bilinear(who=2, what=1, width=Fixed(0.2))
-    with pytest.raises(InvalidInput, match=r"policy.model.what: expected a whole number, as Bilinear needs one"):
-        Settings(model="bilinear", model_arguments={"who": 2}).build_model(LITTLE, 3)
+    wide = Settings(
+        model="bilinear",
+        model_arguments={"n_user_features": 2, "n_item_features": 1, "width": {"kind": "fixed", "value": 0.2}},
+    )
+    assert wide.build_model(LITTLE, 3) == Bilinear(n_user_features=2, n_item_features=1, width=Fixed(0.2))
+    narrow = Settings(model="bilinear", model_arguments={"n_user_features": 2, "n_item_features": 1, "width": 0.2})
+    assert narrow.build_model(LITTLE, 3) == Bilinear(n_user_features=2, n_item_features=1, width=Fixed(0.2))
+    with pytest.raises(
+        InvalidInput, match=r"policy.model.n_item_features: expected a whole number, as Bilinear needs one"
+    ):
+        Settings(model="bilinear", model_arguments={"n_user_features": 2}).build_model(LITTLE, 3)

@@ -31,7 +31,7 @@ LOGISTIC = Logistic(n_features=N, width=WIDE)
 MODELS: dict[str, Model] = {
     "ridge": Ridge(n_features=N, width=WIDE),
     "bayesian ridge": BayesianRidge(n_features=N),
-    "bayesian bilinear": BayesianBilinear(who=2, what=2),
+    "bayesian bilinear": BayesianBilinear(n_user_features=2, n_item_features=2),
     "tabular": Tabular(arms=N, confidence=1.0),
     "logistic": LOGISTIC,
     "bayesian logistic": BayesianLogistic(n_features=N),

@@ -52,7 +52,7 @@ def test_until_something_is_folded_a_refit_in_every_round_is_scipys_optimum(link
 def test_folds_are_those_of_the_definition(link, most, users):
     """The older half of a full history goes, at the optimum of all that is kept; SciPy finds every optimum."""
     x, y = data(link, 75, 2, 2)
-    model = GeneralizedLinear(n_features=2, link=link, ridge=0.5, growth=1.0, tolerance=1e-12, room=most)
+    model = GeneralizedLinear(n_features=2, link=link, ridge=0.5, growth=1.0, tolerance=1e-12, buffer=most)
     state = start(model, link)
     feed(model, state, x, y, users)
     older, first = [], 0
@@ -74,7 +74,7 @@ def test_folds_are_those_of_the_definition(link, most, users):
 @pytest.mark.parametrize("link", LINKS)
 def test_the_root_is_that_of_the_whole_objective(link):
     x, y = data(link, 500, 3, 3)
-    model = GeneralizedLinear(n_features=3, link=link, growth=1.0, tolerance=1e-12, room=60)
+    model = GeneralizedLinear(n_features=3, link=link, growth=1.0, tolerance=1e-12, buffer=60)
     state = start(model, link)
     feed(model, state, x, y, 10)
     kept = x[500 - int(state.past.kept[0]) :]
@@ -135,7 +135,7 @@ def test_the_work_of_a_round_does_not_grow():
 @pytest.mark.parametrize("most", [2, 3, 300, 1000])
 def test_arrays_grow_up_to_the_room_and_no_further(most):
     x, y = data("logistic", 1500, 2, 7)
-    model = Logistic(n_features=2, room=most)
+    model = Logistic(n_features=2, buffer=most)
     state = start(model)
     assert state.past.y.shape[1] == min(most, 256)
     feed(model, state, x, y, 3)
@@ -145,7 +145,7 @@ def test_arrays_grow_up_to_the_room_and_no_further(most):
 
 def test_replicas_that_learn_at_different_rates_fold_at_different_times():
     x, y = data("logistic", 400, 2, 8)
-    model = Logistic(n_features=2, room=16)
+    model = Logistic(n_features=2, buffer=16)
     state, rng = start(model, replicas=2), np.random.default_rng(9)
     alone = start(model), start(model)
     for t in range(400):
@@ -163,7 +163,7 @@ def test_replicas_that_learn_at_different_rates_fold_at_different_times():
 
 def test_logistic_is_the_logistic_case():
     x, y = data("logistic", 90, 3, 10)
-    settings = {"ridge": 0.2, "width": Fixed(0.3), "growth": 1.3, "room": 40, "clipped": False}
+    settings = {"ridge": 0.2, "width": Fixed(0.3), "growth": 1.3, "buffer": 40, "clipped": False}
     answers = []
     for model in (Logistic(n_features=3, **settings), GeneralizedLinear(n_features=3, link="logistic", **settings)):
         state = start(model)
@@ -246,7 +246,7 @@ def test_folding_leaves_the_evidence_of_a_bayesian_logistic_as_it_is(seed):
     x, y = data("logistic", 6000, 3, seed)
     states = []
     for most in (1000, 10_000):
-        model = BayesianLogistic(n_features=3, growth=1.001, room=most)  # fits in every round
+        model = BayesianLogistic(n_features=3, growth=1.001, buffer=most)  # fits in every round
         states.append(start(model))
         feed(model, states[-1], x, y, 20)
     ours, exact = states

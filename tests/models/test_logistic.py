@@ -85,7 +85,7 @@ def test_a_history_of_any_length_is_kept():
     plays=3,
     candidates=4,
     k=3,
-    width=[Fixed(), Fixed(0.4), Logarithmic(0.1), SelfNormalised(delta=0.1, norm=0.1)],
+    width=[Fixed(), Fixed(0.4), Logarithmic(0.1), SelfNormalised(delta=0.1, norm_bound=0.1)],
     ranges=[(0.0, 1.0), (0.2, 0.6)],
 )
 def test_value_is_its_twin_and_plays_not_observed_do_not_count(replicas, plays, candidates, k, width, ranges, seed):

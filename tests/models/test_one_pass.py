@@ -32,7 +32,7 @@ def argmin(link, x, y, theta, metric, eta, norm):
 @pytest.mark.parametrize(("eta", "norm", "ridge"), [(1.0, None, 5.0), (2.5, 10.0, 0.7), (1.0, 0.4, 1.0)])
 def test_a_step_is_the_argmin_of_its_surrogate_and_q_grows_by_hessians_at_the_new_iterate(link, eta, norm, ridge):
     rng = np.random.default_rng(1)
-    model = one(link, step=eta, norm=norm, ridge=ridge)
+    model = one(link, step=eta, norm_bound=norm, ridge=ridge)
     state, theta, q, seen_in_all = start(model, link), np.zeros(3), ridge * np.eye(3), 0
     radius = math.sqrt(3) if norm is None else norm
     bound = 0
@@ -80,7 +80,7 @@ def test_the_default_radius_is_the_papers(link, steepest):
         n_obs = state.count[0]
         beta2 = 4 * 4.0 * 5 + 2 * 1.5 * math.log(10) + 5 * (6 * 1.5**2 + 1.5) * math.log(1 + steepest * n_obs / 4.0)
         assert model.radius(state)[0] == pytest.approx(math.sqrt(beta2))
-    smaller = replace(model, norm=1.0).radius(start(model, link))[0]
+    smaller = replace(model, norm_bound=1.0).radius(start(model, link))[0]
     assert smaller == pytest.approx(math.sqrt(16.0 + 3.0 * math.log(10)))
 
 

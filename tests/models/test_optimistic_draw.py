@@ -13,9 +13,9 @@ from tests.models.test_sampled import DRAWS, agrees, drawn, luck
 from tests.numerics.test_likelihood import MEAN, data
 
 
-def merit(mean, units):
+def merit(mean, n_blocks):
     """Sum over users and arms of P mu, P = mu / sum of mu."""
-    blocks = np.maximum(mean, 0.0).reshape(units, -1)
+    blocks = np.maximum(mean, 0.0).reshape(n_blocks, -1)
     total = blocks.sum(1)
     return ((blocks**2).sum(1)[total > 0] / total[total > 0]).sum()
 
@@ -44,18 +44,18 @@ def test_draws_are_uniform_in_the_ellipsoid_of_the_widths(n):
         assert abs((far**n < t).mean() - t) <= 5 * math.sqrt(t * (1 - t) / DRAWS)
 
 
-@pytest.mark.parametrize("units", [1, 3])
+@pytest.mark.parametrize("n_blocks", [1, 3])
 @pytest.mark.parametrize("link", ["logistic", "identity"])
-def test_the_draw_with_the_most_merit_is_kept(link, units):
+def test_the_draw_with_the_most_merit_is_kept(link, n_blocks):
     inner = GeneralizedLinear(n_features=3, link=link)
-    model = OptimisticDraw(inner=inner, radius=3.0, tries=9, units=units)
+    model = OptimisticDraw(inner=inner, radius=3.0, tries=9, n_blocks=n_blocks)
     state, _ = taught(model, link, count=40)
     x, best = data(link, 12, 3, 3)[0], set()
     for row in luck(model.draws(12), 40):
         u = row[None]
         drawn_points = points(model, state, u)
         means = [MEAN[link](x @ theta) for theta in drawn_points]
-        d = int(np.argmax([merit(m, units) for m in means]))
+        d = int(np.argmax([merit(m, n_blocks) for m in means]))
         best.add(d)
         worth = model.value(state, x[None], ONE, u)
         assert worth.random
@@ -65,7 +65,7 @@ def test_the_draw_with_the_most_merit_is_kept(link, units):
 
 
 def test_prices_do_not_choose_the_draw():
-    model = OptimisticDraw(inner=Logistic(n_features=3), tries=5, units=2)
+    model = OptimisticDraw(inner=Logistic(n_features=3), tries=5, n_blocks=2)
     state, _ = taught(model)
     x, u = data("logistic", 4, 3, 3)[0][None], luck(model.draws(4), 1)
     plain = model.value(state, x, ONE, u)
@@ -79,11 +79,11 @@ def test_more_tries_are_more_optimistic_and_a_radius_of_0_is_greedy():
     x = data("logistic", 50, 3, 3)[0]
     merits = []
     for tries in (1, 50):
-        model = OptimisticDraw(inner=inner, tries=tries, units=5)
+        model = OptimisticDraw(inner=inner, tries=tries, n_blocks=5)
         merits.append(np.mean([merit(m[0], 5) for m in drawn(model, state, x[None], ONE, 50)]))
     center = inner.value(state, x[None], ONE, np.zeros((1, 0))).mean[0, 0]
     assert merits[1] > max(merits[0], merit(center, 5))
-    model = OptimisticDraw(inner=inner, radius=0.0, units=5)
+    model = OptimisticDraw(inner=inner, radius=0.0, n_blocks=5)
     np.testing.assert_allclose(model.value(state, x[None], ONE, luck(model.draws(50), 1)).bonus, 0.0, atol=1e-15)
 
 
@@ -96,7 +96,7 @@ def test_a_one_pass_model_has_an_ellipsoid_too():
 
 
 def test_without_luck_the_bonus_is_nothing():
-    model = OptimisticDraw(inner=Logistic(n_features=3), units=4)
+    model = OptimisticDraw(inner=Logistic(n_features=3), n_blocks=4)
     state = start(model)
     worth = model.value(state, np.ones((1, 3, 3)), ONE, np.zeros((1, 0)))
     assert not worth.random
@@ -106,9 +106,9 @@ def test_without_luck_the_bonus_is_nothing():
 def test_bad_input_is_refused():
     with pytest.raises(InvalidInput, match=r"^OptimisticDraw\.inner: expected a model with parameters to draw"):
         OptimisticDraw(inner=Ridge(n_features=1))
-    good = OptimisticDraw(inner=Logistic(n_features=3), units=4)
-    for change in ({"radius": -1.0}, {"radius": math.nan}, {"tries": 0}, {"units": 0}):
+    good = OptimisticDraw(inner=Logistic(n_features=3), n_blocks=4)
+    for change in ({"radius": -1.0}, {"radius": math.nan}, {"tries": 0}, {"n_blocks": 0}):
         with pytest.raises(InvalidInput, match=rf"^OptimisticDraw\.{next(iter(change))}"):
             replace(good, **change)
-    with pytest.raises(InvalidInput, match=r"^candidates: expected a multiple of OptimisticDraw\.units = 4"):
+    with pytest.raises(InvalidInput, match=r"^candidates: expected a multiple of OptimisticDraw\.n_blocks = 4"):
         good.value(start(good), np.ones((1, 6, 3)), ONE, luck(good.draws(6), 1))

@@ -55,7 +55,7 @@ def test_the_hessian_differs_from_the_papers_by_what_is_stated():
 
 
 def test_after_folding_what_was_folded_is_part_of_the_covariance():
-    inner = Logistic(n_features=3, growth=1.0, tolerance=1e-12, room=40)
+    inner = Logistic(n_features=3, growth=1.0, tolerance=1e-12, buffer=40)
     model = Perturbed(inner=inner)
     state, x = taught(model)
     kept = x[300 - int(state.past.kept[0]) :]
@@ -68,7 +68,7 @@ def test_after_folding_what_was_folded_is_part_of_the_covariance():
 @pytest.mark.parametrize("kind", [Perturbed, Sampled])
 def test_draws_of_users_are_independent_and_those_of_a_users_arms_are_one(kind):
     """Four users with the same two arms. `Sampled` draws inside of the link: its log-odds are shown."""
-    model = kind(inner=Logistic(n_features=3, growth=1.0, tolerance=1e-12), scale=0.8, units=4)
+    model = kind(inner=Logistic(n_features=3, growth=1.0, tolerance=1e-12), scale=0.8, n_blocks=4)
     state, x = taught(model)
     arms = np.array([[1.0, 0.5, 0.0], [0.2, -1.0, 0.3]])
     query = np.tile(arms, (1, 4, 1))
@@ -100,7 +100,7 @@ def test_for_the_identity_link_it_is_sampling():
     inner = GeneralizedLinear(n_features=3, link="identity")
     state, _ = taught(inner, "identity")
     x, u = data("identity", 6, 3, 2)[0][None], luck(6, 1)
-    one, other = (kind(inner=inner, scale=0.7, units=2).value(state, x, ONE, u) for kind in (Perturbed, Sampled))
+    one, other = (kind(inner=inner, scale=0.7, n_blocks=2).value(state, x, ONE, u) for kind in (Perturbed, Sampled))
     np.testing.assert_allclose(one.bonus, other.bonus, atol=1e-12)
 
 
@@ -114,7 +114,7 @@ def test_a_one_pass_model_draws_by_its_metric(inner):
 @pytest.mark.parametrize("scale", [0.0, 1.0])
 def test_without_luck_the_bonus_is_nothing_and_the_mean_that_of_the_inner_model(scale):
     inner = Logistic(n_features=3, width=Fixed(0.3))
-    model = Perturbed(inner=inner, scale=scale, units=4)
+    model = Perturbed(inner=inner, scale=scale, n_blocks=4)
     assert model.draws(8) == (12 if scale else 0)
     state, x = taught(model)
     worth = model.value(state, x[None, :5], ONE, np.zeros((1, 0)))
@@ -126,10 +126,10 @@ def test_without_luck_the_bonus_is_nothing_and_the_mean_that_of_the_inner_model(
 def test_bad_input_is_refused():
     with pytest.raises(InvalidInput, match=r"^Perturbed\.inner: expected a model with parameters to draw"):
         Perturbed(inner=Ridge(n_features=1))
-    good = Perturbed(inner=Logistic(n_features=3), units=4)
-    for change in ({"scale": -1.0}, {"scale": math.inf}, {"units": 0}):
+    good = Perturbed(inner=Logistic(n_features=3), n_blocks=4)
+    for change in ({"scale": -1.0}, {"scale": math.inf}, {"n_blocks": 0}):
         with pytest.raises(InvalidInput, match=rf"^Perturbed\.{next(iter(change))}"):
             replace(good, **change)
     state, x = taught(good)
-    with pytest.raises(InvalidInput, match=r"^candidates: expected a multiple of Perturbed\.units = 4"):
+    with pytest.raises(InvalidInput, match=r"^candidates: expected a multiple of Perturbed\.n_blocks = 4"):
         good.value(state, x[None, :6], ONE, luck(good.draws(6), 1))

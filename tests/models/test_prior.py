@@ -148,7 +148,9 @@ def test_a_bilinear_prior_is_that_of_a_ridge_on_products():
     rng = np.random.default_rng(4)
     u, v, mean = rng.normal(size=(20, 2)), rng.normal(size=(20, 3)), rng.normal(size=6)
     y = np.einsum("ti,ij,tj->t", u, rng.normal(size=(2, 3)), v)
-    pair = told(BayesianBilinear(who=2, what=3, prior=Prior(mean=mean)), np.hstack([u, v]), y, *WIDE)
+    pair = told(
+        BayesianBilinear(n_user_features=2, n_item_features=3, prior=Prior(mean=mean)), np.hstack([u, v]), y, *WIDE
+    )
     flat = (u[:, :, None] * v[:, None, :]).reshape(20, 6)
     wide = told(BayesianRidge(n_features=6, prior=Prior(mean=mean)), flat, y, *WIDE)
     np.testing.assert_allclose(pair.theta, wide.theta, rtol=1e-7, atol=1e-12)

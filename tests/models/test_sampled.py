@@ -134,9 +134,9 @@ def test_one_draw_is_shared_by_all_candidates_and_all_readings(model):
 
 
 @pytest.mark.parametrize("model", [m for m in WRAPPERS if m != Sampled(inner=KINDS[1])], ids=repr)
-def test_units_share_a_draw_within_and_none_between(model):
+def test_blocks_share_a_draw_within_and_none_between(model):
     """Two units of three candidates: each is valued as it would be alone, with its half of the luck."""
-    two = replace(model, units=2)
+    two = replace(model, n_blocks=2)
     state, x, w = started(two)
     u = luck(two.draws(6), 2)
     halves = np.split(u, 2, 1)
@@ -148,9 +148,9 @@ def test_units_share_a_draw_within_and_none_between(model):
     assert (worth.bonus[:, :, :3] != worth.bonus[:, :, 3:]).any()  # the same candidates, drawn twice
 
 
-def test_units_are_uncorrelated_and_candidates_of_one_are_not():
-    """An odd number of parameters: numbers of a Box-Muller pair belong to different units."""
-    model = Sampled(inner=Ridge(n_features=3), units=2)
+def test_blocks_are_uncorrelated_and_candidates_of_one_are_not():
+    """An odd number of parameters: numbers of a Box-Muller pair belong to different blocks."""
+    model = Sampled(inner=Ridge(n_features=3), n_blocks=2)
     state, _, _ = taught(model)
     x = np.tile([[0.5, -1.0, 2.0], [1.0, 0.0, 0.5]], (1, 2, 1))
     shown = drawn(model, state, x, np.ones((1, 1, 1, 1)))[:, 0]
@@ -160,7 +160,7 @@ def test_units_are_uncorrelated_and_candidates_of_one_are_not():
 
 @pytest.mark.parametrize("model", WRAPPERS, ids=repr)
 def test_without_luck_the_bonus_is_nothing_and_a_plan_may_ask_of_any_number(model):
-    state, x, w = started(replace(model, units=4))
+    state, x, w = started(replace(model, n_blocks=4))
     worth = model.value(state, x, w, np.zeros((2, 0)))
     assert not worth.random
     np.testing.assert_array_equal(worth.bonus, 0.0)
@@ -175,15 +175,19 @@ def test_a_scale_of_0_is_greedy_and_draws_nothing():
     np.testing.assert_array_equal(ask(model, state, x, w[:, :, 0])[1], 0.0)
 
 
-@pytest.mark.parametrize("model", [Sampled(inner=KINDS[0], units=4), Bootstrapped(inner=KINDS[0], units=4)], ids=repr)
-def test_candidates_that_do_not_divide_into_units_are_refused(model):
+@pytest.mark.parametrize(
+    "model", [Sampled(inner=KINDS[0], n_blocks=4), Bootstrapped(inner=KINDS[0], n_blocks=4)], ids=repr
+)
+def test_candidates_that_do_not_divide_into_blocks_are_refused(model):
     state, x, w = started(model)
-    with pytest.raises(InvalidInput, match=rf"^candidates: expected a multiple of {type(model).__name__}\.units = 4"):
+    with pytest.raises(
+        InvalidInput, match=rf"^candidates: expected a multiple of {type(model).__name__}\.n_blocks = 4"
+    ):
         model.value(state, x, w, luck(model.draws(6), 2))
 
 
 def test_models_side_by_side_draw_by_luck_of_their_own():
-    parts = Sampled(inner=Ridge(n_features=3)), Ridge(n_features=3), Sampled(inner=Logistic(n_features=3), units=2)
+    parts = Sampled(inner=Ridge(n_features=3)), Ridge(n_features=3), Sampled(inner=Logistic(n_features=3), n_blocks=2)
     both = Stacked(parts)
     assert both.draws(6) == 4 + 0 + 6
     state, x, w = started(both)

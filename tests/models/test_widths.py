@@ -14,7 +14,7 @@ def test_the_radii_are_those_of_the_equations():
     count, log_det = np.array([0.0, 1.0, 7.0]), np.array([0.0, 0.5, 4.0])
     np.testing.assert_array_equal(Fixed(0.2).radius(count, log_det, 3.0), [0.2] * 3)
     np.testing.assert_allclose(Logarithmic(0.2).radius(count, log_det, 3.0), [0.2, 0.2, 0.2 * (1 + math.log(7))])
-    radius = SelfNormalised(delta=0.05, noise=0.3, norm=2.0).radius(count, log_det, 3.0)
+    radius = SelfNormalised(delta=0.05, noise=0.3, norm_bound=2.0).radius(count, log_det, 3.0)
     expected = [0.3 * math.sqrt(z + 2 * math.log(1 / 0.05)) + math.sqrt(3.0) * 2.0 for z in log_det]
     np.testing.assert_allclose(radius, expected)
 
@@ -22,7 +22,7 @@ def test_the_radii_are_those_of_the_equations():
 def test_the_worst_case_is_equation_76_of_the_reduction():
     """alpha_t = L D_K / 2 sqrt(n M ln((1 + t (L D_X)^2 / ridge) / delta)) + sqrt(ridge) D_theta."""
     steep, size, length, norm, ridge, delta = 1.7, 2.0, 3.0, 0.4, 0.1, 0.05
-    width = WorstCase(n_parameters=20, delta=delta, noise=steep * size / 2, norm=norm, length=steep * length)
+    width = WorstCase(n_parameters=20, delta=delta, noise=steep * size / 2, norm_bound=norm, length=steep * length)
     for t in (0, 1, 500):
         first = steep * size / 2 * math.sqrt(20 * math.log((1 + t * (steep * length) ** 2 / ridge) / delta))
         found = width.radius(np.array([float(t)]), np.array([7.0]), ridge)
@@ -32,7 +32,7 @@ def test_the_worst_case_is_equation_76_of_the_reduction():
 @pytest.mark.parametrize(("n", "m", "ridge"), [(2, 1, 1.0), (3, 4, 0.1)])
 def test_the_worst_case_is_never_narrower_than_what_features_give(n, m, ridge):
     """With features and slopes as long as allowed, in all rounds of a scalarised regression."""
-    rng, options = np.random.default_rng(5), {"delta": 0.1, "noise": 0.7, "norm": 2.0}
+    rng, options = np.random.default_rng(5), {"delta": 0.1, "noise": 0.7, "norm_bound": 2.0}
     model = Scalarised(n_features=n, n_outcomes=m, ridge=ridge, width=SelfNormalised(**options))
     wide = WorstCase(n_parameters=n * m, length=1.0, **options)
     state = model.start(1, np.full(m, -np.inf), np.full(m, np.inf), 100)
@@ -90,15 +90,15 @@ def test_self_normalised_widths_cover_the_truth_at_all_times_at_once(delta, opti
     """Each outcome's truth is left in at most a share delta of runs: 200 coins of chance delta show more than `most`
     heads with probability below 0.001. (These inequalities are far from tight: most cases are never left.)"""
     most = binom.isf(0.001, RUNS, delta)
-    inside = never_left(SelfNormalised(delta=delta, noise=0.5, norm=1.0), **options)
+    inside = never_left(SelfNormalised(delta=delta, noise=0.5, norm_bound=1.0), **options)
     assert ((~inside).sum(0) <= most).all()
 
 
 def test_the_widths_are_hardly_wider_than_they_need_be_and_half_of_them_would_not_do():
     """One feature, a truth of 0 and no allowance for its norm: there the inequality is nearly an equality."""
     options = {"noise": gaussian, "n": 1, "seed": 5, "optimist": False, "truth_norm": 0.0}
-    whole = (~never_left(SelfNormalised(delta=0.3, noise=0.5, norm=0.0), **options)).sum()
-    half = (~never_left(SelfNormalised(delta=0.3, noise=0.25, norm=0.0), **options)).sum()
+    whole = (~never_left(SelfNormalised(delta=0.3, noise=0.5, norm_bound=0.0), **options)).sum()
+    half = (~never_left(SelfNormalised(delta=0.3, noise=0.25, norm_bound=0.0), **options)).sum()
     most = binom.isf(0.001, RUNS, 0.3)
     assert 0.2 * 0.3 * RUNS <= whole <= most
     assert half > most

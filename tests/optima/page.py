@@ -61,7 +61,7 @@ Each of these was checked by changing what is named, on seed 1.
 - `ucb_bwk` and `ucb_bwcr` on `MixedContexts`: their programs keep to the budgets in every context by themselves. So
   does that of `ucb_bwcr` on `Routing`, where a request may then use no more of an edge than its share per round, even
   if the other requests leave it free: four times the rounds change nothing (0.68 in the place of 0.67), and with
-  capacities that are hardly ever short (`room=5`) it reaches 0.98.
+  capacities that are hardly ever short (`scarcity=5`) it reaches 0.98.
 - Everybody on `BernoulliKnapsacks`: 2,000 rounds are few for ten arms with intervals of coins. With T = 16,000
   `resolving` and `pd_bwk` reach 0.95, `ucb_bwk`, `lin_cbwk` and `fw_dual` 0.94, `bwcr` 0.93.
 - `greedy_bwk` on `MixedArms` always plays the cheapest arm, which has the best ratio, and leaves most of the budgets

@@ -30,9 +30,9 @@ def test_constants_are_those_of_the_theorems(norm, reach):
     """The slope of the logistic link is least where |u| is largest: |truth| + max(D + 1, 2 D)."""
     problem = Matching(users=USERS, arms=ARMS, horizon=T).problem
     kappa = expit(reach) * (1 - expit(reach))
-    found = theoretical_constants(problem, N, norm=norm, delta=0.01)
+    found = theoretical_constants(problem, N, norm_bound=norm, delta=0.01)
     assert found == pytest.approx(written_out(norm, 0.5, 0.01, 0.25, kappa, 1.0))
-    other = theoretical_constants(problem, N, norm=norm, kappa=0.2, steepest=1.0, noise=0.1, delta=0.3)
+    other = theoretical_constants(problem, N, norm_bound=norm, kappa=0.2, steepest=1.0, noise=0.1, delta=0.3)
     assert other == pytest.approx(written_out(norm, 0.1, 0.3, 1.0, 0.2, 1.0))
 
 
@@ -40,14 +40,14 @@ def test_steep_returns_ask_for_more_exploration():
     double = Piecewise((1.0, 3.0), (2.0, 4.0))
     for curve, slope in ((Logarithmic(2.0), 1.0), (double, 2.0), (PerArm((Capped(1.0), double, Capped(2.0))), 2.0)):
         problem = Matching(users=USERS, arms=ARMS, horizon=T, curve=curve).problem
-        found = theoretical_constants(problem, N, norm=1.0, kappa=0.1)
+        found = theoretical_constants(problem, N, norm_bound=1.0, kappa=0.1)
         assert found == pytest.approx(written_out(1.0, 0.5, 0.05, 0.25, 0.1, slope))
 
 
 def test_models_take_them_and_recipes_run_with_them():
     """The bonus of a pair is c1 ||x||_{V^-1} with V = lambda_0 I at first, and draws have a^2 / (kappa lambda_0)."""
     world = Matching(users=USERS, arms=ARMS, horizon=T)
-    penalty, start, bonus, scale = theoretical_constants(world.problem, N, norm=1.0)
+    penalty, start, bonus, scale = theoretical_constants(world.problem, N, norm_bound=1.0)
     model = GeneralizedLinear(
         n_features=N, link="logistic", ridge=penalty, width_ridge=start, width=Fixed(bonus), clipped=False
     )
@@ -59,6 +59,6 @@ def test_models_take_them_and_recipes_run_with_them():
     np.testing.assert_allclose(scale * model.deviations(state, z).ravel(), scale / math.sqrt(penalty))
     for policy in (
         cab_ucb(world.problem, model),
-        cab_ts(world.problem, Perturbed(inner=model, scale=scale, units=USERS)),
+        cab_ts(world.problem, Perturbed(inner=model, scale=scale, n_blocks=USERS)),
     ):
         assert (simulate(policy, world, seed=0, progress=False).average("match")[-1] > 0.0).all()

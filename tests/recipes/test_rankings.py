@@ -22,7 +22,7 @@ from tests.choices import plain
 from tests.drawn import drawn
 from tests.rankings import SMALL, TASTES, absent
 
-BLIND = Bilinear(who=2, what=2, ridge=0.1)
+BLIND = Bilinear(n_user_features=2, n_item_features=2, ridge=0.1)
 
 
 def spread(world, beta=0.5):
@@ -344,6 +344,8 @@ def test_an_item_cannot_be_in_a_list_twice():
 
 def test_widths_are_used():
     """Both bonuses of the ranking and of the source's radius are positive before anything is known."""
-    policy = fw_linucb_rank(SMALL.problem, Bilinear(who=2, what=2, width=SelfNormalised(delta=0.1)))
+    policy = fw_linucb_rank(
+        SMALL.problem, Bilinear(n_user_features=2, n_item_features=2, width=SelfNormalised(delta=0.1))
+    )
     state, context = policy.start(), SMALL.start(0, np.arange(1)).context(0)
     assert (policy.worth(state, context, policy.decide(state, context)) > 0.0).all()

@@ -16,7 +16,7 @@ from evenhand.run import simulate
 from tests.rankings import optimum
 
 LABELS = 5
-MODEL = Bilinear(who=3, what=3, ridge=0.1, width=Fixed(0.1))
+MODEL = Bilinear(n_user_features=3, n_item_features=3, ridge=0.1, width=Fixed(0.1))
 
 
 def world(horizon, items=20, **options):

@@ -17,7 +17,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import one_of, whole
+from evenhand.core.validate import counts, one_of, whole
 from evenhand.welfare._case import Case, Held
 from evenhand.welfare._kernels import utility
 from evenhand.welfare.base import Oracle, Round
@@ -270,8 +270,7 @@ class Allocate:
     reads_bonus: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole("Allocate.users", self.users, 1)
-        whole("Allocate.arms", self.arms, 1)
+        counts(self, {"users": 1, "arms": 1})
         one_of("Allocate.optimism", self.optimism, ("beside", "inside"))
         if self.capacity is not None:
             if len(self.capacity) != self.arms:

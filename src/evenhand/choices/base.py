@@ -46,6 +46,28 @@ class Choice(Protocol):
         """Choose, `(K,A),(K,A),(A),(A,d),(d),(),(draws)->(P),(P),(A),()`, in decided round t (counted from 0)."""
 
 
+class OneDraw(Protocol):
+    """A choice without a state that draws its play by one uniform number."""
+
+    def draws(self, candidates: int) -> int:
+        return 1
+
+    def start(self, n_replicas: int) -> None:
+        return None
+
+
+class DrawPerPlay(Protocol):
+    """A choice without a state that draws every play by a number of its own."""
+
+    n_plays: int
+
+    def draws(self, candidates: int) -> int:
+        return self.n_plays
+
+    def start(self, n_replicas: int) -> None:
+        return None
+
+
 @runtime_checkable
 class Follows(Protocol):
     """A choice that may continue from the `carried` part of its last decision, such as the lottery that it played."""

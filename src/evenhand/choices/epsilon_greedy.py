@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.choices._shared import add_up, drawn, nothing_played, settle, tied
-from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.choices.base import DrawPerPlay, Offer, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
@@ -46,7 +46,7 @@ def _draw(
 
 @checked
 @dataclass(frozen=True)
-class EpsilonGreedy:
+class EpsilonGreedy(DrawPerPlay):
     """Play the candidate of highest optimistic value with probability 1 - epsilon, else a uniformly drawn one.
 
     Equation: p_a = epsilon / A + (1 - epsilon) 1{a best}, A the number of playable candidates; those that
@@ -76,11 +76,6 @@ class EpsilonGreedy:
         if not (isinstance(self.epsilon, Real) and 0 <= self.epsilon <= 1):
             raise InvalidInput("EpsilonGreedy.epsilon", "a number in [0, 1]", repr(self.epsilon))
         whole("EpsilonGreedy.n_plays", self.n_plays, 1)
-
-    def draws(self, candidates: int) -> int:
-        return self.n_plays
-
-    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         known = worth.mean, worth.bonus, offer.playable, offer.worst, offer.left

@@ -13,7 +13,7 @@ from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import nonnegative, number, whole
+from evenhand.core.validate import counts, nonnegative, number
 
 
 @dataclass
@@ -108,8 +108,7 @@ class FairLearn:
     reads_bonus: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole("FairLearn.n_plays", self.n_plays, 1)
-        whole("FairLearn.candidates", self.candidates, 1)
+        counts(self, {"n_plays": 1, "candidates": 1})
         most = min(1.0, self.n_plays / self.candidates)
         number("FairLearn.share", self.share, f"a number in [0, k / A] = [0, {most:g}]", lambda x: 0 <= x <= most)
         nonnegative("FairLearn.tolerance", self.tolerance)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.choices._shared import add_up, drawn, nothing_played, settle
-from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.choices.base import DrawPerPlay, Offer, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
@@ -58,7 +58,7 @@ def _draw(
 
 @checked
 @dataclass(frozen=True)
-class Gibbs:
+class Gibbs(DrawPerPlay):
     """Play candidate a with probability proportional to exp(worth of a / temperature).
 
     Equation: p = argmax over lotteries p of p.worth + temperature H(p), H the entropy. The expected optimistic worth is
@@ -90,11 +90,6 @@ class Gibbs:
     def __post_init__(self) -> None:
         positive("Gibbs.temperature", self.temperature)
         whole("Gibbs.n_plays", self.n_plays, 1)
-
-    def draws(self, candidates: int) -> int:
-        return self.n_plays
-
-    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         known = worth.mean, worth.bonus, offer.playable, offer.worst, offer.left

@@ -14,7 +14,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import positive, whole
+from evenhand.core.validate import counts, positive
 from evenhand.objectives.base import Objective
 
 
@@ -117,8 +117,7 @@ class GradientLottery:
     reads_bonus: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole("GradientLottery.candidates", self.candidates, 1)
-        whole("GradientLottery.steps", self.steps, 1)
+        counts(self, {"candidates": 1, "steps": 1})
         if not isinstance(self.objective, Objective):
             raise InvalidInput("GradientLottery.objective", "an objective", repr(self.objective))
         positive("GradientLottery.scale", self.scale)

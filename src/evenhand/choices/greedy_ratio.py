@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.choices._shared import TIE, draw, place_of, tied
-from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.choices.base import Offer, OneDraw, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
@@ -85,7 +85,7 @@ def _draw(
 
 @checked
 @dataclass(frozen=True)
-class GreedyRatio:
+class GreedyRatio(OneDraw):
     """Play the candidate of most worth per priced use, as often as budgets allow, and otherwise do nothing.
 
     Equation: a = argmax gain_a / cost_a, played with probability min(1, h / cost_a), where gain sums the mean and the
@@ -122,11 +122,6 @@ class GreedyRatio:
     def __post_init__(self) -> None:
         whole("GreedyRatio.wanted", self.wanted, 1)
         nonnegative("GreedyRatio.rent", self.rent)
-
-    def draws(self, candidates: int) -> int:
-        return 1
-
-    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         readings = worth.mean.shape[1]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.choices._shared import add_up, drawn, nothing_played, settle, tied
-from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.choices.base import DrawPerPlay, Offer, Pick, Worth
 from evenhand.choices.schedules import Schedule
 from evenhand.core.checked import checked, typed
 from evenhand.core.errors import InvalidInput
@@ -104,7 +104,7 @@ def _draw(
 
 @typed
 @dataclass(frozen=True)
-class InverseGap:
+class InverseGap(DrawPerPlay):
     """Play candidate a with probability 1 / (A + rate (best - worth of a)), and the best one otherwise.
 
     Equation: p_a = 1 / (A + rate (l_b - l_a)) for a != b = argmax l, p_b = 1 - sum of the others, with A the number of
@@ -135,11 +135,6 @@ class InverseGap:
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", Rate.of(self.rate))
         whole("InverseGap.n_plays", self.n_plays, 1)
-
-    def draws(self, candidates: int) -> int:
-        return self.n_plays
-
-    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         rates = Rate.of(self.rate).rates(t, worth.mean.shape[2])

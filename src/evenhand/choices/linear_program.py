@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.choices._shared import draw, place_of
-from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.choices.base import Offer, OneDraw, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
@@ -46,7 +46,7 @@ def _draw(
 
 @checked
 @dataclass(frozen=True)
-class LinearProgram:
+class LinearProgram(OneDraw):
     """Draw from the lottery of highest expected worth whose expected uses keep to all bounds.
 
     Equation: p = argmax p.worth over lotteries p with use_j.p <= bound_j, where worth sums the mean and the bonus of
@@ -82,11 +82,6 @@ class LinearProgram:
         whole("LinearProgram.wanted", self.wanted, 1)
         m = len(self.bound)
         numbers("LinearProgram.bound", self.bound, m, f"{m} finite numbers")
-
-    def draws(self, candidates: int) -> int:
-        return 1
-
-    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         readings = worth.mean.shape[1]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.choices._shared import TIE, draw, place_of, tied
-from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.choices.base import Offer, OneDraw, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
@@ -129,7 +129,7 @@ def _draw(
 
 @checked
 @dataclass(frozen=True)
-class Lottery:
+class Lottery(OneDraw):
     """Draw from the lottery of highest expected worth whose expected slack is at least 0, both taken optimistically.
 
     Equation: p = argmax p.wanted over lotteries p with p.slack >= 0, where wanted sums the mean and the bonus of the
@@ -162,11 +162,6 @@ class Lottery:
 
     def __post_init__(self) -> None:
         whole("Lottery.wanted", self.wanted, 1)
-
-    def draws(self, candidates: int) -> int:
-        return 1
-
-    def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         readings = worth.mean.shape[1]

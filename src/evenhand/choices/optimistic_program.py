@@ -14,7 +14,7 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
 from evenhand.core.types import Floats
-from evenhand.core.validate import number, numbers, whole
+from evenhand.core.validate import counts, number, numbers
 from evenhand.objectives.base import Objective
 from evenhand.planning.optimistic_program import Intervals, optimistic_lottery
 from evenhand.sets.base import ConvexSet
@@ -78,8 +78,7 @@ class OptimisticProgram:
     goes_on: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole("OptimisticProgram.candidates", self.candidates, 1)
-        whole("OptimisticProgram.every", self.every, 1)
+        counts(self, {"candidates": 1, "every": 1})
         m = len(self.bound)
         numbers("OptimisticProgram.bound", self.bound, m, f"{m} finite numbers")
         number("OptimisticProgram.tolerance", self.tolerance, "a number above 0", lambda x: 0.0 < x < np.inf)

@@ -8,16 +8,16 @@ from typing import ClassVar
 import numpy as np
 
 from evenhand.choices._shared import draw
-from evenhand.choices.base import Offer, Pick, Worth
+from evenhand.choices.base import DrawPerPlay, Offer, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import numbers, whole
 
 
 @checked
 @dataclass(frozen=True)
-class Random:
+class Random(DrawPerPlay):
     """Draw playable candidates regardless of their values, uniformly or in proportion to fixed weights.
 
     Several plays are drawn one after the other without replacement, each in proportion to the weights of the candidates
@@ -47,19 +47,12 @@ class Random:
         whole("Random.n_plays", self.n_plays, 1)
         if self.weights is not None:
             expected = "finite numbers of at least 0, not all 0"
-            try:
-                w = np.array(self.weights, float)
-            except (TypeError, ValueError) as error:
-                raise InvalidInput("Random.weights", expected, repr(self.weights)) from error
+            m = len(self.weights)
+            w = numbers("Random.weights", self.weights, m, expected, lambda z: np.isfinite(z) & (z >= 0))
             with np.errstate(over="ignore"):
                 total = w.sum()
-            if not (w.ndim == 1 and np.isfinite(w).all() and (w >= 0).all() and 0 < total < np.inf):
-                raise InvalidInput("Random.weights", expected, repr(self.weights))
-
-    def draws(self, candidates: int) -> int:
-        return self.n_plays
-
-    def start(self, n_replicas: int) -> None: ...
+            if not 0 < total < np.inf:
+                raise InvalidInput("Random.weights", expected, self.weights)
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         candidates = offer.playable.shape[1]

@@ -14,7 +14,7 @@ from evenhand.choices.top_k import TopK
 from evenhand.core.checked import checked
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import counts
 
 
 @dataclass
@@ -55,8 +55,7 @@ class Unbiased:
     reads_bonus: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        whole("Unbiased.n_plays", self.n_plays, 1)
-        whole("Unbiased.candidates", self.candidates, 1)
+        counts(self, {"n_plays": 1, "candidates": 1})
 
     def draws(self, candidates: int) -> int:
         return self._top.draws(candidates)

@@ -147,7 +147,6 @@ def kinds(hint: Any) -> dict[str, Any]:
         name: part
         for name, part in exported(package).items()
         if inspect.isclass(part)
-        and not getattr(part, "_is_protocol", False)
         and all(hasattr(part, n) or n in getattr(part, "__dataclass_fields__", {}) for n in wanted)
     }
 

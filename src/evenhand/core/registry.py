@@ -5,7 +5,9 @@ from __future__ import annotations
 import difflib
 import importlib
 import re
+import sys
 from collections.abc import Iterable, Mapping
+from types import ModuleType
 from typing import Any, TypeVar
 
 from evenhand.core.errors import InvalidInput
@@ -21,6 +23,16 @@ def snake(name: str) -> str:
     ('generalized_gini', 'pgd_adaptive', 'top_k')
     """
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def public(package: str) -> list[str]:
+    """Return the names that a package imports from its modules, as its `__all__`: an import there is an export.
+
+    >>> "TopK" in public("evenhand.choices")
+    True
+    """
+    found = vars(sys.modules[package]).items()
+    return sorted(name for name, z in found if not name.startswith("_") and not isinstance(z, ModuleType))
 
 
 def exported(package: str) -> dict[str, Any]:

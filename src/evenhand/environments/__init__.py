@@ -4,57 +4,29 @@ Their `horizon` is the number of rounds T. Some are drawn at random, an instance
 `instance`. Numbers out of their range raise `InvalidInput`.
 """
 
-from evenhand.environments.audience import Audience
-from evenhand.environments.audience_matching import AudienceMatching
-from evenhand.environments.base import Arrival, Environment, World
-from evenhand.environments.bernoulli_knapsacks import BernoulliKnapsacks
-from evenhand.environments.court import Court
-from evenhand.environments.delayed import Delayed
-from evenhand.environments.hours import Hours
-from evenhand.environments.knapsack import FixedContexts
-from evenhand.environments.last_fm import LastFM
-from evenhand.environments.lessons import Lessons
-from evenhand.environments.listeners import Listeners
-from evenhand.environments.logged import Logged
-from evenhand.environments.matching import Matching
-from evenhand.environments.mixture import MixedArms, MixedContexts
-from evenhand.environments.multi_objective import MultiObjective
-from evenhand.environments.offers import Absences, Offers, Phases
-from evenhand.environments.packing_covering import PackingCovering
-from evenhand.environments.pay_per_click import PayPerClick
-from evenhand.environments.ranking import Ranking
-from evenhand.environments.requests import Requests
-from evenhand.environments.routing import Routing
-from evenhand.environments.sensors import Sensors
-from evenhand.environments.without_contexts import WithoutContexts
+from evenhand.core import registry
+from evenhand.environments.audience import Audience as Audience
+from evenhand.environments.audience_matching import AudienceMatching as AudienceMatching
+from evenhand.environments.base import Arrival as Arrival, Environment as Environment, World as World
+from evenhand.environments.bernoulli_knapsacks import BernoulliKnapsacks as BernoulliKnapsacks
+from evenhand.environments.court import Court as Court
+from evenhand.environments.delayed import Delayed as Delayed
+from evenhand.environments.hours import Hours as Hours
+from evenhand.environments.knapsack import FixedContexts as FixedContexts
+from evenhand.environments.last_fm import LastFM as LastFM
+from evenhand.environments.lessons import Lessons as Lessons
+from evenhand.environments.listeners import Listeners as Listeners
+from evenhand.environments.logged import Logged as Logged
+from evenhand.environments.matching import Matching as Matching
+from evenhand.environments.mixture import MixedArms as MixedArms, MixedContexts as MixedContexts
+from evenhand.environments.multi_objective import MultiObjective as MultiObjective
+from evenhand.environments.offers import Absences as Absences, Offers as Offers, Phases as Phases
+from evenhand.environments.packing_covering import PackingCovering as PackingCovering
+from evenhand.environments.pay_per_click import PayPerClick as PayPerClick
+from evenhand.environments.ranking import Ranking as Ranking
+from evenhand.environments.requests import Requests as Requests
+from evenhand.environments.routing import Routing as Routing
+from evenhand.environments.sensors import Sensors as Sensors
+from evenhand.environments.without_contexts import WithoutContexts as WithoutContexts
 
-__all__ = [
-    "Absences",
-    "Arrival",
-    "Audience",
-    "AudienceMatching",
-    "BernoulliKnapsacks",
-    "Court",
-    "Delayed",
-    "Environment",
-    "FixedContexts",
-    "Hours",
-    "LastFM",
-    "Lessons",
-    "Listeners",
-    "Logged",
-    "Matching",
-    "MixedArms",
-    "MixedContexts",
-    "MultiObjective",
-    "Offers",
-    "PackingCovering",
-    "PayPerClick",
-    "Phases",
-    "Ranking",
-    "Requests",
-    "Routing",
-    "Sensors",
-    "WithoutContexts",
-    "World",
-]
+__all__ = registry.public(__name__)

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import counts, number
+from evenhand.core.validate import counts, positive
 from evenhand.environments._arms import ArmsWorld, instance_luck
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
@@ -43,7 +43,7 @@ class BernoulliKnapsacks:
 
     def __post_init__(self) -> None:
         counts(self, {"arms": 1, "resources": 1, "instance": 0})
-        number("BernoulliKnapsacks.scarcity", self.scarcity, "a finite number above 0", lambda x: 0 < x < np.inf)
+        positive("BernoulliKnapsacks.scarcity", self.scarcity)
 
     @cached_property
     def means(self) -> Floats:

@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
 from evenhand.core.types import Ints
-from evenhand.core.validate import number
+from evenhand.core.validate import positive
 from evenhand.environments._cases import Cases, means, no_groups
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
@@ -50,7 +50,7 @@ class Hours:
     horizon: int = 12_000
 
     def __post_init__(self) -> None:
-        number("Hours.rate", self.rate, "a finite number above 0", lambda x: 0 < x < np.inf)
+        positive("Hours.rate", self.rate)
         for chances in self.hours or ((),):
             if len(chances) != len(KINDS) or not (min(chances) >= 0 and abs(sum(chances) - 1.0) <= 1e-9):
                 raise InvalidInput("Hours.hours", f"chances of {', '.join(KINDS)} with a sum of 1", chances)

@@ -14,7 +14,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import nonnegative, whole
 from evenhand.environments._cases import Cases, means, no_groups
 from evenhand.problem.constraints import Budget
 from evenhand.problem.outcome import Outcome
@@ -71,7 +71,7 @@ class FixedContexts:
         if not (self.dimension > RESOURCES and 1 <= self.arms < self.dimension):
             expected = f"dimension of at least {RESOURCES + 1} and 1 <= arms < dimension"
             raise InvalidInput("FixedContexts", expected, f"{self.arms} arms in dimension {self.dimension}")
-        number("FixedContexts.noise", self.noise, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        nonnegative("FixedContexts.noise", self.noise)
         whole("FixedContexts.orders", self.orders, 0)
 
     @cached_property

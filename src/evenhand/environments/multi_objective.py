@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +12,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import counts, number
+from evenhand.core.validate import counts, nonnegative
 from evenhand.environments._cases import Cases, no_groups
 from evenhand.objectives import GeneralizedGini
 from evenhand.problem.outcome import Outcome
@@ -71,7 +70,7 @@ class MultiObjective:
 
     def __post_init__(self) -> None:
         counts(self, {"arms": 1, "n_outcomes": 1, "n_features": 1, "horizon": 1})
-        number("MultiObjective.noise", self.noise, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        nonnegative("MultiObjective.noise", self.noise)
 
     @cached_property
     def problem(self) -> Problem:

@@ -12,7 +12,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import counts, number, whole
+from evenhand.core.validate import counts, number, positive, whole
 from evenhand.environments._arms import instance_luck, linked
 from evenhand.environments._cases import Cases, means
 from evenhand.objectives import AlphaFair
@@ -91,11 +91,11 @@ class PayPerClick:
 
     def __post_init__(self) -> None:
         counts(self, {"ads": 1, "demographics": 2, "campaigns": 1, "traits": 0, "instance": 0})
-        number("PayPerClick.scarcity", self.scarcity, "a finite number above 0", lambda x: 0 < x < np.inf)
+        positive("PayPerClick.scarcity", self.scarcity)
         number("PayPerClick.mix", self.mix, "a number in [0, 1)", lambda x: 0 <= x < 1)
         number("PayPerClick.risk", self.risk, "a number above 0", lambda x: x > 0)
         whole("PayPerClick.families", self.families, 0)
-        number("PayPerClick.thrift", self.thrift, "a finite number above 0", lambda x: 0 < x < np.inf)
+        positive("PayPerClick.thrift", self.thrift)
 
     @cached_property
     def shares(self) -> Floats:

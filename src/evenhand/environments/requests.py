@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import counts, number, one_of
+from evenhand.core.validate import counts, one_of, positive
 from evenhand.environments._arms import ArmsWorld, instance_luck, linked
 from evenhand.objectives import Linear
 from evenhand.problem.constraints import Within
@@ -29,7 +29,7 @@ class Requests:
     S = {x : sum of x_j over the types j whose paths cross e <= capacity_e, for all edges e}, a set in d dimensions with
     N sides. What an admitted request pays is known, and as much as possible is to be earned.
     q and payments are uniform on [0.3, 1]; a path crosses an edge with probability 0.2, at least one, and each edge is
-    on a path. Capacities are `room` times what requests at random use.
+    on a path. Capacities are `scarcity` times what requests at random use.
 
     Outcomes are the d types' uses with a set of N half-spaces, or, as knapsacks state it, the uses of the N edges, each
     with a bound. Both describe the same rounds. The source's regret has ||1_d|| sqrt(ln d) for the first, and
@@ -39,7 +39,7 @@ class Requests:
         types: d, at least 2.
         edges: N.
         outcomes: whether the outcomes are the uses by "types" or of "edges".
-        room: above 0; at 1 or more, few edges are short.
+        scarcity: above 0; at 1 or more, few edges are short.
 
     >>> [len(Requests(types=6, edges=40, outcomes=by).problem.learned) for by in ("types", "edges")]
     [6, 40]
@@ -49,13 +49,13 @@ class Requests:
     edges: int = 100
     outcomes: Literal["types", "edges"] = "types"
     instance: int = 0
-    room: float = 0.6
+    scarcity: float = 0.6
     horizon: int = 10_000
 
     def __post_init__(self) -> None:
         counts(self, {"types": 2, "edges": 1, "instance": 0})
         one_of("Requests.outcomes", self.outcomes, ("types", "edges"))
-        number("Requests.room", self.room, "a finite number above 0", lambda x: 0 < x < np.inf)
+        positive("Requests.scarcity", self.scarcity)
 
     @cached_property
     def crosses(self) -> Floats:
@@ -71,7 +71,7 @@ class Requests:
     @cached_property
     def capacities(self) -> Floats:
         """The capacity of every edge per round, `->(N)`."""
-        return np.asarray(self.room * (self.uses @ self.crosses) / self.types)
+        return np.asarray(self.scarcity * (self.uses @ self.crosses) / self.types)
 
     @cached_property
     def problem(self) -> Problem:

@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import counts, number
+from evenhand.core.validate import counts, positive
 from evenhand.environments._arms import instance_luck, linked, one_hot
 from evenhand.environments._cases import Cases, means
 from evenhand.objectives import AlphaFair
@@ -29,13 +29,13 @@ class Routing:
     Equation: maximise sum_j sqrt(z_j + 0.01) over the rates z_j of requests of type j that arrive, subject to
     use of edge e <= capacity_e T. A route uses its edges whether or not the request arrives.
     Types are equally likely; route k arrives with a probability that is uniform on [0.5, 1], and uses an edge with
-    probability 0.2, at least one. Capacities are `room` times the use if all requests took random routes of their type.
+    probability 0.2, at least one. Capacities are `scarcity` times the use if all took random routes of their type.
     Routes have one-hot features. In the source's example it is the usage of requests that has to be learned, and edges
     are many more than types: `Requests`. Here uses are declared, arrivals are learned, and capacities are hard.
 
     Args:
         routes: of every type.
-        types, edges, room: as for `Requests`.
+        types, edges, scarcity: as for `Requests`.
 
     >>> len(Routing(types=3, routes=4, edges=12).problem.actions)
     13
@@ -45,12 +45,12 @@ class Routing:
     routes: int = 4
     edges: int = 20
     instance: int = 0
-    room: float = 0.6
+    scarcity: float = 0.6
     horizon: int = 10_000
 
     def __post_init__(self) -> None:
         counts(self, {"types": 2, "routes": 1, "edges": 1, "instance": 0})
-        number("Routing.room", self.room, "a finite number above 0", lambda x: 0 < x < np.inf)
+        positive("Routing.scarcity", self.scarcity)
 
     @cached_property
     def arrives(self) -> Floats:
@@ -73,7 +73,7 @@ class Routing:
             Outcome(e, known=dict(zip(routes, z.tolist(), strict=True)))
             for e, z in zip(edges, self.uses.T, strict=True)
         ]
-        rates = self.room * self.uses.mean(0)
+        rates = self.scarcity * self.uses.mean(0)
         return Problem(
             actions=("reject", *routes),
             outcomes=(Outcome("arrives", free=("reject",)), *used),

@@ -1,49 +1,29 @@
 """Goals: each prices outcomes by an affine function, which may change over time, or is a limit that always holds."""
 
-from evenhand.goals.base import Cancels, Estimates, Learns, Limits, Plans, Priced, StepsAhead
-from evenhand.goals.dual import DualGradient, DualHedge
-from evenhand.goals.fenchel import Fenchel
-from evenhand.goals.frank_wolfe import FrankWolfe
-from evenhand.goals.hard_budget import HardBudget
-from evenhand.goals.hard_limits import hard_limits
-from evenhand.goals.hard_spans import HardSpans
-from evenhand.goals.intervals import Intervals
-from evenhand.goals.linear_reward import LinearReward
-from evenhand.goals.lyapunov import Lyapunov
-from evenhand.goals.mirrors import Descent, Entropic, PowerBall
-from evenhand.goals.objective_goal import objective_goal
-from evenhand.goals.primal import Primal
-from evenhand.goals.resolving import Resolving
-from evenhand.goals.steps import Doubling, Falling, Steady, Step
-from evenhand.goals.two_stage import TwoStage
+from evenhand.core import registry
+from evenhand.goals.base import (
+    Cancels as Cancels,
+    Estimates as Estimates,
+    Learns as Learns,
+    Limits as Limits,
+    Plans as Plans,
+    Priced as Priced,
+    StepsAhead as StepsAhead,
+)
+from evenhand.goals.dual import DualGradient as DualGradient, DualHedge as DualHedge
+from evenhand.goals.fenchel import Fenchel as Fenchel
+from evenhand.goals.frank_wolfe import FrankWolfe as FrankWolfe
+from evenhand.goals.hard_budget import HardBudget as HardBudget
+from evenhand.goals.hard_limits import hard_limits as hard_limits
+from evenhand.goals.hard_spans import HardSpans as HardSpans
+from evenhand.goals.intervals import Intervals as Intervals
+from evenhand.goals.linear_reward import LinearReward as LinearReward
+from evenhand.goals.lyapunov import Lyapunov as Lyapunov
+from evenhand.goals.mirrors import Descent as Descent, Entropic as Entropic, PowerBall as PowerBall
+from evenhand.goals.objective_goal import objective_goal as objective_goal
+from evenhand.goals.primal import Primal as Primal
+from evenhand.goals.resolving import Resolving as Resolving
+from evenhand.goals.steps import Doubling as Doubling, Falling as Falling, Steady as Steady, Step as Step
+from evenhand.goals.two_stage import TwoStage as TwoStage
 
-__all__ = [
-    "Cancels",
-    "Descent",
-    "Doubling",
-    "DualGradient",
-    "DualHedge",
-    "Entropic",
-    "Estimates",
-    "Falling",
-    "Fenchel",
-    "FrankWolfe",
-    "HardBudget",
-    "HardSpans",
-    "Intervals",
-    "Learns",
-    "Limits",
-    "LinearReward",
-    "Lyapunov",
-    "Plans",
-    "PowerBall",
-    "Priced",
-    "Primal",
-    "Resolving",
-    "Steady",
-    "Step",
-    "StepsAhead",
-    "TwoStage",
-    "hard_limits",
-    "objective_goal",
-]
+__all__ = registry.public(__name__)

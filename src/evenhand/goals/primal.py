@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.checked import checked
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import nonnegative, positive, whole
+from evenhand.core.validate import counts, nonnegative, positive
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Ask
@@ -88,8 +88,7 @@ class Primal:
         check_bound("Primal", self.bound, self.rows)
         nonnegative("Primal.slack", self.slack)
         positive("Primal.temperature", self.temperature)
-        whole("Primal.contexts", self.contexts, 2)
-        whole("Primal.every", self.every, 1)
+        counts(self, {"contexts": 2, "every": 1})
         nonnegative("Primal.growth", self.growth)
 
     def start(self, n_replicas: int) -> PrimalState:

@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative
 from evenhand.live.cases import Encoder, Named, Teacher, context_of
 from evenhand.live.events import Conflict, Event, Unknown, read
 from evenhand.live.fold import Fold, Rewritten
@@ -98,7 +98,7 @@ def audit(
     coins: 7 events, 3 decisions
     every decision that was recomputed is as it was stored
     """
-    number("tolerance", tolerance, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+    nonnegative("tolerance", tolerance)
     if not isinstance(policies, Sequence) or not all(isinstance(policy, Policy) for policy in policies):
         raise InvalidInput("policies", "a list of policies", shown(policies))
     place = as_store(store)

@@ -4,70 +4,44 @@ Of every model, `n_features` is the number n of features and `n_outcomes` the nu
 numbers raise `InvalidInput` where they are out of their range.
 """
 
-from evenhand.models.advised import advised
-from evenhand.models.aggregation import Aggregation
-from evenhand.models.base import Averageable, Model, Parametric, Posterior
-from evenhand.models.bayesian_bilinear import BayesianBilinear
-from evenhand.models.bayesian_logistic import BayesianLogistic
-from evenhand.models.bayesian_ridge import BayesianRidge
-from evenhand.models.bilinear import Bilinear
-from evenhand.models.bootstrapped import Bootstrapped
-from evenhand.models.experts import Cover, Experts, ExpertSet
-from evenhand.models.generalized_linear import GeneralizedLinear
-from evenhand.models.logistic import Logistic
-from evenhand.models.null_model import NullModel
-from evenhand.models.one_pass import OnePass
-from evenhand.models.online_to_batch import OnlineToBatch
-from evenhand.models.optimistic_draw import OptimisticDraw
-from evenhand.models.oracles import Glmtron, Gradient
-from evenhand.models.per_action import PerAction
-from evenhand.models.perturbed import Perturbed
-from evenhand.models.prior import Prior
-from evenhand.models.ridge import Ridge
-from evenhand.models.sampled import Sampled
-from evenhand.models.scalarised import Scalarised
-from evenhand.models.sklearn import Sklearn
-from evenhand.models.stacked import Stacked
-from evenhand.models.tabular import Tabular
-from evenhand.models.two_oracles import TwoOracles
-from evenhand.models.widths import Fixed, Logarithmic, SelfNormalised, Width, WorstCase
+from evenhand.core import registry
+from evenhand.models.advised import advised as advised
+from evenhand.models.aggregation import Aggregation as Aggregation
+from evenhand.models.base import (
+    Averageable as Averageable,
+    Model as Model,
+    Parametric as Parametric,
+    Posterior as Posterior,
+)
+from evenhand.models.bayesian_bilinear import BayesianBilinear as BayesianBilinear
+from evenhand.models.bayesian_logistic import BayesianLogistic as BayesianLogistic
+from evenhand.models.bayesian_ridge import BayesianRidge as BayesianRidge
+from evenhand.models.bilinear import Bilinear as Bilinear
+from evenhand.models.bootstrapped import Bootstrapped as Bootstrapped
+from evenhand.models.experts import Cover as Cover, Experts as Experts, ExpertSet as ExpertSet
+from evenhand.models.generalized_linear import GeneralizedLinear as GeneralizedLinear
+from evenhand.models.logistic import Logistic as Logistic
+from evenhand.models.null_model import NullModel as NullModel
+from evenhand.models.one_pass import OnePass as OnePass
+from evenhand.models.online_to_batch import OnlineToBatch as OnlineToBatch
+from evenhand.models.optimistic_draw import OptimisticDraw as OptimisticDraw
+from evenhand.models.oracles import Glmtron as Glmtron, Gradient as Gradient
+from evenhand.models.per_action import PerAction as PerAction
+from evenhand.models.perturbed import Perturbed as Perturbed
+from evenhand.models.prior import Prior as Prior
+from evenhand.models.ridge import Ridge as Ridge
+from evenhand.models.sampled import Sampled as Sampled
+from evenhand.models.scalarised import Scalarised as Scalarised
+from evenhand.models.sklearn import Sklearn as Sklearn
+from evenhand.models.stacked import Stacked as Stacked
+from evenhand.models.tabular import Tabular as Tabular
+from evenhand.models.two_oracles import TwoOracles as TwoOracles
+from evenhand.models.widths import (
+    Fixed as Fixed,
+    Logarithmic as Logarithmic,
+    SelfNormalised as SelfNormalised,
+    Width as Width,
+    WorstCase as WorstCase,
+)
 
-__all__ = [
-    "Aggregation",
-    "Averageable",
-    "BayesianBilinear",
-    "BayesianLogistic",
-    "BayesianRidge",
-    "Bilinear",
-    "Bootstrapped",
-    "Cover",
-    "ExpertSet",
-    "Experts",
-    "Fixed",
-    "GeneralizedLinear",
-    "Glmtron",
-    "Gradient",
-    "Logarithmic",
-    "Logistic",
-    "Model",
-    "NullModel",
-    "OnePass",
-    "OnlineToBatch",
-    "OptimisticDraw",
-    "Parametric",
-    "PerAction",
-    "Perturbed",
-    "Posterior",
-    "Prior",
-    "Ridge",
-    "Sampled",
-    "Scalarised",
-    "SelfNormalised",
-    "Sklearn",
-    "Stacked",
-    "Tabular",
-    "TwoOracles",
-    "Width",
-    "WorstCase",
-    "advised",
-]
+__all__ = registry.public(__name__)

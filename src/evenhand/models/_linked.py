@@ -98,12 +98,12 @@ def linear_unit(link: str, low: Floats, high: Floats) -> float:
     return float(unit(low[0], high[0])) if link == "identity" else 1.0
 
 
-def check_fit(name: str, n_features: int, ridge: float, growth: float, tolerance: float, room: int) -> None:
+def check_fit(name: str, n_features: int, ridge: float, growth: float, tolerance: float, buffer: int) -> None:
     """Refuse settings of a fit that are out of their range."""
     check_sizes(name, n_features, 1, ridge)
     number(f"{name}.growth", growth, "a factor of at least 1", lambda x: 1 <= x < math.inf)
     number(f"{name}.tolerance", tolerance, "a number in (0, 1)", lambda x: 0 < x < 1)
-    whole(f"{name}.room", room, 2)
+    whole(f"{name}.buffer", buffer, 2)
 
 
 def check_link(name: str, link: str) -> None:

@@ -10,7 +10,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.luck import box_muller
 from evenhand.core.types import Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative, number
 from evenhand.models.base import Lesson, Model, Parametric
 
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # a mask that is true everywhere
@@ -56,7 +56,7 @@ def check_sizes(name: str, n_features: int, n_outcomes: int, ridge: float = 1.0)
 
 def check_exploration(name: str, scale: float, growth: float) -> None:
     """Refuse a negative scale of the bonus, and a growth that would fit again at once."""
-    check_scale(name, scale)
+    nonnegative(f"{name}.scale", scale)
     number(f"{name}.growth", growth, "a finite number above 1", lambda x: 1 < x < math.inf)
 
 
@@ -73,11 +73,6 @@ def refuse_luck(name: str, inner: Model) -> None:
         raise InvalidInput(f"{name}.inner", expected, inner)
 
 
-def check_scale(name: str, scale: float) -> None:
-    """Refuse a scale of draws that is negative or infinite."""
-    number(f"{name}.scale", scale, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
-
-
 def check_parametric(name: str, inner: Model) -> None:
     """Refuse an inner model without parameters to draw."""
     if not isinstance(inner, Parametric):
@@ -90,12 +85,12 @@ def numbers_for(normals: int) -> int:
     return normals + normals % 2
 
 
-def normals_by_unit(u: Floats, units: int, size: int) -> Floats:
-    """Make normal numbers for every unit from uniform ones, `(numbers_for(U size))->(U,size)`."""
-    return box_muller(u, units * size).reshape(len(u), units, size)
+def normals_by_block(u: Floats, n_blocks: int, size: int) -> Floats:
+    """Make normal numbers for every block from uniform ones, `(numbers_for(U size))->(U,size)`."""
+    return box_muller(u, n_blocks * size).reshape(len(u), n_blocks, size)
 
 
-def check_units(name: str, units: int, candidates: int) -> None:
-    """Refuse a number of candidates that does not divide into `units` blocks of equal length."""
-    if candidates % units:
-        raise InvalidInput("candidates", f"a multiple of {name}.units = {units}", candidates)
+def check_blocks(name: str, n_blocks: int, candidates: int) -> None:
+    """Refuse a number of candidates that does not divide into `n_blocks` blocks of equal length."""
+    if candidates % n_blocks:
+        raise InvalidInput("candidates", f"a multiple of {name}.n_blocks = {n_blocks}", candidates)

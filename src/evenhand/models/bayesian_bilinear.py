@@ -152,12 +152,12 @@ class BayesianBilinear(WithoutLuck):
     side, and share work as in `Bilinear`. Nothing has to be tuned.
 
     Args:
-        who: r, the length of u.
-        what: s, the length of v.
+        n_user_features: r, the length of u.
+        n_item_features: s, the length of v.
         prior: the belief about Theta before any data, flattened.
         scale, growth: as for `BayesianRidge`.
 
-    >>> model = BayesianBilinear(who=1, what=2)
+    >>> model = BayesianBilinear(n_user_features=1, n_item_features=2)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)
     >>> play, one, price = np.array([[[2.0, 0.0, 0.5]]]), np.ones((1, 1, 1)), np.ones((1, 1, 1, 1))
     >>> for y in (0.5, 0.6, 0.4, 0.5):
@@ -167,8 +167,8 @@ class BayesianBilinear(WithoutLuck):
     (0.48, 0.22)
     """
 
-    who: int
-    what: int
+    n_user_features: int
+    n_item_features: int
     n_outcomes: int = 1
     prior: Prior = Prior()  # noqa: RUF009, immutable
     scale: float = 1.0
@@ -176,22 +176,22 @@ class BayesianBilinear(WithoutLuck):
     weighs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        counts(self, {"who": 1, "what": 1})
+        counts(self, {"n_user_features": 1, "n_item_features": 1})
         check_sizes("BayesianBilinear", self.n_features, self.n_outcomes)
         check_exploration("BayesianBilinear", self.scale, self.growth)
 
     @property
     def n_features(self) -> int:
-        return self.who + self.what
+        return self.n_user_features + self.n_item_features
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BayesianRidgeState:
-        return empty(self.who * self.what, n_replicas, low, high, horizon, self.prior)
+        return empty(self.n_user_features * self.n_item_features, n_replicas, low, high, horizon, self.prior)
 
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Compute mean and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) for a run of u."""
-        s, scale = state, float(self.scale)
+        s, scale, r = state, float(self.scale), self.n_user_features
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead
-        return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units, self.who))
+        return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units, r))
 
     def update(
         self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
@@ -200,14 +200,14 @@ class BayesianBilinear(WithoutLuck):
 
         O(n^2 P + n M P) per round of equal u, and O(n^3) per fit.
         """
-        s, y = state, y / state.units
+        s, y, r = state, y / state.units, self.n_user_features
         if lesson.weight != 1.0:  # squares of both are then weighted
             root = math.sqrt(lesson.weight)
-            x, y = np.concatenate([root * x[:, :, : self.who], x[:, :, self.who :]], 2), root * y
+            x, y = np.concatenate([root * x[:, :, :r], x[:, :, r:]], 2), root * y
         beyond = y
         if s.origin.any():
-            u, v = x[:, :, : self.who], x[:, :, self.who :]
-            beyond = y - np.einsum("rpi,rmij,rpj->rpm", u, s.origin.reshape(len(x), -1, self.who, self.what), v)
+            origin = s.origin.reshape(len(x), -1, r, self.n_item_features)
+            beyond = y - np.einsum("rpi,rmij,rpj->rpm", x[:, :, :r], origin, x[:, :, r:])
         sums, made = (s.gram, s.moment, s.squares), (s.inverse, s.theta, s.sigma)
         books = s.ridge, s.count, s.zeros, s.fitted, s.origin, s.spreads, s.rounds, s.taught
-        _update(*sums, *made, *books, float(self.growth), x, y, beyond, seen, self.who, *lesson)
+        _update(*sums, *made, *books, float(self.growth), x, y, beyond, seen, r, *lesson)

@@ -225,7 +225,7 @@ class BayesianLogistic(WithoutLuck):
     rho = g / |theta|^2 with g = n - rho tr H^-1 effective parameters, where one observation at even odds counts as
     believed beforehand. With p = sigmoid(u), the bonus is scale sqrt(p (1 - p)) sqrt(q ln(1 + (m q / n)^2)),
     q = p (1 - p) x^T H^-1 x, and m the observations to come, as for `BayesianRidge`. It is clipped to
-    the outcome's range. Nothing depends on the units of features. The latest `room` observations are kept; older ones
+    the outcome's range. Nothing depends on the units of features. The latest `buffer` observations are kept; older ones
     are folded into a quadratic, as in `GeneralizedLinear`.
 
     Args:
@@ -233,7 +233,7 @@ class BayesianLogistic(WithoutLuck):
         prior: the belief about theta before any data, in log-odds: the penalty is on theta minus its prior mean.
         scale: of the bonus, at least 0; 0 is greedy.
         growth: above 1; fit again when there are this many times as many observations.
-        room: the most observations that are kept, at least 2.
+        buffer: the most observations that are kept, at least 2.
 
     >>> model = BayesianLogistic(n_features=1)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 1000)
@@ -249,13 +249,13 @@ class BayesianLogistic(WithoutLuck):
     prior: Prior = Prior()  # noqa: RUF009, immutable
     scale: float = 1.0
     growth: float = 1.1
-    room: int = 2000
+    buffer: int = 2000
     weighs: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_sizes("BayesianLogistic", self.n_features, 1)
         check_exploration("BayesianLogistic", self.scale, self.growth)
-        whole("BayesianLogistic.room", self.room, 2)
+        whole("BayesianLogistic.buffer", self.buffer, 2)
 
     @property
     def n_outcomes(self) -> int:
@@ -283,7 +283,7 @@ class BayesianLogistic(WithoutLuck):
             taught=np.zeros(n_replicas),
             ahead=np.ones(n_replicas),
             size=np.zeros(n_replicas),
-            past=no_past(rows, n, self.room),
+            past=no_past(rows, n, self.buffer),
             origin=origin,
             spread=self.prior.variance(1, np.full(1, _BELIEVED)),
             ends=np.stack([low, high]),
@@ -299,7 +299,7 @@ class BayesianLogistic(WithoutLuck):
         self, state: BayesianLogisticState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
     ) -> None:
         """Append plays whose outcome was seen; refit if the history grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        s, settings, (share, weight, taught) = state, (float(self.growth), self.room), lesson
-        s.past.make_room(x.shape[1], self.room)
+        s, settings, (share, weight, taught) = state, (float(self.growth), self.buffer), lesson
+        s.past.make_room(x.shape[1], self.buffer)
         books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, s.spread.item()
         _update(s.inverse, s.theta, *books, s.past.arrays, *settings, x, y, seen, share, weight, taught)

@@ -68,11 +68,11 @@ class Bilinear(WithoutLuck):
     operations, where `Ridge` takes A n^2. In the same way, the plays of a run are absorbed in one pass over V^-1.
 
     Args:
-        who: r, the length of u.
-        what: s, the length of v.
+        n_user_features: r, the length of u.
+        n_item_features: s, the length of v.
         ridge, width, clipped: as for `Ridge`.
 
-    >>> model = Bilinear(who=1, what=2)
+    >>> model = Bilinear(n_user_features=1, n_item_features=2)
     >>> state = model.start(1, np.zeros(1), np.ones(1), 100)
     >>> one, price, luck = np.ones((1, 1, 1)), np.ones((1, 1, 1, 1)), np.zeros((1, 0))
     >>> play = np.array([[[2.0, 0.0, 0.5]]])  # u = (2), v = (0, 0.5)
@@ -81,39 +81,41 @@ class Bilinear(WithoutLuck):
     0.5
     """
 
-    who: int
-    what: int
+    n_user_features: int
+    n_item_features: int
     n_outcomes: int = 1
     ridge: float = 1.0
     width: Width = field(default_factory=Fixed)
     clipped: bool = True
 
     def __post_init__(self) -> None:
-        counts(self, {"who": 1, "what": 1})
+        counts(self, {"n_user_features": 1, "n_item_features": 1})
         check_sizes("Bilinear", self.n_features, self.n_outcomes, self.ridge)
 
     @property
     def n_features(self) -> int:
-        return self.who + self.what
+        return self.n_user_features + self.n_item_features
 
     @property
     def n_parameters(self) -> int:
-        return self.n_outcomes * self.who * self.what
+        return self.n_outcomes * self.n_user_features * self.n_item_features
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> RidgeState:
-        return fresh_state(n_replicas, self.who * self.what, self.n_outcomes, self.ridge, low, high)
+        n = self.n_user_features * self.n_item_features
+        return fresh_state(n_replicas, n, self.n_outcomes, self.ridge, low, high)
 
     def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Compute mean and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) for a run of u."""
         radius = self.width.radius(state.count, state.log_det, self.ridge)
-        low, high = state.low, state.high
-        return Worth(*bilinear_worth(state.theta, state.inverse, radius, low, high, self.clipped, x, w, self.who))
+        low, high, r = state.low, state.high, self.n_user_features
+        return Worth(*bilinear_worth(state.theta, state.inverse, radius, low, high, self.clipped, x, w, r))
 
     def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Absorb plays whose outcomes are all seen, `(P,r+s),(P,M),(P,M),(K,1|P,M)`; O(n^2 P + n M P) per round."""
-        absorb_runs(state.theta, state.inverse, state.log_det, state.count, x, y, seen, self.who)
+        absorb_runs(state.theta, state.inverse, state.log_det, state.count, x, y, seen, self.n_user_features)
 
     def sample(self, state: RidgeState, x: Floats, w: Floats, z: Floats) -> Floats:
         """Compute the worth under drawn parameters as in `Ridge.sample`, `(A,r+s),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
-        flat = (x[:, :, : self.who, None] * x[:, :, None, self.who :]).reshape(*x.shape[:2], -1)
+        r = self.n_user_features
+        flat = (x[:, :, :r, None] * x[:, :, None, r:]).reshape(*x.shape[:2], -1)
         return drawn_worth(state.theta, state.inverse, state.low, state.high, flat, w, z)

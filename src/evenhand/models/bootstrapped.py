@@ -12,7 +12,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import counts
-from evenhand.models._shared import check_units, refuse_luck
+from evenhand.models._shared import check_blocks, refuse_luck
 from evenhand.models.base import ROUND, Lesson, Model, Worth, Wraps
 
 # P(Poisson(1) <= k), k = 0, 1, ...: the remaining probability is below the spacing of uniform numbers.
@@ -47,17 +47,17 @@ class Bootstrapped(Wraps):
     the members they draw. Without data all members agree, so a warm-up (`Staged`) must come first. Each member sees
     fewer distinct observations, so an estimator without a penalty should wait for more of them (`min_observations`).
 
-    All candidates of a unit share one member, as in `Sampled`. Without luck the bonus is 0. A round calls `value` and
+    All candidates of a block share one member, as in `Sampled`. Without luck the bonus is 0. A round calls `value` and
     `update` of the inner model once per member; the optimism of the inner model is not used.
 
     Args:
         inner: any model that uses no luck.
         members: B, at least 2.
-        units: how many members are drawn per round, one per consecutive block of candidates, at least 1.
+        n_blocks: how many members are drawn per round, one per consecutive block of candidates, at least 1.
 
     Raises:
         InvalidInput: an inner model with luck of its own, or a number out of its range; from `value`, candidates that
-            do not divide into units.
+            do not divide into blocks.
 
     >>> from evenhand.models.ridge import Ridge
     >>> model = Bootstrapped(inner=Ridge(n_features=1), members=4)
@@ -70,14 +70,14 @@ class Bootstrapped(Wraps):
 
     inner: Model
     members: int = 10
-    units: int = 1
+    n_blocks: int = 1
 
     def __post_init__(self) -> None:
         refuse_luck("Bootstrapped", self.inner)
-        counts(self, {"members": 2, "units": 1})
+        counts(self, {"members": 2, "n_blocks": 1})
 
     def draws(self, candidates: int) -> int:
-        return self.units
+        return self.n_blocks
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> BootstrappedState:
         members = [self.inner.start(n_replicas, low, high, horizon) for _ in range(self.members)]
@@ -91,8 +91,8 @@ class Bootstrapped(Wraps):
             mean += one / self.members
         if u.shape[1] == 0:
             return Worth(mean, np.zeros(mean.shape))
-        check_units("Bootstrapped", self.units, x.shape[1])
-        drawn = np.repeat((self.members * u).astype(np.int64), x.shape[1] // self.units, 1)
+        check_blocks("Bootstrapped", self.n_blocks, x.shape[1])
+        drawn = np.repeat((self.members * u).astype(np.int64), x.shape[1] // self.n_blocks, 1)
         bonus = np.take_along_axis(each, drawn[None, :, None, :], 0)[0] - mean
         return Worth(mean, bonus, random=True)
 

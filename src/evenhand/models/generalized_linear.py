@@ -114,7 +114,7 @@ class Fitted(Linked, Protocol):
     width: Width
     growth: float
     tolerance: float
-    room: int
+    buffer: int
     clipped: bool
 
     @property
@@ -131,7 +131,7 @@ class Fitted(Linked, Protocol):
             count=np.zeros(n_replicas),
             fitted=np.zeros(n_replicas),
             root=np.tile(math.sqrt(self.ridge) * np.eye(self.n_features), (n_replicas, 1, 1)),
-            past=no_past(n_replicas, self.n_features, self.room),
+            past=no_past(n_replicas, self.n_features, self.buffer),
             low=low,
             high=high,
         )
@@ -144,8 +144,8 @@ class Fitted(Linked, Protocol):
         self, state: GeneralizedLinearState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
     ) -> None:
         """Append plays whose outcome was seen; refit if the data grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        s, rule = state, (float(self.ridge), float(self.growth), float(self.tolerance), self.room)
-        s.past.make_room(x.shape[1], self.room)
+        s, rule = state, (float(self.ridge), float(self.growth), float(self.tolerance), self.buffer)
+        s.past.make_room(x.shape[1], self.buffer)
         books = s.theta, s.inverse, s.log_det, s.count, s.fitted, s.root
         _update(self._link, *books, s.past.arrays, x, y, seen, rule)
 
@@ -173,7 +173,7 @@ class GeneralizedLinear(Fitted):
     mu(u) +- unit radius ||x||_{V^-1}, V = width_ridge I + sum x x^T; unit is the length of the outcome's range, or 1 if
     that is infinite. Links: logistic for an outcome in [0, 1], exponential for counts (Poisson), identity (normal).
 
-    The latest observations are kept. Whenever there are `room` of them, the model is fitted, and the older half is
+    The latest observations are kept. Whenever there are `buffer` of them, the model is fitted, and the older half is
     replaced by the second-order expansion of its likelihood at that estimate. Fits are exact until then; afterwards
     the time and the memory of a fit stay the same.
 
@@ -187,14 +187,14 @@ class GeneralizedLinear(Fitted):
         width: the radius, in units of the outcome's range; `Fixed(0)` (the default) means no optimism.
         growth: refit when there are at least this many times as many observations; 1 refits every time.
         tolerance: squared Newton decrement below which a fit takes its last step.
-        room: the most observations that are kept, at least 2.
+        buffer: the most observations that are kept, at least 2.
         clipped: whether intervals end at the outcome's range; if not, the bonus is the radius times ||x||_{V^-1}.
         width_ridge: V starts at this times I; `None` is the ridge. The paper's V starts at lambda_0 I, and its ridge is
             kappa lambda_0, kappa the least slope of the link.
 
     Raises:
         InvalidInput: n_features below 1, an unknown link, a ridge or tolerance that is not positive, a growth below 1,
-            or room for less than 2; at the start, a range that the link cannot have.
+            or a buffer below 2; at the start, a range that the link cannot have.
 
     >>> model = GeneralizedLinear(n_features=1, link="exponential", ridge=0.1)
     >>> state = model.start(1, np.zeros(1), np.full(1, np.inf), 100)
@@ -211,12 +211,12 @@ class GeneralizedLinear(Fitted):
     width: Width = field(default_factory=Fixed)
     growth: float = 1.1
     tolerance: float = 1e-4
-    room: int = 2000
+    buffer: int = 2000
     clipped: bool = True
     width_ridge: float | None = None
 
     def __post_init__(self) -> None:
-        check_fit("GeneralizedLinear", self.n_features, self.ridge, self.growth, self.tolerance, self.room)
+        check_fit("GeneralizedLinear", self.n_features, self.ridge, self.growth, self.tolerance, self.buffer)
         check_link("GeneralizedLinear", self.link)
         if self.width_ridge is not None:
             expected = "a finite number above 0, or None"

@@ -20,11 +20,11 @@ class Logistic(Fitted):
     sigmoid(u) +- unit radius ||x||_{V^-1}, V = ridge I + sum x x^T, clipped to the outcome's range; unit is its length.
     Deviations: the paper prints sigmoid as 1/(1 + e^u) and omits a logarithm in the likelihood (typos). It uses
     ridge 0, for which the estimate need not exist; use a tiny ridge instead. It refits every round, as `growth=1` does,
-    and to all observations, as this model does until there are more than `room` of them: see `GeneralizedLinear`, of
+    and to all observations, as this model does until there are more than `buffer` of them: see `GeneralizedLinear`, of
     which this is the logistic case.
 
     Args:
-        ridge, width, growth, tolerance, room, clipped: as for `GeneralizedLinear`.
+        ridge, width, growth, tolerance, buffer, clipped: as for `GeneralizedLinear`.
 
     >>> import numpy as np
     >>> model = Logistic(n_features=1)
@@ -40,9 +40,9 @@ class Logistic(Fitted):
     width: Width = field(default_factory=Fixed)
     growth: float = 1.1
     tolerance: float = 1e-4
-    room: int = 2000
+    buffer: int = 2000
     clipped: bool = True
     link: Canonical = field(default="logistic", init=False, repr=False)
 
     def __post_init__(self) -> None:
-        check_fit("Logistic", self.n_features, self.ridge, self.growth, self.tolerance, self.room)
+        check_fit("Logistic", self.n_features, self.ridge, self.growth, self.tolerance, self.buffer)

@@ -12,7 +12,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import number, positive
 from evenhand.models._linked import Linked, check_link, check_range, linear_unit, spread
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import ROUND, Lesson, Worth
@@ -120,23 +120,23 @@ class OnePass(Linked):
     """A generalised linear model that takes one step of online mirror descent per round; cost and memory are constant.
 
     Equation: with g and H the gradient and Hessian of a round's likelihood at theta, the plays of the round taken as
-    one batch, theta <- P(theta - (H + Q / step)^-1 g), P the Euclidean projection to |theta| <= norm; then Q grows by
+    one batch, theta <- P(theta - (H + Q / step)^-1 g), P the Euclidean projection to |theta| <= D; then Q grows by
     the Hessian at the new theta. It starts at 0, Q at ridge I. Optimism is inside of the link:
     bonus = mu(u + beta ||x||_{Q^-1}) - mu(u), u = x.theta, and with the other sign where a price is negative. By
-    default beta^2 = 4 ridge norm^2 + 2 step ln(1/delta) + n (6 step^2 + step) ln(1 + L N / ridge), N the observations
+    default beta^2 = 4 ridge D^2 + 2 step ln(1/delta) + n (6 step^2 + step) ln(1 + L N / ridge), N the observations
     so far and L the largest slope of mu: 1/4 for the logistic link, 1 for the identity.
 
     Under the identity link theta, the ball, beta and draws are in units of the outcome's range.
 
     The paper minimises over the ball in the metric of the step, and projects in its experiments, as here. Its guarantee
-    asks for step = 1 + R norm (R = 1 for logistic and exponential links) and a far larger ridge than the 5 of its
+    asks for step = 1 + R D (R = 1 for logistic and exponential links) and a far larger ridge than the 5 of its
     experiments. Outcomes that arrive late take a step of their own.
 
     Args:
         link: logistic, exponential or identity; the last two as in `GeneralizedLinear`.
         ridge: where Q starts, above 0; the paper's lambda_op.
         step: eta, above 0.
-        norm: of the ball for theta, and in beta; `None` is sqrt(n).
+        norm_bound: D, of the ball for theta, and in beta; `None` is sqrt(n).
         delta: the risk that the set misses the truth, in (0, 1); it is read by the default beta alone.
         width: another beta, in units of u; `Fixed(0)` means no optimism. The exponential link needs one, because its
             slope has no bound.
@@ -157,17 +157,18 @@ class OnePass(Linked):
     link: Canonical = "logistic"
     ridge: float = 5.0
     step: float = 1.0
-    norm: float | None = None
+    norm_bound: float | None = None
     delta: float = 0.05
     width: Width | None = None
 
     def __post_init__(self) -> None:
         check_sizes("OnePass", self.n_features, 1, self.ridge)
         check_link("OnePass", self.link)
-        number("OnePass.step", self.step, "a finite number above 0", lambda x: 0 < x < math.inf)
+        positive("OnePass.step", self.step)
         number("OnePass.delta", self.delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
-        if self.norm is not None:
-            number("OnePass.norm", self.norm, "a finite number above 0, or None", lambda x: 0 < x < math.inf)
+        if self.norm_bound is not None:
+            expected = "a finite number above 0, or None"
+            number("OnePass.norm_bound", self.norm_bound, expected, lambda x: 0 < x < math.inf)
         if self.width is None and self.link == "exponential":
             raise InvalidInput("OnePass.width", "a width, because the slope of the exponential link has no bound", None)
 
@@ -215,4 +216,4 @@ class OnePass(Linked):
 
     @cached_property
     def _norm(self) -> float:
-        return math.sqrt(self.n_features) if self.norm is None else float(self.norm)
+        return math.sqrt(self.n_features) if self.norm_bound is None else float(self.norm_bound)

@@ -11,9 +11,9 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
-from evenhand.core.validate import counts, number
+from evenhand.core.validate import counts, nonnegative
 from evenhand.models._drawn import Drawn
-from evenhand.models._shared import check_parametric, normals_by_unit, numbers_for
+from evenhand.models._shared import check_parametric, normals_by_block, numbers_for
 from evenhand.models.base import Parametric
 
 
@@ -32,15 +32,15 @@ def _ball(normal: Floats, u: Floats, radius: float) -> Floats:
 
 
 @kernel
-def _best(mean: Floats, draws: int, units: int, points: Floats) -> Floats:
+def _best(mean: Floats, draws: int, blocks: int, points: Floats) -> Floats:
     """The point with the most merit, `(D A),(),(),(D,n)->(1,n)`, and the first of several."""
     best = np.empty((len(mean), 1, points.shape[2]))
-    size = mean.shape[1] // (draws * units)
+    size = mean.shape[1] // (draws * blocks)
     for r in range(len(mean)):
         most, a = -1.0, 0
         for d in range(draws):
             merit = 0.0
-            for _ in range(units):
+            for _ in range(blocks):
                 total, squares = 0.0, 0.0
                 for _ in range(size):
                     m = max(mean[r, a], 0.0)
@@ -60,24 +60,24 @@ class OptimisticDraw(Drawn):
     """Value candidates under the drawn parameter of an ellipsoid under which merit pays most.
 
     Equation: theta_d = theta + radius L^-T u_d, V = L L^T the matrix of the inner model's widths, u_d uniform in the
-    unit ball; the draw with the largest sum over units i and candidates a of P_ia mu_ia is kept, P_ia = mu_ia / sum of
-    mu_ia' over the unit's candidates; bonus = worth under it minus worth under theta. A mean below 0 has merit 0.
+    unit ball; the draw with the largest sum over blocks i and candidates a of P_ia mu_ia is kept, P_ia = mu_ia / sum of
+    mu_ia' over the block's candidates; bonus = worth under it minus worth under theta. A mean below 0 has merit 0.
     FairX draws each user's arm from P under that parameter.
     Deviation: the paper prints L^-1, which leaves the ellipsoid in some draws.
 
-    Candidates come in `units` consecutive blocks of equal length, such as one per user. Without luck, as in plans, the
-    bonus is 0. The optimism of the inner model is not used.
+    Candidates come in `n_blocks` consecutive blocks of equal length, such as one per user. Without luck, as in plans,
+    the bonus is 0. The optimism of the inner model is not used.
 
     Args:
         inner: a model of one outcome with parameters to draw (`Parametric`): `Logistic`, `GeneralizedLinear` or
             `OnePass`.
         radius: of the ellipsoid, at least 0; the paper's sqrt(gamma), gamma = 0.1.
         tries: how many parameters are drawn, at least 1.
-        units: blocks of candidates, at least 1.
+        n_blocks: blocks of candidates, at least 1.
 
     Raises:
         InvalidInput: an inner model without such parameters, or a number out of its range; from `value`, candidates
-            that do not divide into units.
+            that do not divide into blocks.
 
     >>> from evenhand.models.logistic import Logistic
     >>> model = OptimisticDraw(inner=Logistic(n_features=1), radius=1.0, tries=2)
@@ -91,20 +91,20 @@ class OptimisticDraw(Drawn):
     inner: Parametric
     radius: float = math.sqrt(0.1)
     tries: int = 50
-    units: int = 1
+    n_blocks: int = 1
 
     def __post_init__(self) -> None:
         check_parametric("OptimisticDraw", self.inner)
-        number("OptimisticDraw.radius", self.radius, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
-        counts(self, {"tries": 1, "units": 1})
+        nonnegative("OptimisticDraw.radius", self.radius)
+        counts(self, {"tries": 1, "n_blocks": 1})
 
     def draws(self, candidates: int) -> int:
         return numbers_for(self.tries * self.inner.n_parameters) + self.tries
 
     def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:
         tries = self.tries
-        directions = normals_by_unit(np.ascontiguousarray(u[:, :-tries]), tries, self.inner.n_parameters)
+        directions = normals_by_block(np.ascontiguousarray(u[:, :-tries]), tries, self.inner.n_parameters)
         points = self.inner.inside(state, _ball(directions, u[:, -tries:], float(self.radius)))
         means = self.inner.at(state, np.tile(x, (1, tries, 1)), np.ones((len(x), 1, 1, 1)), points)[:, 0]
-        best = _best(means, tries, self.units, points)
+        best = _best(means, tries, self.n_blocks, points)
         return self.inner.at(state, x, w, best) - mean

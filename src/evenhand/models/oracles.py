@@ -17,7 +17,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import number
+from evenhand.core.validate import nonnegative, number, positive
 from evenhand.models._shared import check_sizes
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.links import Link, code, predict, priced
@@ -88,7 +88,7 @@ def _check_steps(name: str, step: float, radius: float, projection: str, link: L
     """Refuse steps and radii that are not positive, a start that is not finite, and unknown names."""
     code(link)
     number(f"{name}.start_at", start_at, "a finite number")
-    number(f"{name}.step", step, "a finite number above 0", lambda x: 0 < x < math.inf)
+    positive(f"{name}.step", step)
     number(f"{name}.radius", radius, "a number above 0, or infinity", lambda x: x > 0)
     if projection not in ("row", "whole"):
         raise InvalidInput(f"{name}.projection", "'row' or 'whole'", projection)
@@ -217,7 +217,7 @@ class Gradient(Oracle):
         check_sizes("Gradient", self.n_features, self.n_outcomes)
         _check_steps("Gradient", self.step, self.radius, self.projection, self.link, self.start_at)
         number("Gradient.power", self.power, "a power in [0, 1]", lambda x: 0 <= x <= 1)
-        number("Gradient.first_step", self.first_step, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        nonnegative("Gradient.first_step", self.first_step)
 
     def _inverse(self, n_replicas: int) -> Floats:
         return np.zeros((n_replicas, 0, 0))

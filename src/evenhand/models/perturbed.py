@@ -10,9 +10,9 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import nonnegative, whole
 from evenhand.models._drawn import Scaled
-from evenhand.models._shared import check_parametric, check_scale
+from evenhand.models._shared import check_parametric
 from evenhand.models.base import Parametric
 from evenhand.numerics.precision import dot
 
@@ -33,7 +33,7 @@ def _added(d: Floats, x: Floats, w: Floats) -> Floats:
 @named("A2", source="Shibukawa et al. 2026, Section 4.2 (Algorithm 2, CAB-TS): perturbations beside the utility")
 @dataclass(frozen=True, kw_only=True)
 class Perturbed(Scaled):
-    """Add a linear term with a drawn parameter to a model's mean, one draw per unit and round.
+    """Add a linear term with a drawn parameter to a model's mean, one draw per block and round.
 
     Equation: bonus = price x.e, e ~ N(0, scale^2 S), S the posterior covariance of the inner model: H^-1 for
     `Logistic`, H = ridge I + sum mu' x x^T, the Hessian at its last fit; for an identity link in units of the outcome's
@@ -43,7 +43,7 @@ class Perturbed(Scaled):
     so until data outweigh the ridge; and with `growth` above 1 the H of `Logistic` is that of its last fit, not of the
     present round.
 
-    Candidates come in `units` consecutive blocks of equal length, such as one per user, and each block has a draw of
+    Candidates come in `n_blocks` consecutive blocks of equal length, such as one per user, and each block has a draw of
     its own; all candidates of a block and all readings share it. Without luck, as in plans, the bonus is 0. The
     optimism of the inner model is not used.
 
@@ -51,12 +51,12 @@ class Perturbed(Scaled):
         inner: a model of one outcome with parameters to draw (`Parametric`): `Logistic`, `GeneralizedLinear` or
             `OnePass`.
         scale: a, the draw's standard deviation as a multiple of the posterior's, at least 0; the paper's experiments
-            have sqrt(n units). 0 is greedy and uses no luck.
-        units: how many draws per round, at least 1.
+            have sqrt(n n_blocks). 0 is greedy and uses no luck.
+        n_blocks: how many draws per round, at least 1.
 
     Raises:
         InvalidInput: an inner model without such parameters, or a number out of its range; from `value`, candidates
-            that do not divide into units.
+            that do not divide into blocks.
 
     >>> from evenhand.models.logistic import Logistic
     >>> model = Perturbed(inner=Logistic(n_features=1, ridge=4.0))
@@ -68,12 +68,12 @@ class Perturbed(Scaled):
 
     inner: Parametric
     scale: float = 1.0
-    units: int = 1
+    n_blocks: int = 1
 
     def __post_init__(self) -> None:
         check_parametric("Perturbed", self.inner)
-        check_scale("Perturbed", self.scale)
-        whole("Perturbed.units", self.units, 1)
+        nonnegative("Perturbed.scale", self.scale)
+        whole("Perturbed.n_blocks", self.n_blocks, 1)
 
     def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:
         return _added(self.inner.deviations(state, self._z(u)), x, w)

@@ -8,9 +8,8 @@ from typing import Any
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import nonnegative, whole
 from evenhand.models._drawn import Scaled
-from evenhand.models._shared import check_scale
 from evenhand.models.base import Posterior
 
 
@@ -29,19 +28,19 @@ class Sampled(Scaled):
     drawn parameter is not clipped to the declared range, but for means of the exponential link: clipped draws of an arm
     that was never played would mostly tie at an end.
 
-    All candidates of a unit, and all readings of the goals, share one draw. In a round that decides for several users,
-    a unit may be a user: candidates come in `units` consecutive blocks of equal length, and each block has a draw of
-    its own. Without luck, as in plans, the bonus is 0. The optimism of the inner model is not used.
+    All candidates of a block, and all readings of the goals, share one draw. In a round that decides for several users,
+    a block may be a user: candidates come in `n_blocks` consecutive blocks of equal length, and each block has a draw
+    of its own. Without luck, as in plans, the bonus is 0. The optimism of the inner model is not used.
 
     Args:
         inner: a model with a posterior to draw from (`Posterior`), such as `Ridge`, `Logistic`, `GeneralizedLinear`,
             `OnePass` or `Tabular`. To sample several models side by side, stack sampled models.
         scale: the draw's standard deviation as a multiple of the posterior's, at least 0; 0 is greedy and uses no luck.
-        units: how many draws per round, at least 1.
+        n_blocks: how many draws per round, at least 1.
 
     Raises:
         InvalidInput: an inner model without a posterior, or a number out of its range; from `value`, candidates that
-            do not divide into units.
+            do not divide into blocks.
 
     >>> import numpy as np
     >>> from evenhand.models.ridge import Ridge
@@ -54,14 +53,14 @@ class Sampled(Scaled):
 
     inner: Posterior
     scale: float = 1.0
-    units: int = 1
+    n_blocks: int = 1
 
     def __post_init__(self) -> None:
         if not isinstance(self.inner, Posterior):
             expected = "a model with a posterior to draw from, such as Ridge, Logistic or Tabular"
             raise InvalidInput("Sampled.inner", expected, self.inner)
-        check_scale("Sampled", self.scale)
-        whole("Sampled.units", self.units, 1)
+        nonnegative("Sampled.scale", self.scale)
+        whole("Sampled.n_blocks", self.n_blocks, 1)
 
     def _bonus(self, state: Any, x: Floats, w: Floats, u: Floats, mean: Floats) -> Floats:
         return self.inner.sample(state, x, w, self._z(u)) - mean

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import nonnegative, number, whole
 
 
 class Width(Protocol):
@@ -33,7 +33,7 @@ class Fixed:
     value: float = 0.0
 
     def __post_init__(self) -> None:
-        number("Fixed.value", self.value, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        nonnegative("Fixed.value", self.value)
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
         radius = np.empty(len(count))
@@ -57,7 +57,7 @@ class Logarithmic:
     scale: float
 
     def __post_init__(self) -> None:
-        number("Logarithmic.scale", self.scale, "a finite number of at least 0", lambda x: 0 <= x < math.inf)
+        nonnegative("Logarithmic.scale", self.scale)
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
         return np.asarray(self.scale * (1.0 + np.log(np.maximum(count, 1.0))))
@@ -77,13 +77,13 @@ def _self_normalised(log_det: Floats, noise: float, risk: float, start: float) -
 class SelfNormalised:
     """A radius that covers a linear truth in all rounds simultaneously with probability 1 - delta, per outcome.
 
-    Equation: noise sqrt(log det(V / ridge) + 2 ln(1/delta)) + sqrt(ridge) norm.
+    Equation: noise sqrt(log det(V / ridge) + 2 ln(1/delta)) + sqrt(ridge) D.
     Source: Abbasi-Yadkori, Pal & Szepesvari 2011, Theorem 2.
 
     Args:
         delta: the risk that some interval misses the truth, in (0, 1).
         noise: sub-Gaussian scale of the outcomes around their mean, in units of their range; 1/2 is always enough.
-        norm: a bound on the Euclidean norm of each outcome's true parameter, in the same units.
+        norm_bound: D, a bound on the Euclidean norm of each outcome's true parameter, in the same units.
 
     >>> bool(SelfNormalised(delta=0.1).radius(np.array([0.0]), np.array([0.0]), 1.0)[0] > 1.0)
     True
@@ -91,13 +91,14 @@ class SelfNormalised:
 
     delta: float
     noise: float = 0.5
-    norm: float = 1.0
+    norm_bound: float = 1.0
 
     def __post_init__(self) -> None:
-        _check(self, ("noise", "norm"))
+        _check(self, ("noise", "norm_bound"))
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
-        return _self_normalised(log_det, float(self.noise), 2.0 * math.log(self.delta), math.sqrt(ridge) * self.norm)
+        start = math.sqrt(ridge) * self.norm_bound
+        return _self_normalised(log_det, float(self.noise), 2.0 * math.log(self.delta), start)
 
 
 @checked
@@ -105,7 +106,7 @@ class SelfNormalised:
 class WorstCase:
     """The self-normalised radius with the largest determinant that features of a given norm can have.
 
-    Equation: noise sqrt(n ln((1 + t length^2 / ridge) / delta)) + sqrt(ridge) norm, t the observations so far. It is at
+    Equation: noise sqrt(n ln((1 + t length^2 / ridge) / delta)) + sqrt(ridge) D, t the observations so far. It is at
     least that of `SelfNormalised`, and does not depend on the features that came.
     Source: Abbasi-Yadkori, Pal & Szepesvari 2011, Theorem 2, second bound; the alpha_t of Do et al. 2023, equation 76,
     with noise L D_K / 2 and length L D_X in dimension n M (`recipes.fw_linucb`). The paper prints the horizon T for t,
@@ -113,7 +114,7 @@ class WorstCase:
 
     Args:
         n_parameters: n, at least 2; for `Scalarised` n M.
-        delta, noise, norm: as for `SelfNormalised`.
+        delta, noise, norm_bound: as for `SelfNormalised`.
         length: a bound on the Euclidean norm of the features.
 
     >>> float(WorstCase(n_parameters=2, delta=0.1).radius(np.array([0.0]), np.array([0.0]), 1.0)[0].round(3))
@@ -123,16 +124,16 @@ class WorstCase:
     n_parameters: int
     delta: float
     noise: float = 0.5
-    norm: float = 1.0
+    norm_bound: float = 1.0
     length: float = 1.0
 
     def __post_init__(self) -> None:
         whole("WorstCase.n_parameters", self.n_parameters, 2)
-        _check(self, ("noise", "norm", "length"))
+        _check(self, ("noise", "norm_bound", "length"))
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
         growth = np.log1p(count * (self.length**2 / ridge)) - math.log(self.delta)
-        return np.asarray(self.noise * np.sqrt(self.n_parameters * growth) + math.sqrt(ridge) * self.norm)
+        return np.asarray(self.noise * np.sqrt(self.n_parameters * growth) + math.sqrt(ridge) * self.norm_bound)
 
 
 def _check(width: SelfNormalised | WorstCase, sizes: tuple[str, ...]) -> None:

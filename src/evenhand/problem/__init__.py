@@ -1,22 +1,12 @@
 """The statement of a problem: actions, outcomes, groups, an objective, constraints and a horizon."""
 
-from evenhand.problem import constraints
+from evenhand.core import registry
 from evenhand.problem.constraints import *  # noqa: F403
-from evenhand.problem.features import Categorical, Feature, Numeric
-from evenhand.problem.groups import Groups
-from evenhand.problem.measures import Measure
-from evenhand.problem.outcome import Outcome
-from evenhand.problem.problem import Problem
-from evenhand.problem.rows import Rows
+from evenhand.problem.features import Categorical as Categorical, Feature as Feature, Numeric as Numeric
+from evenhand.problem.groups import Groups as Groups
+from evenhand.problem.measures import Measure as Measure
+from evenhand.problem.outcome import Outcome as Outcome
+from evenhand.problem.problem import Problem as Problem
+from evenhand.problem.rows import Rows as Rows
 
-__all__ = [
-    "Categorical",
-    "Feature",
-    "Groups",
-    "Measure",
-    "Numeric",
-    "Outcome",
-    "Problem",
-    "Rows",
-]
-__all__ += constraints.__all__
+__all__ = registry.public(__name__)

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.choices import Allocate
 from evenhand.core.errors import InvalidInput
-from evenhand.core.validate import number, whole
+from evenhand.core.validate import number, positive, whole
 from evenhand.problem.problem import Problem
 from evenhand.recipes.defaults import given
 from evenhand.welfare import Curve, Oracle, Priced, satisfaction_of
@@ -57,7 +57,7 @@ def theoretical_constants(
     problem: Problem,
     n_features: int,
     *,
-    norm: float,
+    norm_bound: float,
     kappa: float | None = None,
     steepest: float = 0.25,
     noise: float = 0.5,
@@ -73,7 +73,7 @@ def theoretical_constants(
     Args:
         problem: measures one `welfare.Satisfaction`; its horizon is T.
         n_features: n.
-        norm: D, a bound of |theta|.
+        norm_bound: D, a bound of |theta|.
         kappa: the least slope of the link where |theta - truth| <= max(D + 1, 2 D); by default of the logistic one.
         steepest: the largest slope of the link, L_mu; 1/4 for the logistic one.
         noise: sigma, of sub-Gaussian outcomes around their means; 1/2 is always enough in [0, 1].
@@ -82,7 +82,7 @@ def theoretical_constants(
     >>> from evenhand.environments import Matching
     >>> from evenhand.models import Fixed, GeneralizedLinear
     >>> world = Matching(users=6, arms=3, horizon=100)
-    >>> penalty, start, bonus, scale = theoretical_constants(world.problem, 5, norm=1.0)
+    >>> penalty, start, bonus, scale = theoretical_constants(world.problem, 5, norm_bound=1.0)
     >>> [round(z, 2) for z in (penalty, start, bonus, scale)]
     [165.85, 3671.17, 22.01, 26.96]
     >>> width = Fixed(bonus)
@@ -91,17 +91,19 @@ def theoretical_constants(
     ... )
     """
     whole("n_features", n_features, 1)
-    number("norm", norm, "a finite number above 0", lambda x: 0 < x < math.inf)
-    number("steepest", steepest, "a finite number above 0", lambda x: 0 < x < math.inf)
-    number("noise", noise, "a finite number above 0", lambda x: 0 < x < math.inf)
+    positive("norm_bound", norm_bound)
+    positive("steepest", steepest)
+    positive("noise", noise)
     number("delta", delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
     if kappa is None:
-        kappa = 1.0 / (2.0 + 2.0 * math.cosh(norm + max(norm + 1.0, 2.0 * norm)))  # the slope of the logistic link
+        kappa = 1.0 / (
+            2.0 + 2.0 * math.cosh(norm_bound + max(norm_bound + 1.0, 2.0 * norm_bound))
+        )  # the slope of the logistic link
     number("kappa", kappa, "a number in (0, steepest]", lambda x: 0 < x <= steepest)
     choice, risk = allocating(problem), 2.0 * math.log(1.0 / delta)
     plays, n = problem.n_plays * problem.horizon, n_features
     start = (noise / kappa) ** 2 * (n * math.log1p(plays / n) + risk)
-    width = noise * math.sqrt(n * math.log1p(plays / (n * start)) + risk) + kappa * norm * math.sqrt(start)
+    width = noise * math.sqrt(n * math.log1p(plays / (n * start)) + risk) + kappa * norm_bound * math.sqrt(start)
     bonus = steepest_return(choice.curve, choice.arms) * steepest / kappa * width
     return Constants(kappa * start, start, bonus, bonus * math.sqrt(steepest * problem.n_plays))
 

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Floats
+from evenhand.core.validate import positive
 from evenhand.goals.dual import DualHedge
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.problem.constraints import constraint_rows, per_row
@@ -17,7 +18,7 @@ from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units
 from evenhand.recipes._units import group_factors, of_everybody, spread
 from evenhand.recipes._worth import worth_unit
-from evenhand.recipes.defaults import given, positive
+from evenhand.recipes.defaults import given
 
 
 class Evened(NamedTuple):
@@ -34,7 +35,7 @@ class Evened(NamedTuple):
             rows=self.rows,
             bound=self.bound,
             max_price=given(max_price, lambda: self.max_price),
-            step=given(positive("step", step), lambda: self.step),
+            step=self.step if step is None else positive("step", step),
             optimism=optimism,
         )
 

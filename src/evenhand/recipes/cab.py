@@ -81,9 +81,9 @@ def cab_ts(problem: Problem, model: Model, *, oracle: Oracle | None = None, name
     """Allocate for satisfaction at the estimated means plus a drawn linear term per user; arguments as for `cab_ucb`.
 
     Equation: as `cab_ucb`, with x_{i pi(i)}.e_i in place of the bonus, e_i ~ N(0, a^2 H^-1) independently per user:
-    `Perturbed(inner=Logistic(...), scale=a, units=users)`. The paper's experiments have a = sqrt(n N). Where users must
-    have an arm, a negative term is a loss like any other; the paper's routine, `welfare.Sequential()`, sets what would
-    be lost to 0.
+    `Perturbed(inner=Logistic(...), scale=a, n_blocks=users)`. The paper's experiments have a = sqrt(n N). Where users
+    must have an arm, a negative term is a loss like any other; the paper's routine, `welfare.Sequential()`, sets what
+    would be lost to 0.
     Guarantee: as for `cab_ucb`, with an exact oracle (`welfare.Exact`), the lambda_0, c1 and a of
     `theoretical_constants` and delta < 1 / T, for A arms and r <= M: the expected regret is at most (c1 + c2)
     (1 + 2 / (.15 - 2 delta)) (sqrt(2 n N T l) + 2 n N l / sqrt(lambda_0)) + 4 delta A M T with c2 = c1 sqrt(2 (L_mu /
@@ -93,7 +93,7 @@ def cab_ts(problem: Problem, model: Model, *, oracle: Oracle | None = None, name
     >>> from evenhand.environments import Matching
     >>> from evenhand.models import Logistic, Perturbed
     >>> world = Matching(users=6, arms=3, horizon=100)
-    >>> model = Perturbed(inner=Logistic(n_features=5, ridge=5.0), scale=30**0.5, units=6)
+    >>> model = Perturbed(inner=Logistic(n_features=5, ridge=5.0), scale=30**0.5, n_blocks=6)
     >>> cab_ts(world.problem, model).name
     'cab_ts'
     """
@@ -107,13 +107,13 @@ def cab_ts_parameter(
     """Allocate for satisfaction at the means under a drawn parameter per user; arguments as for `cab_ucb`.
 
     Equation: arms pi(i) with a large sum_a r_a(sum_i mu(x_ia.theta_i)), theta_i ~ N(theta, a^2 H^-1) independently per
-    user: `Sampled(inner=Logistic(...), scale=a, units=users)`.
+    user: `Sampled(inner=Logistic(...), scale=a, n_blocks=users)`.
     Guarantee: none; the source has it as a heuristic.
 
     >>> from evenhand.environments import Matching
     >>> from evenhand.models import Logistic, Sampled
     >>> world = Matching(users=6, arms=3, horizon=100)
-    >>> model = Sampled(inner=Logistic(n_features=5, ridge=5.0), scale=30**0.5, units=6)
+    >>> model = Sampled(inner=Logistic(n_features=5, ridge=5.0), scale=30**0.5, n_blocks=6)
     >>> cab_ts_parameter(world.problem, model).name
     'cab_ts_parameter'
     """
@@ -169,7 +169,7 @@ def fairx(problem: Problem, model: Model, *, name: str | None = None) -> Policy:
     >>> from evenhand.environments import Matching
     >>> from evenhand.models import Logistic, OptimisticDraw
     >>> world = Matching(users=6, arms=3, horizon=100)
-    >>> fairx(world.problem, OptimisticDraw(inner=Logistic(n_features=5, ridge=5.0), units=6)).name
+    >>> fairx(world.problem, OptimisticDraw(inner=Logistic(n_features=5, ridge=5.0), n_blocks=6)).name
     'fairx'
     """
     return _cab(problem, model, name or "fairx", Proportional(), optimism="inside")

@@ -9,7 +9,6 @@ from typing import TypeVar
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.core.validate import number
 from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 
@@ -24,18 +23,6 @@ def given(value: T | None, default: Callable[[], U]) -> T | U:
     (0.5, 0.0)
     """
     return default() if value is None else value
-
-
-def positive(field: str, value: float | None) -> float | None:
-    """Return the value, which is None or a finite number above 0.
-
-    Raises:
-        InvalidInput: it is neither.
-
-    >>> positive("step", 0.1), positive("step", None)
-    (0.1, None)
-    """
-    return None if value is None else number(field, value, "a finite number above 0", lambda x: 0 < x < math.inf)
 
 
 def default_margin(problem: Problem) -> Floats:

@@ -97,11 +97,11 @@ def fw_linucb(
     Guarantee: as for `fw`, where with probability 1 - delta, d = n M and X = L D_X (Theorem 19)
     R <= 4 alpha sqrt(T d ln(1 + T X^2 / (ridge d))) + L D sqrt(2 T ln(2/delta)),
     alpha = L D / 2 sqrt(2 ln(2/delta) + d ln(1 + T X^2 / (ridge d))) + sqrt(ridge) D_theta, for Algorithm 3 with
-    `Scalarised(width=SelfNormalised(delta=delta / 2, noise=L D / 2, norm=D_theta))`, if means are linear in features
-    with norms of up to D_X, and the parameters of all outcomes together have a norm of up to D_theta, in units of the
-    outcomes' ranges. (The paper prints X for X^2 / ridge.) Its alpha_t (equation 76) is `WorstCase(n_parameters=n M,
-    delta=delta / 2, noise=L D / 2, norm=D_theta, length=L D_X)`, whose last radius is then alpha. For `Ridge` it proves
-    nothing.
+    `Scalarised(width=SelfNormalised(delta=delta / 2, noise=L D / 2, norm_bound=D_theta))`, if means are linear in
+    features with norms of up to D_X, and the parameters of all outcomes together have a norm of up to D_theta, in units
+    of the outcomes' ranges. (The paper prints X for X^2 / ridge.) Its alpha_t (equation 76) is
+    `WorstCase(n_parameters=n M, delta=delta / 2, noise=L D / 2, norm_bound=D_theta, length=L D_X)`, whose last radius
+    is then alpha. For `Ridge` it proves nothing.
     Deviation: where outcomes have ranges, bounds of `Ridge` are clipped at them unless it is told `clipped=False`.
 
     Args:

@@ -133,8 +133,8 @@ def fw_linucb_rank(
     L D sqrt(2 T ln(3/delta)),
     alpha = 1/2 sqrt(2 ln(3/delta) + d ln(1 + T k D_X^2 / (ridge d))) + sqrt(ridge) D_theta, D <= k + 1: of the order of
     L d sqrt(k T) ln(T/delta). Conditions: items are worth theta.x with d features of norms up to D_X and
-    |theta| <= D_theta, `SelfNormalised(delta=delta / 3, noise=1/2, norm=D_theta)`, a ridge of at least k D_X^2, a slope
-    of f in the users' utility above 0, and position weights that never increase.
+    |theta| <= D_theta, `SelfNormalised(delta=delta / 3, noise=1/2, norm_bound=D_theta)`, a ridge of at least k D_X^2, a
+    slope of f in the users' utility above 0, and position weights that never increase.
     Deviation: the paper does not clip upper bounds; `Bilinear` and `Ridge` do by default, and are as printed with
     `clipped=False`. The guarantee holds either way, as clipped bounds are between the truth and those of the paper.
     While they are wide, clipped bounds tie at the end of the range, and the slope alone ranks.
@@ -149,7 +149,7 @@ def fw_linucb_rank(
     >>> from evenhand.environments import Audience, Ranking
     >>> from evenhand.models import Bilinear
     >>> world = Ranking(audience=Audience(users=np.eye(2), items=np.eye(2)), horizon=100, slots=1)
-    >>> fw_linucb_rank(world.problem, Bilinear(who=2, what=2)).name
+    >>> fw_linucb_rank(world.problem, Bilinear(n_user_features=2, n_item_features=2)).name
     'fw_linucb_rank'
     """
     best = TopK(problem.n_plays)

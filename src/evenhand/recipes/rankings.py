@@ -33,7 +33,7 @@ def linucb_rank(problem: Problem, model: Model, *, utility: str = "click", name:
     >>> from evenhand.environments import Audience, Ranking
     >>> from evenhand.models import Bilinear
     >>> world = Ranking(audience=Audience(users=np.eye(2), items=np.eye(2)), horizon=100, slots=1)
-    >>> linucb_rank(world.problem, Bilinear(who=2, what=2)).name
+    >>> linucb_rank(world.problem, Bilinear(n_user_features=2, n_item_features=2)).name
     'linucb_rank'
     """
     return _by_utility(problem, model, TopK(problem.n_plays), utility, name or "linucb_rank")
@@ -54,7 +54,7 @@ def unbiased_linucb_rank(problem: Problem, model: Model, *, utility: str = "clic
     >>> from evenhand.environments import Audience, Ranking
     >>> from evenhand.models import Bilinear
     >>> world = Ranking(audience=Audience(users=np.eye(2), items=np.eye(2)), horizon=100, slots=1)
-    >>> unbiased_linucb_rank(world.problem, Bilinear(who=2, what=2)).name
+    >>> unbiased_linucb_rank(world.problem, Bilinear(n_user_features=2, n_item_features=2)).name
     'unbiased_linucb_rank'
     """
     choice = Unbiased(problem.n_plays, len(problem.actions))
@@ -91,7 +91,7 @@ def fairlearn_rank(
     >>> from evenhand.environments import Audience, Ranking
     >>> from evenhand.models import Bilinear
     >>> world = Ranking(audience=Audience(users=np.eye(2), items=np.eye(2)), horizon=100, slots=1)
-    >>> fairlearn_rank(world.problem, Bilinear(who=2, what=2), share=0.3).name
+    >>> fairlearn_rank(world.problem, Bilinear(n_user_features=2, n_item_features=2), share=0.3).name
     'fairlearn_rank'
     """
     choice = FairLearn(problem.n_plays, len(problem.actions), share, tolerance)

@@ -10,7 +10,7 @@ from evenhand.choices import Cycle, InverseGap, Rate, Schedule, Staged
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import positive, whole
 from evenhand.goals import DualHedge, TwoStage
 from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import reward
@@ -22,7 +22,7 @@ from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.recipes._hedging import hedge_step
 from evenhand.recipes._needs import need_spending
-from evenhand.recipes.defaults import given, positive
+from evenhand.recipes.defaults import given
 
 
 @named("S2", source="Han et al. 2022, Algorithm 2; Theorem 4.1")
@@ -82,7 +82,7 @@ def two_stage_square_cbwk(
         rows=rows,
         bound=_later(problem, length),
         max_price=1.0,
-        step=given(positive("step", step), lambda: hedge_step(rows, rest)),
+        step=hedge_step(rows, rest) if step is None else positive("step", step),
         optimism="net",
     )
     prices = TwoStage(

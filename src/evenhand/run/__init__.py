@@ -1,23 +1,12 @@
 """Runs of policies: the loop, its records, and the optimum to compare them with."""
 
-from evenhand.run.checkpoint import Checkpoints
-from evenhand.run.comparison import Comparison, compare
-from evenhand.run.optimum import opt, opt_without_contexts
-from evenhand.run.optimum_of_satisfaction import opt_satisfaction
-from evenhand.run.simulation import play, simulate
-from evenhand.run.sweeps import Sweep, sweep
-from evenhand.run.trace import Trace
+from evenhand.core import registry
+from evenhand.run.checkpoint import Checkpoints as Checkpoints
+from evenhand.run.comparison import Comparison as Comparison, compare as compare
+from evenhand.run.optimum import opt as opt, opt_without_contexts as opt_without_contexts
+from evenhand.run.optimum_of_satisfaction import opt_satisfaction as opt_satisfaction
+from evenhand.run.simulation import play as play, simulate as simulate
+from evenhand.run.sweeps import Sweep as Sweep, sweep as sweep
+from evenhand.run.trace import Trace as Trace
 
-__all__ = [
-    "Checkpoints",
-    "Comparison",
-    "Sweep",
-    "Trace",
-    "compare",
-    "opt",
-    "opt_satisfaction",
-    "opt_without_contexts",
-    "play",
-    "simulate",
-    "sweep",
-]
+__all__ = registry.public(__name__)

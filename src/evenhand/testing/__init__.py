@@ -4,23 +4,13 @@ They need no test framework and are deterministic: their inputs are pure functio
 on an instance of your part, in each configuration that matters to you.
 """
 
-from evenhand.testing.choices import check_allocation, check_choice
-from evenhand.testing.constraints import check_constraint
-from evenhand.testing.objectives import check_objective
-from evenhand.testing.parts import check_goal, check_model
-from evenhand.testing.runs import check_environment, check_policy
-from evenhand.testing.sets import check_set
-from evenhand.testing.stores import check_store
+from evenhand.core import registry
+from evenhand.testing.choices import check_allocation as check_allocation, check_choice as check_choice
+from evenhand.testing.constraints import check_constraint as check_constraint
+from evenhand.testing.objectives import check_objective as check_objective
+from evenhand.testing.parts import check_goal as check_goal, check_model as check_model
+from evenhand.testing.runs import check_environment as check_environment, check_policy as check_policy
+from evenhand.testing.sets import check_set as check_set
+from evenhand.testing.stores import check_store as check_store
 
-__all__ = [
-    "check_allocation",
-    "check_choice",
-    "check_constraint",
-    "check_environment",
-    "check_goal",
-    "check_model",
-    "check_objective",
-    "check_policy",
-    "check_set",
-    "check_store",
-]
+__all__ = registry.public(__name__)

@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import whole
+from evenhand.core.validate import counts
 from evenhand.welfare._kernels import drawn, utility
 from evenhand.welfare.base import Allocation, Round
 from evenhand.welfare.curves import Curves
@@ -47,8 +47,7 @@ class ContinuousGreedy:
     blind: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        whole("ContinuousGreedy.steps", self.steps, 1)
-        whole("ContinuousGreedy.samples", self.samples, 1)
+        counts(self, {"steps": 1, "samples": 1})
 
     def draws(self, users: int, arms: int) -> int:
         return (self.steps * self.samples + 1) * users

@@ -33,14 +33,14 @@ def policy(name: str, world: World, gamma: float = GAMMA) -> Policy:
     learner, greedy, wide = model(world), model(world, 0.0), math.sqrt(n * users)
     recipes: Mapping[str, Callable[[], Policy]] = {
         "cab_ucb": lambda: cab_ucb(problem, learner, oracle=Sequential()),
-        "cab_ts": lambda: cab_ts(problem, Perturbed(inner=learner, scale=wide, units=users), oracle=Sequential()),
+        "cab_ts": lambda: cab_ts(problem, Perturbed(inner=learner, scale=wide, n_blocks=users), oracle=Sequential()),
         "cab_ts_parameter": lambda: cab_ts_parameter(
-            problem, Sampled(inner=learner, scale=wide, units=users), oracle=Sequential()
+            problem, Sampled(inner=learner, scale=wide, n_blocks=users), oracle=Sequential()
         ),
         "cab_ofu": lambda: cab_ofu(problem, OnePass(n_features=n), oracle=Sequential()),
         "max_match": lambda: max_match(problem, learner),
         "fairx": lambda: fairx(
-            problem, OptimisticDraw(inner=learner, radius=math.sqrt(gamma), tries=TRIES, units=users)
+            problem, OptimisticDraw(inner=learner, radius=math.sqrt(gamma), tries=TRIES, n_blocks=users)
         ),
         "random_allocation": lambda: random_allocation(problem, n),
         OURS: lambda: cab_ucb(problem, learner, oracle=Priced()),

@@ -43,7 +43,9 @@ def model(settings: FairRankingExperiment) -> Bilinear | BayesianBilinear:
 
 def printed(settings: FairRankingExperiment) -> Bilinear:
     """Build the ridge regression of the paper, whose confidence bounds are not clipped."""
-    return Bilinear(who=settings.factors, what=settings.factors, ridge=RIDGE, width=WIDTH, clipped=False)
+    return Bilinear(
+        n_user_features=settings.factors, n_item_features=settings.factors, ridge=RIDGE, width=WIDTH, clipped=False
+    )
 
 
 def clipped(settings: FairRankingExperiment) -> Bilinear:
@@ -53,7 +55,7 @@ def clipped(settings: FairRankingExperiment) -> Bilinear:
 
 def untuned(settings: FairRankingExperiment) -> BayesianBilinear:
     """Build the Bayesian model, which has no width to set."""
-    return BayesianBilinear(who=settings.factors, what=settings.factors)
+    return BayesianBilinear(n_user_features=settings.factors, n_item_features=settings.factors)
 
 
 class Aim(NamedTuple):

@@ -1,24 +1,21 @@
 """Checks at the boundary: input is checked once, before it can reach a state."""
 
-from evenhand.policy.checks.arrays import EVERY_PLAY, EVERYWHERE, NOTHING, mask
-from evenhand.policy.checks.contexts import alike, context
-from evenhand.policy.checks.predictions import worth
-from evenhand.policy.checks.receipts import decision, outcomes, pair, receipt, wrong_decision
-from evenhand.policy.checks.states import replica, state
+from evenhand.core import registry
+from evenhand.policy.checks.arrays import (
+    EVERY_PLAY as EVERY_PLAY,
+    EVERYWHERE as EVERYWHERE,
+    NOTHING as NOTHING,
+    mask as mask,
+)
+from evenhand.policy.checks.contexts import alike as alike, context as context
+from evenhand.policy.checks.predictions import worth as worth
+from evenhand.policy.checks.receipts import (
+    decision as decision,
+    outcomes as outcomes,
+    pair as pair,
+    receipt as receipt,
+    wrong_decision as wrong_decision,
+)
+from evenhand.policy.checks.states import replica as replica, state as state
 
-__all__ = [
-    "EVERYWHERE",
-    "EVERY_PLAY",
-    "NOTHING",
-    "alike",
-    "context",
-    "decision",
-    "mask",
-    "outcomes",
-    "pair",
-    "receipt",
-    "replica",
-    "state",
-    "worth",
-    "wrong_decision",
-]
+__all__ = registry.public(__name__)
