@@ -29,6 +29,12 @@ class _Code(JITCodeLibrary):
 
     is_part = True
 
+    def _optimize_functions(self, ll_module: Any) -> None:
+        if self.is_part:  # which is optimised with its kernel
+            ll_module.data_layout = self._codegen._data_layout
+        else:
+            super()._optimize_functions(ll_module)
+
     def _optimize_final_module(self) -> None:
         if not self.is_part:
             super()._optimize_final_module()
