@@ -91,8 +91,11 @@ def tied(worth: Floats, free: Bools, r: int) -> tuple[float, float, int]:
 @kernel
 def nothing_played(playable: Bools, n_plays: int) -> tuple[Ints, Floats, Floats]:
     """Plays, propensities and a lottery for a round without plays, to be filled in, `(A)->(P),(P),(A)`."""
-    count = len(playable)
-    return np.full((count, n_plays), -1), np.ones((count, n_plays)), np.zeros(playable.shape)
+    plays, propensities = np.empty((len(playable), n_plays), np.int64), np.empty((len(playable), n_plays))
+    for r in range(len(playable)):
+        for p in range(n_plays):
+            plays[r, p], propensities[r, p] = -1, 1.0
+    return plays, propensities, np.zeros(playable.shape)
 
 
 @kernel

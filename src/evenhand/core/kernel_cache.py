@@ -49,6 +49,10 @@ class KernelCache(FunctionCache):
             with suppress(OSError):  # a full disk, for example: another process compiles it again
                 super().save_overload(sig, data)
 
+    def holds(self, sig: Any, target: Any) -> bool:
+        """Whether there is an entry for these types."""
+        return bool(self._cache_file.path(self._index_key(sig, target.codegen())).exists())
+
     @contextmanager
     def alone(self, sig: Any, target: Any) -> Iterator[None]:
         """Wait until no other process compiles the same function for the same types."""

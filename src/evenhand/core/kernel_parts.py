@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 from numba import _dynfunc as dynfunc
 from numba.core.codegen import JITCodeLibrary
@@ -28,6 +28,12 @@ class _Code(JITCodeLibrary):
     """The code of a function, which is optimised and translated unless it is a part."""
 
     is_part = True
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        if self.is_part:  # which is optimised with its kernel
+            ll_module.data_layout = self._codegen._data_layout
+        else:
+            super()._optimize_functions(ll_module)
 
     def _optimize_final_module(self) -> None:
         if not self.is_part:
@@ -49,6 +55,7 @@ class _Code(JITCodeLibrary):
 class Kernel(CPUDispatcher):
     """A function with its machine code by the types of its arguments; see `numba.njit`."""
 
+    watch: ClassVar[Callable[[str], AbstractContextManager[None]] | None] = None  # is entered while one is compiled
     _outer: Kernel | None = None  # the kernel that is being compiled for Python, under the lock of the compiler
 
     def compile(self, sig: Any) -> Any:
@@ -86,10 +93,15 @@ class Kernel(CPUDispatcher):
             del self.overloads[args]
         Kernel._outer = self
         try:
-            with self._alone(sig), _parts_of(self):
+            with self._alone(sig), self._watched(sig), _parts_of(self):
                 return super().compile(sig)
         finally:
             Kernel._outer = None
+
+    def _watched(self, sig: Any) -> AbstractContextManager[None]:
+        if Kernel.watch is None or (isinstance(self._cache, KernelCache) and self._cache.holds(sig, self.targetctx)):
+            return nullcontext()
+        return Kernel.watch(f"{self.py_func.__module__.rpartition('.')[2]}.{self.py_func.__qualname__}")
 
     def _alone(self, sig: Any) -> AbstractContextManager[None]:
         return self._cache.alone(sig, self.targetctx) if isinstance(self._cache, KernelCache) else nullcontext()

@@ -19,6 +19,7 @@ from evenhand.experiments.kept import once
 from evenhand.experiments.options import settings
 from evenhand.report.results import Results, folder
 from evenhand.report.summary import Ending, endings
+from evenhand.run.compiling import shown
 from evenhand.run.parallel import bar_disabled, check_jobs, deferred_interrupt
 from evenhand.run.simulation import simulate
 
@@ -65,7 +66,7 @@ def run(
         import_module("evenhand.report.plots")  # refuses before the work starts if matplotlib is not installed
     kept = out / "traces" if resume and out is not None else None
     results, drawn = Results(experiment.name, settings(experiment)), False
-    with deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
+    with shown(progress), deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
         ahead = True  # during the estimate, sections skip the work after their cases
         session = Session(progress, lambda: ahead or asked())
         sections = list(experiment.sections(session))

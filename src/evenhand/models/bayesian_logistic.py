@@ -152,7 +152,11 @@ def _fit(known: _Known, ridge: float, theta: Floats, inverse: Floats) -> float:
     if known.believed < _BELIEVED:
         other = _climb(known, known.size / known.n_seen / _BELIEVED, *wide)
         if _evidence(known, other, *wide) > _evidence(known, rho, theta, inverse) + STRONG:
-            theta[:], inverse[:] = wide
+            for b in range(len(theta)):
+                for i in range(theta.shape[1]):
+                    theta[b, i] = wide[0][b, i]
+                    for j in range(theta.shape[1]):
+                        inverse[b, i, j] = wide[1][b, i, j]
             return other
     return rho
 
@@ -181,7 +185,7 @@ def _update(
 ) -> None:
     """Absorb plays, those of an action after those of the one before it."""
     n, actions = theta.shape[1], len(theta) // len(x)
-    lead, gain = x.shape[2] - n, np.empty(n)
+    lead, gain, line = x.shape[2] - n, np.empty(n), np.empty(n)
     past_x, past_y, kept, weights = past[:4]
     for r in range(len(x)):
         some, first, own = False, r * actions, slice(r * actions, (r + 1) * actions)
@@ -199,7 +203,8 @@ def _update(
                     fitted[r] = count[r]
                     fold_older(past, row, LOGISTIC, theta[row])
                 s = int(kept[row])
-                past_x[row, s] = z
+                for i in range(n):
+                    past_x[row, s, i] = z[i]
                 past_y[row, s] = y[r, p, 0]
                 weights[row, s] = weight
                 kept[row] += 1.0
@@ -207,7 +212,10 @@ def _update(
                 size[r] += weight * dot(z, z)
                 if ridge[r] > 0.0:
                     center = sigmoid(dot(z, theta[row]))
-                    absorb(inverse[row], math.sqrt(weight * center * (1.0 - center)) * z, gain)
+                    root = math.sqrt(weight * center * (1.0 - center))
+                    for i in range(n):
+                        line[i] = root * z[i]
+                    absorb(inverse[row], line, gain)
         if some:
             count_round(Lesson(share, weight, others), r, rounds, taught)
         if count[r] > fitted[r] and count[r] >= growth * fitted[r]:

@@ -71,7 +71,10 @@ def refit(s: Estimates, growth: float) -> None:
             own = slice(r * actions, (r + 1) * actions)
             sums = Sums(s.gram[own], s.moment[own], s.squares[r], s.n_seen[r], s.zeros[r])
             s.ridge[r] = fit(sums, s.ridge[r], s.spreads, Fit(s.theta[own], s.inverse[own], s.sigma[r]))
-            s.theta[own] += s.origin[own]
+            for row in range(r * actions, (r + 1) * actions):
+                for m in range(s.theta.shape[1]):
+                    for i in range(s.theta.shape[2]):
+                        s.theta[row, m, i] += s.origin[row, m, i]
             s.fitted[r] = s.n_seen[r]
 
 

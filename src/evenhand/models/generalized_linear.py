@@ -97,7 +97,8 @@ def _update(
                 fold_older(past, r, link, theta[r])
             log_det[r] += math.log1p(absorb(inverse[r], x[r, p], gain))
             s = int(kept[r])
-            past_x[r, s] = x[r, p]
+            for i in range(x.shape[2]):
+                past_x[r, s, i] = x[r, p, i]
             past_y[r, s] = y[r, p, 0]
             kept[r] += 1.0
             count[r] += 1.0

@@ -57,7 +57,8 @@ def fold_older(past: Arrays, r: int, link: int, theta: Floats) -> None:
     half = size // 2
     fold(link, (x[r, :half], y[r, :half], weight[r, :half]), theta, anchor[r], slope[r], curve[r])
     for s in range(half, size):
-        x[r, s - half] = x[r, s]
+        for i in range(x.shape[2]):
+            x[r, s - half, i] = x[r, s, i]
         y[r, s - half] = y[r, s]
         weight[r, s - half] = weight[r, s]
     kept[r] -= half

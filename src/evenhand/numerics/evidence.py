@@ -171,7 +171,7 @@ def _climb(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
         free = min(max(free, 0.0), size)
         for m in range(outcomes):
             noisy[m] = 1.0 + part[m] * max(count - free, 0.0)
-        total = 0.0
+        total, all_noisy = 0.0, 0.0
         for m in range(outcomes):
             for j in range(outcomes):
                 missed[j] = squares[m, j]
@@ -184,7 +184,8 @@ def _climb(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
                 believed, miss = (BELIEVED, max(missed[j], 0.0)) if m == j else (0.0, missed[j])
                 sigma[m, j] = (believed + miss) / math.sqrt(noisy[m] * noisy[j])
             total += sigma[m, m] * noisy[m]
-        average = total / noisy.sum()
+            all_noisy += noisy[m]
+        average = total / all_noisy
         for m in range(outcomes):
             if part[m] < 1.0:
                 sigma[m, m] += (1.0 - part[m]) * (average - BELIEVED) / noisy[m]

@@ -95,7 +95,8 @@ def fold(link: int, data: Data, theta: Floats, anchor: Floats, slope: Floats, cu
     for i in range(n):
         for j in range(n):
             slope[i] += curve[i, j] * (theta[j] - anchor[j])
-    anchor[:] = theta
+    for i in range(n):
+        anchor[i] = theta[i]
     add_losses(link, data, theta, 0.0, slope, curve, np.empty(n, np.int64))
     for i in range(n):
         for j in range(i):

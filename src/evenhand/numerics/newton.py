@@ -103,7 +103,8 @@ def fit(
     are enormous at theta, from where Newton's method would take one step per unit of u.
     """
     n = len(theta)
-    gradient, step, hessian, nonzero = np.empty(n), np.empty(n), np.empty((n, n)), np.empty(n, np.int64)
+    gradient, step, trial = np.empty(n), np.empty(n), np.empty(n)
+    hessian, nonzero = np.empty((n, n)), np.empty(n, np.int64)
     value = _evaluate(link, data, older, theta, ridge, gradient, hessian, nonzero)
     passes = 1
     if link == EXPONENTIAL and not value < _ENORMOUS:
@@ -112,14 +113,18 @@ def fit(
         passes += 1
     while passes < 100:
         solve(hessian, gradient, step)
-        root[:] = hessian
+        for i in range(n):
+            for j in range(n):
+                root[i, j] = hessian[i, j]
         decrement = dot(gradient, step)
         if not decrement > tolerance:
-            theta -= step
+            for i in range(n):
+                theta[i] -= step[i]
             break
         size = 1.0
         while True:
-            trial = theta - size * step
+            for i in range(n):
+                trial[i] = theta[i] - size * step[i]
             reached = _evaluate(link, data, older, trial, ridge, gradient, hessian, nonzero)
             passes += 1
             enough = reached <= value - 1e-4 * size * decrement
@@ -128,7 +133,8 @@ def fit(
             size *= 0.5
         if not enough:  # only rounding error is left
             break
-        theta[:] = trial
+        for i in range(n):
+            theta[i] = trial[i]
         value = reached
     return passes
 

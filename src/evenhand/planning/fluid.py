@@ -112,8 +112,9 @@ def _orthant(mu: Floats, gradient: Floats, low: Floats, high: Floats, free: Ints
 
 @kernel
 def _move(mu: Floats, slope: Floats, step: Floats, free: Ints, count: int, size: float, trial: Floats) -> None:
-    """A step within the orthant and the cap, into `trial`."""
-    trial[:] = mu
+    """A step within the orthant and the cap, into `trial`, which may be mu itself."""
+    for i in range(len(mu)):
+        trial[i] = mu[i]
     for i in range(count):
         c = free[i]
         positive = mu[c] > 0.0 or (mu[c] == 0.0 and slope[i] < 0.0)
@@ -143,8 +144,7 @@ def _descend(program: Program, mu: Floats, temperature: float) -> int:
         for i in range(count):
             decrement += slope[i] * step[i]
         if decrement < _TOLERANCE:  # the last step squares the error, and needs no evaluation
-            _move(mu, slope, step, free, count, 1.0, trial)
-            mu[:] = trial
+            _move(mu, slope, step, free, count, 1.0, mu)
             break
         size, reached = 1.0, np.inf
         while size > 1e-4:
@@ -157,7 +157,8 @@ def _descend(program: Program, mu: Floats, temperature: float) -> int:
         if not reached < value:
             break
         damping = max(damping / _LONGER, _LEAST) if size == 1.0 else 1.0
-        mu[:] = trial
+        for i in range(k):
+            mu[i] = trial[i]
         value = reached
     return evaluations
 
