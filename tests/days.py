@@ -96,20 +96,14 @@ class Days:
         return np.stack([np.einsum("rakn,kn->ra", x, CHANCE), np.einsum("rakn,kn->ra", x, MONEY)], 2)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, list[Arrival]]:
-        y = self.outcomes(step, context, decision)
-        return decision, [Arrival(step, decision, y)]
-
-    def outcomes(self, step: int, context: Context, decision: Decision) -> Floats:
-        mean = self.expected_at(context, decision)
+        mean = self.expected(context, decision.plays)
         u = self.luck.uniform(Stream.OUTCOME, np.array([step]), 2)[:, None]
-        return np.concatenate([(u[:, :, :1] < mean[:, :, :1]) * 1.0, 2.0 * mean[:, :, 1:] * u[:, :, 1:]], 2)
+        y = np.concatenate([(u[:, :, :1] < mean[:, :, :1]) * 1.0, 2.0 * mean[:, :, 1:] * u[:, :, 1:]], 2)
+        return decision, [Arrival(step, decision, np.minimum(y, 1.0))]
 
-    def expected_at(self, context: Context, decision: Decision) -> Floats:
-        mean = np.take_along_axis(self.means(context), np.maximum(decision.plays, 0)[:, :, None], 1)
-        return np.where(decision.plays[:, :, None] >= 0, mean, 0.0)
-
-    def expected(self, step: int, context: Context, decision: Decision) -> Floats:
-        return self.expected_at(context, decision)
+    def expected(self, context: Context, plays: np.ndarray) -> Floats:
+        mean = np.take_along_axis(self.means(context), np.maximum(plays, 0)[:, :, None], 1)
+        return np.where(plays[:, :, None] >= 0, mean, 0.0)
 
     def best(self, spans: Spans, seed: int, replicas: int) -> Floats:
         """The most sales within spans, by a linear program that knows all cases and means, `->()`."""

@@ -8,13 +8,13 @@ import numpy as np
 from evenhand import goals as g
 from evenhand.goals.fenchel import fenchel, fenchel_within
 from evenhand.goals.frank_wolfe import frank_wolfe
-from evenhand.goals.hard_limits import hard_budget
+from evenhand.goals.hard_limits import hard_budget, hard_limits
 from evenhand.goals.linear_reward import reward
 from evenhand.objectives import AlphaFair, DistancePenalty, Linear as LinearObjective, Moreau, Randomized
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.rows import select
 from evenhand.sets import Box
-from tests.examples.problems import COURT, EVERYTHING, GINI, LITTLE, LITTLE_SPENT, REGIONS, SHOP
+from tests.examples.problems import COURT, EVERYTHING, GINI, LITTLE, LITTLE_SPENT, REGIONS, SHOP, TWO_DAYS
 
 STEPS = [g.Steady(0.0), g.Steady(0.1), g.Falling(0.1)]
 STEPS += [g.Doubling(0.05, (1.0, 2.0, 3.0)), g.Doubling(0.05, (1.0,), reset=True)]
@@ -136,6 +136,7 @@ GOALS = [
     (hard_budget(EVERYTHING), EVERYTHING),
     (hard_budget(LITTLE_SPENT), LITTLE_SPENT),
     (hard_budget(SHOP.problem), SHOP.problem),
+    (hard_limits(TWO_DAYS.problem, True)[1], TWO_DAYS.problem),
     (_constrained(SHOP.problem, g.Falling(0.3), on="optimistic"), SHOP.problem),
     (frank_wolfe(SHOP.problem, SHOP.problem.objective, Moreau(0.1)), SHOP.problem),
     (

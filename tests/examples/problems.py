@@ -7,6 +7,7 @@ from evenhand.objectives import AlphaFair, GeneralizedGini, Linear as LinearObje
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem, Within
 from evenhand.problem.constraints import Region
 from evenhand.sets import Ball, Box
+from tests.days import Days, cases, forecast
 from tests.shop import Shop
 
 # Everything at once: learned and known outcomes, signed ones, two groupings, shares known and unknown.
@@ -40,6 +41,9 @@ LITTLE_SPENT = Problem(
     actions=("go",), outcomes=(Outcome("gain"),), maximize="gain", subject_to=(Budget("gain", rate=0.4),), horizon=30
 )
 COURT = Court(horizon=200)
+# Two days of a shop, with an allowance for each and one for both.
+_MONEY = Budget("money", total=6.0, per=1.0), Budget("money", total=10.0), Budget("money", total=9.0, per=0.7, window=2)
+TWO_DAYS = Days(times=cases(1, 2, 0.1), subject_to=_MONEY, until=2.0, traffic=forecast(0.1))
 
 GINI = GeneralizedGini(("gain", "hours", "letters"))
 REGIONS = (

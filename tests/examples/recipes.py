@@ -10,7 +10,19 @@ from evenhand.problem import Budget
 from evenhand.recipes.primal_lp import Program, Slack
 from evenhand.welfare import Capped, Greedy, Sequential
 from tests.examples.environments import AUDIENCES, BOUND, LOG, MATCHED, PRODUCTS, RANKING, SPREAD, UNEVEN_LOG
-from tests.examples.problems import COURT, CURVED, EVERYTHING, LITTLE, LITTLE_SPENT, PAID, SHARED, SHOP, SPENT, UNSPENT
+from tests.examples.problems import (
+    COURT,
+    CURVED,
+    EVERYTHING,
+    LITTLE,
+    LITTLE_SPENT,
+    PAID,
+    SHARED,
+    SHOP,
+    SPENT,
+    TWO_DAYS,
+    UNSPENT,
+)
 from tests.shop import Shop
 from tests.worlds import Market
 
@@ -171,6 +183,7 @@ RECIPES = {
         (r.uniform(COURT.problem, n_features=5), COURT),
         (r.uniform(EVERYTHING, n_features=3), _MARKET),
         (r.uniform(LITTLE, n_features=3), Market(problem=LITTLE)),
+        (r.uniform(TWO_DAYS.problem, n_features=9), TWO_DAYS),
     ],
     "ucb": [
         (r.ucb(COURT.problem, _LEARNER, warmup=10), COURT),
@@ -228,6 +241,7 @@ RECIPES = {
             e.Delayed(_LESSONS, delay=4),
         ),
         (r.resolving(SHOP.problem, m.BayesianRidge(n_features=6, n_outcomes=2), every=7), e.Delayed(SHOP, delay=4)),
+        (r.resolving(TWO_DAYS.problem, m.BayesianRidge(n_features=9, n_outcomes=2)), e.Delayed(TWO_DAYS, delay=4)),
         (r.resolving(SHARED, _PAIR, contexts=3, warmup=0), e.Delayed(_SHARED_MARKET, delay=4)),
         (r.resolving(CURVED, _PAIR, contexts=9, every=4, warmup=3), e.Delayed(_CURVED_MARKET, delay=4)),
         (r.resolving(COURT.problem, _LEARNER, warmup=20, contexts=40), COURT),

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.environments import Court
 from evenhand.objectives import Linear
-from evenhand.problem import Budget, Floor, Groups, Outcome, Parity, Problem, Within
+from evenhand.problem import Budget, Floor, Groups, Outcome, Parity, Problem, Traffic, Within
 from evenhand.sets import Ball
 from evenhand.welfare import Capped, Satisfaction
 from tests.ads import Ads
@@ -140,10 +140,27 @@ ROWS = [
     (lambda: Groups("side", ["l", "r"], of=3), "Groups.of: ...mapping"),
     # constraints
     *wrong(budget, "Budget('cost').{}: expected a finite number above 0", total=(0, -5, INF), rate=(-0.1, NAN)),
-    *wrong(budget, "Budget.{}: expected a ...number", rate=("0.5",), total=(np.ones(2),)),
+    (lambda: budget(total=np.ones(2)), "Budget('cost').total: expected a number, or a sequence of spans"),
+    *wrong(budget, "Budget.{}: expected a ...number", rate=("0.5",), total=("5",)),
+    *wrong(partial(budget, total=5), "Budget('cost').per: expected a period, where carry=", carry=(True,), window=(2,)),
+    (lambda: budget(rate=0.5, per=10), "Budget('cost').total: expected a total, where per= is given"),
+    *wrong(partial(budget, total=5, per=4), "Budget('cost').window: expected a whole number", window=(0,)),
+    (lambda: budget(total=5, per=4, carry=True, window=2), "Budget('cost').window: expected 1, where carry= or"),
+    *wrong(budget, "Budget('cost').total: expected a number, totals of months with per=", total=([], {}, {"may": 5})),
+    (lambda: budget(total=[(0, 5, 4)], per=5), "Budget('cost').total: expected a number, totals of months"),
+    (lambda: budget(total=[(0, 5, -4)]), "Budget('cost').total: expected a finite number above 0"),
+    (lambda: under(budget(total=[(0, 5, 4)])), "Budget('cost').total: expected a span that contains 5 to 10"),
+    (lambda: under(budget(total=[(0, 10, 4), (7, 3, 4)])), "Budget('cost').total[1]: expected a start before its end"),
+    (lambda: under(budget(total=5, per="day")), "Budget('cost').per: expected a number above 0, as the problem has no"),
+    (lambda: under(budget(total=5, per=5, window=3)), "Budget('cost').window: expected at most the 2 periods"),
+    (lambda: problem(subject_to=(budget(total={"june": 5}, per="month"),), since="2026-05-25", until="2026-06-04"),
+     "Budget('cost').total: expected a total for each of the months ['june', 'may']"),
+    (lambda: problem(since="2026-05-25"), "until: expected the end of the run"),
+    (lambda: problem(since="2026-05-25", until="2026-05-24"), "until: expected a time after since=2026-05-25"),
+    (lambda: problem(horizon=0, traffic=Traffic(5)), "until: expected the end of the run, where traffic= is"),
     (lambda: budget(), "Budget('cost'): expected exactly one of total= and rate="),
     (lambda: budget(total=5, rate=0.5), "Budget('cost'): expected exactly one of total= and rate="),
-    (lambda: budget(5), "Budget: expected at most 1 argument ... by name (total=, rate=, hard=), got 2"),
+    (lambda: budget(5), "Budget: expected at most 1 argument ... by name (total=, rate=, ...window=), got 2"),
     (lambda: budget(rate=1, hard="no"), "Budget.hard: ...True or False"),
     (lambda: under(Budget("joy", total=5)), "Budget: expected one of the outcomes"),
     (lambda: under(Budget("csot", rate=1)), f"Budget: ...({DID} cost?)"),

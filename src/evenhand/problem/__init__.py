@@ -8,5 +8,6 @@ from evenhand.problem.measures import Measure as Measure
 from evenhand.problem.outcome import Outcome as Outcome
 from evenhand.problem.problem import Problem as Problem
 from evenhand.problem.rows import Rows as Rows
+from evenhand.problem.traffic import Traffic as Traffic
 
 __all__ = registry.public(__name__)

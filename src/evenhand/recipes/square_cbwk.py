@@ -132,7 +132,7 @@ def square_cbwk_rate(
     2.72
     """
     need_spending(problem)
-    factor = given(max_price, lambda: 1.0 / min(c.limit(problem.horizon) for c in problem.spending) + 1.0)
+    factor = given(max_price, lambda: 1.0 / min(s.limit for s in problem.stated if s.spends) + 1.0)
     return math.sqrt(
         arms * problem.horizon / (reward_regret + factor**2 * cost_regret + 4 * math.log(2 * problem.horizon))
     )

@@ -89,7 +89,7 @@ def two_stage_square_cbwk(
         hedge=hedge,
         objective=objective,
         bound=bound,
-        smallest_budget=min(c.limit(problem.horizon) for c in problem.spending),
+        smallest_budget=min(s.limit for s in problem.stated if s.spends),
         radius=radius,
         collect_from=taught,
         collect_until=length,
@@ -112,7 +112,7 @@ def two_stage_square_cbwk(
 
 def _need_room(problem: Problem, explore: int, length: int, radius: float) -> None:
     """Refuse a first stage that takes all of a budget or of the horizon."""
-    smallest = min(c.total_over(problem.horizon) for c in problem.spending)
+    smallest = min(s.total for s in problem.stated if s.spends)
     if smallest <= max(length + explore, problem.horizon * radius):
         needs = f"a budget above (A + 2) T0 = {length + explore} and T M = {problem.horizon * radius:.0f}"
         raise InvalidInput("explore, radius", needs, f"a budget of {smallest:g}: take smaller ones")

@@ -10,7 +10,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.problem.constraints import of_one_outcome
 from evenhand.problem.problem import Problem
 from evenhand.report.quantities import objective_name
 from evenhand.run.trace import Trace
@@ -99,18 +98,18 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
     yield Measure(objective_name(problem), run.objective(), "low")
     if blind is not None and blind is not run:  # the same rows in the same orders, so part of the noise cancels
         yield Measure(f"{objective_name(problem)} minus {blind.name}", run.objective() - blind.objective())
-    budgets = {c.outcome: c for c in of_one_outcome(problem.spending)}
+    budgets = {s.outcome: s for s in problem.stated if s.spends and s.outcome is not None}
     for name in problem.names:
         if name != objective_name(problem) or name in budgets:
             yield Measure(f"{name} per round", trace.average(name)[-1], "high")
     for name, budget in budgets.items():
-        total = budget.total_over(problem.horizon)
+        total = budget.total
         yield Measure(f"{name} used", trace.total(name), "high", total)
         yield Measure(f"{name} of budget", trace.total(name) / total, "high", 1.0)
         yield Measure(f"{name} left", total - trace.total(name), "low")
     for s in problem.stated:
         c = s.constraint
-        if c not in budgets.values():
+        if s not in budgets.values():
             yield Measure(c.label, trace.measure(c)[-1], c.worst, s.limit)
         if s.outcome is not None and s.by is not None:
             for group, values in run.rates(s.outcome, s.by).items():

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.policy.standings import Standing
-from evenhand.problem.constraints import by_group, of_one_outcome
+from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
 from evenhand.replay.measures import Digest, Measure, Run, measures
@@ -140,11 +140,11 @@ class Replay:
             (f"over {BLIND}", against, "mean", 4),
             ("se", against, "se", 4),
         )
-        budgets = {c.outcome: c for c in of_one_outcome(self.problem.spending)}
+        budgets = {s.outcome: s for s in self.problem.stated if s.spends}
         for o in self.problem.names:
             if o in budgets:
                 yield self._table(
-                    f"{o}: budget {budgets[o].total_over(self.problem.horizon):,.6g}",
+                    f"{o}: budget {budgets[o].total:,.6g}",
                     ("used", f"{o} used", "mean", 1),
                     *((title, f"{o} used", part, 1) for title, part in COLUMNS.items() if part != "mean"),
                     ("of budget", f"{o} of budget", "mean", 4),
@@ -153,7 +153,7 @@ class Replay:
             elif o != name:
                 yield self._table(f"{o} per round", *((t, f"{o} per round", part, 4) for t, part in COLUMNS.items()))
         for s in self.problem.stated:
-            if s.constraint not in budgets.values():
+            if s not in budgets.values():
                 label = s.constraint.label
                 yield self._table(f"{label}: limit {s.limit:g}", *((t, label, part, 4) for t, part in COLUMNS.items()))
             if s.outcome is not None and s.by is not None:

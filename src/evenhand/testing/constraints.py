@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import Constraint, Curved
+from evenhand.problem.constraints.base import Constraint, Curved, spans_in
 from evenhand.problem.constraints.stated import state
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
@@ -46,10 +46,12 @@ def check_constraint(constraint: Constraint, problem: Problem, *, rounds: int = 
     require(constraint.worst in ("low", "high"), f"`worst` is 'low' or 'high', not {constraint.worst!r}")
     require(constraint.hard in (None, True, False), f"`hard` is True, False or None, not {constraint.hard!r}")
     require(bool(constraint.spends) or not constraint.hard, "what is hard spends, so that a limit can keep it")
-    limit, total = constraint.limit(problem.horizon), constraint.total_over(problem.horizon)
-    finite = all(isinstance(z, Real) and math.isfinite(z) for z in (limit, total))
-    require(finite, f"the limit and the total are finite numbers, not {limit!r} and {total!r}")
+    if spans_in(constraint, problem) is None:
+        limit, total = constraint.limit(problem.horizon), constraint.total_over(problem.horizon)
+        finite = all(isinstance(z, Real) and math.isfinite(z) for z in (limit, total))
+        require(finite, f"the limit and the total are finite numbers, not {limit!r} and {total!r}")
     stated = state(problem, constraint)
+    limit, total = stated.limit, stated.total
     rows, bound = stated.rows, stated.bound
     require(isinstance(rows, Rows), f"`rows` returns Rows, not {type(rows).__name__}")
     for name, z, outcomes in (("learned", rows.learned, problem.learned), ("known", rows.known, problem.known)):

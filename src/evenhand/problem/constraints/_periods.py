@@ -20,6 +20,8 @@ def amounts(name: str, total: Totals | None, per: Per | None) -> list[float | No
     Raises:
         InvalidInput: none, totals by name but of months, or spans of one's own with a period.
     """
+    if isinstance(total, np.ndarray):
+        raise InvalidInput(f"{name}.total", "a number, or a sequence of spans", total)
     if not isinstance(total, Mapping | Sequence):
         return [total]
     by_name = isinstance(total, Mapping)
