@@ -48,7 +48,18 @@ from evenhand.version import __version__ as __version__
 
 # The public names, by the place that exports them. Type checkers read them in `__init__.pyi`; a test compares the two.
 NAMES = {
-    "problem": ("Budget", "Categorical", "Floor", "Groups", "Numeric", "Outcome", "Parity", "Problem", "Within"),
+    "problem": (
+        "Budget",
+        "Categorical",
+        "Floor",
+        "Groups",
+        "Numeric",
+        "Outcome",
+        "Parity",
+        "Problem",
+        "Ratio",
+        "Within",
+    ),
     "recipes": ("lyapunov", "pgd", "resolving", "ucb", "uniform"),
     "models": ("BayesianBilinear", "BayesianLogistic", "BayesianRidge", "PerAction", "Ridge", "Stacked"),
     "policy": ("Policy",),

@@ -36,6 +36,7 @@ from evenhand.problem import (
     Outcome as Outcome,
     Parity as Parity,
     Problem as Problem,
+    Ratio as Ratio,
     Within as Within,
 )
 from evenhand.recipes import lyapunov as lyapunov, pgd as pgd, resolving as resolving, ucb as ucb, uniform as uniform

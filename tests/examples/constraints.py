@@ -47,5 +47,8 @@ CONSTRAINTS = {
     "Floor": lambda u, p=1: (*two(u, p), c.Floor("gain", rate=0.3 * u[0] * p)),
     "Floor, by group": lambda u, p=1: (*two(u, p), c.Floor("gain", rate=0.2 * u[0] * p, by="side")),
     "Parity": lambda u, p=1: (*two(u, p), c.Parity("cents", by="side", tolerance=0.05 * u[2] * p)),
+    "Ratio": lambda u, p=1: (*two(u, p), c.Ratio("cents", over="hours", at_most=0.9 * u[2] / u[1])),
+    "Ratio, by group": lambda u, p=1: (c.Ratio("gain", over="fee", at_least=0.9 * u[0] / u[3], by="side"),),
+    "Ratio, a share": lambda u, p=1: (c.Ratio("gain side=left", over="gain", at_least=0.55),),
     "Within": lambda u, p=1: (c.Within(("hours", "cents"), _triangle(p * u[1], p * u[2])),),
 }

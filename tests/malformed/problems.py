@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.environments import Court
 from evenhand.objectives import Linear
-from evenhand.problem import Budget, Floor, Groups, Outcome, Parity, Problem, Traffic, Within
+from evenhand.problem import Budget, Floor, Groups, Outcome, Parity, Problem, Ratio, Traffic, Within
 from evenhand.sets import Ball
 from evenhand.welfare import Capped, Satisfaction
 from tests.ads import Ads
@@ -28,6 +28,7 @@ problem = partial(
     horizon=10,
 )
 budget, parity, floor = partial(Budget, "cost"), partial(Parity, "cost", by="side", tolerance=0.1), partial(Floor, "x")
+ratio = partial(Ratio, "cost", over="gain")
 bill = partial(Outcome, "cost", mean={"go": 0.5})
 matches = partial(Satisfaction, Capped(1.0), 2)
 
@@ -179,6 +180,27 @@ ROWS = [
     (lambda: floor(rate=0.1, hard=True), "Floor('x').hard: expected False or None, as forbidding plays"),
     (lambda: court(Floor("bus", rate=0.1)), "Floor: expected one of the outcomes"),
     (lambda: court(Floor("ride", rate=0.1, by="age")), "Floor('ride').by: expected one of ['group']"),
+    (lambda: ratio(), "Ratio('cost'): expected exactly one of at_most= and at_least=, got at_most=None, at_least=None"),
+    (lambda: ratio(at_most=1, at_least=0.5), "Ratio('cost'): expected exactly one of at_most= and at_least="),
+    (lambda: Ratio("cost", "gain"), "Ratio: expected at most 1 argument ... by name (over=, at_most=, at_least=, by="),
+    (lambda: Ratio("cost", at_most=1), "over: expected a value, as Ratio needs one"),
+    *wrong(ratio, "Ratio('cost').{}: expected a finite number of at least 0", at_most=(-0.1, INF, NAN),
+           at_least=(-2, INF)),
+    (lambda: ratio(at_most="0.3"), "Ratio.at_most: ...number"),
+    (lambda: ratio(at_most=1, hard=True), "Ratio('cost').hard: expected False or None, as once the capital is lost"),
+    (lambda: ratio(at_most=1, over="cost"), "Ratio('cost').over: expected another outcome, or for a share"),
+    (lambda: ratio(at_most=1, over="cost", by="side"), "Ratio('cost').over: expected another outcome, or for a share"),
+    (lambda: under(Ratio("csot", over="gain", at_most=1)), f"Ratio('csot').of: ...({DID} cost?)"),
+    (lambda: under(ratio(over="gian", at_most=1)), f"Ratio('cost').over: ...({DID} gain?)"),
+    (lambda: under(ratio(over="gian", at_most=1, by="side")), f"Ratio('cost').over: ...({DID} gain?)"),
+    (lambda: under(ratio(at_most=1, by="sdie")), f"Ratio('cost').by: ...({DID} side?)"),
+    (lambda: under(Ratio("cost side=left", over="gain", at_most=1, by="side")), "Ratio('cost side=left').of: expected"),
+    *each(lambda z: under(Ratio(z[0], over=z[1], at_most=1)), "Ratio('...').over: expected a sum of the same group",
+          ("cost side=left", "gain"), ("cost side=left", "cost side=right"), ("cost", "gain side=left")),
+    (lambda: problem(outcomes=(Outcome("gain", low=-1), Outcome("cost")), subject_to=(ratio(at_most=1),)),
+     "Ratio('cost').over: expected an outcome that is never negative, ...got gain, which may be -1"),
+    (lambda: problem(outcomes=(Outcome("gain", known={"go": -2}), Outcome("cost")), subject_to=(ratio(at_most=1),)),
+     "Ratio('cost').over: expected an outcome that is never negative, ...got gain, which may be -2"),
     *each(lambda names: Within(names, BALL), "Within.outcomes: expected at least one name, each once",
           (), ("a", "a", "b"), "abc", (1, 2, 3), 3, {"a", "b", "c"}),
     *each(partial(Within, ("a",)), "Within.within: expected a set such as Ball", 3.0, Ball),

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-
 from evenhand.core.faces import amount
+from evenhand.core.types import Floats
 from evenhand.policy.books import SoFar
-from evenhand.problem.constraints import Stated
+from evenhand.problem.constraints import Stated, relative
 from evenhand.problem.constraints.outlook import chance, missed, rest
 from evenhand.problem.constraints.sums import average, group_averages
 from evenhand.problem.feasible import sizes
@@ -26,7 +25,7 @@ class Standing:
     """A constraint so far: the number that it bounds, and the bound."""
 
     name: str
-    value: float
+    value: float  # NaN where both sums of a ratio are 0
     limit: float
     worst: Literal["low", "high"]  # "high" where the value may not be above the limit, "low" where not below
     average: float | None = None  # of everybody, where groups are compared
@@ -41,6 +40,11 @@ class Standing:
     def kept(self) -> bool:
         """Whether the value is on the right side of its limit at present."""
         return not missed(self.value, self.limit, self.worst, size=self.size)
+
+    @property
+    def shown(self) -> str:
+        """The value in digits; a ratio of nothing is shown as such."""
+        return "0 / 0" if math.isnan(self.value) else amount(self.value)
 
     @property
     def side(self) -> str:
@@ -69,6 +73,8 @@ class Standing:
         if self.verdict == "out of reach" and self.needed is not None:
             best = f"{'at least' if self.worst == 'high' else 'at most'} {amount(self.best or 0.0)}"
             return f"out of reach: the rounds to come would need {amount(self.needed)}, and bring {best}"
+        if math.isnan(self.value):
+            return "kept, as nothing was counted yet"
         if self.verdict == "behind":
             need = "" if self.needed is None else f"; the rounds to come need {self.side} {amount(self.needed)}"
             return f"missed so far{need}"
@@ -89,7 +95,7 @@ def standings(run: SoFar, waiting: bool) -> dict[str, Standing]:
         c = s.constraint
         if not s.spends:
             mean, groups = _compared(s, filled)
-            to_come = rest(s, filled)
+            to_come, per = rest(s, filled), s.per(filled)
             standing = Standing(
                 name=c.label,
                 value=float(c.measure(filled)[0, 0]),
@@ -97,8 +103,8 @@ def standings(run: SoFar, waiting: bool) -> dict[str, Standing]:
                 worst=c.worst,
                 average=mean,
                 groups=groups,
-                error=chance(s, run.problem, run.elapsed[0]),
-                size=_size(run.problem, s),
+                error=chance(s, run.problem, run.elapsed[0], None if per is None else per[0]),
+                size=_size(run.problem, s, per, run.elapsed),
                 needed=None if to_come is None else to_come.needed,
                 best=None if to_come is None else to_come.best,
                 over=run.rounds >= horizon and not waiting,
@@ -107,20 +113,27 @@ def standings(run: SoFar, waiting: bool) -> dict[str, Standing]:
     return dict(zip(apart(s.name for s in found), found, strict=True))
 
 
-def _size(problem: Problem, stated: Stated) -> float:
-    """The most that a play can add to the outcomes that a constraint reads."""
+def _size(problem: Problem, stated: Stated, per: Floats | None, rounds: Floats) -> float:
+    """The most that a play can add to the outcomes that a constraint reads, in units of what is measured."""
     read = stated.rows if stated.whole is None else select(problem, stated.whole.outcomes)
-    return float(sizes(problem, read).max(initial=0.0))
+    size = float(sizes(problem, read).max(initial=0.0))
+    return size if per is None or per[0, 0] <= 0.0 else size * float(rounds[0, 0] / per[0, 0])
 
 
 def _compared(stated: Stated, run: SoFar) -> tuple[float | None, dict[str, float | None]]:
     """The averages of everybody and of each group, where a constraint compares groups."""
-    outcome, by = stated.outcome, stated.by
+    outcome, by, ratio = stated.outcome, stated.by, relative(stated.constraint)
+    if ratio is not None:
+        return None, {name: _number(x[0, 0]) for name, x in ratio.groups(run).items()}
     if outcome is None or by is None:
         return None, {}
     names = [group for grouping, group in run.problem.columns if grouping == by]
-    values = [None if np.isnan(x) else x for x in group_averages(run, outcome, by)[0, 0].tolist()]
+    values = [_number(x) for x in group_averages(run, outcome, by)[0, 0]]
     return float(average(run, outcome)[0, 0]), dict(zip(names, values, strict=True))
+
+
+def _number(x: float) -> float | None:
+    return None if math.isnan(x) else float(x)
 
 
 def apart(labels: Iterable[str]) -> list[str]:

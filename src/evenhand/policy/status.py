@@ -79,7 +79,7 @@ class Status:
             rows.append(("budget", name, said))
         for name, s in self.standings.items():
             missed = "" if s.kept or self.rounds <= self.waiting else f", {s.said}"  # unless nothing arrived
-            rows.append(("limit", name, f"{amount(s.value)} ({s.side} {amount(s.limit)}){missed}"))
+            rows.append(("limit", name, f"{s.shown} ({s.side} {amount(s.limit)}){missed}"))
         return rows + [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
 
     def to_frame(self) -> pd.DataFrame:

@@ -42,7 +42,7 @@ class Problem:
         actions: their names.
         outcomes: in any order; arrays carry the learned ones first, then the noisy ones, then the known ones.
         maximize: the name of an outcome, or an objective.
-        subject_to: `Budget`, `Parity`, `Floor`, `Within`, or any other `Constraint`.
+        subject_to: `Budget`, `Parity`, `Floor`, `Ratio`, `Within`, or any other `Constraint`.
         features: what cases state by name, for `Policy.encode`; none where contexts are made as arrays.
         groups: the groupings that constraints refer to.
         horizon: the number of rounds to be decided. Where `until` is stated the run ends then, and the horizon is the

@@ -61,7 +61,8 @@ class Run:
         shuffled, resampled = m.values[: self.shuffles], m.values[self.shuffles :].reshape(-1, self.orders)
         worst = None if m.worst is None else float(m.values.min() if m.worst == "low" else m.values.max())
         n = len(shuffled)
-        spread = float(np.std(shuffled, ddof=1)) if n > 1 else None
+        with np.errstate(invalid="ignore"):  # an infinite value, as of a cost without a sale
+            spread = float(np.std(shuffled, ddof=1)) if n > 1 else None
         se_log = None if spread is None else spread / math.sqrt(n)
         return Digest(float(shuffled.mean()), _population(shuffled, resampled), se_log, spread, worst)
 

@@ -10,7 +10,7 @@ from evenhand.core.arguments import KIND, arguments, build, read
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import exported
 from evenhand.objectives import Linear, Objective
-from evenhand.problem.constraints import Constraint, by_group
+from evenhand.problem.constraints import Constraint, groupings
 from evenhand.problem.outcome import Outcome
 from evenhand.replay.files import read_text
 from evenhand.replay.lines import locate_errors
@@ -132,7 +132,7 @@ def _constraints(root: Table) -> Iterator[Constraint]:
 
 
 def _groups(table: Table, constraints: Sequence[Constraint]) -> dict[str, Grouping]:
-    found = {by: Grouping(column=by) for _, by in by_group(constraints)}
+    found = {by: Grouping(column=by) for by in groupings(constraints)}
     for name in table.keys:
         t = table.table(name, ("column", "shares"))
         found[name] = Grouping(column=t.text("column", name), shares=t.text_or_numbers("shares", "log"))

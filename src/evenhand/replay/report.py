@@ -193,7 +193,9 @@ class Replay:
             if not s.spends and s.by is None:
                 c = s.constraint
                 d, limit = self.measured[first.name][c.label][1], c.limit(self.problem.horizon)
-                error = chance(s, problem, np.array([first.rounds.mean()]))  # all runs read one log
+                per = s.per(first.trace)
+                one = None if per is None else per[-1].mean(keepdims=True)  # all runs read one log
+                error = chance(s, problem, first.rounds.mean(keepdims=True), one)
                 stands = Standing(name=c.label, value=d.mean, limit=limit, worst=c.worst, error=error, over=True)
                 yield f"{first.name}: {c.label}, is {d.mean:.4f} on average; limit {limit:g},\n{_verdict(stands)}."
         for c, by in by_group(problem.subject_to):

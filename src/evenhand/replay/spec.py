@@ -116,8 +116,8 @@ class Spec:
         spent = [c.outcome for c in of_one_outcome(self.subject_to) if c.spends]
         for name in {n for n in spent if spent.count(n) > 1}:
             raise InvalidInput("budget", "one budget per outcome", f"several of {name!r}")
-        # Placeholder groups let the problem and the recipe check their arguments before a long log is read.
-        problem = self.problem(dict.fromkeys(self.groups, ("one", "other")))
+        # With levels that the file states, or placeholders, problem and recipe check arguments before a log is read.
+        problem = self.problem({n: self.levels.get(g.column, ("one", "other")) for n, g in self.groups.items()})
         for policy in systems(problem, self.settings, n_features=1):
             refuse_unspendable(policy.goals, problem)
             try:

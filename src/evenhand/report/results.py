@@ -114,5 +114,5 @@ def folder(path: Path) -> Path:
 
 
 def _plain(value: object) -> object:
-    """Replace NaN by None, as JSON has no NaN."""
-    return None if isinstance(value, float) and math.isnan(value) else value
+    """Replace NaN and infinities by None, as JSON has neither."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value

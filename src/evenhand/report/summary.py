@@ -142,8 +142,11 @@ def endings(stopped: Ending, restricted: Ending) -> list[str]:
 
 
 def standard_error(values: Floats) -> float:
-    """Compute the standard error of the mean of independent values; NaN for a single one."""
-    return float(np.std(values, ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+    """Compute the standard error of the mean of independent values; NaN for a single one, or an infinite one."""
+    if len(values) < 2:
+        return math.nan
+    with np.errstate(invalid="ignore"):  # an infinite value, as of a cost without a sale
+        return float(np.std(values, ddof=1) / math.sqrt(len(values)))
 
 
 def number(x: float | None, digits: int = 4) -> str:

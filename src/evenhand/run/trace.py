@@ -20,7 +20,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.policy.saving import fingerprint
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.constraints.outlook import chance
-from evenhand.problem.constraints.stated import state
+from evenhand.problem.constraints.stated import Stated, state
 from evenhand.problem.measures import Measure
 from evenhand.problem.problem import Problem
 from evenhand.run.plays import Plays, by_place
@@ -194,7 +194,7 @@ class Trace:
             values = q.value(self)[-1]
             if q.spends and self.finished:
                 values = values * (self.elapsed[-1] / horizon)
-            error = np.inf if q.stated is None else chance(q.stated, self.problem, self.elapsed[-1])
+            error = np.inf if q.stated is None else self._chance(q.stated)
             lines.append(Line.of(q.name, values, worst=q.worst, limit=q.limit, error=error))
         return Summary(
             policy=self.policy,
@@ -205,6 +205,11 @@ class Trace:
             restricted=Ending.of(self.restricted_after),
             lines=tuple(lines),
         )
+
+    def _chance(self, stated: Stated) -> float:
+        """The standard error of a constraint's measure at the end, as a mean over replicas, at most."""
+        per = stated.per(self)
+        return chance(stated, self.problem, self.elapsed[-1], None if per is None else per[-1])
 
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame: one row per play if every play was recorded, else one per replica and point.

@@ -64,14 +64,17 @@ def check_constraint(constraint: Constraint, problem: Problem, *, rounds: int = 
     run = _made_up(problem)
     measured = constraint.measure(run)
     require(np.shape(measured) == run.elapsed.shape, f"measures have shape (G, R), not {np.shape(measured)}")
-    require(bool(np.isfinite(measured).all()), "measures are finite, also before the first round")
+    per = stated.per(run)
+    undivided = np.zeros(run.elapsed.shape, bool) if per is None else per == 0.0
+    finite = bool((np.isfinite(measured) | undivided).all())
+    require(finite, "measures are finite, also before the first round, except per unit of a sum that is 0")
     same(constraint.measure(run), measured, "to measure changes nothing")
     for i in range(_REPLICAS):
         alone = constraint.measure(run.of(slice(i, i + 1)))
         same(alone, measured[:, i : i + 1], "a replica is measured alike in a batch and alone")
     over = (_averages(rows, run) - bound).max(-1, initial=-np.inf)[1:]
     past = (measured - limit if constraint.worst == "high" else limit - measured)[1:]
-    require(not ((over > 1e-6) & (past <= 0.0)).any(), "where a row is over its bound, the measure is past its limit")
+    require(not ((over > 1e-6) & ~(past > 0.0)).any(), "where a row is over its bound, the measure is past its limit")
     if stated.region is None:
         wrong = (over < -1e-9) & (past > 1e-9)
         require(not bool(wrong.any()), "where all rows are within their bounds, the measure is within its limit")

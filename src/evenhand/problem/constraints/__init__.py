@@ -7,11 +7,14 @@ from evenhand.problem.constraints.base import (
     Constraint,
     Curved as Curved,
     by_group as by_group,
+    groupings as groupings,
     of_one_outcome as of_one_outcome,
+    relative as relative,
 )
 from evenhand.problem.constraints.budget import Budget
 from evenhand.problem.constraints.floor import Floor
 from evenhand.problem.constraints.parity import Parity
+from evenhand.problem.constraints.ratio import Ratio
 from evenhand.problem.constraints.stated import (
     Region as Region,
     Stated as Stated,
@@ -24,4 +27,4 @@ from evenhand.problem.constraints.stated import (
 )
 from evenhand.problem.constraints.within import Within
 
-__all__ = ["Budget", "Constraint", "Floor", "Parity", "Within"]
+__all__ = ["Budget", "Constraint", "Floor", "Parity", "Ratio", "Within"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal, Protocol, runtime_checkable
 
@@ -79,6 +79,17 @@ class Spanning(Constraint, Protocol):
 
 
 @runtime_checkable
+class Relative(Constraint, Protocol):
+    """A constraint that measures a sum per unit of another sum, such as cost per sale, and not per round."""
+
+    def per(self, run: Sums) -> Floats:
+        """The sum that `measure` is divided by, `->(G,R)`; where it is 0, the measure need not be finite."""
+
+    def groups(self, run: Sums) -> Mapping[str, Floats]:
+        """The values of all groups of which `measure` is the worst, `->(G,R)` each; none if it looks at no groups."""
+
+
+@runtime_checkable
 class Curved(Constraint, Protocol):
     """A constraint that rows may not describe completely: averages of some outcomes lie in a convex set.
 
@@ -123,6 +134,11 @@ def spans_in(constraint: Constraint, problem: Declared) -> Spans | None:
     return constraint.spans(problem) if isinstance(constraint, Spanning) else None
 
 
+def relative(constraint: Constraint) -> Relative | None:
+    """Return the constraint if it measures a sum per unit of another sum, else None."""
+    return constraint if isinstance(constraint, Relative) else None
+
+
 def one_outcome(constraint: Constraint) -> OneOutcome | None:
     """Return the constraint if it reads a single outcome, else None."""
     return constraint if isinstance(constraint, OneOutcome) else None
@@ -143,6 +159,12 @@ def of_one_outcome(constraints: Iterable[Constraint]) -> Iterator[OneOutcome]:
 def by_group(constraints: Iterable[Constraint]) -> Iterator[tuple[OneOutcome, str]]:
     """Yield the constraints that compare groups in one outcome, each with its grouping."""
     yield from ((c, c.by) for c in of_one_outcome(constraints) if c.by is not None)
+
+
+def groupings(constraints: Iterable[Constraint]) -> tuple[str, ...]:
+    """Return the groupings whose groups constraints look at one by one, which they name as `by`."""
+    named = (getattr(c, "by", None) for c in constraints)
+    return tuple(dict.fromkeys(by for by in named if isinstance(by, str)))
 
 
 def outcome_row(problem: Declared, kind: str, outcome: str) -> Rows:

@@ -65,19 +65,25 @@ def deviation(stated: Stated, problem: Declared) -> float:
     return float(np.maximum(np.sqrt((b - low) * (high - b)), least).max())
 
 
-def chance(stated: Stated, problem: Declared, rounds: Floats) -> float:
+def chance(stated: Stated, problem: Declared, rounds: Floats, per: Floats | None = None) -> float:
     """Return an upper bound of the standard error of a constraint's measure, as a mean over R runs, `(R)->()`.
 
     Equation: deviation / sqrt(n), with n the rounds of all runs where the measure is the average of one row. The
-    largest of several rows and a distance do not average out over runs: n is then the rounds of one run.
+    largest of several rows and a distance do not average out over runs: n is then the rounds of one run. A measure per
+    unit of something else than rounds has n / (sum of it) times this error, which is infinite where that sum is 0.
 
     Args:
         stated, problem: what is measured, and what it reads.
         rounds: of each run.
+        per: the sums that are measured per unit of, of each run; None for rounds.
     """
     alone = stated.whole is None and len(stated.rows) == 1
     n = float(rounds.sum() if alone else rounds.mean())
-    return deviation(stated, problem) / math.sqrt(max(n, 1.0))
+    error = deviation(stated, problem) / math.sqrt(max(n, 1.0))
+    if per is None:
+        return error
+    divisor = float(per.sum() if alone else per.mean())
+    return error * (n / divisor) if divisor > 0.0 else math.inf
 
 
 def rest(stated: Stated, run: Sums) -> Rest | None:

@@ -10,7 +10,8 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import Constraint, as_curved, one_outcome, spans_in
+from evenhand.problem.constraints.base import Constraint, as_curved, one_outcome, relative, spans_in
+from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows, select, stack
 from evenhand.problem.spans import Spans
@@ -45,6 +46,11 @@ class Stated:
     @property
     def spends(self) -> bool:
         return bool(self.constraint.spends)
+
+    def per(self, run: Sums) -> Floats | None:
+        """The sum that is measured per unit of, at every point of a run, `->(G,R)`; None for rounds."""
+        ratio = relative(self.constraint)
+        return None if ratio is None else ratio.per(run)
 
     @property
     def said(self) -> str:

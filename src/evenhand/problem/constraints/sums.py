@@ -34,6 +34,12 @@ class Sums(Protocol):
         """Rounds by group, `->(G,R,C)`."""
 
 
+def total(run: Sums, name: str) -> Floats:
+    """Return the sum of an outcome, or of one over the plays of a group (`Problem.each`), `->(G,R)`."""
+    outcome, _, column = run.problem.row(name)
+    return run.totals[:, :, outcome] if column < 0 else run.group_totals[:, :, column, outcome]
+
+
 def average(run: Sums, outcome: str) -> Floats:
     """Return the average of an outcome per round, `->(G,R)`."""
     return np.asarray(run.totals[:, :, run.problem.names.index(outcome)] / np.maximum(run.elapsed, 1.0))

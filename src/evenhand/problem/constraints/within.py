@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.norms import Norm, known_norm
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.sums import Sums
+from evenhand.problem.constraints.sums import Sums, total
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows, select
 from evenhand.sets import ConvexSet, Intersection
@@ -96,7 +96,7 @@ class Within:
     def measure(self, run: Sums) -> Floats:
         """The distance of the averages from the set, `->(G,R)`."""
         rounds = np.maximum(run.elapsed, 1.0)
-        averages = np.stack([_total(run, name) / rounds for name in self.outcomes], -1)
+        averages = np.stack([total(run, name) / rounds for name in self.outcomes], -1)
         return self.within.distance(averages, self.norm)
 
     def _straight(self, one: Rows) -> tuple[Floats, Floats]:
@@ -118,12 +118,6 @@ def _select(problem: Declared, outcomes: tuple[str, ...]) -> Rows:
     for name in outcomes:
         problem.row(name, "Within.outcomes")
     return select(problem, outcomes)
-
-
-def _total(run: Sums, name: str) -> Floats:
-    """The sum of an outcome, or of one over the plays of a group, `->(G,R)`."""
-    outcome, _, column = run.problem.row(name)
-    return run.totals[:, :, outcome] if column < 0 else run.group_totals[:, :, column, outcome]
 
 
 def _combination(outcomes: tuple[str, ...], row: Floats) -> str:

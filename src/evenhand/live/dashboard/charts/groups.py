@@ -19,7 +19,7 @@ def dots(about: str, values: Sequence[tuple[str, float]], low: float, high: floa
 
     Args:
         about: a description of the chart.
-        values: the groups' values by name, NaN if missing.
+        values: the groups' values by name, NaN if missing; an infinite one is written, and has no dot.
         low, high: the allowed range; infinite where it has no end.
         middle: the value that all are compared with, if any.
 
@@ -55,9 +55,11 @@ def dots(about: str, values: Sequence[tuple[str, float]], low: float, high: floa
         parts.append(text(0.0, y + 4, fitting(name, _LABEL - 8), "label"))
         parts.append(text(WIDTH, y + 4, _shown(value), "label", "end"))
         slack = 1e-9 * max(abs(low) if math.isfinite(low) else 0.0, abs(high) if math.isfinite(high) else 0.0, 1.0)
+        if not math.isfinite(value):
+            continue
         if low - slack <= value <= high + slack:
             parts.append(f'<circle class="kept" cx="{at.x(value):.1f}" cy="{y:.1f}" r="5"/>')
-        elif not math.isnan(value):
+        else:
             parts.append(box("missed", at.x(value) - 5, y - 5, 10, 10))
     return svg(about, height, parts)
 

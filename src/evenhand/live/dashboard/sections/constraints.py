@@ -27,7 +27,7 @@ def _constraint(i: int, name: str, status: Status) -> Card:
     values = groups or [("so far", s.value)]
     some = status.rounds > status.waiting
     kept, side = s.said if some else "nothing arrived yet", s.side
-    words = f"{digits(s.value)}, {side} {digits(s.limit)}: {kept}."
+    words = f"{s.shown}, {side} {digits(s.limit)}: {kept}."
     keys = [Key("band", "allowed")]
     if even:
         words = f"The largest gap to everybody's average is {digits(s.value)}, {side} {digits(s.limit)}: {kept}."
@@ -37,12 +37,12 @@ def _constraint(i: int, name: str, status: Status) -> Card:
     rows = [(name, digits(x), _gap(x, s, even), _inside(x, low, high)) for name, x in values]
     seen = {row[-1] for row in rows}
     keys += [Key(kind, kind) for kind, answer in (("kept", "yes"), ("missed", "no")) if answer in seen]
-    head = ("group", "average", "gap" if even else "limit", "kept")
+    head = ("group", "so far", "gap" if even else "limit", "kept")
     return Card(
         name=f"constraint-{i}",
         title=name,
         summary=words,
-        chart=dots(f"{name}: {digits(s.value)}, {side} {digits(s.limit)}, {kept}", values, low, high, s.average),
+        chart=dots(f"{name}: {s.shown}, {side} {digits(s.limit)}, {kept}", values, low, high, s.average),
         keys=keys,
         tables=[Table(head, rows)],
     )
