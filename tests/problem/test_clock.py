@@ -123,7 +123,7 @@ def test_a_forecast_follows_its_shape_from_any_start():
         (lambda: Traffic(4, per="month"), "Traffic.per: expected one of ('hour', 'day', 'week')"),
         (lambda: Traffic(4, shape=(0, 0)), "Traffic.shape: expected at least one number above 0"),
         (lambda: Traffic(4, shape=(1, -1)), "Traffic.shape: expected finite numbers of at least 0"),
-        (lambda: Traffic(4, trust=0), "Traffic.trust: expected a number above 0"),
+        (lambda: Traffic(4, trust=0), "Traffic.trust: expected a number of at least 1e-6"),
         (lambda: Traffic(4, memory=0), "Traffic.memory: expected a whole number of at least 1"),
     ],
 )

@@ -207,6 +207,14 @@ class Accounts(Limits, Protocol):
 
 
 @runtime_checkable
+class Spanned(Accounts, Protocol):
+    """Keeps the allowances of spans of time."""
+
+    def left_now(self, state: Any) -> Floats:
+        """What is left at the time of the latest decision, `->()`."""
+
+
+@runtime_checkable
 class Cancels(Protocol):
     """Takes back its entry of a committed decision."""
 

@@ -41,6 +41,9 @@ def hard_limits(problem: Problem, hard: bool) -> tuple[Accounts, ...]:
     for goal in limits:
         worst, room = _room(goal, problem)
         _refuse(goal, worst.min(0), room, "play")
+        if isinstance(goal, HardSpans) and problem.until is None and worst.min() > 0.0:
+            expected = "an action that uses nothing, as time stands still where nothing is played, or until= and times"
+            raise InvalidInput(f"Budget {goal.rows.names[0]!r} per number of rounds, kept hard", expected, "none")
     return tuple(limits)
 
 
@@ -49,7 +52,7 @@ def _on_totals(problem: Problem, stated: Sequence[Stated]) -> HardBudget:
     rows, _ = constraint_rows(problem, stated)
     return HardBudget(
         rows=rows,
-        total=np.array(per_row(stated, lambda s: s.total)),
+        total=np.array(per_row(stated, lambda s: s.total if s.spans is None else float(s.spans.allowance.min()))),
         low=problem.span[0],
         high=problem.span[1],
         free=problem.free,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -37,7 +38,7 @@ class HardSpans:
     An outcome is charged to the period of its decision, so that a late one cannot exceed the allowance of another.
 
     Args:
-        limit: the worst case of plays, whose total is the most that all spans allow.
+        limit: the worst case of plays; its total is the least allowance, to which rounding is compared.
         spans: of time, with an allowance each.
 
     Raises:
@@ -55,9 +56,10 @@ class HardSpans:
     def rows(self) -> Rows:
         return self.limit.rows
 
-    @property
+    @cached_property
     def total(self) -> Floats:
-        return self.limit.total
+        """The most that all spans allow, `->(d)`."""
+        return np.array([self.spans.most])
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
@@ -85,6 +87,9 @@ class HardSpans:
         """What the spans still allow over all periods, at most, and the amount held, `->(d),(d)`."""
         sums = state.taken.sum(3)
         return np.asarray(self.total - sums[USED] - sums[USED_REST]), np.asarray(sums[HELD])
+
+    def left_now(self, state: SpansState) -> Floats:
+        return self.left(state, state.now)
 
     def left(self, state: SpansState, time: Floats) -> Floats:
         """What is left at a time: the least of the spans that contain it, `()->()`."""
@@ -115,11 +120,11 @@ class HardSpans:
     def _standing(self, state: SpansState, time: Floats) -> HardState:
         """The limit's state in which as much is left as at a time, `()`."""
         taken = np.zeros(state.taken.shape[:3])
-        taken[USED, :, 0] = self.total - self.left(state, time)
+        taken[USED, :, 0] = self.limit.total - self.left(state, time)
         return self._state(taken, state.credit)
 
     def _state(self, taken: Floats, credit: bool) -> HardState:
-        return HardState(taken, credit, np.tile(self.total, (taken.shape[1], 1)))
+        return HardState(taken, credit, np.tile(self.limit.total, (taken.shape[1], 1)))
 
     @staticmethod
     def _time(state: SpansState, frame: Frame) -> Floats:

@@ -28,9 +28,10 @@ from evenhand.planning.pace import Pace
 from evenhand.planning.plain_first import largest, solve_plain_first
 from evenhand.planning.rounds import Lists, Rounds
 from evenhand.planning.tangents import tangents
-from evenhand.problem.constraints import Region, Stated
+from evenhand.problem.constraints import Region
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
+from evenhand.problem.spans import Spans
 
 _ALL = np.ones((1, 1), bool)  # every play was exposed
 _LARGEST = 1e100  # times a use is a number
@@ -78,7 +79,8 @@ class Resolving:
         drift: standard deviations; infinite to switch the check off.
         temperatures: of the smoothed dual, falling, in units of the `planning.fluid.spread` of rewards.
         regions: convex sets in which final averages of outcomes must lie, beside the rows.
-        stated: the constraint of each row; without, all bounds are on averages, and nothing has spans of time.
+        spans: of time, with an allowance each, of every row of the constraints that has any.
+        sums: whether the sum of each of these rows is bounded, however many rounds there are, and not its average.
         rounds: `Lists`, or `SharedArms` where plays are users whose arms have diminishing returns within a round.
 
     Raises:
@@ -105,7 +107,8 @@ class Resolving:
     drift: float = 4.0
     temperatures: tuple[float, ...] = (0.05, 0.0125)
     regions: tuple[Region, ...] = ()
-    stated: tuple[Stated, ...] = ()
+    spans: tuple[Spans | None, ...] = ()
+    sums: tuple[bool, ...] = ()
     rounds: Rounds = Lists()  # noqa: RUF009, immutable
     enters_forced: ClassVar[bool] = True
     one_play: ClassVar[bool] = False
@@ -182,6 +185,8 @@ class Resolving:
 
     def on_cancel(self, state: ResolvingState, decision: Decision) -> None:
         self._enter_known(state, decision, -1.0)
+        every = np.tile(decision.counted[:, None], (1, len(self.rows)))  # it waits no more, and used nothing
+        self._pace.enter(state.pace, decision, every, np.zeros_like(every))
 
     def on_context(self, state: ResolvingState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         history.keep(state.history, context, decision.counted, self.contexts, self._cases)
@@ -350,14 +355,12 @@ class Resolving:
 
     @cached_property
     def _pace(self) -> Pace:
-        none = (None,) * len(self.constraints)
-        return Pace(problem=self.problem, spans=tuple(s.spans for s in self.stated) or none)
+        return Pace(problem=self.problem, spans=self.spans or (None,) * len(self.constraints))
 
     @cached_property
     def _sums(self) -> Bools:
         """A mask of the rows whose sum is bounded over the run, however many rounds it has; others have averages."""
-        sums = np.array([s.spends for s in self.stated], bool)
-        return np.append(sums, np.zeros(len(self.rows) - len(sums), bool))
+        return np.append(self.sums, np.zeros(len(self.rows) - len(self.sums), bool)).astype(bool)
 
     @cached_property
     def _cases(self) -> int:

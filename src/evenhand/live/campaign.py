@@ -10,7 +10,7 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
 from evenhand.core.validate import number, on_disk, one_of
-from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of
+from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of, refuse_numbers
 from evenhand.live.dashboard.report import report
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
 from evenhand.live.fold import OnExpiry
@@ -108,6 +108,7 @@ class Campaign:
         check_text("name", name)
         if not isinstance(policy, Policy):
             raise InvalidInput("policy", "a Policy", shown(policy))
+        refuse_numbers(policy)
         number("patience", patience, "seconds above 0", lambda x: 0 < x < 1e9)
         one_of("on_expiry", on_expiry, ("hold", "fallback", "release"))
         place = as_store(store)
@@ -176,6 +177,7 @@ class Campaign:
         """
         if not isinstance(policy, Policy):
             raise InvalidInput("policy", "a Policy", shown(policy))
+        refuse_numbers(policy)
         old, new = self.policy.problem, policy.problem
         for field in ("actions", "observed", "names", "n_plays"):
             if getattr(old, field) != getattr(new, field):

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
@@ -34,10 +35,19 @@ class Encoder(Protocol):
 
 
 def context_of(encoder: Encoder, clock: Clock, body: Mapping[str, Any], at: int) -> Context:
-    """Return the context of a decision of the log that was asked for at some time, in microseconds since 1970."""
+    """Return the context of a decision of the log that was asked for at some time, in microseconds since 1970.
+
+    Decisions from before the start, by a policy that the campaign was switched from, count as made at the start.
+    """
     context = encoder.context(body["case"], body.get("offered"), body.get("known"))
     time = clock.of_micros(at)
-    return context if time is None else context._replace(time=np.array([time]))
+    return context if time is None else context._replace(time=np.array([max(time, 0.0)]))
+
+
+def refuse_numbers(policy: Policy) -> None:
+    """Refuse a policy whose problem has an end that is no date: a campaign goes by the clock of its store."""
+    if policy.problem.until is not None and policy.problem.clock.since is None:
+        raise InvalidInput("policy: problem.until", "a date beside since=, for a campaign", policy.problem.until)
 
 
 def alike(encoder: Encoder, kept: Mapping[str, Any]) -> bool:

@@ -100,6 +100,7 @@ class Pace:
 
     def _ahead(self, state: PaceState, time: Floats, ends: Floats) -> Floats:
         """The cases that are expected after one that came at a time, up to some ends, `(),(n)->(R,n)`."""
+        ends = np.minimum(ends, self.problem.clock.last)  # the last period of a calendar may end later
         if self._traffic is None:
             return np.asarray(np.maximum(ends - time[:, None] - 1.0, 0.0))
         clock, traffic = self.problem.clock, self._traffic

@@ -69,15 +69,22 @@ class Encoder:
             known_of(self.problem, known),
             self._groups(columns),
             offered_of(self.problem, offered),
-            None if time is None else np.array([self.problem.clock.read("time", time)]),
+            self._time(time),
         )
 
-    def many(self, frame: Frame | Sequence[Mapping[str, object]]) -> list[Context]:
+    def _time(self, time: Time | None) -> Floats | None:
+        if time is None:  # a campaign adds that of its store
+            return None
+        return np.array([self.problem.clock.read("time", time)])
+
+    def many(self, frame: Frame | Sequence[Mapping[str, object]], times: Sequence[Time] | None) -> list[Context]:
         """Return the contexts of the rows of a data frame, or of a sequence of cases; see `Policy.encode_frame`."""
-        found = []
-        for i, case in enumerate(self._cases(frame)):
+        found, cases = [], self._cases(frame)
+        if times is not None and len(times) != len(cases):
+            raise InvalidInput("times", f"one for each of {len(cases)} cases", len(times))
+        for i, case in enumerate(cases):
             try:
-                found.append(self.one(case, None, None))
+                found.append(self.one(case, None, None, None if times is None else times[i]))
             except InvalidInput as error:
                 raise InvalidInput(f"row {i}: {error.field}", error.expected, error.got) from None
         return found

@@ -95,6 +95,8 @@ class Loop:
         """Carry out a decision, or enter one that is done already; see `Policy.commit` and `Policy.enter`."""
         candidates, columns = context.features.shape[1], len(self.problem.columns)
         d = decision
+        if context.time is not None and not np.array_equal(d.time, context.time + np.zeros(len(d.time))):
+            raise InvalidInput("decision.time", f"that of the context, {context.time}", d.time)
         r, field, counts, late, checksum = entries.standing(
             d.plays, d.counted, d.time, d.groups, d.known, candidates, columns, state.t, self.problem.last_round
         )

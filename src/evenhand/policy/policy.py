@@ -112,7 +112,7 @@ class Policy:
             known: known outcomes that differ from the declared ones in this case, by name: a number for all actions,
                 or numbers by action.
             time: when the case came: a date with a time of day where the problem has dates (`Problem.since`), a number
-                elsewhere; by default the number of the round.
+                elsewhere; by default the number of the round, where the problem has no `until`.
 
         Raises:
             InvalidInput: a name that is missing or unknown, a value that a feature cannot have, an unknown action; or
@@ -120,15 +120,17 @@ class Policy:
         """
         return self._assembly.encoder.one(case, offered, known, time)
 
-    def encode_frame(self, frame: Frame | Sequence[Mapping[str, object]]) -> list[Context]:
+    def encode_frame(
+        self, frame: Frame | Sequence[Mapping[str, object]], *, times: Sequence[Time] | None = None
+    ) -> list[Context]:
         """Return the contexts of the rows of a data frame, whose columns are the problem's features and groups.
 
-        A sequence of cases, as `encode` takes them, does as well.
+        A sequence of cases, as `encode` takes them, does as well. `times` has the time of each, as for `encode`.
 
         Raises:
             InvalidInput: a column that is missing; or as for `encode`, with the number of the row.
         """
-        return self._assembly.encoder.many(frame)
+        return self._assembly.encoder.many(frame, times)
 
     def decide(self, state: PolicyState, context: Context) -> Decision:
         """Return a decision, and leave the state as it is.

@@ -61,6 +61,8 @@ class Questions:
         else:
             worst, left = _unlimited(len(state.t), context.features.shape[1])
         playable = entries.fitting(context.offered, worst, left, state.t, self.problem.last_round)
+        if self.problem.until is not None and context.time is not None:
+            playable[context.time + np.zeros(len(playable)) >= self.problem.clock.last] = False
         return Offer(playable, worst, left)
 
     def over(self, state: PolicyState) -> Bools:

@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.errors import MissingExtra
 from evenhand.core.faces import amount
-from evenhand.goals.base import Accounts
+from evenhand.goals.base import Accounts, Spanned
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.books import SoFar
 from evenhand.policy.standings import Standing, apart, standings
@@ -35,6 +35,7 @@ class Account:
     left: float
     pace: float  # spent per decided round (if it is soft: per round that arrived), as a part of total / horizon
     hard: bool  # whether it is never exceeded, so that what is known to be used is spent when it is decided
+    left_now: float | None = None  # of the spans of time that contain the latest decision, None if there are none
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +76,8 @@ class Status:
         for name, a in self.accounts.items():
             held = f", {amount(a.held)} held" if a.held else ""
             pace = "" if math.isnan(a.pace) else f"; pace {a.pace:.0%}"
-            said = f"{amount(a.spent)} of {amount(a.total)} spent{held}, {amount(a.left)} left{pace}"
+            now = "" if a.left_now is None else f"; {amount(a.left_now)} left now"
+            said = f"{amount(a.spent)} of {amount(a.total)} spent{held}, {amount(a.left)} left{pace}{now}"
             rows.append(("budget", name, said))
         for name, s in self.standings.items():
             missed = "" if s.kept or self.rounds <= self.waiting else f", {s.said}"  # unless nothing arrived
@@ -108,6 +110,7 @@ class Kept(NamedTuple):
     constraint: Constraint
     left: float
     held: float
+    left_now: float | None
 
 
 def objective(problem: Problem, run: SoFar) -> float | None:
@@ -148,8 +151,8 @@ def _account(stated: Stated, run: SoFar, kept: Kept | None) -> Account:
         left, held, rounds = kept.left, kept.held, run.rounds
         spent = math.fsum((total, -left, -held))
     pace = spent / total / (rounds / horizon) if rounds else math.nan
-    name, hard = stated.rows.names[0], kept is not None
-    return Account(name=name, total=total, spent=spent, held=held, left=left, pace=pace, hard=hard)
+    name, hard, now = stated.rows.names[0], kept is not None, None if kept is None else kept.left_now
+    return Account(name=name, total=total, spent=spent, held=held, left=left, pace=pace, hard=hard, left_now=now)
 
 
 def prices(can: Abilities, goals: list[Any], replica: int) -> dict[str, float]:
@@ -171,7 +174,8 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int) -
         if isinstance(limits, Accounts):
             left, held = limits.account(state.goals[i])
             numbers = zip(left[replica].tolist(), held[replica].tolist(), strict=True)
-            hard += [Kept(c, *row) for c, row in zip(limits.constraints, numbers, strict=False)]  # if of any
+            now = float(limits.left_now(state.goals[i])[replica]) if isinstance(limits, Spanned) else None
+            hard += [Kept(c, *row, now) for c, row in zip(limits.constraints, numbers, strict=False)]  # if of any
     return Status(
         rounds=int(rounds),
         horizon=problem.horizon,

@@ -84,11 +84,17 @@ class Clock:
         return self.read("time", datetime.fromtimestamp(at // 1_000_000, UTC)) + at % 1_000_000 / 86_400e6
 
     def check(self, field: str, time: object, replicas: int) -> None:
-        """Refuse anything but times of the run, `(1|R)`."""
+        """Refuse anything but times from the start of the run on, `(1|R)`; those after its end are no error."""
+        if time is None:
+            raise InvalidInput(field, "the time of the case, as the problem has until=", time)
         if not isinstance(time, np.ndarray) or time.dtype != np.float64 or time.shape not in ((1,), (replicas,)):
             raise InvalidInput(field, f"an array of numbers of shape (1,) or ({replicas},)", shown(time))
-        if not ((time >= 0.0) & (time < self.last)).all():
-            raise InvalidInput(field, f"at least 0 and below {self.last:g}, the end of the run", time)
+        if not ((time >= 0.0) & (time < math.inf)).all():
+            raise InvalidInput(field, f"at least 0, the start of the run{self._start}", time)
+
+    @property
+    def _start(self) -> str:
+        return "" if self.since is None else f" ({self.since})"
 
     def edges(self, field: str, per: Per) -> Floats:
         """Return the ends of the periods from 0 to the end of the run, `()->(P+1)`; the last one may be later.
@@ -119,8 +125,10 @@ class Clock:
 
     def phase(self, per: Per) -> float:
         """How much of a period is over when the run starts, in units of the clock."""
-        if self.since is None or not isinstance(per, str):
+        if not isinstance(per, str):
             return 0.0
+        if self.since is None:
+            raise InvalidInput("Traffic.per", _expected(None), repr(per))
         start = self.since.replace(tzinfo=None)
         return (start - _floor(start, per)) / _DAY
 

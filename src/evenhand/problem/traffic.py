@@ -27,7 +27,8 @@ class Traffic:
         cases: expected in a period.
         per: the period: "hour", "day", "week", or a number in units of the clock.
         shape: how cases divide over equal parts of a period, such as 24 numbers for the hours of a day; in any unit.
-        trust: the number of cases that the forecast weighs as much as; infinite to believe it whatever comes.
+        trust: the number of cases that the forecast weighs as much as, at least 1e-6; infinite to believe it in any
+            case.
         memory: the periods over which cases are compared with the forecast, the present one included.
 
     Raises:
@@ -58,7 +59,7 @@ class Traffic:
             number("Traffic.shape", part, "finite numbers of at least 0", lambda s: 0.0 <= s < math.inf)
         if self.shape and not any(self.shape):
             raise InvalidInput("Traffic.shape", "at least one number above 0", self.shape)
-        number("Traffic.trust", self.trust, "a number above 0, or infinity", lambda q: q > 0.0)
+        number("Traffic.trust", self.trust, "a number of at least 1e-6, or infinity", lambda q: q >= 1e-6)
         number("Traffic.memory", self.memory, "a whole number of at least 1", lambda m: m >= 1 and m == int(m))
 
     @property

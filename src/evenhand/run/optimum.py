@@ -156,6 +156,9 @@ def summed_up(
     whole("contexts", contexts, 1)
     ids = numbered("replicas", replicas)
     check_seed(seed)
+    if problem.until is not None or any(s.spans is not None for s in problem.stated):
+        expected = "budgets over the whole horizon, as optima do not know when cases come"
+        raise InvalidInput("environment.problem", expected, "until=, or a budget per period")
     _, bound = stated_rows(problem, margin=margin)
     bar = tqdm(ids.tolist(), desc="OPT", unit="program", leave=False, disable=bar_disabled(progress))
     found = [solved(replica, bound) for replica in bar]
