@@ -14,7 +14,12 @@ ROUNDS = 60
 
 
 def serves(world):
-    """A log takes back decisions that differ from its own; outcomes in parts are learned from arrays alone."""
+    """A log takes back decisions that differ from its own; outcomes in parts are learned from arrays alone.
+
+    A campaign goes by the clock of its store, not by times of a world.
+    """
+    if world.problem.until is not None:
+        return False
     return not isinstance(world, Logged) and not (isinstance(world, Delayed) and isinstance(world.delay, tuple))
 
 

@@ -36,9 +36,9 @@ class Argument(NamedTuple):
 def arguments(part: Any) -> dict[str, Argument]:
     """Return the arguments of a function or class, in their order.
 
-    >>> from evenhand.problem import Budget
-    >>> [(a.name, a.needed) for a in arguments(Budget).values()]
-    [('outcome', True), ('total', False), ('rate', False), ('hard', False)]
+    >>> from evenhand.problem import Parity
+    >>> [(a.name, a.needed) for a in arguments(Parity).values()]
+    [('outcome', True), ('by', True), ('tolerance', True), ('hard', False)]
     """
     hints = typing.get_type_hints(part)
     return {

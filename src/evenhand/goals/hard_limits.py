@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.goals.base import Accounts, Goal
+from evenhand.goals.base import Accounts, Goal, Timed
 from evenhand.goals.hard_budget import HardBudget
 from evenhand.goals.hard_spans import HardSpans
 from evenhand.problem.constraints import Stated, constraint_rows, per_row
@@ -41,7 +41,7 @@ def hard_limits(problem: Problem, hard: bool) -> tuple[Accounts, ...]:
     for goal in limits:
         worst, room = _room(goal, problem)
         _refuse(goal, worst.min(0), room, "play")
-        if isinstance(goal, HardSpans) and problem.until is None and worst.min() > 0.0:
+        if isinstance(goal, Timed) and problem.until is None and worst.min() > 0.0:
             expected = "an action that uses nothing, as time stands still where nothing is played, or until= and times"
             raise InvalidInput(f"Budget {goal.rows.names[0]!r} per number of rounds, kept hard", expected, "none")
     return tuple(limits)
