@@ -19,7 +19,7 @@ from evenhand.problem import Budget, Groups, Outcome, Parity, Rows
 from evenhand.recipes import pgd, resolving, ucb
 from tests import accounts
 from tests.problems import pose
-from tests.states import unchanged
+from tests.states import equal, unchanged
 
 SPENDING = pose("gain", "cost", actions=("wait", "go"), subject_to=(Budget("cost", total=5),), horizon=10)
 POLICY = pgd(SPENDING, Ridge(n_features=2, n_outcomes=2, width=Fixed(0.1)), warmup=0, margin=0.0, hard=True)
@@ -333,3 +333,15 @@ def test_contexts_of_any_numbers_and_read_only_ones_will_do(kind):
             decision = POLICY.act(state, CASE._replace(features=features, known=known))
             POLICY.learn(state, decision, np.ones((1, 1, 2), kind))
             assert np.isfinite(state.model.theta).all()
+
+
+def test_loaded_decisions_teach_bit_for_bit_what_kept_ones_do(tmp_path):
+    state = POLICY.start()
+    waiting = [POLICY.act(state, CASE) for _ in range(3)]
+    POLICY.save(state, tmp_path / "state.npz")
+    back = POLICY.load(tmp_path / "state.npz")
+    for i, kept in enumerate(waiting):
+        POLICY.save_decision(kept, tmp_path / "decision.npz")
+        for s, d in ((state, kept), (back, POLICY.load_decision(tmp_path / "decision.npz"))):
+            POLICY.learn(s, d, np.array([[[1.0, 0.25 * i]]]))
+    equal(state, back)

@@ -341,3 +341,13 @@ def test_a_committed_decision_that_was_changed_to_count_nowhere_is_refused(verb)
         with pytest.raises(InvalidInput, match=r"^decision: expected .* (got others|got number 0)$"):
             calls[verb]()
     policy.learn(state, decision, np.zeros((1, 1, 1)))
+
+
+def test_a_decision_that_counts_nowhere_leaves_no_trace():
+    policy = POLICIES[1]
+    state, _ = after(policy, COURT, [0, 1], 80)
+    context = COURT.start(5, state.replicas).context(80)
+    with unchanged(state):
+        decision = policy.decide(state, context)._replace(counted=np.zeros(2))
+        policy.commit(state, context, decision)
+        policy.learn(state, decision, np.full((2, 1, 1), np.nan))

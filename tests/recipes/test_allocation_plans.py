@@ -51,9 +51,10 @@ def test_allocations_reach_the_fluid_bound_within_budget_and_tolerance(curve, ra
     assert satisfaction >= 0.985 * best.value
     assert cost <= rate
     assert gap <= tolerance
-    satisfaction, cost, _ = earned(pgd_allocation(world.problem, MODEL), world)
+    satisfaction, cost, gap = earned(pgd_allocation(world.problem, MODEL), world)
     assert satisfaction >= 0.98 * best.value  # gradient steps have a margin
     assert cost <= rate
+    assert gap <= tolerance + 0.02 * best.value  # measured: .001 to .003
 
 
 @pytest.mark.slow

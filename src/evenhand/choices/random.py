@@ -47,7 +47,7 @@ class Random(DrawPerPlay):
         whole("Random.n_plays", self.n_plays, 1)
         if self.weights is not None:
             expected = "finite numbers of at least 0, not all 0"
-            m = len(self.weights)
+            m = int(np.size(self.weights))
             w = numbers("Random.weights", self.weights, m, expected, lambda z: np.isfinite(z) & (z >= 0))
             with np.errstate(over="ignore"):
                 total = w.sum()

@@ -66,7 +66,7 @@ def theoretical_constants(
     """Compute lambda_0 and c1 of Theorem D.4, and a of Theorem D.5, for features of length 1 at most.
 
     Equation: lambda_0 = (noise / kappa)^2 (n ln(1 + N T / n) + 2 ln(1 / delta)),
-    c1 = (L_r steepest / kappa) (noise sqrt(n l + 2 ln(1 / delta)) + kappa norm sqrt(lambda_0)) with
+    c1 = (L_r steepest / kappa) (noise sqrt(n l + 2 ln(1 / delta)) + kappa D sqrt(lambda_0)) with
     l = ln(1 + N T / (n lambda_0)), and a = c1 sqrt(steepest N), for N users and L_r the slope of satisfaction at 0.
     They are far larger than those of the paper's experiments: kappa falls exponentially in the norm for logistic links.
 
