@@ -36,7 +36,7 @@ ROWS = [
     *each(c.Gibbs, "Gibbs.temperature: ", 0.0, -1.0, NAN, INF),
     *each(c.Random, "Random.weights: expected finite numbers of at least 0, not all 0",
           (), (0.0, 0.0), (-0.1, 1.0), (NAN, 1.0), (INF, 1.0), (1e308, 1e308), "x", ("x",)),
-    *each(c.Random, "Random.weights: expected a sequence of numbers, got 1.0", 1.0),
+    *each(c.Random, "Random.weights: expected finite numbers of at least 0, not all 0, got 1.0", 1.0),
     *((picking(c.Random((1.0,) * n), 3), "Random.weights: expected one per candidate, of which there are 3")
       for n in (2, 4)),
     *each(c.InverseGap, "InverseGap.rate: expected a Rate or a Schedule or a number, got '3'", "3"),
