@@ -9,11 +9,13 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live import Campaign
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.models import BayesianRidge
+from evenhand.planning.pace import Pace
 from evenhand.problem import Budget, Outcome, Problem, Traffic
 from evenhand.problem.clock import Clock
 from evenhand.problem.spans import Spans
 from evenhand.recipes import resolving, uniform
 from evenhand.run import opt, simulate
+from evenhand.testing.frames import decision_of
 from tests.days import Days, cases, forecast
 
 DAYS, ALLOWANCE = 10, 48.0
@@ -221,3 +223,25 @@ def test_a_decision_of_another_time_is_not_committed():
     for time in (decision.time + 0.5, decision.time * np.nan):
         with pytest.raises(InvalidInput, match=r"decision.time: expected that of the context"):
             policy.commit(state, context, decision._replace(time=time))
+
+
+def test_replicas_at_different_times_have_the_pace_that_each_has_alone():
+    hourly = Traffic(4, per=0.1, memory=2)  # is compared with other cases at other times
+    shop = Days(times=cases(0, 3, 0.1), subject_to=(DAY_BY_DAY,), until=3.0, traffic=hourly)
+    pace = Pace(problem=shop.problem, spans=(shop.problem.stated[0].spans,))
+    rng, frame = np.random.default_rng(1), shop.start(0, np.arange(3)).context(0)
+    together, alone = pace.start(3), [pace.start(1) for _ in range(3)]
+    for _ in range(40):
+        time, v = rng.uniform(0.0, 3.0, 3), rng.uniform(0.0, 1.0, (3, 1))
+        made = decision_of(frame, np.zeros((1, 0)), 1, np.ones(3))._replace(time=time)
+        pace.decide(together, made)
+        pace.enter(together, made, np.ones((3, 1)), v)
+        now, t = rng.uniform(0.0, 3.0, 3), np.full(3, 9.0)
+        found = pace.rates(together, np.ones((3, 1)), now), pace.length(together, t, now)
+        for r, state in enumerate(alone):
+            own = made._replace(time=time[r : r + 1], counted=np.ones(1))
+            pace.decide(state, own)
+            pace.enter(state, own, np.ones((1, 1)), v[r : r + 1])
+            one = slice(r, r + 1)
+            np.testing.assert_array_equal(pace.rates(state, np.ones((1, 1)), now[one]), found[0][one])
+            np.testing.assert_array_equal(pace.length(state, t[one], now[one]), found[1][one])
