@@ -265,7 +265,7 @@ class Resolving:
     def rate(self, state: ResolvingState, length: Floats, time: Floats) -> Floats:
         """What may be used per round from now on, by row, in a run of so many rounds, `(),()->(d)`."""
         of = self._directions
-        rest = np.maximum(length[:, None] - state.counted, 1.0)
+        rest = self._pace.rest(length, state.counted, self._sums)
         whole = (np.where(self._sums, self.problem.horizon, length[:, None]) * of.bounds - state.spent) / rest
         return self._pace.rates(state.pace, whole, time)
 

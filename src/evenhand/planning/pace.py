@@ -10,9 +10,12 @@ import numpy as np
 
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.problem.between import earliest
 from evenhand.problem.problem import Problem
 from evenhand.problem.spans import Spans
 from evenhand.problem.traffic import Traffic
+
+_SOON = 1.2  # times the rounds so far
 
 
 @dataclass
@@ -73,9 +76,12 @@ class Pace:
         return np.asarray(first)
 
     def length(self, state: PaceState, t: Floats, time: Floats) -> Floats:
-        """The rounds of the whole run, as they are expected now, `(),()->()`; t are decided."""
+        """The rounds of the whole run, as they are expected now, `(),()->()`; t are decided.
+
+        Where the run may end at any time, averages have to be kept at the earliest end, and from then on soon.
+        """
         if self._traffic is None:
-            return np.full(len(t), float(self.problem.horizon))
+            return np.clip(_SOON * t, earliest(self.problem.horizon), float(self.problem.horizon))
         return t + self._ahead(state, time, np.array([self.problem.clock.last]))[:, 0]
 
     def until_change(self, state: PaceState, t: Floats, time: Floats) -> Floats:
@@ -84,6 +90,18 @@ class Pace:
             return self.problem.horizon - t
         ends = self._ahead(state, time, self._edges[1:])
         return np.asarray(ends[np.arange(len(t)), self._period(time)])
+
+    def rest(self, length: Floats, counted: Floats, sums: Bools) -> Floats:
+        """The rounds by which the rest of a bound is divided in a run of a length, `(),(d),(d)->(d)`; `sums` as there.
+
+        A sum under an unknown end has the rate of `problem.between.Between`, in round n, for the rest of it.
+        """
+        rest, first, last = length[:, None] - counted, earliest(self.problem.horizon), self.problem.horizon
+        if first < last:
+            now = np.clip(counted, first, last)
+            spread = now * (np.maximum(first - counted, 0.0) / first + np.log(last / now))
+            rest = np.where(sums, spread, rest)
+        return np.maximum(rest, 1.0)
 
     def rates(self, state: PaceState, whole: Floats, time: Floats) -> Floats:
         """What may be used per round from now on, by row, `(d),()->(d)`; `whole` is that over the rest of the run."""

@@ -12,6 +12,7 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.core.validate import number
+from evenhand.problem.between import earliest
 
 Time = str | date | datetime | float | int
 Per = str | float | int
@@ -51,6 +52,8 @@ class Clock:
         Raises:
             InvalidInput: a start that is no date, a start without an end, or an end that is not after the start.
         """
+        if until is not None and earliest(horizon) < horizon:
+            raise InvalidInput("horizon", "a number of rounds, as until= states the end of the run", horizon)
         if since is None:
             last = horizon if until is None else number("until", until, "a number above 0 where there is no since=")
             if not 0.0 < last < math.inf:

@@ -14,7 +14,7 @@ from evenhand.core.checked import shown, typed
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import EXACT
+from evenhand.core.validate import EXACT, whole
 from evenhand.objectives import Linear, Objective
 from evenhand.problem import statement
 from evenhand.problem.check_names import check_names
@@ -45,8 +45,8 @@ class Problem:
         subject_to: `Budget`, `Parity`, `Floor`, `Ratio`, `Within`, or any other `Constraint`.
         features: what cases state by name, for `Policy.encode`; none where contexts are made as arrays.
         groups: the groupings that constraints refer to.
-        horizon: the number of rounds to be decided. Where `until` is stated the run ends then, and the horizon is the
-            number of rounds that is expected; it may be left out where `traffic` is stated.
+        horizon: the number of rounds to be decided, or `Between` two numbers. Where `until` is stated the run ends
+            then, and the horizon is the number of rounds expected; it may be left out where `traffic` is stated.
         since, until: the start and the end of the run, as dates, or as a number that counts from 0 (`until` alone).
             Times of cases (`Policy.encode`) lie between them; without them, the time of a case is the number of its
             round.
@@ -96,8 +96,7 @@ class Problem:
             object.__setattr__(self, field, tuple(value))
         for field in ("horizon", "n_plays"):
             value = getattr(self, field)
-            if isinstance(value, bool) or not (isinstance(value, int | np.integer) and value >= 1):
-                raise InvalidInput(field, "a whole number of at least 1", value)
+            whole(field, value, 1)
             if value > EXACT:
                 raise InvalidInput(field, f"at most {EXACT:,}, as rounds are counted exactly", shown(value))
         self.clock  # noqa: B018, refuses a start without an end
@@ -134,7 +133,7 @@ class Problem:
     @cached_property
     def clock(self) -> Clock:
         """The clock by which times are numbers."""
-        return Clock.between(self.since, self.until, float(self.horizon))
+        return Clock.between(self.since, self.until, self.horizon)
 
     @cached_property
     def last_round(self) -> float:

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from evenhand.core.faces import clipped, count, few
 from evenhand.objectives.base import Objective
+from evenhand.problem.between import earliest
 from evenhand.problem.clock import Time
 from evenhand.problem.constraints.stated import States
 from evenhand.problem.features import Feature
@@ -35,7 +36,8 @@ class _Problem(States, Protocol):
 def size(problem: _Problem) -> str:
     """Return the numbers of actions and rounds, in words."""
     plays = "" if problem.n_plays == 1 else f", {problem.n_plays:,} plays per round"
-    rounds = count(problem.horizon, "round")
+    least = earliest(problem.horizon)
+    rounds = f"{least:,} to " * (least < problem.horizon) + count(problem.horizon, "round")
     if problem.until is not None:
         rounds = f"about {rounds} until {problem.until}"
     return f"{count(len(problem.actions), 'action')} over {rounds}{plays}"
