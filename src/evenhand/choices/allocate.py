@@ -307,7 +307,7 @@ class Allocate:
             worth.mean, worth.bonus, offer.playable, constant, *sizes, self.optimism == "inside"
         )
         own = self.oracle.draws(self.users, self._columns)
-        u, pairs = u[:, :own], u[:, own:]
+        u, pairs = u[:, :own], u[:, own:].copy()
         mixed, some = np.zeros(count, bool), pairs.shape[1] > 0
         if worth.mix is not None and some:
             mixed = _mixed(*worth.mix, eligible, beside, self.arms, pairs)

@@ -69,8 +69,8 @@ def forecast(
     x = state.features[:, :used]
     actions = x.shape[2]
     cases = Cases(
-        state.known[:, :used].reshape(count * used, actions, state.known.shape[3]),
-        state.groups[:, :used].reshape(count * used, *state.groups.shape[2:]),
+        np.ascontiguousarray(state.known[:, :used]).reshape(count * used, actions, state.known.shape[3]),
+        np.ascontiguousarray(state.groups[:, :used]).reshape(count * used, *state.groups.shape[2:]),
     )
     shares = shares if len(shares) == 1 else np.repeat(shares, used, 0)
     prices, use = rows.pull(cases, shares, np.tile(np.eye(len(rows)), (count * used, 1, 1)))

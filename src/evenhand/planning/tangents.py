@@ -76,7 +76,7 @@ class Tangents:
 
     def of(self, z: Floats) -> Floats:
         """The inequalities at a point, `(n)->(c)`."""
-        return _of(self.normal, z)
+        return _of(self.normal, np.ascontiguousarray(z))
 
     def prices(self, mu: Floats) -> Floats:
         """The prices of coordinates at prices of the inequalities, `(c)->(n)`."""

@@ -100,6 +100,7 @@ class Questions:
 
         It is refused if it cannot be right. Without u the model uses no luck.
         """
+        x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)  # kernels are compiled for every order of arrays
         worth = self.model.value(state.model, x, w, np.zeros((len(x), 0)) if u is None else u)
         checks.worth(type(self.model).__name__, worth, w, self._reach, x.shape[1], state.t)
         return worth
