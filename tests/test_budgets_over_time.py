@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
+from evenhand.goals import DualGradient, Steady
 from evenhand.live import Campaign
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.models import BayesianRidge
@@ -262,3 +263,31 @@ def test_replicas_at_different_times_have_the_pace_that_each_has_alone():
             one = slice(r, r + 1)
             np.testing.assert_array_equal(pace.rates(state, np.ones((1, 1)), now[one]), found[0][one])
             np.testing.assert_array_equal(pace.length(state, t[one], now[one]), found[1][one])
+
+
+def test_a_round_may_use_what_its_spans_allow_by_the_forecast():
+    own = Budget("cost", total=[(0, 20, 10), (20, 60, 5), (30, 40, 1)])  # 10 in 20 rounds, 5 in 40, 1 in 10
+    problem = rounds(own)
+    factor = Pace(problem=problem, spans=(problem.stated[0].spans,)).against_average(np.array([0.0, 19.0, 25.0, 33.0]))
+    np.testing.assert_allclose(factor[:, 0] * 15.0 / 60.0, [0.5, 0.5, 0.125, 0.1])
+    shop = Days(times=cases(0, 2, 0.1), subject_to=(DAY_BY_DAY,), until=2.0, traffic=Traffic(40, per=1.0, shape=(1, 3)))
+    factor = Pace(problem=shop.problem, spans=(shop.problem.stated[0].spans,)).against_average(np.array([0.1, 1.9]))
+    np.testing.assert_allclose(factor, 1.0)  # every day has the same part of cases and of money
+
+
+def test_dual_prices_step_against_what_the_time_of_the_decision_may_use():
+    problem = rounds(Budget("cost", total=[(0, 20, 10), (20, 60, 5)]))
+    goal = DualGradient(
+        rows=problem.stated[0].rows,
+        bound=np.array([0.25]),  # 15 in 60 rounds
+        step=Steady(0.1),
+        pace=Pace(problem=problem, spans=(problem.stated[0].spans,)),
+    )
+    state, policy = goal.start(2), resolving(problem)
+    frame = policy.encode({})
+    frame = frame._replace(**{name: np.repeat(getattr(frame, name), 2, 0) for name in ("features", "known", "groups")})
+    made = decision_of(frame, np.zeros((1, 0)), 1, np.ones(2))._replace(
+        plays=np.ones((2, 1), np.int64), known=np.ones((2, 1, 1)), time=np.array([3.0, 30.0])
+    )
+    goal.on_decision(state, made, None)
+    np.testing.assert_allclose(state.price[:, 0], [0.1 * (1.0 - 0.5), 0.1 * (1.0 - 0.125)])

@@ -20,6 +20,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative, one_of, positive
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.steps import Step
+from evenhand.planning.pace import Pace
 from evenhand.problem.rows import Rows
 
 
@@ -52,9 +53,11 @@ def _step(
         size = sizes[int(regime[r])]
         if falls:
             size /= math.sqrt(max(rounds[r], 1.0))
-        for j in range(len(bound)):
+        for j in range(price.shape[1]):
             if which[j] and not np.isnan(v[r, j]):
-                price[r, j] = max(0.0, price[r, j] + size * (v[r, j] - counted[r] * bound[j]))
+                price[r, j] = max(
+                    0.0, price[r, j] + size * (v[r, j] - counted[r] * bound[r if len(bound) > 1 else 0, j])
+                )
 
 
 @kernel
@@ -73,9 +76,9 @@ def _advance(
         if forced[r] != 0.0:
             continue
         square = 0.0
-        for j in range(len(bound)):
+        for j in range(price.shape[1]):
             if not np.isnan(v[r, j]):
-                excess[r, j] += v[r, j] - counted[r] * bound[j]
+                excess[r, j] += v[r, j] - counted[r] * bound[r if len(bound) > 1 else 0, j]
             square += max(excess[r, j], 0.0) ** 2
         if square > limits[int(regime[r])] ** 2:
             regime[r] += 1.0
@@ -105,6 +108,7 @@ class DualGradient:
         optimism: "row" reads every row at its own lower bound, as the paper does; "net" nets rows before optimism,
             so that a row and its negative cancel exactly. They agree where costs are known.
         start_at: initial prices, by default 0.
+        pace: of spans of time; the bound of a round is then in proportion to what its time may use.
 
     Raises:
         InvalidInput: bounds or initial prices of the wrong number or not finite, or a negative initial price.
@@ -122,6 +126,7 @@ class DualGradient:
     on: Literal["observed", "optimistic"] = "observed"
     optimism: Literal["row", "net"] = "row"
     start_at: tuple[float, ...] = field(default=())
+    pace: Pace | None = None
     enters_forced: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
@@ -153,27 +158,35 @@ class DualGradient:
         """Step on the optimistic estimate if there is one, else on the known rows, `(d)`."""
         state.rounds += decision.counted * (1.0 - decision.forced)
         if estimate is not None:
-            self._step(state, self._ahead, decision.counted, decision.forced, estimate)
+            self._step(state, self._ahead, decision, decision.counted, estimate)
         elif self.rows.any_known:
-            self._step(state, self._ahead, decision.counted, decision.forced, self.rows.post_known(decision))
+            self._step(state, self._ahead, decision, decision.counted, self.rows.post_known(decision))
 
     def on_shares(self, state: DualState, decision: Decision, v: Floats) -> None:
-        self._step(state, self._every, 0.0 * decision.counted, decision.forced, v)
-        self._advance(state, 0.0 * decision.counted, decision.forced, v)
+        self._step(state, self._every, decision, 0.0 * decision.counted, v)
+        self._advance(state, decision, 0.0 * decision.counted, v)
 
     def on_outcome(self, state: DualState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Step on the observed rows that did not step at commit, and end the regime past its limit, `(),(d)`."""
-        self._step(state, self._waits, counted, decision.forced, v)
-        self._advance(state, counted, decision.forced, v)
+        self._step(state, self._waits, decision, counted, v)
+        self._advance(state, decision, counted, v)
 
-    def _step(self, state: DualState, which: Bools, counted: Floats, forced: Floats, v: Floats) -> None:
-        sizes, falls = self._sizes, self.step.falls
-        _step(state.price, state.regime, state.rounds, sizes, falls, self.bound, which, counted, forced, v)
+    def _step(self, state: DualState, which: Bools, decision: Decision, counted: Floats, v: Floats) -> None:
+        sizes, falls, bound = self._sizes, self.step.falls, self._bound_at(decision.time)
+        _step(state.price, state.regime, state.rounds, sizes, falls, bound, which, counted, decision.forced, v)
 
-    def _advance(self, state: DualState, counted: Floats, forced: Floats, v: Floats) -> None:
+    def _advance(self, state: DualState, decision: Decision, counted: Floats, v: Floats) -> None:
         if len(self._limits) > 1:
-            limits, reset = self._limits, self.step.reset
-            _advance(state.price, state.excess, state.regime, limits, reset, self.bound, counted, forced, v)
+            limits, reset, bound = self._limits, self.step.reset, self._bound_at(decision.time)
+            _advance(state.price, state.excess, state.regime, limits, reset, bound, counted, decision.forced, v)
+
+    def _bound_at(self, time: Floats) -> Floats:
+        """The bound at the times of a round, one row if it is the same at all times, `()->(d)`."""
+        return self._bound if self.pace is None else self._bound * self.pace.against_average(time)
+
+    @cached_property
+    def _bound(self) -> Floats:
+        return self.bound[None].copy()
 
     @cached_property
     def _ahead(self) -> Bools:

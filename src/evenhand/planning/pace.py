@@ -116,6 +116,18 @@ class Pace:
             rates[:, j] = (rest / np.maximum(to_come + waiting, 1.0)).min(1)
         return rates
 
+    def against_average(self, time: Floats) -> Floats:
+        """What a round may use by the forecast alone, over its average by the same forecast, by row, `()->(d)`."""
+        out = np.ones((len(time), len(self.spans)))
+        for j, spans in self._on_grid:
+            ends = np.minimum(np.stack([self._edges[spans.first], spans.ends]), self.problem.clock.last)
+            cases = ends if self._traffic is None else self._traffic.expected(self.problem.clock, ends)
+            rate = spans.allowance / np.maximum(cases[1] - cases[0], 1.0)
+            period = spans.period(time)[:, None]
+            inside = (spans.first <= period) & (period <= spans.last)
+            out[:, j] = np.where(inside, rate, np.inf).min(1) * self.problem.horizon / spans.most
+        return out
+
     def _ahead(self, state: PaceState, time: Floats, ends: Floats) -> Floats:
         """The cases that are expected after one that came at a time, up to some ends, `(),(n)->(R,n)`."""
         ends = np.minimum(ends, self.problem.clock.last)  # the last period of a calendar may end later

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from evenhand.core.types import Bools, Floats
+from evenhand.planning.pace import Pace
 from evenhand.problem.constraints import constraint_rows, per_row, stated_rows
 from evenhand.problem.feasible import sizes
 from evenhand.problem.problem import Problem
@@ -19,6 +20,12 @@ def priced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows, F
     Steps and prices that suit one problem then suit it in any units. Factors of groups do not count as units.
     """
     return in_units_of_plays(problem, *constraint_rows(problem, margin=margin))
+
+
+def paced(problem: Problem) -> Pace | None:
+    """Return the pace of all rows; None where no row has spans of time."""
+    spans = tuple(per_row(problem.stated, lambda s: s.spans))
+    return Pace(problem=problem, spans=spans) if any(s is not None for s in spans) else None
 
 
 def in_units_of_plays(problem: Problem, rows: Rows, bound: Floats) -> tuple[Rows, Floats]:

@@ -18,7 +18,7 @@ from evenhand.problem.constraints import per_row
 from evenhand.problem.problem import Problem
 from evenhand.recipes._allocating import allocating
 from evenhand.recipes._needs import need_constraints, where_constrained
-from evenhand.recipes._units import priced_rows, steadied_rows
+from evenhand.recipes._units import paced, priced_rows, steadied_rows
 from evenhand.recipes._worth import worth_unit
 from evenhand.recipes.defaults import default_margin, given
 from evenhand.welfare import Anyone, Oracle
@@ -125,7 +125,8 @@ def pgd_allocation(
     step = given(step, lambda: 2.0 / (problem.n_plays * math.sqrt(problem.horizon)))
     rows, bound = priced_rows(problem, given(margin, lambda: default_margin(problem)))
     gain = reward(problem)
-    dual = DualGradient(rows=rows, bound=bound, step=Steady(step * worth_unit(problem, gain)), on="observed")
+    by = Steady(step * worth_unit(problem, gain))
+    dual = DualGradient(rows=rows, bound=bound, step=by, on="observed", pace=paced(problem))
     return Policy(
         problem=problem,
         model=model,

@@ -17,7 +17,7 @@ from evenhand.objectives import Smoothing
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.recipes._needs import where_constrained
-from evenhand.recipes._units import balanced_rows
+from evenhand.recipes._units import balanced_rows, paced
 from evenhand.recipes._worth import region_goals, worth_of_a_play
 from evenhand.recipes.defaults import fluctuation, given
 
@@ -170,7 +170,9 @@ def _priced(
     rows, bound = balanced_rows(problem, given(margin, lambda: fluctuation(problem)))
     prices = where_constrained(
         problem,
-        lambda: DualGradient(rows=rows, bound=bound, step=gentle(problem, slope, step), optimism=optimism),
+        lambda: DualGradient(
+            rows=rows, bound=bound, step=gentle(problem, slope, step), optimism=optimism, pace=paced(problem)
+        ),
     )
     return (slope, *region_goals(problem, slope, optimism=optimism), *prices, *hard_limits(problem, hard))
 

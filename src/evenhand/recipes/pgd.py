@@ -24,7 +24,7 @@ from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.recipes._needs import need_constraints, with_limits
-from evenhand.recipes._units import priced_rows
+from evenhand.recipes._units import paced, priced_rows
 from evenhand.recipes._worth import worth_unit
 from evenhand.recipes.defaults import default_margin, given
 
@@ -160,7 +160,7 @@ def mixed_oracle(
 def _dual(problem: Problem, step: Step, margin: float | None) -> DualGradient:
     """Step prices by the optimistic costs, with a margin off budgets."""
     rows, bound = priced_rows(problem, given(margin, lambda: default_margin(problem)))
-    return DualGradient(rows=rows, bound=bound, step=step, on="optimistic")
+    return DualGradient(rows=rows, bound=bound, step=step, on="optimistic", pace=paced(problem))
 
 
 def _at_prices(
