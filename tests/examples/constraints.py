@@ -50,5 +50,6 @@ CONSTRAINTS = {
     "Ratio": lambda u, p=1: (*two(u, p), c.Ratio("cents", over="hours", at_most=0.9 * u[2] / u[1])),
     "Ratio, by group": lambda u, p=1: (c.Ratio("gain", over="fee", at_least=0.9 * u[0] / u[3], by="side"),),
     "Ratio, a share": lambda u, p=1: (c.Ratio("gain side=left", over="gain", at_least=0.55),),
+    "NeverWorse": lambda u, p=1: (c.NeverWorse("gain", than="fee", alpha=0.1, slack=2.0 * u[0], action="a"),),
     "Within": lambda u, p=1: (c.Within(("hours", "cents"), _triangle(p * u[1], p * u[2])),),
 }

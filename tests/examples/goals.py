@@ -14,7 +14,7 @@ from evenhand.objectives import AlphaFair, DistancePenalty, Linear as LinearObje
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.rows import select
 from evenhand.sets import Box
-from tests.examples.problems import COURT, EVERYTHING, GINI, LITTLE, LITTLE_SPENT, REGIONS, SHOP, TWO_DAYS
+from tests.examples.problems import COURT, EVERYTHING, GINI, LITTLE, LITTLE_SPENT, NEVER_WORSE, REGIONS, SHOP, TWO_DAYS
 
 STEPS = [g.Steady(0.0), g.Steady(0.1), g.Falling(0.1)]
 STEPS += [g.Doubling(0.05, (1.0, 2.0, 3.0)), g.Doubling(0.05, (1.0,), reset=True)]
@@ -137,6 +137,7 @@ GOALS = [
     (hard_budget(LITTLE_SPENT), LITTLE_SPENT),
     (hard_budget(SHOP.problem), SHOP.problem),
     (hard_limits(TWO_DAYS.problem, True)[1], TWO_DAYS.problem),
+    (hard_limits(NEVER_WORSE, True)[0], NEVER_WORSE),
     (_constrained(SHOP.problem, g.Falling(0.3), on="optimistic"), SHOP.problem),
     (frank_wolfe(SHOP.problem, SHOP.problem.objective, Moreau(0.1)), SHOP.problem),
     (

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from evenhand.environments import Court
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear as LinearObjective
-from evenhand.problem import Budget, Groups, Outcome, Parity, Problem, Within
+from evenhand.problem import Budget, Groups, NeverWorse, Outcome, Parity, Problem, Within
 from evenhand.problem.constraints import Region
 from evenhand.sets import Ball, Box
 from tests.days import Days, cases, forecast
@@ -64,3 +64,10 @@ CURVED = replace(
 SPENT = replace(SHARED, subject_to=SHARED.spending)
 UNSPENT = replace(SHARED, subject_to=())
 PAID = replace(EVERYTHING, subject_to=EVERYTHING.spending)
+NEVER_WORSE = Problem(
+    actions=("old", "new"),
+    outcomes=(Outcome("gain"), Outcome("usual", known=0.5)),
+    maximize="gain",
+    subject_to=(NeverWorse("gain", than="usual", alpha=0.1, slack=2.0),),
+    horizon=30,
+)

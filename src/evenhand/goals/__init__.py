@@ -14,6 +14,7 @@ from evenhand.goals.dual import DualGradient as DualGradient, DualHedge as DualH
 from evenhand.goals.fenchel import Fenchel as Fenchel
 from evenhand.goals.frank_wolfe import FrankWolfe as FrankWolfe
 from evenhand.goals.hard_budget import HardBudget as HardBudget
+from evenhand.goals.hard_credit import HardCredit as HardCredit
 from evenhand.goals.hard_limits import hard_limits as hard_limits
 from evenhand.goals.hard_spans import HardSpans as HardSpans
 from evenhand.goals.intervals import Intervals as Intervals

@@ -8,16 +8,17 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.goals.base import Accounts, Goal, Timed
+from evenhand.goals.base import Accounts, Goal, Limits, Timed
 from evenhand.goals.hard_budget import HardBudget
+from evenhand.goals.hard_credit import HardCredit
 from evenhand.goals.hard_spans import HardSpans
 from evenhand.problem.constraints import Stated, constraint_rows, per_row
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases
 
 
-def hard_limits(problem: Problem, hard: bool) -> tuple[Accounts, ...]:
-    """Return the hard limits of all constraints that spend and are hard: one of the totals, and one per list of spans.
+def hard_limits(problem: Problem, hard: bool) -> tuple[Limits, ...]:
+    """Return the hard limits of a problem: one of the totals, one per list of spans, and those that constraints state.
 
     Args:
         problem: its constraints may state whether they are hard.
@@ -44,7 +45,7 @@ def hard_limits(problem: Problem, hard: bool) -> tuple[Accounts, ...]:
         if isinstance(goal, Timed) and problem.until is None and worst.min() > 0.0:
             expected = "an action that uses nothing, as time stands still where nothing is played, or until= and times"
             raise InvalidInput(f"Budget {goal.rows.names[0]!r} per number of rounds, kept hard", expected, "none")
-    return tuple(limits)
+    return (*limits, *(HardCredit(problem=problem, credit=s.credit) for s in problem.stated if s.credit is not None))
 
 
 def _on_totals(problem: Problem, stated: Sequence[Stated]) -> HardBudget:
@@ -84,7 +85,7 @@ def _refuse(goal: Accounts, least: Floats, room: Floats, whose: str) -> None:
 
 def hard_budget(problem: Problem) -> Accounts:
     """Return the first hard limit of a problem; refuse a problem that spends nothing which may be kept hard."""
-    limits = hard_limits(problem, True)
+    limits = [g for g in hard_limits(problem, True) if isinstance(g, Accounts)]
     if not limits:
         raise InvalidInput("subject_to", "at least one Budget to be kept hard", problem.subject_to)
     return limits[0]

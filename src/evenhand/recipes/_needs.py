@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.goals.base import Accounts, Goal
+from evenhand.goals.base import Goal, Limits
 from evenhand.problem.problem import Problem
 
 
@@ -52,6 +52,6 @@ def where_constrained(problem: Problem, goal: Callable[[], Goal]) -> tuple[Goal,
     return (goal(),) if problem.subject_to else ()
 
 
-def with_limits(name: str, limits: tuple[Accounts, ...]) -> str:
+def with_limits(name: str, limits: tuple[Limits, ...]) -> str:
     """Return a recipe's name, with a suffix if it has hard limits."""
     return f"{name}, hard" if limits else name

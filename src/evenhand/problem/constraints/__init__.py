@@ -5,6 +5,7 @@
 
 from evenhand.problem.constraints.base import (
     Constraint,
+    Credit as Credit,
     Curved as Curved,
     by_group as by_group,
     groupings as groupings,
@@ -13,6 +14,7 @@ from evenhand.problem.constraints.base import (
 )
 from evenhand.problem.constraints.budget import Budget
 from evenhand.problem.constraints.floor import Floor
+from evenhand.problem.constraints.never_worse import NeverWorse
 from evenhand.problem.constraints.parity import Parity
 from evenhand.problem.constraints.ratio import Ratio
 from evenhand.problem.constraints.stated import (
@@ -27,4 +29,4 @@ from evenhand.problem.constraints.stated import (
 )
 from evenhand.problem.constraints.within import Within
 
-__all__ = ["Budget", "Constraint", "Floor", "Parity", "Ratio", "Within"]
+__all__ = ["Budget", "Constraint", "Floor", "NeverWorse", "Parity", "Ratio", "Within"]

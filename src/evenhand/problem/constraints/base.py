@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -89,6 +89,25 @@ class Relative(Constraint, Protocol):
         """The values of all groups of which `measure` is the worst, `->(G,R)` each; none if it looks at no groups."""
 
 
+class Credit(NamedTuple):
+    """A limit of a constraint's own: a credit that rounds of a baseline earn, and that is never overdrawn."""
+
+    outcome: str
+    than: str  # the known outcome: what the baseline brings on average
+    action: int  # the baseline
+    alpha: float  # the part of the baseline that a round of it earns
+    slack: float  # the credit at the start
+    least: float  # of the outcome of a play
+
+
+@runtime_checkable
+class Credited(Constraint, Protocol):
+    """A constraint that states its own limit, which holds at any time and whatever the recipe."""
+
+    def credit(self, problem: Declared) -> Credit:
+        """The limit; refuses a problem that it does not fit."""
+
+
 @runtime_checkable
 class Curved(Constraint, Protocol):
     """A constraint that rows may not describe completely: averages of some outcomes lie in a convex set.
@@ -132,6 +151,11 @@ def as_curved(constraint: Constraint) -> Curved | None:
 def spans_in(constraint: Constraint, problem: Declared) -> Spans | None:
     """Return the spans of time of a constraint, None if it has none."""
     return constraint.spans(problem) if isinstance(constraint, Spanning) else None
+
+
+def credit_in(constraint: Constraint, problem: Declared) -> Credit | None:
+    """Return the limit that a constraint states itself, None if it states none."""
+    return constraint.credit(problem) if isinstance(constraint, Credited) else None
 
 
 def relative(constraint: Constraint) -> Relative | None:

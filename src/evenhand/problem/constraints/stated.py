@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import Constraint, as_curved, one_outcome, relative, spans_in
+from evenhand.problem.constraints.base import Constraint, Credit, as_curved, credit_in, one_outcome, relative, spans_in
 from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows, select, stack
@@ -42,6 +42,7 @@ class Stated:
     whole: Region | None  # the convex set, if it has one
     region: Region | None  # the part of that set that no rows describe
     spans: Spans | None  # of time, with an allowance each; None if there is one total over the horizon
+    credit: Credit | None  # the limit that it states itself, beside its total and its spans
 
     @property
     def spends(self) -> bool:
@@ -98,6 +99,7 @@ def state(problem: Declared, constraint: Constraint) -> Stated:
         whole=whole,
         region=region,
         spans=spans,
+        credit=credit_in(constraint, problem),
     )
 
 
