@@ -242,8 +242,8 @@ RECIPES = {
         ),
         (r.resolving(SHOP.problem, m.BayesianRidge(n_features=6, n_outcomes=2), every=7), e.Delayed(SHOP, delay=4)),
         (
-            r.resolving(SHOP.problem, m.BayesianRidge(n_features=6, n_outcomes=2), every=7, holdout=0.2, explore=0.05),
-            e.Delayed(SHOP, delay=4),
+            r.resolving(TWO_DAYS.problem, m.BayesianRidge(n_features=9, n_outcomes=2), holdout=0.1, explore=0.02),
+            e.Delayed(TWO_DAYS, delay=4),
         ),
         (r.resolving(TWO_DAYS.problem, m.BayesianRidge(n_features=9, n_outcomes=2)), e.Delayed(TWO_DAYS, delay=4)),
         (r.resolving(SHARED, _PAIR, contexts=3, warmup=0), e.Delayed(_SHARED_MARKET, delay=4)),

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 
+import numpy as np
+
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, numbers
 from evenhand.problem.declared import Declared
 
@@ -54,5 +56,5 @@ class Holdout:
         return tuple(float(self.lottery.get(action, 0.0)) for action in problem.actions)
 
 
-def _weights(z: Floats) -> Floats:
-    return (z >= 0) & (z < float("inf"))
+def _weights(z: Floats) -> Bools:
+    return np.asarray((z >= 0) & np.isfinite(z))
