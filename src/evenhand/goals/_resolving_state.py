@@ -67,8 +67,7 @@ def start(
     arms: Floats,
     end: Floats,
     cuts: Tangents,
-    pace: PaceState,
-    reserve: ReserveState,
+    books: tuple[PaceState, ReserveState],
 ) -> ResolvingState:
     """Return a state without contexts, at prices of 0; `arms` are first prices of matches, `end` is the planned end."""
     n_replicas = len(arms)
@@ -96,8 +95,8 @@ def start(
         end=end,
         tangents=cuts,
         history=history.start(n_replicas),
-        pace=pace,
-        reserve=reserve,
+        pace=books[0],
+        reserve=books[1],
     )
 
 

@@ -134,7 +134,7 @@ class Resolving:
         sizes = len(self.rows), len(self._directions.first), len(self._directions.followed), self.problem.n_plays
         cuts = tangents(self._directions.shapes, len(self._directions.shaped), n_replicas)
         books = self._pace.start(n_replicas), self._reserve.start(n_replicas, len(self.rows))
-        return start(*sizes, self.rounds.start(n_replicas), end, cuts, *books)
+        return start(*sizes, self.rounds.start(n_replicas), end, cuts, books)
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""

@@ -75,7 +75,8 @@ def comparisons(names: tuple[str, ...], sums: Floats) -> tuple[Comparison, ...]:
         half = _of_one(v[0], count[0]) if len(m) == 1 else _of_several(difference)
         middle = float(difference.mean())
         rounds = float(n[:, 0, i].mean())
-        found.append(Comparison(name, rounds, *m.mean(0).tolist(), middle, middle - half, middle + half))
+        apart, others = m.mean(0).tolist()
+        found.append(Comparison(name, rounds, apart, others, middle, middle - half, middle + half))
     return tuple(found)
 
 
