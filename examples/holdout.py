@@ -29,8 +29,8 @@ def serve(policy: eh.Policy) -> None:
         policy.observe(state, decision, {"sale": sale})
         value += sale / decision.probability if decision.action == "letter" else 0.0
     status = policy.status(state)
-    for compared in status.held_out:
-        print(f"  {compared.name}: {compared.said}")
+    for name, compared in status.held_out.items():
+        print(f"  {name}: {compared.said}")
     dollars = status.accounts["dollars"]
     print(f"  {dollars.spent:,.0f} of {dollars.total:,.0f} dollars spent; always a letter, by the log: ", end="")
     print(f"{value / problem.horizon:.3f} sales a customer (in truth 0.25)")

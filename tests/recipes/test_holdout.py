@@ -10,6 +10,8 @@ import evenhand as eh
 from evenhand.choices import TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Delayed
+from evenhand.live.dashboard.page import render_file
+from evenhand.live.dashboard.report import report as to_dict
 from evenhand.models import BayesianRidge, Bootstrapped
 from evenhand.planning.reserve import Reserve, ReserveState
 from evenhand.policy.held_out import comparisons
@@ -91,14 +93,15 @@ def test_both_sides_are_reported_as_their_plays_say():
     held = policy(holdout=0.2)
     run = log(held, WORLD, replicas=4, seed=3)
     sale, here, state = run.y[:, :, 0], run.forced, run.state
-    one = held.status(state, 1).held_out[0]
-    a, b = sale[here[:, 1], 1], sale[~here[:, 1], 1]
-    assert (one.name, one.rounds) == ("sale", len(a))
-    assert (one.held_out, one.others) == pytest.approx((a.mean(), b.mean()))
     from scipy.stats import ttest_1samp, ttest_ind
 
-    interval = ttest_ind(b, a, equal_var=False).confidence_interval()
-    assert (one.low, one.high) == pytest.approx((interval.low, interval.high))
+    for i, name in enumerate(("sale", "money")):
+        one = held.status(state, 1).held_out[name]
+        a, b = run.y[here[:, 1], 1, i], run.y[~here[:, 1], 1, i]
+        assert (one.name, one.rounds) == (name, len(a))
+        assert (one.held_out, one.others) == pytest.approx((a.mean(), b.mean()))
+        interval = ttest_ind(b, a, equal_var=False).confidence_interval()
+        assert (one.low, one.high) == pytest.approx((interval.low, interval.high))
     assert "held out" in str(held.status(state, 1))
     trace = simulate(held, WORLD, replicas=4, seed=3, progress=False)
     several = trace.summary().held_out[0]
@@ -135,7 +138,7 @@ def test_a_policy_without_holdout_has_the_parts_and_states_that_it_had():
     assert plain.goals[1].reserve == 0.0
     assert plain.start().goals[1].reserve.used.shape == (1, 0)
     assert isinstance(plain.choice.then, TopK)
-    assert plain.status(plain.start()).held_out == ()
+    assert plain.status(plain.start()).held_out == {}
 
 
 def test_a_saved_state_goes_on_alike(tmp_path):
@@ -200,6 +203,21 @@ def test_a_problem_file_states_both():
     assert Settings.of({"name": "resolving", "holdout": 0.05}).build(WORLD.problem, 9).choice.then.share == 0.05
 
 
+def test_rounds_of_a_policy_before_a_switch_are_on_neither_side():
+    """All of them have an answer, and no later one has."""
+    letters = eh.Problem(actions=("none", "letter"), outcomes=(eh.Outcome("answer"),), maximize="answer", horizon=100)
+    campaign = eh.Campaign.open("memory://", "letters", eh.resolving(letters))
+    for i in range(60):
+        if i == 30:
+            campaign.switch(eh.resolving(letters, holdout=0.3))
+        campaign.observe(campaign.decide({}, key=str(i)).id, {"answer": 1.0 if i < 30 else 0.0})
+    found = campaign.status().held_out["answer"]
+    assert 0 < found.rounds < 30
+    assert (found.held_out, found.others) == (0.0, 0.0)
+    assert "Held out" in render_file(campaign)
+    assert to_dict(campaign)["held_out"]["answer"]["rounds"] == found.rounds
+
+
 def test_live_campaigns_log_exact_probabilities():
     """Half of the rounds nothing, else what the policy plays or 10% of anything."""
     letters = eh.Problem(
@@ -213,5 +231,5 @@ def test_live_campaigns_log_exact_probabilities():
     status = campaign.status()
     for reply in replies:
         assert reply.probability >= 0.1 - 1e-12
-    assert status.held_out[0].rounds > 5
-    assert status.held_out[0].held_out == 0.0
+    assert status.held_out["answer"].rounds > 5
+    assert status.held_out["answer"].held_out == 0.0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
@@ -15,7 +16,8 @@ from evenhand.goals.base import Compares
 _LEVEL = 0.975  # of both ends of an interval
 
 
-class Comparison(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
     """An outcome per round in rounds that were held out, and in the others.
 
     The difference has a 95% interval. Of one replica it is Welch's, of two independent means; of several it is that of
@@ -41,12 +43,13 @@ class Comparison(NamedTuple):
         return f"{beside}; difference {amount(self.difference)}{between}"
 
 
-def held_out(where: tuple[int, Compares] | None, goals: list[Any], replica: int) -> tuple[Comparison, ...]:
-    """Compare the rounds of a replica, by the place of the books and the states of all goals; () without books."""
+def held_out(where: tuple[int, Compares] | None, goals: list[Any], replica: int) -> dict[str, Comparison]:
+    """Compare the rounds of a replica, by the place of the books and the states of all goals; {} without books."""
     if where is None:
-        return ()
+        return {}
     place, goal = where
-    return comparisons(goal.rows.names, goal.compared(goals[place])[replica : replica + 1])
+    found = comparisons(goal.rows.names, goal.compared(goals[place])[replica : replica + 1])
+    return {c.name: c for c in found}
 
 
 def comparisons(names: tuple[str, ...], sums: Floats) -> tuple[Comparison, ...]:
@@ -70,14 +73,19 @@ def comparisons(names: tuple[str, ...], sums: Floats) -> tuple[Comparison, ...]:
         m, v, count = mean[usable, :, i], noise[usable, :, i], n[usable, :, i]
         difference = m[:, 1] - m[:, 0]
         if not len(m):
-            found.append(Comparison(name, 0.0, math.nan, math.nan, math.nan, math.nan, math.nan))
+            found.append(_compared(name, 0.0, (math.nan, math.nan), math.nan, math.nan))
             continue
         half = _of_one(v[0], count[0]) if len(m) == 1 else _of_several(difference)
         middle = float(difference.mean())
         rounds = float(n[:, 0, i].mean())
-        apart, others = m.mean(0).tolist()
-        found.append(Comparison(name, rounds, apart, others, middle, middle - half, middle + half))
+        found.append(_compared(name, rounds, tuple(m.mean(0).tolist()), middle, half))
     return tuple(found)
+
+
+def _compared(name: str, rounds: float, means: tuple[float, ...], middle: float, half: float) -> Comparison:
+    low, high = middle - half, middle + half
+    held, others = means
+    return Comparison(name=name, rounds=rounds, held_out=held, others=others, difference=middle, low=low, high=high)
 
 
 def _of_one(noise: Floats, count: Floats) -> float:

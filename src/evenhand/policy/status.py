@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -55,7 +55,9 @@ class Status:
     accounts: Mapping[str, Account]  # by what is spent
     standings: Mapping[str, Standing]  # by constraint that spends nothing
     prices: Mapping[str, float]  # what one more unit of an outcome, or of a row, is worth at present
-    held_out: tuple[Comparison, ...] = ()  # the rounds that were held out beside the others, by outcome
+    held_out: Mapping[str, Comparison] = field(
+        default_factory=dict
+    )  # the rounds that were held out beside the others, by outcome
 
     def __str__(self) -> str:
         rows = [(what, faces.clipped(name), said) for what, name, said in self._rows()]
@@ -84,7 +86,7 @@ class Status:
         for name, s in self.standings.items():
             missed = "" if s.kept or self.rounds <= self.waiting else f", {s.said}"  # unless nothing arrived
             rows.append(("limit", name, f"{s.shown} ({s.side} {amount(s.limit)}){missed}"))
-        rows += [("holdout", c.name, c.said) for c in self.held_out]
+        rows += [("holdout", c.name, c.said) for c in self.held_out.values()]
         return rows + [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
 
     def to_frame(self) -> pd.DataFrame:
@@ -103,7 +105,7 @@ class Status:
             lines.append({"what": "budget", "name": n, **numbers})
         for n, s in self.standings.items():
             lines.append({"what": "constraint", "name": n, "value": s.value, "limit": s.limit})
-        lines += [{"what": "holdout", "name": c.name, "value": c.difference} for c in self.held_out]
+        lines += [{"what": "holdout", "name": c.name, "value": c.difference} for c in self.held_out.values()]
         lines += [{"what": "price", "name": n, "value": x} for n, x in self.prices.items()]
         return pd.DataFrame(lines)
 

@@ -57,7 +57,7 @@ def _held_out(status: Status) -> list[Card]:
         return []
     rows = [
         (c.name, f"{c.rounds:,.0f}", digits(c.held_out), digits(c.others), f"{digits(c.low)} to {digits(c.high)}")
-        for c in status.held_out
+        for c in status.held_out.values()
     ]
     words = "Rounds drawn at random, which a known lottery played, beside all others."
     head = ("per round", "rounds held out", "held out", "others", "difference, 95% interval")
