@@ -61,7 +61,7 @@ def comparisons(names: tuple[str, ...], sums: Floats) -> tuple[Comparison, ...]:
     >>> sums = np.array([[[[4.0, 1.0, 1.0]], [[100.0, 50.0, 50.0]]]])
     >>> one = comparisons(("sale",), sums)[0]
     >>> one.held_out, one.others, one.difference, round(one.low, 3), round(one.high, 3)
-    (0.25, 0.5, 0.25, -0.522, 1.022)
+    (0.25, 0.5, 0.25, -0.528, 1.028)
     """
     n, total, squares = np.moveaxis(sums, 3, 0)
     with np.errstate(all="ignore"):
