@@ -110,8 +110,13 @@ def test_both_sides_are_reported_as_their_plays_say():
     assert several.difference == pytest.approx(difference.mean())
     assert (several.low, several.high) == pytest.approx((interval.low, interval.high))
     assert "sale, by" in str(trace.summary())
-    apart = simulate(held, WORLD, replicas=4, seed=3, jobs=2, progress=False)
-    assert np.array_equal(apart.held_out, trace.held_out)
+
+
+@pytest.mark.slow
+def test_processes_join_what_was_held_out():
+    held = policy(holdout=0.2)
+    found = [simulate(held, WORLD, replicas=4, seed=3, jobs=jobs, progress=False).held_out for jobs in (1, 2)]
+    assert np.array_equal(*found)
 
 
 def test_late_outcomes_are_compared_once_they_arrive():
