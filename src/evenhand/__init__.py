@@ -53,6 +53,7 @@ NAMES = {
         "Categorical",
         "Floor",
         "Groups",
+        "Holdout",
         "Numeric",
         "Outcome",
         "Parity",

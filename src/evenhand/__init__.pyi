@@ -32,6 +32,7 @@ from evenhand.problem import (
     Categorical as Categorical,
     Floor as Floor,
     Groups as Groups,
+    Holdout as Holdout,
     Numeric as Numeric,
     Outcome as Outcome,
     Parity as Parity,

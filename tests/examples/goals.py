@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand import goals as g
+from evenhand.goals.compared import compared
 from evenhand.goals.fenchel import fenchel, fenchel_within
 from evenhand.goals.frank_wolfe import frank_wolfe
 from evenhand.goals.hard_limits import hard_budget, hard_limits
@@ -110,6 +111,8 @@ GOALS = [
     (_resolved(LITTLE_SPENT, contexts=2), LITTLE_SPENT),
     (_resolved(EVERYTHING, contexts=8, every=5, regions=REGIONS), EVERYTHING),
     (_resolved(COURT.problem, drift=math.inf, temperatures=(0.02,)), COURT.problem),
+    (_resolved(COURT.problem, reserve=0.2), COURT.problem),
+    (compared(EVERYTHING), EVERYTHING),
     (reward(EVERYTHING), EVERYTHING),
     (reward(LITTLE), LITTLE),
     (g.LinearReward(rows=select(EVERYTHING, ("gain", "miles")), weights=(2.0, -0.1), optimism="row"), EVERYTHING),

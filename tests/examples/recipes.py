@@ -241,6 +241,10 @@ RECIPES = {
             e.Delayed(_LESSONS, delay=4),
         ),
         (r.resolving(SHOP.problem, m.BayesianRidge(n_features=6, n_outcomes=2), every=7), e.Delayed(SHOP, delay=4)),
+        (
+            r.resolving(TWO_DAYS.problem, m.BayesianRidge(n_features=9, n_outcomes=2), holdout=0.1, explore=0.02),
+            e.Delayed(TWO_DAYS, delay=4),
+        ),
         (r.resolving(TWO_DAYS.problem, m.BayesianRidge(n_features=9, n_outcomes=2)), e.Delayed(TWO_DAYS, delay=4)),
         (r.resolving(SHARED, _PAIR, contexts=3, warmup=0), e.Delayed(_SHARED_MARKET, delay=4)),
         (r.resolving(CURVED, _PAIR, contexts=9, every=4, warmup=3), e.Delayed(_CURVED_MARKET, delay=4)),

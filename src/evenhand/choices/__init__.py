@@ -5,9 +5,11 @@ from evenhand.choices.base import Choice as Choice, Follows as Follows, Pick as 
 from evenhand.choices.cycle import Cycle as Cycle
 from evenhand.choices.epsilon_greedy import EpsilonGreedy as EpsilonGreedy
 from evenhand.choices.fair_learn import FairLearn as FairLearn
+from evenhand.choices.floored import Floored as Floored
 from evenhand.choices.gibbs import Gibbs as Gibbs
 from evenhand.choices.gradient_lottery import GradientLottery as GradientLottery
 from evenhand.choices.greedy_ratio import GreedyRatio as GreedyRatio
+from evenhand.choices.held_out import HeldOut as HeldOut
 from evenhand.choices.inverse_gap import InverseGap as InverseGap, Rate as Rate
 from evenhand.choices.linear_program import LinearProgram as LinearProgram
 from evenhand.choices.lottery import Lottery as Lottery

@@ -3,6 +3,7 @@
 from evenhand.core import registry
 from evenhand.goals.base import (
     Cancels as Cancels,
+    Compares as Compares,
     Estimates as Estimates,
     Learns as Learns,
     Limits as Limits,
@@ -10,6 +11,7 @@ from evenhand.goals.base import (
     Priced as Priced,
     StepsAhead as StepsAhead,
 )
+from evenhand.goals.compared import Compared as Compared
 from evenhand.goals.dual import DualGradient as DualGradient, DualHedge as DualHedge
 from evenhand.goals.fenchel import Fenchel as Fenchel
 from evenhand.goals.frank_wolfe import FrankWolfe as FrankWolfe

@@ -12,6 +12,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.planning import history
 from evenhand.planning.history import HistoryState
 from evenhand.planning.pace import PaceState
+from evenhand.planning.reserve import ReserveState
 from evenhand.planning.tangents import Tangents
 
 
@@ -43,6 +44,7 @@ class ResolvingState:
     tangents: Tangents
     history: HistoryState
     pace: PaceState
+    reserve: ReserveState
 
 
 class Left(NamedTuple):
@@ -58,7 +60,14 @@ class Left(NamedTuple):
 
 
 def start(
-    rows: int, directions: int, followed: int, plays: int, arms: Floats, end: Floats, cuts: Tangents, pace: PaceState
+    rows: int,
+    directions: int,
+    followed: int,
+    plays: int,
+    arms: Floats,
+    end: Floats,
+    cuts: Tangents,
+    books: tuple[PaceState, ReserveState],
 ) -> ResolvingState:
     """Return a state without contexts, at prices of 0; `arms` are first prices of matches, `end` is the planned end."""
     n_replicas = len(arms)
@@ -86,7 +95,8 @@ def start(
         end=end,
         tangents=cuts,
         history=history.start(n_replicas),
-        pace=pace,
+        pace=books[0],
+        reserve=books[1],
     )
 
 

@@ -222,4 +222,15 @@ class Cancels(Protocol):
         """Take back the entry of a committed decision that was not carried out."""
 
 
-Goal = Priced | Limits
+@runtime_checkable
+class Compares(Learns, Protocol):
+    """Keeps sums of its rows in rounds that were held out apart from those of the others."""
+
+    def start(self, n_replicas: int) -> Any:
+        """The state before any round."""
+
+    def compared(self, state: Any) -> Floats:
+        """Rounds in which a row was observed, its sum, its sum of squares: held out, and the others, `->(2,d,3)`."""
+
+
+Goal = Priced | Limits | Compares

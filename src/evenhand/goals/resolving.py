@@ -13,7 +13,7 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
-from evenhand.core.validate import whole
+from evenhand.core.validate import number, whole
 from evenhand.goals._directions import Directions
 from evenhand.goals._pull import leap, pull, pulled
 from evenhand.goals._resolving_state import Left, ResolvingState, look, start
@@ -26,6 +26,7 @@ from evenhand.planning.fluid import Fluid, Solution, alike, spread
 from evenhand.planning.forecast import Forecast, forecast
 from evenhand.planning.pace import Pace
 from evenhand.planning.plain_first import largest, solve_plain_first
+from evenhand.planning.reserve import Reserve
 from evenhand.planning.rounds import Lists, Rounds
 from evenhand.planning.tangents import tangents
 from evenhand.problem.constraints import Region
@@ -81,6 +82,7 @@ class Resolving:
         regions: convex sets in which final averages of outcomes must lie, beside the rows.
         spans: of time, with an allowance each, of every row of the constraints that has any.
         sums: whether the sum of each of these rows is bounded, however many rounds there are, and not its average.
+        reserve: the share of the rounds that a known lottery plays (`planning.reserve`), in [0, 1).
         rounds: `Lists`, or `SharedArms` where plays are users whose arms have diminishing returns within a round.
 
     Raises:
@@ -109,6 +111,7 @@ class Resolving:
     regions: tuple[Region, ...] = ()
     spans: tuple[Spans | None, ...] = ()
     sums: tuple[bool, ...] = ()
+    reserve: float = 0.0
     rounds: Rounds = Lists()  # noqa: RUF009, immutable
     enters_forced: ClassVar[bool] = True
     one_play: ClassVar[bool] = False
@@ -119,6 +122,7 @@ class Resolving:
         whole("Resolving.every", self.every, 1)
         if not (math.isfinite(self.growth) and self.growth > 0) or not self.drift > 0:
             raise InvalidInput("Resolving.growth, drift", "numbers above 0", (self.growth, self.drift))
+        number("Resolving.reserve", self.reserve, "a number in [0, 1)", lambda x: 0 <= x < 1)
         if self.rounds.arms > 0 and self._moves:
             expected = "one whose slope never moves, where users share arms"
             raise InvalidInput("Resolving.objective", expected, type(self.objective).__name__)
@@ -129,7 +133,8 @@ class Resolving:
         end = np.tile(np.array(self.objective.start_at if self._moves else ()), (n_replicas, 1))
         sizes = len(self.rows), len(self._directions.first), len(self._directions.followed), self.problem.n_plays
         cuts = tangents(self._directions.shapes, len(self._directions.shaped), n_replicas)
-        return start(*sizes, self.rounds.start(n_replicas), end, cuts, self._pace.start(n_replicas))
+        books = self._pace.start(n_replicas), self._reserve.start(n_replicas, len(self.rows))
+        return start(*sizes, self.rounds.start(n_replicas), end, cuts, books)
 
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
@@ -170,6 +175,7 @@ class Resolving:
         state.spent += used
         state.counted += waited
         self._pace.enter(state.pace, decision, waited, used)
+        self._reserve.enter(state.reserve, decision, waited, used)
         state.seen += (waited * seen)[:, self._directions.followed]
         as_planned, used = np.isinf(self._directions.bounds[first]) & ~seen[:, first], v[:, first]
         if self.regions:
@@ -219,6 +225,7 @@ class Resolving:
             state.spent += v
             state.counted += rounds
             self._pace.enter(state.pace, decision, rounds, v)
+            self._reserve.enter(state.reserve, decision, rounds, v)
             state.seen += rounds[:, self._directions.followed]
             used = np.zeros(state.gap.shape)  # 0 in tangents
             used[:, : len(self._directions.first)] = v[:, self._directions.first]
@@ -259,15 +266,16 @@ class Resolving:
     def _reached(self, state: ResolvingState, left: Left) -> Floats:
         """The averages at which the rows that are followed end by the plan, `->(m)`."""
         of = self._directions
-        planned = of.merged.rows(state.plan[:, : len(of.first)])[:, of.followed]
+        planned = of.merged.rows(state.plan[:, : len(of.first)])
+        planned = self._reserve.of_all(state.reserve, planned)[:, of.followed]
         return np.clip((left.so_far + left.rest[:, of.followed] * planned) / left.length[:, None], *of.ranges)
 
     def rate(self, state: ResolvingState, length: Floats, time: Floats) -> Floats:
-        """What may be used per round from now on, by row, in a run of so many rounds, `(),()->(d)`."""
+        """What may be used per round that is not forced from now on, by row, in a run of so many, `(),()->(d)`."""
         of = self._directions
         rest = self._pace.rest(length, state.counted, self._sums)
         whole = (np.where(self._sums, self.problem.horizon, length[:, None]) * of.bounds - state.spent) / rest
-        return self._pace.rates(state.pace, whole, time)
+        return self._reserve.left(state.reserve, self._pace.rates(state.pace, whole, time))
 
     def _left(self, state: ResolvingState, t: Floats, time: Floats) -> Left:
         of, length = self._directions, self._pace.length(state.pace, t, time)
@@ -356,6 +364,10 @@ class Resolving:
     @cached_property
     def _pace(self) -> Pace:
         return Pace(problem=self.problem, spans=self.spans or (None,) * len(self.constraints))
+
+    @cached_property
+    def _reserve(self) -> Reserve:
+        return Reserve(self.reserve)
 
     @cached_property
     def _sums(self) -> Bools:

@@ -63,9 +63,9 @@ def unpack(body: dict[str, Any], context: Context, policy: Policy, t: Floats) ->
 
 
 def foreign(body: dict[str, Any], context: Context, policy: Policy, state: PolicyState) -> Decision:
-    """Decode a decision of another policy as a forced decision at this policy's prices."""
+    """Decode a decision of another policy as a forced decision at this policy's prices; it carries nothing."""
     own = policy.decide(state, context)
-    stored = {"s": own.shares[0], "w": own.prices[0], "q": own.row_prices[0], "c": own.carried[0]}
+    stored = {"s": own.shares[0], "w": own.prices[0], "q": own.row_prices[0], "c": 0.0 * own.carried[0]}
     return unpack({**body, **stored, "f": 1}, context, policy, state.t)
 
 

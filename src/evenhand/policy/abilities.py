@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.choices.base import Choice, Follows, Hears
 from evenhand.goals.base import (
     Cancels,
+    Compares,
     Estimates,
     Goal,
     Learns,
@@ -41,6 +42,7 @@ class Abilities(NamedTuple):
     cancelling: list[tuple[int, Cancels]]
     restating: list[tuple[int, Restates]]
     splitting: dict[int, Splits]
+    compares: tuple[int, Compares] | None
     mixes: tuple[int, Mixes] | None
     follows: Follows | None
     hears: Hears | None
@@ -63,6 +65,7 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         cancelling=[(i, g) for i, g in places if isinstance(g, Cancels)],
         restating=[(i, g) for i, g in places if isinstance(g, Restates) and by_estimated_share(problem, g.rows)],
         splitting={i: g for i, g in places if isinstance(g, Splits)},
+        compares=compares(goals),
         mixes=next(((i, g) for i, g in places if isinstance(g, Mixes)), None),
         follows=choice if isinstance(choice, Follows) and choice.goes_on else None,
         hears=choice if isinstance(choice, Hears) else None,
@@ -70,6 +73,11 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         nets=any(isinstance(g, Nets) and g.nets for g in goals),
         fixed=all(isinstance(g, Weighs) and g.rows.plain_only for g in goals) and not problem.known,
     )
+
+
+def compares(goals: tuple[Goal, ...]) -> tuple[int, Compares] | None:
+    """Find the books of rounds that were held out, with their place, None if there are none."""
+    return next(((i, g) for i, g in enumerate(goals) if isinstance(g, Compares)), None)
 
 
 def by_estimated_share(problem: Problem, rows: Rows) -> bool:

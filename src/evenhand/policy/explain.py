@@ -40,7 +40,7 @@ def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, r
     if d.counted[replica] == 0:
         lines.append("  nothing was played: nothing fits, or the horizon is over")
     elif d.forced[replica] == 1:
-        lines.append("  warm-up: the choice did not look at the values")
+        lines.append("  at random, as in a warm-up: the choice did not look at the values")
     return "\n".join(lines)
 
 

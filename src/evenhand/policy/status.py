@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from evenhand.core.faces import amount
 from evenhand.goals.base import Accounts, Spanned
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.books import SoFar
+from evenhand.policy.held_out import Comparison, held_out
 from evenhand.policy.standings import Standing, apart, standings
 from evenhand.policy.state import PolicyState
 from evenhand.problem.constraints import Constraint, Stated
@@ -54,6 +55,9 @@ class Status:
     accounts: Mapping[str, Account]  # by what is spent
     standings: Mapping[str, Standing]  # by constraint that spends nothing
     prices: Mapping[str, float]  # what one more unit of an outcome, or of a row, is worth at present
+    held_out: Mapping[str, Comparison] = field(
+        default_factory=dict
+    )  # the rounds that were held out beside the others, by outcome
 
     def __str__(self) -> str:
         rows = [(what, faces.clipped(name), said) for what, name, said in self._rows()]
@@ -82,6 +86,7 @@ class Status:
         for name, s in self.standings.items():
             missed = "" if s.kept or self.rounds <= self.waiting else f", {s.said}"  # unless nothing arrived
             rows.append(("limit", name, f"{s.shown} ({s.side} {amount(s.limit)}){missed}"))
+        rows += [("holdout", c.name, c.said) for c in self.held_out.values()]
         return rows + [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
 
     def to_frame(self) -> pd.DataFrame:
@@ -100,6 +105,7 @@ class Status:
             lines.append({"what": "budget", "name": n, **numbers})
         for n, s in self.standings.items():
             lines.append({"what": "constraint", "name": n, "value": s.value, "limit": s.limit})
+        lines += [{"what": "holdout", "name": c.name, "value": c.difference} for c in self.held_out.values()]
         lines += [{"what": "price", "name": n, "value": x} for n, x in self.prices.items()]
         return pd.DataFrame(lines)
 
@@ -185,4 +191,5 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int) -
         accounts=accounts(run, hard),
         standings=standings(run, waiting > 0),
         prices=prices(can, state.goals, replica),
+        held_out=held_out(can.compares, state.goals, replica),
     )

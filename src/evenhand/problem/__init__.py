@@ -5,6 +5,7 @@ from evenhand.problem.between import Between as Between
 from evenhand.problem.constraints import *  # noqa: F403
 from evenhand.problem.features import Categorical as Categorical, Feature as Feature, Numeric as Numeric
 from evenhand.problem.groups import Groups as Groups
+from evenhand.problem.holdout import Holdout as Holdout
 from evenhand.problem.measures import Measure as Measure
 from evenhand.problem.outcome import Outcome as Outcome
 from evenhand.problem.problem import Problem as Problem

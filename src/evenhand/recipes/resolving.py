@@ -12,7 +12,9 @@ from evenhand.models.advised import advised
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import per_row, regions, stated_rows
+from evenhand.problem.holdout import Holdout
 from evenhand.problem.problem import Problem
+from evenhand.recipes._holdout import known
 from evenhand.recipes._needs import where_constrained
 from evenhand.recipes.defaults import given
 
@@ -26,6 +28,8 @@ def resolving(
     warmup: int = 0,
     contexts: int = 1000,
     every: int = 100,
+    holdout: float | Holdout | None = None,
+    explore: float = 0.0,
     name: str | None = None,
 ) -> Policy:
     """Play the best actions at prices that are optimal for the budgets and rounds that are left; hard budgets.
@@ -46,9 +50,14 @@ def resolving(
         choice: of P actions, after the warm-up; `TopK(P)` by default; use `InverseGap` with models without widths.
         contexts: how many different ones are kept at most.
         every: largest number of rounds between two solves.
+        holdout: the share of the rounds in which a lottery plays that values do not move, uniform or stated by a
+            `Holdout`, to measure what the policy is worth; plans reserve what these rounds use.
+        explore: the least probability of every action that may be played, so that logs can evaluate other policies;
+            plans reserve what it uses.
 
     Raises:
-        InvalidInput: a choice of another number of actions.
+        InvalidInput: a choice of another number of actions; a holdout or a floor together with several plays, or that
+            a budget cannot pay for; a floor with a model that draws its parameters; a warm-up before a holdout.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.models import BayesianLogistic
@@ -59,7 +68,7 @@ def resolving(
     >>> print(repr(resolving(shop)).splitlines()[1])
       model     BayesianLogistic (2 features, 1 learned outcome)
     """
-    objective = objective_goal(problem)
+    objective, apart = objective_goal(problem), known(problem, holdout, explore, warmup)
     rows, bound = stated_rows(problem)
     plan = where_constrained(
         problem,
@@ -73,12 +82,13 @@ def resolving(
             sums=tuple(per_row(problem.stated, lambda s: s.spends)),
             contexts=contexts,
             every=every,
+            reserve=apart.reserve,
         ),
     )
     return Policy(
         problem=problem,
-        model=given(model, lambda: advised(problem)),
-        goals=(objective, *plan, *hard_limits(problem, True)),
-        choice=Staged(warmup, given(choice, lambda: TopK(problem.n_plays))),
+        model=apart.evaluable(given(model, lambda: advised(problem))),
+        goals=(objective, *plan, *hard_limits(problem, True), *apart.compared()),
+        choice=Staged(warmup, apart.around(given(choice, lambda: TopK(problem.n_plays)))),
         name=name or "resolving",
     )

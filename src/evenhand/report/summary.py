@@ -11,6 +11,7 @@ from evenhand.core import faces
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
 from evenhand.core.types import Floats
+from evenhand.policy.held_out import Comparison
 from evenhand.problem.constraints.outlook import missed
 
 if TYPE_CHECKING:
@@ -90,9 +91,11 @@ class Summary(NamedTuple):
     stopped: Ending
     restricted: Ending
     lines: tuple[Line, ...]
+    held_out: tuple[Comparison, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.title()}\n{table(_HEAD, self._rows())}\n{self._units()}"
+        apart = [f"{c.name}, by {amount(c.rounds)} rounds held out of each replica: {c.said}" for c in self.held_out]
+        return "\n".join([self.title(), table(_HEAD, self._rows()), self._units(), *apart])
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")

@@ -13,6 +13,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Floats, Ints
 from evenhand.environments.base import Arrival, World
+from evenhand.policy.abilities import compares
 from evenhand.policy.books import totals, waiting
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
@@ -133,6 +134,7 @@ class Recorder:
     def __init__(self, policy: Policy, state: PolicyState, world: World, record: Record, everything: bool) -> None:
         problem, count, steps = policy.problem, len(state.t), world.steps
         self._policy, self._problem, self._state, self._record = policy.name, problem, state, record
+        self._compares = compares(policy.goals)
         self._horizon, self._counts_idle_steps = problem.last_round, world.counts_idle_steps
         self._times = _grid(steps)
         room = steps if everything else 0  # else 5,000,000 rounds of rankings would take gigabytes
@@ -208,6 +210,12 @@ class Recorder:
         record.measured_at[i] = record.measured
         record.reached = min(i + 1, len(self._times) - 1)
 
+    def _held_out(self) -> Floats | None:
+        if self._compares is None:
+            return None
+        place, goal = self._compares
+        return goal.compared(self._state.goals[place]).copy()
+
     def trace(self, seed: int, finished: bool) -> Trace:
         """Make a trace of the records, whose last point is the end of the run."""
         record, times, clock = self._record, self._times, self._record.clock
@@ -238,4 +246,5 @@ class Recorder:
             stopped=np.where(clock["stuck"], clock["last"], np.nan),
             restricted_after=np.where(clock["masked"] & ~clock["stuck"], clock["whole"], np.nan),
             plays=None if self._plays is None else self._plays.until(record.steps),
+            held_out=self._held_out(),
         )

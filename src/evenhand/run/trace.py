@@ -17,6 +17,7 @@ from evenhand.core.extras import data_frame
 from evenhand.core.faces import count
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
+from evenhand.policy.held_out import comparisons
 from evenhand.policy.saving import fingerprint
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.constraints.outlook import chance
@@ -67,6 +68,7 @@ class Trace:
         Floats  # (R,) the elapsed round after which a run went on with some of its offer masked; NaN where all fitted
     )
     plays: Plays | None = None
+    held_out: Floats | None = None  # (R, 2, M + L, 3) of `goals.Compared`, if rounds were held out
 
     def __repr__(self) -> str:
         return faces.text(self._title, self._facts)
@@ -204,6 +206,7 @@ class Trace:
             stopped=Ending.of(self.stopped),
             restricted=Ending.of(self.restricted_after),
             lines=tuple(lines),
+            held_out=() if self.held_out is None else comparisons(self.problem.names, self.held_out),
         )
 
     def _chance(self, stated: Stated) -> float:
@@ -349,5 +352,6 @@ def join(traces: list[Trace]) -> Trace:
         offered_steps=np.concatenate([t.offered_steps for t in traces]),
         stopped=join_ends("stopped"),
         restricted_after=join_ends("restricted_after"),
+        held_out=None if first.held_out is None else np.concatenate([t.held_out for t in traces]),
         plays=Plays(*(np.concatenate(z, 1) for z in zip(*cut, strict=True))) if len(cut) == len(traces) else None,
     )

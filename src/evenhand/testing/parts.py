@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Floats, Ints
-from evenhand.goals.base import Estimates, Goal, Learns, Limits, Priced, Restates, StepsAhead
+from evenhand.goals.base import Compares, Estimates, Goal, Learns, Limits, Priced, Restates, StepsAhead
 from evenhand.models.base import ROUND, Model, by_action, weighs
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases
@@ -118,7 +118,8 @@ def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30
     >>> from evenhand.goals.hard_limits import hard_budget
     >>> check_goal(hard_budget(Court().problem), Court().problem)
     """
-    require(isinstance(goal, Priced | Limits), "a goal prices outcomes (`Priced`) or forbids candidates (`Limits`)")
+    known = "a goal prices outcomes (`Priced`), forbids candidates (`Limits`) or compares rounds (`Compares`)"
+    require(isinstance(goal, Priced | Limits | Compares), known)
     for each in (False, True):
         together = _goal_run(goal, problem, IDS, plays, rounds, each)
         for i, replica in enumerate(IDS):
@@ -150,6 +151,8 @@ def _goal_run(
             reading += [q.reshape(count, -1), o[:, None]]
         if isinstance(goal, Limits):
             reading.append(_check_room(goal, state, context, decision))
+        if isinstance(goal, Compares):
+            reading.append(goal.compared(state).reshape(count, -1).copy())
         unchanged(before, state, "`price`, `room` and `fits` leave the state as it is")
         readings.append(np.concatenate(reading, 1))
         y = low + (high - low) * draw(3, plays, len(low))

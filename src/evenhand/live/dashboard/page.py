@@ -77,7 +77,7 @@ def _tiles(campaign: Watched, status: Status, tally: Tally) -> list[Tile]:
         Tile(
             "Objective so far",
             digits(status.objective),
-            "no reference" if reference is None else f"warm-up {digits(reference)}",
+            "no reference" if reference is None else f"at random {digits(reference)}",
         ),
         Tile("Waiting", f"{status.waiting:,}", f"{n['overdue']:,} of them overdue" if held else "for their outcome"),
         Tile("Late", f"{n['late']:,}", "observed after expiry"),

@@ -16,7 +16,7 @@ from evenhand.policy.status import Status
 
 def outcomes(now: Readings) -> Section:
     """Show the objective, the counts of timely, late and missing outcomes, and prices."""
-    cards = [*_objective(now.campaign, now.status, now.tally), *_came(now.status, now.tally)]
+    cards = [*_objective(now.campaign, now.status, now.tally), *_held_out(now.status), *_came(now.status, now.tally)]
     return Section(name="outcomes", title="Outcomes", cards=cards)
 
 
@@ -28,29 +28,40 @@ def _objective(campaign: Watched, status: Status, tally: Tally) -> list[Card]:
     problem = campaign.policy.problem
     rows = [("so far", digits(status.objective))]
     if reference is None:
-        words = "There is no reference: outcomes of warm-up rounds and of others are needed for one."
+        words = "There is no reference: rounds at random with outcomes, and others, are needed for one."
     else:
-        words = (
-            f"The reference is the average of {count(warm, 'warm-up round')}, which no value or budget price decided."
-        )
-        rows.append(("warm-up rounds", digits(reference)))
+        words = f"The reference is the average of {count(warm, 'round')} at random, which no value or price decided."
+        rows.append(("rounds at random", digits(reference)))
     rows += [(f"average {name}", digits(x)) for name, x in status.averages.items()]
     title = f"Objective: average {problem.maximize}" if isinstance(problem.maximize, str) else "Objective"
     tables = [Table(("per round", "average"), rows)]
     if not values:
         return [Card(name="objective", title=title, summary=words, tables=tables)]
     lines = [(f"{x:,.0f}", digits(y)) for x, y in values]
-    beside = "" if reference is None else f"; {digits(reference)} in the warm-up"
+    beside = "" if reference is None else f"; {digits(reference)} at random"
     return [
         Card(
             name="objective",
             title=title,
             summary=words,
             chart=course(f"objective: {digits(status.objective)} so far{beside}", values, reference),
-            keys=[Key("spent", "so far"), *([Key("reference", "warm-up")] if reference is not None else [])],
+            keys=[Key("spent", "so far"), *([Key("reference", "at random")] if reference is not None else [])],
             tables=[*tables, Table(("rounds", "objective"), lines, title="Over the rounds")],
         )
     ]
+
+
+def _held_out(status: Status) -> list[Card]:
+    """Rounds held out beside the others, a line per outcome; none where no round is held out."""
+    if not status.held_out:
+        return []
+    rows = [
+        (c.name, f"{c.rounds:,.0f}", digits(c.held_out), digits(c.others), f"{digits(c.low)} to {digits(c.high)}")
+        for c in status.held_out.values()
+    ]
+    words = "Rounds drawn at random, which a known lottery played, beside all others."
+    head = ("per round", "rounds held out", "held out", "others", "difference, 95% interval")
+    return [Card(name="held-out", title="Held out", summary=words, tables=[Table(head, rows)], wide=True)]
 
 
 def _came(status: Status, tally: Tally) -> list[Card]:

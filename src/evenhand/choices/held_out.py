@@ -1,0 +1,77 @@
+"""A choice that holds out a share of the rounds, which a known lottery plays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.choices._mixing import Around, check_one_play, mix
+from evenhand.choices.base import Choice, Offer, Pick, Worth
+from evenhand.choices.random import Random
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Decision
+from evenhand.core.types import Floats
+from evenhand.core.validate import number
+
+_OTHER, _HELD = 1.0, 2.0  # what a decision carries; 0 is a decision of somebody else
+
+
+@named("X13", source="evenhand's own: rounds held out at random, as trials hold out a control group")
+@dataclass(frozen=True)
+class HeldOut(Around):
+    """Hold out a share of the rounds at random: a known lottery plays these, and another choice plays the others.
+
+    Equation: p_a = share b_a + (1 - share) q_a, with q the lottery of `then` and b the weights, restricted to what may
+    be played. Where b has nothing to play, nothing is held out. A held out round is `forced`: no price and no plan is
+    blamed for it. Where the model explores by drawing its parameters, q and so p are unknown.
+
+    Args:
+        share: of the rounds, in (0, 1).
+        then: a choice of one play.
+        weights: b, one per candidate, at least 0; None means uniform. A single 1 is a control group.
+
+    Raises:
+        InvalidInput: a share out of range, a choice of several plays, or weights as for `Random`.
+
+    >>> from evenhand.choices.top_k import TopK
+    >>> worth = Worth(np.array([[[0.0, 1.0]]]), np.zeros((1, 1, 2)), random=False)
+    >>> offer = Offer(np.ones((1, 2), bool), worst=np.zeros((1, 2, 0)), left=np.zeros((1, 0)))
+    >>> HeldOut(0.1, TopK()).pick(None, worth, offer, np.zeros(1), np.array([[0.7, 0.2]])).lottery
+    array([[0.05, 0.95]])
+    """
+
+    share: float
+    then: Choice
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        number("HeldOut.share", self.share, "a number in (0, 1)", lambda x: 0 < x < 1)
+        check_one_play("HeldOut.then", self.then)
+        Random(self.weights)  # which refuses bad weights
+
+    def pick(self, state: Any, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        candidates = offer.playable.shape[1]
+        if self.weights is not None and len(self.weights) != candidates:
+            expected = f"one per candidate, of which there are {candidates}"
+            raise InvalidInput("HeldOut.weights", expected, self.weights)
+        weights = offer.playable * np.array((1.0,) * candidates if self.weights is None else self.weights)
+        total = weights.sum(1, keepdims=True)
+        some = total[:, 0] > 0.0
+        lottery = weights / np.where(some[:, None], total, 1.0)
+        then = self.then.pick(state, worth, offer, t, np.ascontiguousarray(u[:, 1:]))
+        pick, held = mix(np.where(some, self.share, 0.0), lottery, then, worth.random, u[:, 0])
+        mark = np.where(held, _HELD, _OTHER)[:, None]
+        return pick._replace(carried=mark if then.carried is None else np.concatenate([mark, then.carried], 1))
+
+    def on_decision(self, state: Any, decision: Decision) -> None:
+        if self._follows is not None:
+            self._follows.on_decision(state, decision._replace(carried=decision.carried[:, 1:]))
+
+
+def sides(decision: Decision) -> Floats:
+    """Whether a decision was held out, and whether it was not, 1 or 0; both are 0 of others' decisions, `->(2)`."""
+    mark = decision.carried[:, :1] if decision.carried.shape[1] else np.zeros((len(decision.plays), 1))
+    return np.concatenate([mark == _HELD, mark == _OTHER], 1).astype(float)

@@ -1,0 +1,121 @@
+"""Holdouts and floors in a shop by day: shares of the optimum, rounds below a floor, and a rule's value by the log.
+
+`python -m tests.holdouts [SEED ...]` prints the table of docs/holdout.md.
+"""
+
+import math
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, csr_array
+
+import evenhand as eh
+from evenhand.core.records import Context
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.models import BayesianRidge
+from evenhand.policy.policy import Policy
+from evenhand.policy.state import PolicyState
+from tests.days import OFFERS, Days
+
+T, REPLICAS, FLOOR = 3000, 12, 0.02
+RULE = OFFERS.index("large")  # "always offer large"
+POLICIES: dict[str, dict[str, Any]] = {
+    "neither": {},
+    "holdout=0.08": {"holdout": 0.08},
+    "explore=0.02": {"explore": 0.02},
+    "holdout=0.04, explore=0.01": {"holdout": 0.04, "explore": 0.01},
+}
+
+
+class Noon(Days):
+    """The shop without a clock: all customers come by day, and contexts have no time."""
+
+    def context(self, step: int) -> Context:
+        return super().context(step)._replace(time=None)
+
+
+def shop(rounds: int = T, rate: float = 0.12) -> Noon:
+    budget = eh.Budget("money", total=rate * rounds)
+    return Noon(times=np.full(rounds, 0.5), subject_to=(budget,), horizon=rounds)
+
+
+def policy(world: Noon, **options: Any) -> Policy:
+    return eh.resolving(world.problem, BayesianRidge(n_features=9, n_outcomes=2), **options)
+
+
+class Log(NamedTuple):
+    """A run, with the round first."""
+
+    chances: Floats  # (T, R, A)
+    plays: Ints  # (T, R)
+    propensities: Floats  # (T, R)
+    forced: Bools  # (T, R)
+    y: Floats  # (T, R, M)
+    mean: Floats  # (T, R, A, M) true means
+    state: PolicyState
+
+    @property
+    def gained(self) -> Floats:
+        """Sums of true means of the sales, `->(R)`."""
+        return np.asarray(np.take_along_axis(self.mean[..., 0], self.plays[:, :, None], 2).sum((0, 2)))
+
+    @property
+    def error(self) -> Floats:
+        """By how much the log errs on the value of the rule, by inverse propensities, `->(R)`."""
+        weighted = np.where(self.plays == RULE, self.y[:, :, 0] / self.propensities, 0.0)
+        return np.asarray(weighted.mean(0) - self.mean[:, :, RULE, 0].mean(0))
+
+
+def log(policy: Policy, world: Noon, replicas: int = REPLICAS, seed: int = 0) -> Log:
+    """Run a policy, and keep everything."""
+    state = policy.start(seed=seed, replicas=replicas)
+    w, found = world.start(seed, state.replicas), []
+    for step in range(world.steps):
+        context = w.context(step)
+        decision = policy.decide(state, context)
+        chances = state.recent.chances.copy()
+        taken, (arrival,) = w.respond(step, context, decision)
+        policy.commit(state, context, taken)
+        policy.learn(state, arrival.decision, arrival.y)
+        plays = taken.plays[:, 0], taken.propensities[:, 0], taken.forced == 1.0
+        found.append((chances, *plays, arrival.y[:, 0], w.means(context)))
+    return Log(*(np.array(z) for z in zip(*found, strict=True)), state)
+
+
+def best(mean: Floats, total: float, floor: float = 0.0) -> float:
+    """The most sales within a total, every chance being at least the floor, by a linear program, `(T,A,M)->`."""
+    steps, actions = mean.shape[:2]
+    at = np.arange(steps * actions)
+    one = csr_array((np.ones(len(at)), (at // actions, at)))
+    use = coo_array(mean[:, :, 1].reshape(1, -1)).tocsr()
+    bounds = (floor, 1.0)
+    found = linprog(-mean[:, :, 0].ravel(), use, [total], one, np.ones(steps), bounds=bounds, method="highs")
+    return float(-found.fun)
+
+
+def main(seeds: list[int]) -> None:
+    """Print a line per policy."""
+    world = shop()
+    total = world.problem.subject_to[0].total_over(T)
+    print("| | of the optimum | of the one with floors | worst | rounds below | error by the log |")
+    for name, options in POLICIES.items():
+        made, logs = policy(world, **options), []
+        logs = [log(made, world, seed=seed) for seed in seeds]
+        means = [run.mean[:, r] for run in logs for r in range(REPLICAS)]
+        top, kept = (np.array([best(m, total, floor) for m in means]) for floor in (0.0, FLOOR))
+        gained = np.concatenate([run.gained for run in logs])
+        below = np.mean([(run.chances.min(2) < FLOOR - 1e-12).mean() for run in logs])
+        error = np.concatenate([run.error for run in logs])
+        assert all((run.y[:, :, 1].sum(0) <= total + 1e-9).all() for run in logs)
+        of, share, se = gained / top, gained / kept, math.sqrt(len(gained))
+        print(
+            f"| {name} | {of.mean():.4f} ({of.std(ddof=1) / se:.4f}) | {share.mean():.4f} | {share.min():.4f} "
+            f"| {100 * below:.2f} % | {error.mean():+.4f} ({error.std(ddof=1) / se:.4f}) |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main([int(s) for s in sys.argv[1:]] or [0])
