@@ -101,6 +101,14 @@ class Plans(Protocol):
 
 
 @runtime_checkable
+class Replans(Protocol):
+    """Keeps a plan, which may be out of date."""
+
+    def replan(self, state: Any) -> None:
+        """Plan anew at the next decision that is committed."""
+
+
+@runtime_checkable
 class Nets(Protocol):
     """Prices the trade-off of a plan with the other goals, so that optimism should apply to the sum of them all."""
 

@@ -33,6 +33,7 @@ from evenhand.problem.constraints import Region
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.problem.spans import Spans
+from evenhand.problem.withdrawn import present
 
 _ALL = np.ones((1, 1), bool)  # every play was exposed
 _LARGEST = 1e100  # times a use is a number
@@ -205,6 +206,9 @@ class Resolving:
             left = self._pace.until_change(state.pace, t, decision.time)
             self._schedule(state, due, planned, left, t, known)
 
+    def replan(self, state: ResolvingState) -> None:
+        state.due[:] = 0.0
+
     def _schedule(
         self, state: ResolvingState, due: Bools, planned: Bools, left: Floats, t: Floats, known: Floats
     ) -> None:
@@ -261,7 +265,7 @@ class Resolving:
     def _forecast(self, state: ResolvingState, shares: Floats, ask: Ask) -> Forecast:
         """Forecast the contexts so far, with the gain of every candidate at the slope of the planned end."""
         worth = self.objective.rows, self.objective.read(self._slope(state.end))
-        return forecast(state.history, ask, shares, worth, *self._directions.asked)
+        return forecast(state.history, ask, shares, worth, *self._directions.asked, present(self.problem))
 
     def _reached(self, state: ResolvingState, left: Left) -> Floats:
         """The averages at which the rows that are followed end by the plan, `->(m)`."""

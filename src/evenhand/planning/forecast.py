@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import Ask
 from evenhand.planning.history import HistoryState
 from evenhand.problem.rows import Cases, Rows
@@ -52,7 +52,13 @@ def _add_learned(
 
 
 def forecast(
-    state: HistoryState, ask: Ask, shares: Floats, worth: tuple[Rows, Floats], rows: Rows, side: Ints
+    state: HistoryState,
+    ask: Ask,
+    shares: Floats,
+    worth: tuple[Rows, Floats],
+    rows: Rows,
+    side: Ints,
+    present: Bools | None = None,
 ) -> Forecast:
     """Ask the model about every candidate of the kept contexts.
 
@@ -64,6 +70,7 @@ def forecast(
         rows: forecast one by one.
         side: where each of `rows` is read, `(k)`: 1 at the ends of the outcomes' intervals that make it least, -1 at
             those that make it greatest, 0 at the means.
+        present: the candidates that will be offered, `(A)`; None for those that were offered in each context.
     """
     count, used, n = len(state.kept), int(state.kept.max()), state.features.shape[3]
     x = state.features[:, :used]
@@ -91,7 +98,8 @@ def forecast(
         each, below = slice(priced, priced + m), slice(priced + (ends - 1) * m, priced + ends * m)
         hope = use.copy() if side.any() else use
         _add_learned(price, side, mean[:, each].copy(), bonus[:, each].copy(), bonus[:, below].copy(), use, hope)
-    gain = np.where(state.offered[:, :used], gain, -np.inf)
+    offered = state.offered[:, :used] if present is None else state.offered[:, :used] & present
+    gain = np.where(offered, gain, -np.inf)
     weight = np.ascontiguousarray(state.weight[:, :used])  # in one order, for which kernels are compiled once
     return Forecast(weight, gain, optimism, use, hope, state.kept)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from evenhand.choices.base import Choice
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream
 from evenhand.core.records import Context, Decision, Worth, distinct
+from evenhand.core.types import Bools
 from evenhand.models.base import Model
 from evenhand.policy import books, checks, entries
 from evenhand.policy.abilities import Abilities
@@ -20,6 +21,7 @@ from evenhand.policy.restating import Restating
 from evenhand.policy.settlement import Settlement
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
+from evenhand.problem.withdrawn import present
 
 _UNNUMBERED = np.full(3, -1)
 
@@ -42,8 +44,15 @@ class Loop:
         context = checks.context(context, len(state.t), self.model.n_features, self.problem, state.recent.context)
         if not state.recent.compared:
             state.recent.compared = checks.alike(context, self.model)
+        if self._present is not None:
+            context = context._replace(offered=context.offered & self._present)
         state.recent.context = context
         return context
+
+    @cached_property
+    def _present(self) -> Bools | None:
+        """The candidates that were not withdrawn, None if that is all of them, `->(A)`."""
+        return present(self.problem)
 
     def check(self, state: PolicyState, context: Context, decision: Decision) -> Context:
         """Return a context that kernels can read; refuse one, or a decision, that is not of this policy."""

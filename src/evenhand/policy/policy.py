@@ -19,6 +19,7 @@ from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.models.sklearn import as_model
 from evenhand.policy import checks, named, saving
+from evenhand.policy.adopting import adopt
 from evenhand.policy.assembly import Assembly, assemble, refuse_misfits
 from evenhand.policy.encode import Frame
 from evenhand.policy.explain import explain
@@ -349,6 +350,20 @@ class Policy:
             state = saving.load(self.start, self._mark, place, allow)
         self._assembly.payable.tell(state)  # by these budgets and this horizon
         return state
+
+    def adopt(self, state: PolicyState, *, of: Policy) -> PolicyState:
+        """Return a state of this policy that goes on from that of another one, such as one with other budgets.
+
+        Sums, the model, contexts and receipts are copied; totals, weights and settings are those of this policy, and
+        plans are made anew. Decisions of the other policy that wait can be settled in the new state.
+
+        Raises:
+            InvalidInput: the policies differ in more than amounts, weights, settings and `withdrawn`; it names in what.
+        """
+        with of._alone(state):
+            adopted = adopt(self, of, state)
+        self._assembly.payable.tell(adopted)
+        return adopted
 
     def save_decision(self, decision: Decision, path: str | Path) -> None:
         """Write a decision that waits for its outcome; save it beside the state, which holds back its worst case."""

@@ -16,6 +16,7 @@ from evenhand.problem.features import Feature
 from evenhand.problem.groups import some
 from evenhand.problem.measures import COLUMNS, Measure
 from evenhand.problem.outcome import Outcome
+from evenhand.problem.withdrawn import check_withdrawn
 
 
 class Whole(States, Protocol):
@@ -26,6 +27,9 @@ class Whole(States, Protocol):
 
     @property
     def features(self) -> tuple[Feature, ...]: ...
+
+    @property
+    def withdrawn(self) -> tuple[str, ...]: ...
 
     @property
     def measures(self) -> tuple[Measure, ...]: ...
@@ -61,6 +65,7 @@ def check_names(problem: Whole) -> None:
         if free and not o.low <= 0 <= o.high:
             expected = f"a mean for every action, as 0 is outside of the range [{o.low:g}, {o.high:g}]"
             raise InvalidInput(f"Outcome({o.name!r}).mean", expected, f"none for {some(free)}")
+    check_withdrawn(problem)
     check_factors(problem.outcomes, problem.actions)
     for g in problem.groups:
         if g.of is not None and set(g.of) != set(problem.actions):

@@ -51,6 +51,7 @@ class Problem:
             Times of cases (`Policy.encode`) lie between them; without them, the time of a case is the number of its
             round.
         traffic: the forecast of the cases that come; by default as many at any time.
+        withdrawn: the actions that are not played any more; names and places of the others stay (`Policy.adopt`).
         n_plays: P, the number of candidates played each round, or fewer if not so many fit; averages are per round.
         measures: what runs report beside outcomes: numbers that follow from all plays of a round together, such as
             `evenhand.welfare.Satisfaction`.
@@ -85,11 +86,12 @@ class Problem:
     since: Time | None = None
     until: Time | None = None
     traffic: Traffic | None = None
+    withdrawn: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.traffic is not None and self.horizon == 0:
             object.__setattr__(self, "horizon", self.traffic.rounds(self.since, self.until))
-        for field in ("actions", "outcomes", "subject_to", "features", "groups", "measures"):
+        for field in ("actions", "outcomes", "subject_to", "features", "groups", "measures", "withdrawn"):
             value = getattr(self, field)
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise InvalidInput(field, "a sequence", repr(value))
@@ -352,7 +354,7 @@ class Problem:
     @cached_property
     def names_candidates(self) -> bool:
         """Whether something is declared for single actions, so that candidates must be the actions in their order."""
-        return bool(self.free.any() or self.by_action.any())
+        return bool(self.free.any() or self.by_action.any() or self.withdrawn)
 
     @cached_property
     def stated(self) -> tuple[Stated, ...]:

@@ -1,0 +1,36 @@
+"""Actions that are not played any more."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import meant
+from evenhand.core.types import Bools
+
+
+class Withdraws(Protocol):
+    """A problem with its actions."""
+
+    @property
+    def actions(self) -> tuple[str, ...]: ...
+
+    @property
+    def withdrawn(self) -> tuple[str, ...]: ...
+
+
+def check_withdrawn(problem: Withdraws) -> None:
+    """Refuse withdrawn actions that the problem does not have, and a problem of which nothing is left."""
+    for action in problem.withdrawn:
+        if action not in problem.actions:
+            got = f"{action}{meant(action, problem.actions)}"
+            raise InvalidInput("withdrawn", f"some of the actions {problem.actions}", got)
+    if set(problem.withdrawn) == set(problem.actions):
+        raise InvalidInput("withdrawn", "fewer than all actions", problem.withdrawn)
+
+
+def present(problem: Withdraws) -> Bools | None:
+    """Return a mask of the actions that may still be played, None where that is all of them, `->(A)`."""
+    return np.array([a not in problem.withdrawn for a in problem.actions]) if problem.withdrawn else None

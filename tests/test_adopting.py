@@ -1,0 +1,179 @@
+"""Changes in mid-campaign: states that another policy adopts, and actions that are withdrawn."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evenhand.core.errors import InvalidInput
+from evenhand.goals import Resolving
+from evenhand.models import BayesianRidge
+from evenhand.objectives import Linear
+from evenhand.problem import Budget, Numeric, Outcome, Problem
+from evenhand.recipes import pgd, resolving
+
+SHOP = Problem(
+    actions=("nothing", "letter", "call"),
+    outcomes=(
+        Outcome("sale", free=("nothing",)),
+        Outcome("money", free=("nothing",)),
+        Outcome("calls", known={"call": 1}),
+    ),
+    maximize="sale",
+    subject_to=(Budget("money", total=30), Budget("calls", total=40)),
+    features=(Numeric("visits", 0, 1),),
+    horizon=200,
+)
+
+
+def model():
+    return BayesianRidge(n_features=6, n_outcomes=2)
+
+
+def ridden(problem):
+    return resolving(problem, model())
+
+
+def steps(policy, state, count, seed=0, late=()):
+    """Go on for some rounds; money that is used, by action."""
+    rng, used = np.random.default_rng(seed), dict.fromkeys(policy.problem.actions, 0.0)
+    for i in range(count):
+        decision = policy.act(state, policy.encode({"visits": rng.random()}))
+        u = rng.random(2)
+        money = 0.0 if decision.action == "nothing" else float(u[1])
+        used[decision.action] += money
+        sale = float(decision.action != "nothing" and u[0] < 0.6)
+        if i in late:
+            late[i] = decision, {"sale": sale, "money": money}
+        else:
+            policy.observe(state, decision, {"sale": sale, "money": money})
+    return used
+
+
+def with_total(money, **more):
+    return replace(SHOP, subject_to=(Budget("money", total=money), Budget("calls", total=40)), **more)
+
+
+@pytest.mark.parametrize("total", [22.0, 60.0])
+def test_another_total_counts_what_was_spent_and_is_never_exceeded(total):
+    old, new = ridden(SHOP), ridden(with_total(total))
+    state, late = old.start(seed=3), {18: None, 19: None}
+    first = steps(old, state, 20, late=late)
+    adopted = new.adopt(state, of=old)
+    account = new.status(adopted).accounts["money"]
+    waits = sum(y["money"] for _, y in late.values())
+    assert account.total == total
+    assert account.spent == pytest.approx(sum(first.values()) - waits)
+    for decision, y in late.values():
+        new.observe(adopted, decision, y)
+    assert new.status(adopted).accounts["money"].spent == pytest.approx(sum(first.values()))
+    second = steps(new, adopted, 180, seed=1)
+    spent = sum(first.values()) + sum(second.values())
+    assert spent <= total
+    assert spent > 0.9 * total
+    assert old.status(state).rounds == 20  # the state that was adopted stays as it was
+
+
+def test_the_same_policy_goes_on_with_the_same_actions_and_plans_at_once():
+    policy = ridden(SHOP)
+    state = policy.start(replicas=2, seed=1)
+    one = ridden(SHOP)
+    adopted = one.adopt(state, of=policy)
+    place = next(i for i, g in enumerate(one.goals) if isinstance(g, Resolving))
+    assert (adopted.goals[place].due == 0.0).all()
+    single = policy.start(seed=1)
+    alone = one.adopt(single, of=policy)
+    assert steps(policy, single, 60) == steps(one, alone, 60)
+
+
+def test_an_adopted_state_is_saved_and_loaded(tmp_path):
+    old, new = ridden(SHOP), ridden(with_total(22.0))
+    state = old.start(seed=3)
+    steps(old, state, 30)
+    adopted = new.adopt(state, of=old)
+    new.save(adopted, tmp_path / "state.npz")
+    loaded = new.load(tmp_path / "state.npz")
+    assert steps(new, adopted, 40, seed=2) == steps(new, loaded, 40, seed=2)
+
+
+def test_another_objective_is_pursued_by_the_same_model():
+    old = ridden(SHOP)
+    new = ridden(replace(SHOP, maximize=Linear({"sale": 1.0, "money": -5.0})))
+    state = old.start(seed=3)
+    steps(old, state, 40)
+    adopted = new.adopt(state, of=old)
+    np.testing.assert_array_equal(adopted.model.count, state.model.count)
+    used = steps(new, adopted, 100, seed=1)
+    assert used["letter"] + used["call"] < 3.0  # a sale is worth less than what it costs
+
+
+def test_withdrawn_actions_are_not_played_and_plans_know_it():
+    old, new = ridden(SHOP), ridden(replace(SHOP, withdrawn=("letter",)))
+    state = old.start(seed=3)
+    assert steps(old, state, 60)["letter"] > 0.0
+    adopted = new.adopt(state, of=old)
+    assert steps(new, adopted, 140, seed=1)["letter"] == 0.0
+    place = next(i for i, g in enumerate(new.goals) if isinstance(g, Resolving))
+    # The same contexts with the letter masked by hand in every case, to which the plan must come as well.
+    masked = old.adopt(state, of=old)
+    masked.goals[place].history.offered[:, :, 1] = False
+    rng = np.random.default_rng(1)
+    context = old.encode({"visits": rng.random()})
+    for policy, other in ((new, new.adopt(state, of=old)), (old, masked)):
+        decision = policy.act(other, context._replace(offered=np.array([[True, False, True]])))
+        assert decision.action != "letter"
+        masked_price = other.goals[place].mu
+        if policy is new:
+            price = masked_price.copy()
+    np.testing.assert_allclose(price, masked_price)
+
+
+@pytest.mark.parametrize(
+    ("made", "field"),
+    [
+        (
+            lambda: ridden(
+                replace(
+                    SHOP,
+                    actions=("nothing", "mail", "call"),
+                    outcomes=(
+                        Outcome("sale", free=("nothing",)),
+                        Outcome("money", free=("nothing",)),
+                        SHOP.outcomes[2],
+                    ),
+                )
+            ),
+            "problem.actions",
+        ),
+        (lambda: resolving(SHOP, BayesianRidge(n_features=6, n_outcomes=2, scale=3.0)), "model"),
+        (lambda: pgd(SHOP, model(), hard=True), "goals"),
+        (lambda: ridden(replace(SHOP, subject_to=SHOP.subject_to[::-1])), "rows of"),
+        (lambda: ridden(replace(SHOP, subject_to=SHOP.subject_to[:1])), "rows of"),
+        (lambda: ridden(replace(SHOP, features=(Numeric("visits", 0, 2),))), "problem.features"),
+    ],
+)
+def test_a_policy_of_other_parts_is_refused_by_name(made, field):
+    old = ridden(SHOP)
+    state = old.start()
+    with pytest.raises(InvalidInput, match=rf"adopt: {field}") as error:
+        made().adopt(state, of=old)
+    assert "expected" in str(error.value)
+
+
+def test_what_was_withdrawn_does_not_come_back():
+    old = ridden(replace(SHOP, withdrawn=("letter",)))
+    with pytest.raises(InvalidInput, match=r"adopt: problem\.withdrawn: expected also \['letter'\]"):
+        ridden(SHOP).adopt(old.start(), of=old)
+
+
+@pytest.mark.parametrize(("names", "message"), [(("leter",), "did you mean letter"), (SHOP.actions, "fewer than all")])
+def test_withdrawn_actions_are_some_of_the_problem(names, message):
+    with pytest.raises(InvalidInput, match=message):
+        replace(SHOP, withdrawn=names)
+
+
+def test_nothing_is_played_where_only_withdrawn_actions_are_offered():
+    policy = ridden(replace(SHOP, withdrawn=("letter", "call")))
+    state = policy.start()
+    decision = policy.decide(state, policy.encode({"visits": 1.0}, offered=("letter",)))
+    assert decision.plays.item() == -1
