@@ -34,7 +34,7 @@ def learning(model, y):
 
 
 def test_weights_are_those_of_discounted_squared_errors_in_units_of_one_noise():
-    """By hand: ridge 1 on a feature of 1 has mean sum w y / (1 + sum w), and memories fade before a lesson."""
+    """By hand: ridge 1 on a feature of 1 has mean sum w y / (1 + sum w), and memories fade after a lesson."""
     lives, judge, doubt, every = (np.inf, 20.0, 6.0), 15.0, 0.7, 4
     model = Memories(inner=Ridge(n_features=1), half_lives=(6, 20), judge=judge, doubt=doubt, every=every)
     y = np.random.default_rng(0).random(60) * 0.3 + 0.5 * (np.arange(60) >= 40)
@@ -47,11 +47,25 @@ def test_weights_are_those_of_discounted_squared_errors_in_units_of_one_noise():
         errors = errors * 0.5 ** (1.0 / judge) + (value - mean) ** 2
         judged = judged * 0.5 ** (1.0 / judge) + 1.0
         keep = 0.5 ** (every / np.array(lives)) if t % every == every - 1 else 1.0
-        sums, count = keep * sums + value, keep * count + 1.0
+        sums, count = keep * (sums + value), keep * (count + 1.0)
     state, means = learning(model, y)
     np.testing.assert_allclose(means, said, rtol=1e-9)
     np.testing.assert_allclose(state.errors[0, :, 0], errors, rtol=1e-9)
     assert model.weights(state)[0].argmax() > 0
+
+
+def test_means_are_averaged_and_the_heaviest_memory_says_how_far_to_explore():
+    """One replica whose outcomes change, and one whose outcomes do not."""
+    model = Memories(inner=BayesianRidge(n_features=1), half_lives=(20, 5), judge=10, every=2)
+    state, w = model.start(2, np.zeros(1), np.ones(1), 2000), np.ones((2, 1, 1))
+    for t in range(60):
+        tell(model, state, w, np.array([t >= 40, 0.3])[:, None, None], np.ones(2), w)
+    said = np.array([ask(model.inner, member, w, w) for member in state.members])[:, :, :, 0, 0]
+    own = model.weights(state)
+    assert own.argmax(1).tolist() == [2, 0]
+    mean, bonus = ask(model, state, w, w)
+    np.testing.assert_allclose(mean[:, 0, 0], (own.T * said[:, 0]).sum(0), rtol=1e-12)
+    assert bonus[:, 0, 0].tolist() == [said[2, 1, 0], said[0, 1, 1]]
 
 
 def test_one_that_forgets_nothing_acts_as_the_model_inside():
@@ -75,7 +89,7 @@ def test_policies_act_alike_in_a_batch_alone_and_after_saving(model, late):
 def test_a_single_half_life_is_forgetting_and_nothing_else():
     model = Memories(inner=Ridge(n_features=1), half_lives=(10,), keeps_all=False, every=1)
     y = np.random.default_rng(1).random(50)
-    w = 0.5 ** (np.arange(49, -1, -1) / 10)
+    w = 0.5 ** (np.arange(50, 0, -1) / 10)
     state, _ = learning(model, y)
     assert ask(model, state, ONE, ONE)[0].item() == pytest.approx(w @ y / (1.0 + w.sum()))
 
@@ -99,7 +113,7 @@ def test_rows_that_are_taught_age_memories_and_use_up_no_rounds():
         model.update(state, ONE, ONE, ONE > 0, ONE[None], lesson)
     assert (state.rounds.item(), state.age.item()) == (0.0, 2.0)
     keep = 0.5 ** (6 / 10)
-    assert state.members[1].count.item() == pytest.approx(2 * (2 * keep + 2))
+    assert state.members[1].count.item() == pytest.approx(6 * keep + 2)
 
 
 def test_notes_say_the_weights_and_since_when_the_world_has_changed():

@@ -29,12 +29,12 @@ def test_the_challenger_wins_by_the_errors_that_it_saves():
         judged += (1, grown)
         lead += grown * 0.5 * (missed[0] - missed[1]) * (1.0 + judged[0]) / (1.0 / 16.0 + errors[0])
         age += 1
+        champion, challenger = (z + np.array([value, 1.0]) for z in (champion, challenger))
         if lead > nats:
             champion, errors[0], judged[0] = challenger, errors[1], judged[1]
             anew.append(t + 1.0)
         if lead > nats or age >= every:
             challenger, errors[1], judged[1], age, lead = np.zeros(2), 0.0, 0.0, 0, 0.0
-        champion, challenger = (z + np.array([value, 1.0]) for z in (champion, challenger))
     assert len(anew) == state.restarts.item() > 0
     assert state.since.item() == anew[-1] > 50
     np.testing.assert_allclose([state.lead.item(), state.age.item()], [lead, age], rtol=1e-8, atol=1e-12)
@@ -49,8 +49,8 @@ def test_after_a_win_the_model_is_the_one_that_began_lately():
     for t, value in enumerate(y):
         tell(model, state, ONE, value * ONE, np.ones(1), ONE)
         if state.age.item() == 0.0:
-            began.append(t)  # the challenger learns this outcome first
-    last = began.index(state.since.item() - 1)
+            began.append(t + 1)  # the challenger learns the next outcome first
+    last = began.index(state.since.item())
     new = inner.start(1, np.zeros(1), np.ones(1), 500)
     for value in y[began[last - 1] :]:
         tell(inner, new, ONE, value * ONE, np.ones(1), ONE)

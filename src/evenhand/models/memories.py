@@ -41,11 +41,12 @@ class Memories(Wraps, WithoutLuck):
     """Several memories of one model, of which those count that have predicted well lately.
 
     Equation: memory k multiplies its sums by 2^(-1 / h_k) per round, h_k its half-life, and one forgets nothing. Means
-    and bonuses are averaged with weights exp(-E_k / 2 - k doubt), the longest memory having k = 0. E_k is the sum of
-    its squared errors, each made before the outcome was learned, discounted with the half-life `judge` and in units of
-    one noise per outcome, which all memories share. What is forgotten falls back to what was believed before any
-    data, and a memory of half-life h explores as if at most h / ln 2 rounds were to come, so that exploration neither
-    dies nor goes on for lessons that will be forgotten. Rounds count when their outcomes arrive.
+    are averaged with weights exp(-E_k / 2 - k doubt), the longest memory having k = 0, and the bonus is that of the
+    heaviest memory: the wider bonuses of memories that hardly count would only cost. E_k is the sum of a memory's
+    squared errors, each made before the outcome was learned, discounted with the half-life `judge` and in units of one
+    noise per outcome, which all memories share. What is forgotten falls back to what was believed before any data, and
+    a memory of half-life h explores as if at most h / ln 2 rounds were to come, so that exploration neither dies nor
+    goes on for lessons that will be forgotten. Rounds count when their outcomes arrive.
 
     Deviation: D-LinUCB has one memory, whose half-life has to be known, and widths by a bound on the drift.
 
@@ -70,7 +71,7 @@ class Memories(Wraps, WithoutLuck):
     1.0
     >>> print(*(note.text for note in model.notes(state, 0)), sep="\\n")
     memories: all 0%, half-life 30 100%
-    the world has changed: since round 209 of those learned, memories that forget predict best
+    the world has changed: since round 208 of those learned, memories that forget predict best
     """
 
     inner: Fades
@@ -112,21 +113,22 @@ class Memories(Wraps, WithoutLuck):
         return np.asarray(w / w.sum(1, keepdims=True))
 
     def value(self, state: MemoriesState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Average means and bonuses of all memories by their weights, `(A,n),(K,1|A,M)->(K,A),(K,A)`."""
+        """Average the means of all memories by their weights, with the bonus of the heaviest one, `->(K,A),(K,A)`."""
         first, *others = (self.inner.value(member, x, w, u) for member in state.members)
         if not others:
             return first
         own = self.weights(state)[:, :, None, None]
-        mean, bonus = own[:, 0] * first.mean, own[:, 0] * first.bonus
+        heaviest = own.argmax(1)
+        mean, bonus = own[:, 0] * first.mean, first.bonus
         for k, said in enumerate(others, 1):
             mean += own[:, k] * said.mean
-            bonus += own[:, k] * said.bonus
+            bonus = np.where(heaviest == k, said.bonus, bonus)
         return Worth(mean, bonus)
 
     def update(
         self, state: MemoriesState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
     ) -> None:
-        """Judge memories by the plays, let those fade that are due, and teach all, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        """Judge memories by the plays, teach them, and let those fade that are due, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
         s, step = state, steps(seen, lesson.share, lesson.weight)
         s.rounds += 0.0 if lesson.taught else step
         s.age += step
@@ -136,8 +138,8 @@ class Memories(Wraps, WithoutLuck):
         for life, member in zip(self._lives, s.members, strict=True):
             keep = np.where(due, np.exp2(-s.age / life), 1.0)
             memory = np.minimum(np.minimum(left, life / math.log(2.0)) / s.horizon, s.ahead)
-            self.inner.fade(member, keep, memory)
             self.inner.update(member, x, y, seen, w, lesson)
+            self.inner.fade(member, keep, memory)
         s.age[due] = 0.0
 
     def notes(self, state: MemoriesState, replica: int) -> tuple[Note, ...]:

@@ -115,10 +115,12 @@ class Restarting(Wraps, WithoutLuck):
         s.rounds += 0.0 if lesson.taught else steps(seen, lesson.share, lesson.weight)
         if plays.any():
             self._compare(s, misses(self.inner, s.members, x, y, plays, s.units), plays.sum(1), lesson.weight)
+        for member in s.members:
+            self.inner.update(member, x, y, seen, w, lesson)
+        self._begin(s)
         left = np.maximum(s.horizon - s.rounds, 0.0) / s.horizon
         for member in s.members:
             self.inner.fade(member, np.ones(len(x)), np.minimum(left, s.ahead))
-            self.inner.update(member, x, y, seen, w, lesson)
 
     def notes(self, state: RestartingState, replica: int) -> tuple[Note, ...]:
         """Say when the model last began anew; for `alarm` rounds this is an alarm."""
@@ -140,6 +142,9 @@ class Restarting(Wraps, WithoutLuck):
             noise = (BELIEVED + s.errors[:, 0, m]) / (1.0 + s.judged[:, 0])
             s.lead += np.where(grown, 0.5 * weight * (missed[:, 0, m] - missed[:, 1, m]) / noise, 0.0)
         s.age += plays
+
+    def _begin(self, s: RestartingState) -> None:
+        """Let challengers that won take over, and new ones begin in their place and in that of those that are old."""
         won = s.lead > self.nats
         over = won | (s.age >= self.every)
         if won.any():
