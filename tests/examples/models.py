@@ -123,6 +123,22 @@ MODELS = [
         answers=2,
     ),
     m.Bootstrapped(inner=m.PerAction(inner=m.Ridge(n_features=2), actions=3), members=3),
+    m.Memories(inner=m.BayesianRidge(n_features=3, n_outcomes=2), half_lives=(4, 9), judge=10, every=3),
+    m.Memories(inner=m.PerAction(inner=m.BayesianRidge(n_features=2), actions=3), half_lives=(5,), every=2),
+    m.Memories(inner=m.Ridge(n_features=3, width=m.SelfNormalised(delta=0.1)), keeps_all=False, every=4),
+    m.Memories(inner=m.PerAction(inner=m.Ridge(n_features=2), actions=2), half_lives=(7, 3), doubt=0.0, every=1),
+    m.Memories(inner=m.Tabular(arms=3, n_outcomes=2, confidence=0.5), half_lives=(6,), judge=4, every=1.5),
+    m.Memories(inner=m.BayesianLogistic(n_features=2, buffer=5), half_lives=(6, 2), judge=8, every=2),
+    m.Memories(
+        inner=m.Stacked((m.BayesianLogistic(n_features=2), m.BayesianRidge(n_features=2))), half_lives=(5,), every=2
+    ),
+    m.Stacked((m.Memories(inner=m.Ridge(n_features=2), half_lives=(3,), every=1), m.NullModel(n_features=2))),
+    m.Restarting(inner=m.BayesianRidge(n_features=3, n_outcomes=2), nats=0.5, young=4, every=12),
+    m.Restarting(
+        inner=m.PerAction(inner=m.BayesianLogistic(n_features=1, buffer=5), actions=2), nats=0.2, young=3, every=9
+    ),
+    m.Restarting(inner=m.PerAction(inner=m.Ridge(n_features=2), actions=3), nats=0.2, young=3, every=9),
+    m.Restarting(inner=m.Tabular(arms=3, confidence=0.5), nats=0.5, young=2, every=8),
 ]
 _FOREST = RandomForestRegressor(n_estimators=5, max_depth=3)
 _SCALED = make_pipeline(StandardScaler(), _FOREST)

@@ -9,6 +9,7 @@ from evenhand.models.advised import advised as advised
 from evenhand.models.aggregation import Aggregation as Aggregation
 from evenhand.models.base import (
     Averageable as Averageable,
+    Fades as Fades,
     Model as Model,
     Parametric as Parametric,
     Posterior as Posterior,
@@ -21,6 +22,7 @@ from evenhand.models.bootstrapped import Bootstrapped as Bootstrapped
 from evenhand.models.experts import Cover as Cover, Experts as Experts, ExpertSet as ExpertSet
 from evenhand.models.generalized_linear import GeneralizedLinear as GeneralizedLinear
 from evenhand.models.logistic import Logistic as Logistic
+from evenhand.models.memories import Memories as Memories
 from evenhand.models.null_model import NullModel as NullModel
 from evenhand.models.one_pass import OnePass as OnePass
 from evenhand.models.online_to_batch import OnlineToBatch as OnlineToBatch
@@ -29,6 +31,7 @@ from evenhand.models.oracles import Glmtron as Glmtron, Gradient as Gradient
 from evenhand.models.per_action import PerAction as PerAction
 from evenhand.models.perturbed import Perturbed as Perturbed
 from evenhand.models.prior import Prior as Prior
+from evenhand.models.restarting import Restarting as Restarting
 from evenhand.models.ridge import Ridge as Ridge
 from evenhand.models.sampled import Sampled as Sampled
 from evenhand.models.scalarised import Scalarised as Scalarised

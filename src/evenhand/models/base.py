@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -10,11 +11,12 @@ import numpy as np
 from evenhand.core.records import Worth
 from evenhand.core.types import Bools, Floats
 
-__all__ = ["AHEAD", "COPIES", "ROUND", "ZEROS", "Ask", "Averageable", "Lesson", "Model", "Worth"]
+__all__ = ["AHEAD", "COPIES", "OWN_AHEAD", "ROUND", "ZEROS", "Ask", "Averageable", "Lesson", "Model", "Note", "Worth"]
 
 AHEAD = {"ahead": True}  # marks the part of the horizon that is to come and can be paid for, `()`; set by a policy
 ZEROS = {"zeros": True}  # marks the number of observations in which each outcome was declared 0, `(M)`; set by a policy
 COPIES = {"zeros": False}  # marks copies of states, which count nothing
+OWN_AHEAD = {"ahead": False}  # marks states whose `ahead` a wrapper sets by its own
 
 # Candidates x and prices w -> their worth, without luck, `(A,n),(K,1|A,M)->(K,A),(K,A)`.
 Ask = Callable[[Floats, Floats], Worth]
@@ -84,6 +86,24 @@ def weighs(model: Model) -> bool:
     return getattr(model, "weighs", False)
 
 
+def fades(model: Model) -> bool:
+    """Return whether a model can forget."""
+    return isinstance(model, Fades) and model.fades
+
+
+def notes(model: Model, state: Any, replica: int) -> tuple[Note, ...]:
+    """Return what a model says of a replica's state, nothing for most models."""
+    return model.notes(state, replica) if isinstance(model, Notes) else ()
+
+
+@dataclass(frozen=True)
+class Note:
+    """A sentence of a model about its state."""
+
+    text: str
+    alarm: bool = False  # whether somebody should look
+
+
 class WithoutLuck(Protocol):
     """A model that uses no luck."""
 
@@ -129,6 +149,31 @@ class Averageable(Model, Protocol):
 
     def parameters(self, state: Any) -> Floats:
         """Theta of every outcome, `->(M,n)`."""
+
+
+@runtime_checkable
+class Fades(Model, Protocol):
+    """A model whose statistics are sums, so that it can forget."""
+
+    @property
+    def fades(self) -> bool:
+        """Whether it can: a wrapper can if what it wraps can."""
+
+    def fade(self, state: Any, keep: Floats, ahead: Floats) -> None:
+        """Multiply all sums over observations by `keep` in (0, 1], and estimate again, `(),()->`, in place.
+
+        The penalty is not multiplied: a direction that is not tried any more falls back to what was believed before
+        any data. `ahead` is the part of the horizon, in [0, 1], that is to come and in which what is learned now still
+        counts; a model that explores by it takes it in place of that of a policy. Where `keep` is 1, only that changes.
+        """
+
+
+@runtime_checkable
+class Notes(Model, Protocol):
+    """A model that has something to say about its state, for a status and a page."""
+
+    def notes(self, state: Any, replica: int) -> tuple[Note, ...]:
+        """Return sentences about a replica, `->`; they may be the same in every round."""
 
 
 @runtime_checkable

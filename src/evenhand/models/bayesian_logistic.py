@@ -23,6 +23,7 @@ from evenhand.numerics.precision import absorb, blank, dot, quadratic
 
 _BELIEVED = 2.0**2  # variance of a log-odds before any data: an observation at even odds is worth as much
 _PASSES = 2
+LEAST = 1e-6  # observations, of which less remains as none
 
 
 @dataclass
@@ -224,6 +225,54 @@ def _update(
             fitted[r] = count[r]
 
 
+@kernel
+def _fade(
+    inverse: Floats,
+    theta: Floats,
+    ridge: Floats,
+    count: Floats,
+    fitted: Floats,
+    rounds: Floats,
+    taught: Floats,
+    size: Floats,
+    origin: Floats,
+    believed: float,
+    past: Arrays,
+    keep: Floats,
+) -> None:
+    """Multiply the weights of all observations, and fit again, `(),()->`; `LEAST` of one and less is nothing."""
+    n, actions = theta.shape[1], len(theta) // len(keep)
+    kept, weight, slope, curve = past[2], past[3], past[5], past[6]
+    for r in range(len(keep)):
+        part = keep[r]
+        if part >= 1.0:
+            continue
+        if count[r] * part < LEAST:
+            part = 0.0
+        count[r] *= part
+        rounds[r] *= part
+        taught[r] *= part
+        size[r] *= part
+        fitted[r] = count[r]
+        first, own = r * actions, slice(r * actions, (r + 1) * actions)
+        for row in range(first, first + actions):
+            for s in range(int(kept[row])):
+                weight[row, s] *= part
+            for i in range(n):
+                slope[row, i] *= part
+                for j in range(n):
+                    curve[row, i, j] *= part
+        if count[r] > 0.0:
+            known = _Known(past, first, size[r], count[r], origin[own], believed)
+            ridge[r] = _fit(known, ridge[r], theta[own], inverse[own])
+        else:
+            ridge[r] = 0.0
+            for row in range(first, first + actions):
+                kept[row] = 0.0
+                for i in range(n):
+                    theta[row, i] = origin[row, i]
+
+
 @named("X5", source="evenhand's own: MacKay 1992 (The evidence framework applied to classification networks)")
 @dataclass(frozen=True, kw_only=True)
 class BayesianLogistic(WithoutLuck):
@@ -259,6 +308,7 @@ class BayesianLogistic(WithoutLuck):
     growth: float = 1.1
     buffer: int = 2000
     weighs: ClassVar[bool] = True
+    fades: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_sizes("BayesianLogistic", self.n_features, 1)
@@ -311,3 +361,11 @@ class BayesianLogistic(WithoutLuck):
         s.past.make_room(x.shape[1], self.buffer)
         books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, s.spread.item()
         _update(s.inverse, s.theta, *books, s.past.arrays, *settings, x, y, seen, share, weight, taught)
+
+    def fade(self, state: BayesianLogisticState, keep: Floats, ahead: Floats) -> None:
+        """Multiply the weights of what is kept and the quadratic of what is folded, and fit again, `(),()->`."""
+        s = state
+        s.ahead[:] = ahead
+        if (keep < 1.0).any():
+            books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, s.spread.item()
+            _fade(s.inverse, s.theta, *books, s.past.arrays, keep)

@@ -17,6 +17,8 @@ from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import BELIEVED, Fit, Sums, ahead, first, fit, reach
 from evenhand.numerics.precision import absorb, blank, dot, quadratic
 
+LEAST = 1e-6  # observations, of which less remains as none
+
 
 @dataclass
 class BayesianRidgeState:
@@ -191,6 +193,42 @@ def _update(
     refit(Estimates(gram, moment, squares, *made, ridge, count, zeros, fitted, origin, spreads), growth)
 
 
+@kernel
+def _fade(s: Estimates, counts: tuple[Floats, Floats], keep: Floats, growth: float) -> None:
+    """Multiply all sums; what is less than `LEAST` of an observation is nothing; `(),()->`."""
+    rounds, taught = counts
+    n, outcomes, actions = s.theta.shape[2], s.theta.shape[1], len(s.theta) // len(s.ridge)
+    for r in range(len(s.ridge)):
+        part = keep[r]
+        if part >= 1.0:
+            continue
+        if s.n_seen[r] * part < LEAST:
+            part = 0.0
+        s.n_seen[r] *= part
+        rounds[r] *= part
+        taught[r] *= part
+        s.fitted[r] = 0.0  # so that it is due
+        for m in range(outcomes):
+            s.zeros[r, m] *= part
+            for j in range(outcomes):
+                s.squares[r, m, j] *= part
+        for row in range(r * actions, (r + 1) * actions):
+            for i in range(n):
+                for j in range(n):
+                    s.gram[row, i, j] *= part
+                for m in range(outcomes):
+                    s.moment[row, m, i] *= part
+        if s.n_seen[r] == 0.0:
+            s.ridge[r] = 0.0
+            for m in range(outcomes):
+                for j in range(outcomes):
+                    s.sigma[r, m, j] = BELIEVED if m == j else 0.0
+                for row in range(r * actions, (r + 1) * actions):
+                    for i in range(n):
+                        s.theta[row, m, i] = s.origin[row, m, i]
+    refit(s, growth)
+
+
 def empty(
     n: int, n_replicas: int, low: Floats, high: Floats, horizon: int, prior: Prior, actions: int = 1
 ) -> BayesianRidgeState:
@@ -259,6 +297,7 @@ class BayesianRidge(WithoutLuck):
     scale: float = 1.0
     growth: float = 1.3
     weighs: ClassVar[bool] = True
+    fades: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_sizes("BayesianRidge", self.n_features, self.n_outcomes)
@@ -285,3 +324,12 @@ class BayesianRidge(WithoutLuck):
         s, made, growth = state, (state.inverse, state.theta, state.sigma), float(self.growth)
         books = s.ridge, s.count, s.zeros, s.fitted, s.rounds, s.taught, s.origin, s.spreads
         _update(s.gram, s.moment, s.squares, *made, *books, growth, x, y / s.units, seen, *lesson)
+
+    def fade(self, state: BayesianRidgeState, keep: Floats, ahead: Floats) -> None:
+        """Multiply the sums and counts, and fit again, `(),()->`; the ranges' one observation stays whole."""
+        s = state
+        s.ahead[:] = ahead
+        if (keep < 1.0).any():
+            made = s.gram, s.moment, s.squares, s.inverse, s.theta, s.sigma
+            known = Estimates(*made, s.ridge, s.count, s.zeros, s.fitted, s.origin, s.spreads)
+            _fade(known, (s.rounds, s.taught), keep, float(self.growth))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.models._copies import copy_where
 from evenhand.models._shared import refuse_luck
 from evenhand.models.base import COPIES, ROUND, Averageable, Lesson, Model, WithoutLuck, Worth, Wraps
 from evenhand.models.links import priced
@@ -106,12 +106,12 @@ class OnlineToBatch(Wraps, WithoutLuck):
             full = due & (state.kept == self.snapshots)
             if full.any():
                 for s in range(1, self.snapshots // 2):
-                    _copy(state.past[2 * s], state.past[s], full)
+                    copy_where(state.past[2 * s], state.past[s], full)
                 state.kept[full] //= 2
                 state.stride[full] *= 2
                 due &= state.count % state.stride == 0  # always holds, as `snapshots` is even
             for s in np.unique(state.kept[due]).tolist():
-                _copy(state.inner, state.past[s], due & (state.kept == s))
+                copy_where(state.inner, state.past[s], due & (state.kept == s))
             state.kept[due] += 1
         state.count[learns] += 1
         self.inner.update(state.inner, x, y, seen, w, lesson)
@@ -119,25 +119,3 @@ class OnlineToBatch(Wraps, WithoutLuck):
     @cached_property
     def _linear(self) -> Averageable | None:
         return self.inner if isinstance(self.inner, Averageable) and self.inner.is_linear else None
-
-
-def _copy(source: Any, target: Any, where: Bools) -> None:
-    """Copy the replicas `where` from one state of a model to another, by action too.
-
-    Settings, such as ranges, never change, so copying parts of them does no harm.
-    """
-    for f in dataclasses.fields(source):
-        old, new = getattr(target, f.name), getattr(source, f.name)
-        if isinstance(new, list):
-            for a, b in zip(new, old, strict=True):
-                _copy(a, b, where)
-        elif dataclasses.is_dataclass(new):
-            _copy(new, old, where)
-        elif isinstance(new, np.ndarray) and new.ndim and len(new) % len(where) == 0:
-            rows = np.repeat(where, len(new) // len(where))
-            if old.shape != new.shape:  # a history that has grown since
-                grown = np.zeros(np.maximum(old.shape, new.shape), new.dtype)
-                grown[tuple(slice(0, n) for n in old.shape)] = old
-                setattr(target, f.name, grown)
-                old = grown
-            old[(rows, *(slice(0, n) for n in new.shape[1:]))] = new[rows]

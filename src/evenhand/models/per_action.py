@@ -16,7 +16,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.models._shared import EVERYWHERE
-from evenhand.models.base import ROUND, Divisible, Lesson, Model, Worth, Wraps
+from evenhand.models.base import ROUND, Divisible, Lesson, Model, Worth, Wraps, fades
 from evenhand.models.bayesian_ridge import BayesianRidge
 
 if TYPE_CHECKING:  # a problem is stated without models
@@ -207,6 +207,16 @@ class PerAction(Wraps):
         if len(lesson.share) > 1:
             lesson = lesson._replace(share=np.repeat(lesson.share, self.actions))
         self.inner.update(state, *_told(x, y, seen, w, self.actions), lesson)
+
+    @property
+    def fades(self) -> bool:
+        return fades(self.inner)
+
+    def fade(self, state: Any, keep: Floats, ahead: Floats) -> None:
+        """Let the coefficients of all actions fade alike, `(),()->`."""
+        inner: Any = self.inner
+        rows = (keep, ahead) if self._divides else (np.repeat(z, self.actions) for z in (keep, ahead))
+        inner.fade(state, *rows)
 
     @cached_property
     def _divides(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
 
@@ -130,6 +131,7 @@ class Ridge(WithoutLuck):
     ridge: float = 1.0
     width: Width = field(default_factory=Fixed)
     clipped: bool = True
+    fades: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_sizes("Ridge", self.n_features, self.n_outcomes, self.ridge)
@@ -147,6 +149,18 @@ class Ridge(WithoutLuck):
     def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each."""
         _update(state.theta, state.inverse, state.log_det, state.count, x, y, seen)
+
+    def fade(self, state: RidgeState, keep: Floats, ahead: Floats) -> None:
+        """V becomes ridge I + keep (V - ridge I), and sums of y x are multiplied, `(),()->`; O(n^3 + n^2 M)."""
+        s, keep = state, np.repeat(keep, len(state.theta) // len(keep))
+        for r in np.flatnonzero(keep < 1.0).tolist():  # those that are due
+            v, none = np.linalg.inv(s.inverse[r]), self.ridge * np.eye(self.n_features)
+            faded = none + keep[r] * (v - none)
+            inverse = np.linalg.inv(faded)
+            s.theta[r] = keep[r] * s.theta[r] @ v @ inverse
+            s.inverse[r] = 0.5 * (inverse + inverse.T)
+            s.log_det[r] = np.linalg.slogdet(faded / self.ridge)[1]
+            s.count[r] *= keep[r]
 
     @property
     def n_parameters(self) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
-from evenhand.models.base import ROUND, Lesson, Model, Worth, by_action, weighs
+from evenhand.models.base import ROUND, Lesson, Model, Note, Worth, by_action, fades, notes, weighs
 
 Columns = TypeVar("Columns", bound=np.ndarray[Any, Any])
 
@@ -85,6 +85,20 @@ class Stacked:
     @property
     def weighs(self) -> bool:
         return all(map(weighs, self.parts))
+
+    @property
+    def fades(self) -> bool:
+        return all(map(fades, self.parts))
+
+    def fade(self, state: StackedState, keep: Floats, ahead: Floats) -> None:
+        """Let every part fade, `(),()->`."""
+        parts: tuple[Any, ...] = self.parts
+        for part, s in zip(parts, state.parts, strict=True):
+            part.fade(s, keep, ahead)
+
+    def notes(self, state: StackedState, replica: int) -> tuple[Note, ...]:
+        """Return the notes of all parts, in their order."""
+        return tuple(n for p, s in zip(self.parts, state.parts, strict=True) for n in notes(p, s, replica))
 
     def draws(self, candidates: int) -> int:
         return sum(p.draws(candidates) for p in self.parts)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -156,6 +157,7 @@ class Tabular(WithoutLuck):
     arms: int
     n_outcomes: int = 1
     confidence: float
+    fades: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         counts(self, {"arms": 1, "n_outcomes": 1})
@@ -181,6 +183,11 @@ class Tabular(WithoutLuck):
         arms = _arms(x)
         _check(x, np.where(np.asarray(seen.all(2)), arms, _NOTHING))
         _update(state.total, state.count, state.low, state.high, arms, y, seen)
+
+    def fade(self, state: TabularState, keep: Floats, ahead: Floats) -> None:
+        """Multiply sums and counts, `(),()->`."""
+        state.total *= keep[:, None, None]
+        state.count *= keep[:, None]
 
     @property
     def n_parameters(self) -> int:

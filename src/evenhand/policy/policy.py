@@ -16,7 +16,7 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import file, numbered, on_disk
 from evenhand.goals.base import Goal
-from evenhand.models.base import Model
+from evenhand.models.base import Model, notes
 from evenhand.models.sklearn import as_model
 from evenhand.policy import checks, named, saving
 from evenhand.policy.adopting import adopt
@@ -308,7 +308,8 @@ class Policy:
         """
         with self._alone(state):
             checks.replica(replica, len(state.t))
-            return status(self.problem, self._assembly.can, state, replica)
+            said = notes(self.model, state.model, replica)
+            return status(self.problem, self._assembly.can, state, replica, said)
 
     def explain(self, state: PolicyState, context: Context, decision: Decision, replica: int = 0) -> str:
         """Explain a decision in numbers: prices, worths and masks.

@@ -13,6 +13,7 @@ from evenhand.core import faces
 from evenhand.core.errors import MissingExtra
 from evenhand.core.faces import amount
 from evenhand.goals.base import Accounts, Spanned
+from evenhand.models.base import Note
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.books import SoFar
 from evenhand.policy.held_out import Comparison, held_out
@@ -58,6 +59,7 @@ class Status:
     held_out: Mapping[str, Comparison] = field(
         default_factory=dict
     )  # the rounds that were held out beside the others, by outcome
+    notes: tuple[Note, ...] = ()  # what the model says of itself
 
     def __str__(self) -> str:
         rows = [(what, faces.clipped(name), said) for what, name, said in self._rows()]
@@ -87,7 +89,8 @@ class Status:
             missed = "" if s.kept or self.rounds <= self.waiting else f", {s.said}"  # unless nothing arrived
             rows.append(("limit", name, f"{s.shown} ({s.side} {amount(s.limit)}){missed}"))
         rows += [("holdout", c.name, c.said) for c in self.held_out.values()]
-        return rows + [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
+        rows += [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
+        return rows + [("alarm" if note.alarm else "model", "", note.text) for note in self.notes]
 
     def to_frame(self) -> pd.DataFrame:
         """One line per average, account, standing and price.
@@ -171,8 +174,8 @@ def prices(can: Abilities, goals: list[Any], replica: int) -> dict[str, float]:
     return found
 
 
-def status(problem: Problem, can: Abilities, state: PolicyState, replica: int) -> Status:
-    """Return the status of a replica."""
+def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, said: tuple[Note, ...] = ()) -> Status:
+    """Return the status of a replica, with what its model says."""
     books, rounds = state.books[replica], float(state.t[replica])
     run = SoFar(problem=problem, books=books, cases=state.seen[replica], rounds=rounds)
     waiting, hard = len(state.receipts.waiting()), list[Kept]()
@@ -192,4 +195,5 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int) -
         standings=standings(run, waiting > 0),
         prices=prices(can, state.goals, replica),
         held_out=held_out(can.compares, state.goals, replica),
+        notes=said,
     )

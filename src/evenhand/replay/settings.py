@@ -134,8 +134,8 @@ class Settings:
         given: dict[str, Any] = {"n_features": n_features, "arms": len(problem.actions)}
         parts = list(self._parts(problem, part, values, given)) if known.get("width") else []
         if not parts:
-            count = len(problem.learned) if "n_outcomes" not in known else 1
-            parts = [build(part, "policy.model", values, given | {"n_outcomes": len(problem.learned)})] * count
+            made = build(part, "policy.model", values, given | {"n_outcomes": len(problem.learned)})
+            parts = [made] * (len(problem.learned) if made.n_outcomes == 1 else 1)
         return parts[0] if len(parts) == 1 else Stacked(tuple(parts))
 
     def _parts(self, problem: Problem, part: Any, values: dict[str, Any], given: dict[str, Any]) -> Iterator[Model]:

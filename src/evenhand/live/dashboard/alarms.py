@@ -15,8 +15,9 @@ _FEW = 20  # with fewer due outcomes than this, the share is not judged
 
 
 def alarms(campaign: Watched, status: Status, tally: Tally) -> list[str]:
-    """List the alarms: overspent or jammed budgets, missed limits, outcomes after a release, too many expiries."""
-    return [*_budgets(status, tally), *_limits(status), *_outcomes(campaign, tally)]
+    """List the alarms: overspent or jammed budgets, missed limits, late outcomes, too many expiries; the model's."""
+    said = [f"{note.text[:1].upper()}{note.text[1:]}." for note in status.notes if note.alarm]
+    return [*_budgets(status, tally), *_limits(status), *_outcomes(campaign, tally), *said]
 
 
 def count_due(tally: Tally) -> int:

@@ -15,8 +15,9 @@ from evenhand.policy.status import Status
 
 
 def outcomes(now: Readings) -> Section:
-    """Show the objective, the counts of timely, late and missing outcomes, and prices."""
-    cards = [*_objective(now.campaign, now.status, now.tally), *_held_out(now.status), *_came(now.status, now.tally)]
+    """Show the objective, the counts of timely, late and missing outcomes, prices, and what the model says."""
+    measured = [*_objective(now.campaign, now.status, now.tally), *_held_out(now.status)]
+    cards = [*measured, *_came(now.status, now.tally), *_said(now.status)]
     return Section(name="outcomes", title="Outcomes", cards=cards)
 
 
@@ -86,3 +87,8 @@ def _came(status: Status, tally: Tally) -> list[Card]:
         table = Table(("of", "price"), prices, title="" if len(prices) <= 6 else f"All {len(prices)} prices")
         cards.append(Card(name="prices", title="Prices", summary=words, tables=[table], wide=True))
     return cards
+
+
+def _said(status: Status) -> list[Card]:
+    said = "\n".join(note.text for note in status.notes)
+    return [Card(name="model", title="The model", text=said, wide=True)] if said else []

@@ -1,0 +1,85 @@
+"""One-step predictions of several states of one model, and their squared errors in units of one noise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.checked import shown
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats
+from evenhand.models._shared import refuse_luck
+from evenhand.models.base import Model, by_action, fades
+from evenhand.numerics.evidence import BELIEVED
+
+
+def check_fades(name: str, inner: Model) -> None:
+    """Refuse a model that cannot forget, or draws."""
+    if not fades(inner):
+        expected = "a model that can forget, such as BayesianRidge, BayesianLogistic, Ridge or Tabular"
+        raise InvalidInput(f"{name}.inner", expected, shown(inner))
+    refuse_luck(name, inner)
+
+
+def told(model: Model, x: Floats, seen: Bools) -> Bools:
+    """Return the plays that teach something: all their outcomes are seen, and not all features are 0, `->(P)`."""
+    lead = 0 if by_action(model) is None else 1
+    return np.asarray(seen.all(2) & (x[:, :, lead:] != 0.0).any(2))
+
+
+def misses(model: Model, states: Sequence[Any], x: Floats, y: Floats, plays: Bools, units: Floats) -> Floats:
+    """Sum the squared errors of the predictions of every state over some plays, `(P,n),(P,M),(P),(M)->(S,M)`.
+
+    They are in units of the outcomes' ranges.
+    """
+    replicas, outcomes = len(x), y.shape[2]
+    w = np.ascontiguousarray(np.broadcast_to(np.eye(outcomes)[None, :, None], (replicas, outcomes, 1, outcomes)))
+    asked, luck = np.where(plays[:, :, None], x, 0.0), np.zeros((replicas, 0))
+    found = np.empty((replicas, len(states), outcomes))
+    for k, state in enumerate(states):
+        found[:, k] = _squares(model.value(state, asked, w, luck).mean, y, plays, units)
+    return found
+
+
+@kernel
+def _squares(mean: Floats, y: Floats, plays: Bools, units: Floats) -> Floats:
+    """Sum squared errors over plays, `(M,P),(P,M),(P),(M)->(M)`."""
+    found = np.zeros((len(y), y.shape[2]))
+    for r in range(len(y)):
+        for p in range(y.shape[1]):
+            if plays[r, p]:
+                for m in range(y.shape[2]):
+                    found[r, m] += ((y[r, p, m] - mean[r, m, p]) / units[m]) ** 2
+    return found
+
+
+@kernel
+def nats(errors: Floats, count: Floats) -> Floats:
+    """Compute half the squared errors in units of the noise, less those of the best state, `(S,M),()->(S)`.
+
+    The noise of an outcome is one for all states, as noises of their own would reward the state whose plays happened to
+    have little: the least of the states' mean squared errors, with what is believed of it as one more observation.
+    """
+    found = np.zeros(errors.shape[:2])
+    for r in range(len(errors)):
+        for m in range(errors.shape[2]):
+            least = errors[r, 0, m]
+            for k in range(errors.shape[1]):
+                least = min(least, errors[r, k, m])
+            noise = (BELIEVED + least) / (1.0 + count[r])
+            for k in range(errors.shape[1]):
+                found[r, k] += 0.5 * (errors[r, k, m] - least) / noise
+        best = found[r, 0]
+        for k in range(errors.shape[1]):
+            best = min(best, found[r, k])
+        for k in range(errors.shape[1]):
+            found[r, k] -= best
+    return found
+
+
+def steps(seen: Bools, share: Floats, weight: float) -> Floats:
+    """Return how many rounds a lesson counts for in every replica, `->()`; none where nothing was seen."""
+    return np.asarray(weight * share * seen.any((1, 2)))

@@ -1,0 +1,158 @@
+"""A model that begins anew once one that began lately predicts better."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.catalogue import named
+from evenhand.core.checked import checked
+from evenhand.core.types import Bools, Floats
+from evenhand.core.validate import number, whole
+from evenhand.models._copies import copy_where
+from evenhand.models._judged import check_fades, misses, steps, told
+from evenhand.models._shared import unit
+from evenhand.models.base import AHEAD, OWN_AHEAD, ROUND, Fades, Lesson, Note, WithoutLuck, Worth, Wraps
+from evenhand.numerics.evidence import BELIEVED
+
+
+@dataclass
+class RestartingState:
+    """The model that decides and its challenger, and how far the challenger is ahead."""
+
+    members: list[Any] = field(metadata=OWN_AHEAD)  # the champion and the challenger
+    errors: Floats  # (R, 2, M) sums of squared one-step errors, in units of ranges
+    judged: Floats  # (R, 2) plays in these
+    age: Floats  # (R,) plays that the challenger learned
+    lead: Floats  # (R,) nats by which the challenger is ahead
+    rounds: Floats  # (R,) of the run
+    restarts: Floats  # (R,)
+    since: Floats  # (R,) the round of the last restart
+    ahead: Floats = field(metadata=AHEAD)  # (R,) part of the horizon that is to come and can be paid for
+    units: Floats  # (M,) of outcomes
+    ends: Floats  # (2, M) of the outcomes' ranges
+    horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
+
+
+@named("X12", source="evenhand's own; two models that are compared, as in change detection (Cao et al. 2019)")
+@checked
+@dataclass(frozen=True, kw_only=True)
+class Restarting(Wraps, WithoutLuck):
+    """A model that forgets everything once the same model, begun lately, predicts better.
+
+    Equation: a challenger learns beside the champion, which decides. Once the challenger has learned `young` plays, it
+    gains sum_m (e_m^2 - f_m^2) / (2 s_m) with every play: e and f are the errors of champion and challenger, made
+    before the outcome was learned, s_m the champion's mean squared error so far. If it is ahead by `nats`, it becomes
+    the champion. A challenger begins anew after `every` plays. Were errors normal with variance s, a challenger would
+    win with a probability of at most exp(-nats) where nothing changes. Only plays that teach count.
+
+    Deviation: Cao et al. compare the means of arms in two windows, and draw arms uniformly to see changes. What is
+    never played is not seen to change here.
+
+    Args:
+        inner: a model whose statistics are sums: `BayesianRidge`, `BayesianLogistic`, `Ridge`, `Tabular`, and
+            `PerAction` or `Stacked` of these.
+        nats: how far ahead a challenger has to be, above 0.
+        every: plays of a challenger, above `young`.
+        young: plays before a challenger is judged, at least 1.
+        alarm: how many rounds a restart is worth an alarm, at least 1.
+
+    Raises:
+        InvalidInput: an inner model that cannot forget or has luck of its own, or a number out of its range.
+
+    >>> from evenhand.models.bayesian_ridge import BayesianRidge
+    >>> model = Restarting(inner=BayesianRidge(n_features=1), every=50, young=15)
+    >>> state, one, price = model.start(1, np.zeros(1), np.ones(1), 1000), np.ones((1, 1, 1)), np.ones((1, 1, 1, 1))
+    >>> for t in range(400):  # from round 220 on, 1 instead of 0
+    ...     model.update(state, one, (t >= 220) * one, one > 0, price)
+    >>> round(model.value(state, one, price, np.zeros((1, 0))).mean.item(), 1)
+    0.9
+    >>> state.restarts.item()
+    1.0
+    """
+
+    inner: Fades
+    nats: float = 12.0
+    every: int = 500
+    young: int = 150
+    alarm: int = 1000
+
+    def __post_init__(self) -> None:
+        check_fades("Restarting", self.inner)
+        number("Restarting.nats", self.nats, "a finite number above 0", lambda x: 0 < x < math.inf)
+        whole("Restarting.young", self.young, 1)
+        whole("Restarting.every", self.every, self.young + 1)
+        whole("Restarting.alarm", self.alarm, 1)
+
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> RestartingState:
+        zeros = [np.zeros(n_replicas) for _ in range(5)]
+        return RestartingState(
+            members=[self.inner.start(n_replicas, low, high, horizon) for _ in range(2)],
+            errors=np.zeros((n_replicas, 2, len(low))),
+            judged=np.zeros((n_replicas, 2)),
+            age=zeros[0],
+            lead=zeros[1],
+            rounds=zeros[2],
+            restarts=zeros[3],
+            since=zeros[4],
+            ahead=np.ones(n_replicas),
+            units=np.array([unit(*ends) for ends in zip(low, high, strict=True)]),
+            ends=np.stack([low, high]),
+            horizon=np.full(n_replicas, float(horizon)),
+        )
+
+    def value(self, state: RestartingState, x: Floats, w: Floats, u: Floats) -> Worth:
+        return self.inner.value(state.members[0], x, w, u)
+
+    def update(
+        self, state: RestartingState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
+    ) -> None:
+        """Compare champion and challenger by the plays, and teach both, `(P,n),(P,M),(P,M),(K,1|P,M)`."""
+        s, plays = state, told(self.inner, x, seen)
+        s.rounds += 0.0 if lesson.taught else steps(seen, lesson.share, lesson.weight)
+        if plays.any():
+            self._compare(s, misses(self.inner, s.members, x, y, plays, s.units), plays.sum(1), lesson.weight)
+        for member in s.members:
+            self.inner.update(member, x, y, seen, w, lesson)
+        self._begin(s)
+        left = np.maximum(s.horizon - s.rounds, 0.0) / s.horizon
+        for member in s.members:
+            self.inner.fade(member, np.ones(len(x)), np.minimum(left, s.ahead))
+
+    def notes(self, state: RestartingState, replica: int) -> tuple[Note, ...]:
+        """Say when the model last began anew; for `alarm` rounds this is an alarm."""
+        if state.restarts[replica] == 0.0:
+            return (Note("began anew: never; nothing that was predicted says that the world has changed"),)
+        since, times = state.since[replica], state.restarts[replica]
+        said = f"began anew: in round {since:,.0f} of those learned, {times:,.0f} in all"
+        if state.rounds[replica] - since > self.alarm:
+            return (Note(said),)
+        return Note(said), Note(f"the world has changed: a model that learned lately won by {self.nats:g} nats", True)
+
+    def _compare(self, s: RestartingState, missed: Floats, plays: Floats, weight: float) -> None:
+        grown = s.age >= self.young
+        s.errors[:, 0] += weight * missed[:, 0]
+        s.errors[:, 1] += weight * np.where(grown[:, None], missed[:, 1], 0.0)
+        s.judged[:, 0] += weight * plays
+        s.judged[:, 1] += weight * np.where(grown, plays, 0.0)
+        for m in range(missed.shape[2]):
+            noise = (BELIEVED + s.errors[:, 0, m]) / (1.0 + s.judged[:, 0])
+            s.lead += np.where(grown, 0.5 * weight * (missed[:, 0, m] - missed[:, 1, m]) / noise, 0.0)
+        s.age += plays
+
+    def _begin(self, s: RestartingState) -> None:
+        """Let challengers that won take over, and new ones begin in their place and in that of those that are old."""
+        won = s.lead > self.nats
+        over = won | (s.age >= self.every)
+        if won.any():
+            copy_where(s.members[1], s.members[0], won)
+            s.errors[won, 0], s.judged[won, 0] = s.errors[won, 1], s.judged[won, 1]
+            s.restarts[won] += 1.0
+            s.since[won] = np.maximum(s.rounds[won], 1.0)
+        if over.any():
+            low, high = s.ends.copy()
+            copy_where(self.inner.start(len(over), low, high, int(s.horizon[0])), s.members[1], over)
+            s.errors[over, 1], s.judged[over, 1], s.age[over], s.lead[over] = 0.0, 0.0, 0.0, 0.0
