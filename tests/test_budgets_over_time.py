@@ -1,6 +1,7 @@
 """Budgets over time by `resolving`: shares of the optimum, wrong forecasts, ends in time, a status, and campaigns."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import numpy as np
 import pytest
@@ -169,6 +170,18 @@ def test_an_optimum_and_a_campaign_refuse_times_that_they_cannot_know():
         opt(shop, contexts=10)
     with pytest.raises(InvalidInput, match=r"policy: problem.until: expected a date beside since="):
         Campaign.open(MemoryStore(), "days", uniform(shop.problem, n_features=9))
+
+
+def test_a_campaign_that_ended_before_it_begins_is_refused_and_one_that_ended_since_can_be_read():
+    problem = replace(rounds(Budget("cost", total=5)), since="2026-12-14", until="2026-12-16", traffic=Traffic(5))
+    now = [int(datetime(2026, 12, 15, tzinfo=UTC).timestamp() * 1e6)]
+    store = MemoryStore(now=lambda: now[0])
+    Campaign.open(store, "before", uniform(problem, n_features=2))
+    now[0] += 86_400_000_000
+    said = r"policy: problem.until: expected an end after 2026-12-16 00:00:00\+00:00, when it is opened, got 2026-12-16"
+    with pytest.raises(InvalidInput, match=said):
+        Campaign.open(store, "after", uniform(problem, n_features=2))
+    assert Campaign.open(store, "before", uniform(problem, n_features=2)).status().rounds == 0
 
 
 def test_the_time_of_a_decision_is_its_round_and_cannot_be_changed():

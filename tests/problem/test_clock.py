@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from evenhand.core.errors import InvalidInput
+from evenhand.problem import Budget
 from evenhand.problem.clock import Clock
 from evenhand.problem.spans import Spans
 from evenhand.problem.traffic import Traffic
@@ -131,3 +132,9 @@ def test_times_that_make_no_sense_are_refused_by_name(make, said):
     with pytest.raises(InvalidInput) as error:
         make()
     assert said in str(error.value)
+
+
+def test_budgets_with_totals_by_month_have_a_hash():
+    stated = [Budget("cost", total={"may": 5.0, "june": amount}, per="month") for amount in (6.0, 6.0, 7.0)]
+    assert hash(stated[0]) == hash(stated[1])
+    assert len(set(stated)) == 2

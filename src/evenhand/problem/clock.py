@@ -141,6 +141,12 @@ class Clock:
         return [(self.since + timedelta(days=e)).strftime("%B").lower() for e in edges[:-1].tolist()]
 
 
+def refuse_truth(field: str, per: object) -> None:
+    """Refuse True and False as a period, as these count as the numbers 1 and 0."""
+    if isinstance(per, bool):
+        raise InvalidInput(field, f"one of {_PERIODS}, or a number above 0", per)
+
+
 def _expected(since: datetime | None) -> str:
     if since is None:
         return "a number above 0, as the problem has no since="
