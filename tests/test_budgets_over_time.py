@@ -16,7 +16,7 @@ from evenhand.problem import Between, Budget, Outcome, Problem, Traffic
 from evenhand.problem.clock import Clock
 from evenhand.problem.spans import Spans
 from evenhand.recipes import resolving, uniform
-from evenhand.run import opt, simulate
+from evenhand.run import opt, opt_without_contexts, simulate
 from evenhand.testing.frames import decision_of
 from tests.days import Days, cases, forecast
 
@@ -164,10 +164,14 @@ def test_time_that_would_stand_still_is_refused():
         resolving(problem)
 
 
-def test_an_optimum_and_a_campaign_refuse_times_that_they_cannot_know():
+def test_a_campaign_and_optima_refuse_times_that_they_cannot_know():
     shop = Days(times=cases(0, 1, 0.1), subject_to=(DAY_BY_DAY,), until=1.0, traffic=forecast(0.1))
     with pytest.raises(InvalidInput, match=r"environment.problem: expected budgets over the whole horizon"):
-        opt(shop, contexts=10)
+        opt_without_contexts(shop, contexts=10)
+    with pytest.raises(InvalidInput, match=r"margin: expected 0, where the problem has budgets per period"):
+        opt(shop, margin=0.01)
+    with pytest.raises(InvalidInput, match=r"environment: expected a case before 1.0, the end of the run, got none"):
+        opt(replace(shop, times=np.array([1.0, 2.0])))
     with pytest.raises(InvalidInput, match=r"policy: problem.until: expected a date beside since="):
         Campaign.open(MemoryStore(), "days", uniform(shop.problem, n_features=9))
 
