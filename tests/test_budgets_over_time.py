@@ -105,6 +105,35 @@ def test_a_budget_per_number_of_rounds_is_used_up_in_each_of_them():
     assert "0 left now" in str(status)
 
 
+def test_what_past_spans_leave_is_lost_and_not_left():
+    policy = resolving(rounds(Budget("cost", total=5, per=20)))
+    state = policy.start(seed=4)
+    asked = [["nothing"]] * 20 + [["go"]] * 3  # nothing is spent in the first 20 rounds
+    for offered in asked:
+        context = policy.encode({}, offered=offered)
+        decision = policy.act(state, context)
+        policy.observe(state, decision, {"gain": 0.0})
+    status = policy.status(state)
+    account = status.accounts["cost"]
+    assert (account.spent, account.lost, account.left, account.left_now) == (3.0, 5.0, 7.0, 2.0)
+    assert "3 of 15 spent, 5 lost, 7 left" in str(status)
+    assert [(u.start, u.end, u.allowance, u.used, u.over) for u in account.spans] == [
+        ("0", "20", 5.0, 0.0, True), ("20", "40", 5.0, 3.0, False)
+    ]  # fmt: skip
+    assert "cost: 2 of 5 left from 20 to 40\n" in policy.explain(state, context, decision)
+
+
+def test_nothing_of_a_carried_budget_is_lost_and_the_span_that_binds_is_named():
+    policy = resolving(rounds(Budget("cost", total=5, per=20, carry=True)))
+    state = policy.start(seed=4)
+    for _ in range(22):
+        context = policy.encode({}, offered=["nothing"])
+        decision = policy.act(state, context)
+    account = policy.status(state).accounts["cost"]
+    assert (account.lost, account.left, account.left_now) == (0.0, 15.0, 10.0)
+    assert "cost: 10 of 10 left from 0 to 40, the least of 2 spans" in policy.explain(state, context, decision)
+
+
 def test_a_carried_budget_is_spread_over_what_is_to_come():
     went, _ = played(rounds(Budget("cost", total=5, per=20, carry=True)), 60)
     assert went.sum() == 15

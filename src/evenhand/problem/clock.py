@@ -80,6 +80,18 @@ class Clock:
             when = when.astimezone(self.since.tzinfo or UTC)
         return (when.replace(tzinfo=None) - self.since.replace(tzinfo=None)) / _DAY
 
+    def written(self, time: float) -> str:
+        """Return a time as a text: a date, with the time of day unless it is midnight, or a number.
+
+        >>> clock = Clock.between("2026-11-23", "2026-12-24", 0)
+        >>> clock.written(1.0), clock.written(1.25)
+        ('2026-11-24', '2026-11-24 06:00')
+        """
+        if self.since is None:
+            return f"{time:,.6g}"
+        when = (self.since + timedelta(seconds=round(time * 86_400))).replace(tzinfo=None)
+        return when.date().isoformat() if when == _floor(when, "day") else when.isoformat(" ", "minutes")
+
     def of_micros(self, at: int) -> float | None:
         """Return the time of microseconds since 1970, None where times are numbers."""
         if self.since is None:
