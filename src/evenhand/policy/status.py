@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 _TINY = 1e-9  # of a total: rounding
-_MOST = 60  # spans of an account
+_PAST, _NOW = 53, 7  # spans of an account that are over, and that contain the latest decision
 
 
 class Use(NamedTuple):
@@ -52,7 +52,9 @@ class Account:
     hard: bool  # whether it is never exceeded, so that what is known to be used is spent when it is decided
     left_now: float | None = None  # of the spans of time that contain the latest decision, None if there are none
     lost: float = 0.0  # what past spans left
-    spans: tuple[Use, ...] = ()  # the latest spans up to those that contain the latest decision, at most 60
+    spans: tuple[
+        Use, ...
+    ] = ()  # the latest spans that are over, and the first ones that contain the latest decision, at most 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +150,7 @@ def _now(problem: Problem, limits: Spanned, state: Any, replica: int) -> Now:
     spans, used, period = limits.spans, limits.used(state)[replica], int(limits.period(state)[replica])
     sums, written = spans.sums(used[None])[0], problem.clock.written
     begun = np.flatnonzero(spans.first <= period)
+    begun, over = begun[np.lexsort((spans.first[begun], spans.last[begun]))], int((spans.last[begun] < period).sum())
     uses = tuple(
         Use(
             start=written(float(spans.edges[spans.first[s]])),
@@ -156,7 +159,7 @@ def _now(problem: Problem, limits: Spanned, state: Any, replica: int) -> Now:
             used=float(sums[s]),
             over=bool(spans.last[s] < period),
         )
-        for s in begun[np.lexsort((spans.first[begun], spans.last[begun]))][-_MOST:]
+        for s in begun[max(over - _PAST, 0) : over + _NOW]
     )
     left = float(spans.left(used[None], np.array([period]))[0])
     return Now(left, spans.most_from(period, spans.allowance - sums), uses)
