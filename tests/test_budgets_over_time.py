@@ -1,7 +1,7 @@
 """Budgets over time by `resolving`: shares of the optimum, wrong forecasts, ends in time, a status, and campaigns."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import numpy as np
 import pytest
@@ -215,6 +215,14 @@ def test_a_campaign_that_ended_before_it_begins_is_refused_and_one_that_ended_si
     with pytest.raises(InvalidInput, match=said):
         Campaign.open(store, "after", uniform(problem, n_features=2))
     assert Campaign.open(store, "before", uniform(problem, n_features=2)).status().rounds == 0
+
+
+def test_dates_and_unknown_ends_are_in_the_fingerprint():
+    dated = {"since": date(2026, 12, 14), "traffic": Traffic(5), "horizon": 0}
+    ends = (date(2026, 12, 16), date(2026, 12, 17), datetime(2026, 12, 17, tzinfo=UTC))
+    problems = [replace(rounds(Budget("cost", total=5)), until=end, **dated) for end in ends]
+    problems += [rounds(Budget("cost", total=5), horizon) for horizon in (60, Between(30, 60), Between(40, 60))]
+    assert len({uniform(p, n_features=2).fingerprint() for p in problems}) == 6
 
 
 def test_the_time_of_a_decision_is_its_round_and_cannot_be_changed():

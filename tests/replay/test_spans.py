@@ -1,11 +1,13 @@
 """Replays and problem files with spans of time: what a file can say, and rows in the order of their times."""
 
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
+from evenhand.live.files import open_campaign
+from evenhand.live.stores.memory import MemoryStore
 from evenhand.problem import Between, Budget, Traffic
 from evenhand.replay import replay_log
 from evenhand.replay.problem_file import parse
@@ -202,3 +204,19 @@ def test_an_end_needs_the_times_of_rows(tmp_path):
         InvalidInput, match=r"problem.toml: time: expected the column of the times of cases, beside until"
     ):
         replay_log(log, toml, progress=False)
+
+
+def test_a_campaign_of_a_file_goes_by_its_store_and_learns_from_a_log_of_earlier_times(tmp_path):
+    lines = [["2025-01-01", *row] for row in shop.rows(60)]
+    log, toml = write(tmp_path, lines)
+    now = [int(datetime(2026, 12, 15, 6, tzinfo=UTC).timestamp() * 1e6)]
+    store = MemoryStore(now=lambda: now[0])
+    campaign = open_campaign(store, "shop", toml, log_path=log, on_expiry="release")
+    for i in range(12):
+        campaign.decide({"age": 30, "town": "north"}, key=str(i), offered=["a"])
+    account = campaign.status().accounts["post"]
+    assert (account.spent, account.left_now, account.lost, account.left) == (10.0, 0.0, 10.0, 20.0)
+    assert [u.start for u in account.spans] == ["2026-12-14", "2026-12-15"]
+    now[0] = int(datetime(2026, 12, 19, tzinfo=UTC).timestamp() * 1e6)
+    with pytest.raises(InvalidInput, match=r"problem.until: expected an end after 2026-12-19"):
+        open_campaign(store, "late", toml, log_path=log, on_expiry="release")
