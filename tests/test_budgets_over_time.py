@@ -1,6 +1,7 @@
 """Budgets over time by `resolving`: shares of the optimum, wrong forecasts, ends in time, a status, and campaigns."""
 
 from dataclasses import replace
+from datetime import UTC, date, datetime
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from evenhand.problem import Between, Budget, Outcome, Problem, Traffic
 from evenhand.problem.clock import Clock
 from evenhand.problem.spans import Spans
 from evenhand.recipes import resolving, uniform
-from evenhand.run import opt, simulate
+from evenhand.run import opt, opt_without_contexts, simulate
 from evenhand.testing.frames import decision_of
 from tests.days import Days, cases, forecast
 
@@ -104,6 +105,35 @@ def test_a_budget_per_number_of_rounds_is_used_up_in_each_of_them():
     assert "0 left now" in str(status)
 
 
+def test_what_past_spans_leave_is_lost_and_not_left():
+    policy = resolving(rounds(Budget("cost", total=5, per=20)))
+    state = policy.start(seed=4)
+    asked = [["nothing"]] * 20 + [["go"]] * 3  # nothing is spent in the first 20 rounds
+    for offered in asked:
+        context = policy.encode({}, offered=offered)
+        decision = policy.act(state, context)
+        policy.observe(state, decision, {"gain": 0.0})
+    status = policy.status(state)
+    account = status.accounts["cost"]
+    assert (account.spent, account.lost, account.left, account.left_now) == (3.0, 5.0, 7.0, 2.0)
+    assert "3 of 15 spent, 5 lost, 7 left" in str(status)
+    assert [(u.start, u.end, u.allowance, u.used, u.over) for u in account.spans] == [
+        ("0", "20", 5.0, 0.0, True), ("20", "40", 5.0, 3.0, False)
+    ]  # fmt: skip
+    assert "cost: 2 of 5 left from 20 to 40\n" in policy.explain(state, context, decision)
+
+
+def test_nothing_of_a_carried_budget_is_lost_and_the_span_that_binds_is_named():
+    policy = resolving(rounds(Budget("cost", total=5, per=20, carry=True)))
+    state = policy.start(seed=4)
+    for _ in range(22):
+        context = policy.encode({}, offered=["nothing"])
+        decision = policy.act(state, context)
+    account = policy.status(state).accounts["cost"]
+    assert (account.lost, account.left, account.left_now) == (0.0, 15.0, 10.0)
+    assert "cost: 10 of 10 left from 0 to 40, the least of 2 spans" in policy.explain(state, context, decision)
+
+
 def test_a_carried_budget_is_spread_over_what_is_to_come():
     went, _ = played(rounds(Budget("cost", total=5, per=20, carry=True)), 60)
     assert went.sum() == 15
@@ -163,12 +193,36 @@ def test_time_that_would_stand_still_is_refused():
         resolving(problem)
 
 
-def test_an_optimum_and_a_campaign_refuse_times_that_they_cannot_know():
+def test_a_campaign_and_optima_refuse_times_that_they_cannot_know():
     shop = Days(times=cases(0, 1, 0.1), subject_to=(DAY_BY_DAY,), until=1.0, traffic=forecast(0.1))
     with pytest.raises(InvalidInput, match=r"environment.problem: expected budgets over the whole horizon"):
-        opt(shop, contexts=10)
+        opt_without_contexts(shop, contexts=10)
+    with pytest.raises(InvalidInput, match=r"margin: expected 0, where the problem has budgets per period"):
+        opt(shop, margin=0.01)
+    with pytest.raises(InvalidInput, match=r"environment: expected a case before 1.0, the end of the run, got none"):
+        opt(replace(shop, times=np.array([1.0, 2.0])))
     with pytest.raises(InvalidInput, match=r"policy: problem.until: expected a date beside since="):
         Campaign.open(MemoryStore(), "days", uniform(shop.problem, n_features=9))
+
+
+def test_a_campaign_that_ended_before_it_begins_is_refused_and_one_that_ended_since_can_be_read():
+    problem = replace(rounds(Budget("cost", total=5)), since="2026-12-14", until="2026-12-16", traffic=Traffic(5))
+    now = [int(datetime(2026, 12, 15, tzinfo=UTC).timestamp() * 1e6)]
+    store = MemoryStore(now=lambda: now[0])
+    Campaign.open(store, "before", uniform(problem, n_features=2))
+    now[0] += 86_400_000_000
+    said = r"policy: problem.until: expected an end after 2026-12-16 00:00:00\+00:00, when it is opened, got 2026-12-16"
+    with pytest.raises(InvalidInput, match=said):
+        Campaign.open(store, "after", uniform(problem, n_features=2))
+    assert Campaign.open(store, "before", uniform(problem, n_features=2)).status().rounds == 0
+
+
+def test_dates_and_unknown_ends_are_in_the_fingerprint():
+    dated = {"since": date(2026, 12, 14), "traffic": Traffic(5), "horizon": 0}
+    ends = (date(2026, 12, 16), date(2026, 12, 17), datetime(2026, 12, 17, tzinfo=UTC))
+    problems = [replace(rounds(Budget("cost", total=5)), until=end, **dated) for end in ends]
+    problems += [rounds(Budget("cost", total=5), horizon) for horizon in (60, Between(30, 60), Between(40, 60))]
+    assert len({uniform(p, n_features=2).fingerprint() for p in problems}) == 6
 
 
 def test_the_time_of_a_decision_is_its_round_and_cannot_be_changed():

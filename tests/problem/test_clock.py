@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from evenhand.core.errors import InvalidInput
+from evenhand.problem import Budget
 from evenhand.problem.clock import Clock
 from evenhand.problem.spans import Spans
 from evenhand.problem.traffic import Traffic
@@ -79,6 +80,25 @@ def test_the_most_that_spans_allow_is_that_of_a_linear_program():
     assert 20 < bounded < 80
 
 
+def test_the_most_that_can_still_be_used_is_that_of_a_linear_program():
+    rng = np.random.default_rng(18)
+    for _ in range(100):
+        spans = drawn_spans(rng)
+        now, rest = rng.integers(spans.periods), rng.uniform(0.0, 3.0, len(spans.allowance))
+        rows = [(np.arange(spans.periods) >= a) & (np.arange(spans.periods) <= b)
+                for a, b in zip(spans.first, spans.last, strict=True)]  # fmt: skip
+        ends = [(0, 0 if p < now else None) for p in range(spans.periods)]
+        found = linprog(-np.ones(spans.periods), np.array(rows, float), rest, bounds=ends)
+        assert spans.most_from(now, rest) == (pytest.approx(-found.fun) if found.status == 0 else np.inf)
+
+
+def test_times_are_written_as_dates():
+    assert [NOVEMBER.written(t) for t in (0.0, 1.0, 1.25, 5 + 1 / 24)] == [
+        "2026-11-25", "2026-11-26", "2026-11-26 06:00", "2026-11-30 01:00"
+    ]  # fmt: skip
+    assert Clock.between(None, 9.0, 0).written(2.5) == "2.5"
+
+
 def test_what_is_left_is_the_least_of_the_spans_that_contain_now():
     rng = np.random.default_rng(9)
     for _ in range(50):
@@ -131,3 +151,9 @@ def test_times_that_make_no_sense_are_refused_by_name(make, said):
     with pytest.raises(InvalidInput) as error:
         make()
     assert said in str(error.value)
+
+
+def test_budgets_with_totals_by_month_have_a_hash():
+    stated = [Budget("cost", total={"may": 5.0, "june": amount}, per="month") for amount in (6.0, 6.0, 7.0)]
+    assert hash(stated[0]) == hash(stated[1])
+    assert len(set(stated)) == 2

@@ -182,7 +182,7 @@ def test_without_a_model_it_is_the_one_that_is_advised(tmp_path):
     settings = read(tmp_path, policy('name = "resolving"')).settings
     problem = read(tmp_path, shop.PROBLEM).problem({"town": ("north", "south")})
     assert settings.build(problem, n_features=3).model == advised(problem, 3) == BayesianLogistic(n_features=3)
-    with pytest.raises(InvalidInput, match=r"policy\.width: expected one of the keys name, model, .*, every, got"):
+    with pytest.raises(InvalidInput, match=r"policy\.width: expected one of the keys name, model, .*, every, .*got"):
         read(tmp_path, policy("name = 'resolving'\nwidth = 0.2"))
 
 

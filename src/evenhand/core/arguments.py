@@ -6,7 +6,8 @@ import inspect
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime
 from typing import Any, Literal, NamedTuple, Union
 
 import numpy as np
@@ -161,10 +162,12 @@ def _described(hint: Any, many: bool = False) -> str:
     if origin is Literal:
         return f"one of {', '.join(map(repr, inner))}"
     if origin in (Union, types.UnionType):
+        if date in inner:
+            return "dates or numbers" if many else "a date or a number"
         return " or ".join(filter(None, (_described(h, many) for h in inner if h is not type(None))))
-    if origin is tuple:
-        each = [_described(h, many=True) for h in inner if h is not ...]
-        return f"a list of {' and '.join(each)}" if all(each) else ""
+    if origin in (tuple, Sequence):
+        each = list(dict.fromkeys(_described(h, many=True) for h in inner if h is not ...))
+        return f"{'lists' if many else 'a list'} of {' and '.join(each)}" if all(each) else ""
     if origin is not None and issubclass(origin, Mapping):
         each = [_described(h, many=True) for h in inner[1:]]
         return f"a table of {each[0]}" if all(each) else ""
@@ -180,7 +183,7 @@ def _read(field: str, value: Any, hint: Any, given: Mapping[str, Any]) -> Any:
     if hint is float:
         x = finite(value)
         return _NO if x is None else x
-    if hint in (int, bool, str):
+    if hint in (int, bool, str, date, datetime):
         return value if type(value) is hint else _NO
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin is Literal:
@@ -189,8 +192,8 @@ def _read(field: str, value: Any, hint: Any, given: Mapping[str, Any]) -> Any:
         named = [h for h in inner if isinstance(value, dict) and _is_part(h) and value.get(KIND) in kinds(h)]
         found = (_read(field, value, h, given) for h in named or inner if h is not type(None))
         return next((z for z in found if z is not _NO), _NO)
-    if origin is tuple:
-        return _read_list(field, value, inner, given)
+    if origin is tuple or (origin is Sequence and can_be_written(hint)):
+        return _read_list(field, value, inner if origin is tuple else (*inner, ...), given)
     if _is_numbers(hint):
         return _read_numbers(value)
     if origin is not None and issubclass(origin, Mapping) and isinstance(value, dict):

@@ -47,7 +47,7 @@ class LoggedWorld:
     def __init__(self, log: Logged, seed: int, replicas: Ints) -> None:
         self._log = log
         self._luck = Luck(seed=seed, replicas=replicas)
-        orders = [order(len(log.actions), seed, int(r), resample=log.resample(int(r))) for r in replicas]
+        orders = [log.in_time(order(len(log.actions), seed, int(r), resample=log.resample(int(r)))) for r in replicas]
         self._rows = np.stack(orders, 1)  # (N, R): the rows of one step are contiguous
         self._declared = log.problem.declared[None]
         self._offered: Bools = np.ones((1, len(log.problem.actions)), bool)
@@ -57,7 +57,8 @@ class LoggedWorld:
         rows = self._rows[step]
         x = _features(self._log.units, self._log.layout, rows)
         known = self._declared if self._log.known is None else self._log.known[rows]
-        return Context(x, known, self._log.groups[rows][:, None], self._offered)
+        time = None if self._log.time is None else self._log.time[rows]
+        return Context(x, known, self._log.groups[rows][:, None], self._offered, time)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         """Count a round, and reveal its outcome, only if the choice is the logged action and the coin accepts it."""
@@ -133,6 +134,8 @@ class Logged:
         outcomes: the observed outcomes of the logged actions, in the order of `problem.observed`, `(N, M+B)`.
         groups: of every row, as columns of `problem.columns`, `(N, G)`.
         known: known outcomes of all actions in every row, `(N, A, L)`; by default as the problem declares them.
+        time: of every row, by the clock of the problem, `(N)`. Rows are then read in the order of their times, those of
+            the same time in a random one; needed where the problem has an end in time.
         shuffles: replicas numbered from here on read bootstrap resamples; None means that all read permutations.
         orders: how many replicas, one after the other, read the same resample.
 
@@ -159,6 +162,7 @@ class Logged:
     outcomes: Floats
     groups: Ints
     known: Floats | None = None
+    time: Floats | None = None
     shuffles: int | None = None
     orders: int = 1
 
@@ -186,6 +190,11 @@ class Logged:
         if self.known is not None:
             _shape("known", self.known, (n, len(problem.actions), len(problem.known)))
             _range("known", self.known, np.abs(self.known) <= LARGEST, f"numbers of size at most {LARGEST:g}")
+        if self.time is not None:
+            _shape("time", self.time, (n,))
+            _range("time", self.time, (self.time >= 0.0) & (self.time < np.inf), "numbers of at least 0")
+        elif problem.until is not None:
+            raise InvalidInput("Logged.time", "the times of rows, as the problem has until=", None)
         belongs = (self.groups >= first[:-1]) & (self.groups < first[1:])
         _range("groups", self.groups, belongs, "a column of its grouping")
 
@@ -202,6 +211,10 @@ class Logged:
     def needs_coins(self) -> bool:
         """Whether propensities differ."""
         return bool(self.keep.min() < 1.0)
+
+    def in_time(self, rows: Ints) -> Ints:
+        """Sort rows by their times; those of the same time stay in their order, as do all without times, `(N)->(N)`."""
+        return rows if self.time is None else rows[np.argsort(self.time[rows], kind="stable")]
 
     def resample(self, replica: int) -> int | None:
         """Return the number of the bootstrap resample that a replica reads, None if it reads the log itself."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import Any, Protocol, runtime_checkable
 
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import Ask
 from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.rows import Frame, Rows
+from evenhand.problem.spans import Spans
 
 
 @runtime_checkable
@@ -218,8 +219,15 @@ class Accounts(Limits, Protocol):
 class Spanned(Accounts, Protocol):
     """Keeps the allowances of spans of time."""
 
-    def left_now(self, state: Any) -> Floats:
-        """What is left at the time of the latest decision, `->()`."""
+    @property
+    def spans(self) -> Spans:
+        """The spans, with an allowance each."""
+
+    def used(self, state: Any) -> Floats:
+        """What decisions of every period used or may use, `->(P)`."""
+
+    def period(self, state: Any) -> Ints:
+        """The period of the latest decision, `->()`."""
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.goals._limits import HELD, USED, USED_REST
 from evenhand.goals.hard_budget import HardBudget, HardState
 from evenhand.problem.constraints import Constraint
@@ -88,13 +88,15 @@ class HardSpans:
         sums = state.taken.sum(3)
         return np.asarray(self.total - sums[USED] - sums[USED_REST]), np.asarray(sums[HELD])
 
-    def left_now(self, state: SpansState) -> Floats:
-        return self.left(state, state.now)
+    def used(self, state: SpansState) -> Floats:
+        return np.asarray(state.taken[USED, :, 0] + state.taken[USED_REST, :, 0])
+
+    def period(self, state: SpansState) -> Ints:
+        return self.spans.period(state.now)
 
     def left(self, state: SpansState, time: Floats) -> Floats:
         """What is left at a time: the least of the spans that contain it, `()->()`."""
-        used = state.taken[USED, :, 0] + state.taken[USED_REST, :, 0]
-        return self.spans.left(used, self.spans.period(time))
+        return self.spans.left(self.used(state), self.spans.period(time))
 
     def on_decision(self, state: SpansState, decision: Decision, estimate: Floats | None) -> None:
         state.now = np.where(decision.counted > 0.0, decision.time, state.now)

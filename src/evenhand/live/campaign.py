@@ -10,7 +10,7 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
 from evenhand.core.validate import number, on_disk, one_of
-from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of, refuse_numbers
+from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of, refuse_numbers, refuse_past
 from evenhand.live.dashboard.report import report
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
 from evenhand.live.fold import OnExpiry
@@ -117,6 +117,7 @@ class Campaign:
         terms = Terms(seed=seed, patience=patience, on_expiry=on_expiry, first=policy.fingerprint(), taught=taught)
         with place.write(name) as log:
             if log.last == 0:
+                refuse_past(policy, log.now)
                 warn_of_jams(terms, policy)
                 log.append("opened", encode(opening(terms, policy, encoder)))
         terms = Terms.of(next(iter(place.scan(name))))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import numpy as np
@@ -48,6 +49,14 @@ def refuse_numbers(policy: Policy) -> None:
     """Refuse a policy whose problem has an end that is no date: a campaign goes by the clock of its store."""
     if policy.problem.until is not None and policy.problem.clock.since is None:
         raise InvalidInput("policy: problem.until", "a date beside since=, for a campaign", policy.problem.until)
+
+
+def refuse_past(policy: Policy, at: int) -> None:
+    """Refuse a policy whose run ends before a new campaign is opened, in microseconds since 1970."""
+    time = policy.problem.clock.of_micros(at)
+    if time is not None and time >= policy.problem.clock.last:
+        now = datetime.fromtimestamp(at // 1_000_000, UTC).isoformat(" ")
+        raise InvalidInput("policy: problem.until", f"an end after {now}, when it is opened", policy.problem.until)
 
 
 def alike(encoder: Encoder, kept: Mapping[str, Any]) -> bool:

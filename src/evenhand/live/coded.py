@@ -123,7 +123,7 @@ class Stated(NamedTuple):
 def of_log(text: Text, log_path: Path) -> Stated:
     """Build the policy of a problem file with the features and groups of a log."""
     spec = parse(text.text, text.name)
-    encoded, _ = read_log(log_path, spec)
+    encoded, _ = read_log(log_path, spec.untimed)
     return _build(text, spec, encoded.levels, encoded.coding)
 
 

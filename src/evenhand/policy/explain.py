@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
+from evenhand.core.faces import amount
 from evenhand.core.records import Context, Decision
+from evenhand.goals.base import Spanned
 from evenhand.policy import checks
 from evenhand.policy.questions import Questions
 from evenhand.policy.state import PolicyState
@@ -21,7 +27,7 @@ def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, r
         f"  price of {name:<34} {price:+.4f}" for name, price in zip(ask.rows.names, d.row_prices[replica], strict=True)
     ]
     groups = context.groups[replica]
-    lines = _first(prices, "prices")
+    lines = [*_first(prices, "prices"), *_binding(ask, state, d, replica)]
     for i, (grouping, group) in enumerate(problem.columns):
         if len(groups) == 1 and i in groups[0]:
             lines.append(f"  the case is in {grouping} = {group}")
@@ -42,6 +48,20 @@ def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, r
     elif d.forced[replica] == 1:
         lines.append("  at random, as in a warm-up: the choice did not look at the values")
     return "\n".join(lines)
+
+
+def _binding(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Iterator[str]:
+    """Say of every limit on spans of time which one leaves the least at the time of a decision."""
+    clock = ask.problem.clock
+    for i, limits in ask.can.limits:
+        if isinstance(limits, Spanned):
+            spans, period = limits.spans, limits.spans.period(d.time[replica : replica + 1])
+            rest = spans.rest(limits.used(state.goals[i])[replica : replica + 1], period)[0]
+            s = int(rest.argmin())
+            start, end = spans.edges[spans.first[s]], min(spans.ends[s], clock.last)
+            among = f", the least of {np.isfinite(rest).sum()} spans" if np.isfinite(rest).sum() > 1 else ""
+            name, within = limits.rows.names[0], f"{clock.written(float(start))} to {clock.written(float(end))}"
+            yield f"  {name}: {amount(float(rest[s]))} of {amount(float(spans.allowance[s]))} left from {within}{among}"
 
 
 def _first(lines: list[str], what: str) -> list[str]:

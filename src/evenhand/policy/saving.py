@@ -9,6 +9,7 @@ import json
 import os
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -17,6 +18,7 @@ import numpy as np
 from evenhand.core.errors import CannotSave, InvalidInput, StateMismatch
 from evenhand.core.records import Decision
 from evenhand.core.validate import EXACT
+from evenhand.problem.between import Between
 from evenhand.version import __version__
 
 S = TypeVar("S")
@@ -106,7 +108,7 @@ def _tokens(z: object, strict: bool = True) -> Iterator[str]:
         yield f"sequence{len(z)}"
         for value in z:
             yield from _tokens(value, strict)
-    elif isinstance(z, bool | str) or z is None:
+    elif isinstance(z, bool | str | date | Between) or z is None:
         yield repr(z)
     elif isinstance(z, int | np.integer) and abs(int(z)) > EXACT:
         yield repr(int(z))

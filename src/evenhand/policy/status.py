@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -26,6 +26,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_TINY = 1e-9  # of a total: rounding
+_PAST, _NOW = 53, 7  # spans of an account that are over, and that contain the latest decision
+
+
+class Use(NamedTuple):
+    """A span of time with what decisions in it used or may use."""
+
+    start: str
+    end: str
+    allowance: float
+    used: float
+    over: bool  # whether the latest decision came after it
+
+
 @dataclass(frozen=True, kw_only=True)
 class Account:
     """A constraint that spends, over the whole horizon, in units of its outcome."""
@@ -34,10 +48,14 @@ class Account:
     total: float
     spent: float  # what arrived, and what was due for certain when it was decided
     held: float  # for decisions whose outcomes are still to come, at their worst; 0 unless the budget is hard
-    left: float
+    left: float  # that can still be used; what past spans of time left is lost
     pace: float  # spent per decided round (if it is soft: per round that arrived), as a part of total / horizon
     hard: bool  # whether it is never exceeded, so that what is known to be used is spent when it is decided
     left_now: float | None = None  # of the spans of time that contain the latest decision, None if there are none
+    lost: float = 0.0  # what past spans left
+    spans: tuple[
+        Use, ...
+    ] = ()  # the latest spans that are over, and the first ones that contain the latest decision, at most 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,7 +101,8 @@ class Status:
             held = f", {amount(a.held)} held" if a.held else ""
             pace = "" if math.isnan(a.pace) else f"; pace {a.pace:.0%}"
             now = "" if a.left_now is None else f"; {amount(a.left_now)} left now"
-            said = f"{amount(a.spent)} of {amount(a.total)} spent{held}, {amount(a.left)} left{pace}{now}"
+            lost = f", {amount(a.lost)} lost" if a.lost > _TINY * a.total else ""
+            said = f"{amount(a.spent)} of {amount(a.total)} spent{held}{lost}, {amount(a.left)} left{pace}{now}"
             rows.append(("budget", name, said))
         for name, s in self.standings.items():
             missed = "" if s.kept or self.rounds <= self.waiting else f", {s.said}"  # unless nothing arrived
@@ -119,7 +138,34 @@ class Kept(NamedTuple):
     constraint: Constraint
     left: float
     held: float
-    left_now: float | None
+    now: Now | None
+
+
+class Now(NamedTuple):
+    """The spans of time of a hard constraint, at the latest decision."""
+
+    left: float  # of those that contain it
+    to_come: float  # that can still be used
+    spans: tuple[Use, ...]
+
+
+def _now(problem: Problem, limits: Spanned, state: Any, replica: int) -> Now:
+    spans, used, period = limits.spans, limits.used(state)[replica], int(limits.period(state)[replica])
+    sums, written = spans.sums(used[None])[0], problem.clock.written
+    begun = np.flatnonzero(spans.first <= period)
+    begun, over = begun[np.lexsort((spans.first[begun], spans.last[begun]))], int((spans.last[begun] < period).sum())
+    uses = tuple(
+        Use(
+            start=written(float(spans.edges[spans.first[s]])),
+            end=written(min(float(spans.ends[s]), problem.clock.last)),
+            allowance=float(spans.allowance[s]),
+            used=float(sums[s]),
+            over=bool(spans.last[s] < period),
+        )
+        for s in begun[max(over - _PAST, 0) : over + _NOW]
+    )
+    left = float(spans.left(used[None], np.array([period]))[0])
+    return Now(left, spans.most_from(period, spans.allowance - sums), uses)
 
 
 def objective(problem: Problem, run: SoFar) -> float | None:
@@ -160,8 +206,13 @@ def _account(stated: Stated, run: SoFar, kept: Kept | None) -> Account:
         left, held, rounds = kept.left, kept.held, run.rounds
         spent = math.fsum((total, -left, -held))
     pace = spent / total / (rounds / horizon) if rounds else math.nan
-    name, hard, now = stated.rows.names[0], kept is not None, None if kept is None else kept.left_now
-    return Account(name=name, total=total, spent=spent, held=held, left=left, pace=pace, hard=hard, left_now=now)
+    account = Account(
+        name=stated.rows.names[0], total=total, spent=spent, held=held, left=left, pace=pace, hard=kept is not None
+    )
+    if kept is None or kept.now is None:
+        return account
+    still = min(kept.now.to_come, left)
+    return replace(account, left=still, lost=left - still, left_now=kept.now.left, spans=kept.now.spans)
 
 
 def prices(can: Abilities, goals: list[Any], replica: int) -> dict[str, float]:
@@ -183,7 +234,7 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
         if isinstance(limits, Accounts):
             left, held = limits.account(state.goals[i])
             numbers = zip(left[replica].tolist(), held[replica].tolist(), strict=True)
-            now = float(limits.left_now(state.goals[i])[replica]) if isinstance(limits, Spanned) else None
+            now = _now(problem, limits, state.goals[i], replica) if isinstance(limits, Spanned) else None
             hard += [Kept(c, *row, now) for c, row in zip(limits.constraints, numbers, strict=False)]  # if of any
     return Status(
         rounds=int(rounds),

@@ -80,6 +80,18 @@ class Clock:
             when = when.astimezone(self.since.tzinfo or UTC)
         return (when.replace(tzinfo=None) - self.since.replace(tzinfo=None)) / _DAY
 
+    def written(self, time: float) -> str:
+        """Return a time as a text: a date, with the time of day unless it is midnight, or a number.
+
+        >>> clock = Clock.between("2026-11-23", "2026-12-24", 0)
+        >>> clock.written(1.0), clock.written(1.25)
+        ('2026-11-24', '2026-11-24 06:00')
+        """
+        if self.since is None:
+            return f"{time:,.6g}"
+        when = (self.since + timedelta(seconds=round(time * 86_400))).replace(tzinfo=None)
+        return when.date().isoformat() if when == _floor(when, "day") else when.isoformat(" ", "minutes")
+
     def of_micros(self, at: int) -> float | None:
         """Return the time of microseconds since 1970, None where times are numbers."""
         if self.since is None:
@@ -139,6 +151,12 @@ class Clock:
         """Return the names of the months in which periods start."""
         assert self.since is not None  # `edges` refused a calendar without dates
         return [(self.since + timedelta(days=e)).strftime("%B").lower() for e in edges[:-1].tolist()]
+
+
+def refuse_truth(field: str, per: object) -> None:
+    """Refuse True and False as a period, as these count as the numbers 1 and 0."""
+    if isinstance(per, bool):
+        raise InvalidInput(field, f"one of {_PERIODS}, or a number above 0", per)
 
 
 def _expected(since: datetime | None) -> str:

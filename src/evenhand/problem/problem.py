@@ -89,8 +89,9 @@ class Problem:
     withdrawn: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.traffic is not None and self.horizon == 0:
-            object.__setattr__(self, "horizon", self.traffic.rounds(self.since, self.until))
+        if self.traffic is not None:
+            rounds = self.traffic.rounds(self.since, self.until)
+            object.__setattr__(self, "horizon", rounds if self.horizon == 0 else self.horizon)
         for field in ("actions", "outcomes", "subject_to", "features", "groups", "measures", "withdrawn"):
             value = getattr(self, field)
             if isinstance(value, str) or not isinstance(value, Iterable):

@@ -74,11 +74,22 @@ class Spans(NamedTuple):
         By duality it is the length of the shortest path from the first edge to the last one, where a span leads from
         its first edge to its last one at the length of its allowance, and every edge leads to the one before at 0.
         """
+        return self.most_from(0, self.allowance)
+
+    def most_from(self, period: int, rest: Floats) -> float:
+        """Return the most that can be used from a period on, where so much is left of every span, `(S)->`.
+
+        >>> days = Spans(np.array([0.0, 1.0, 2.0]), np.array([5.0, 5.0]), np.array([0, 1]), np.array([0, 1]))
+        >>> days.most_from(1, np.array([5.0, 3.0]))  # what the first day left is lost
+        3.0
+        """
+        to_come = self.last >= period
+        first, last, rest = np.maximum(self.first[to_come], period), self.last[to_come], rest[to_come]
         reach = np.full(len(self.edges), np.inf)
-        reach[0] = 0.0
+        reach[: period + 1] = 0.0
         while True:
             before = reach.copy()
-            np.minimum.at(reach, self.last + 1, reach[self.first] + self.allowance)
+            np.minimum.at(reach, last + 1, reach[first] + np.maximum(rest, 0.0))
             reach = np.minimum.accumulate(reach[::-1])[::-1]
             if np.array_equal(reach, before):
                 return float(reach[-1])

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.core.validate import number, positive
-from evenhand.problem.clock import Clock, Per, Time
+from evenhand.problem.clock import Clock, Per, Time, refuse_truth
 
 _DAYS: dict[object, float] = {"hour": 1 / 24, "day": 1.0, "week": 7.0}
 
@@ -50,6 +50,7 @@ class Traffic:
 
     def __post_init__(self) -> None:
         positive("Traffic.cases", self.cases)
+        refuse_truth("Traffic.per", self.per)
         if isinstance(self.per, str) and self.per not in _DAYS:
             raise InvalidInput("Traffic.per", f"one of {tuple(_DAYS)}, or a number above 0", repr(self.per))
         if not isinstance(self.per, str):
@@ -79,7 +80,7 @@ class Traffic:
             InvalidInput: no end, or times that `Clock.between` refuses.
         """
         if until is None:
-            raise InvalidInput("until", "the end of the run, where traffic= is stated and horizon= is not", None)
+            raise InvalidInput("until", "the end of the run, where traffic= is stated", None)
         clock = Clock.between(since, until, math.inf)
         return max(round(float(self.expected(clock, np.array(clock.last)))), 1)
 

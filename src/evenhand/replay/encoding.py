@@ -13,6 +13,7 @@ from evenhand.core.faces import amount
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
+from evenhand.problem.clock import Clock
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.reading import Columns
 from evenhand.replay.spec import Spec
@@ -31,6 +32,7 @@ class Encoded(NamedTuple):
     propensities: Floats  # (N,)
     outcomes: Floats  # (N, M + B) learned ones, then noisy ones
     known: Floats | None  # (N, A, L) known outcomes, None if they are as declared
+    time: Floats | None  # (N,) times by the clock of the problem, None without a column of them
     groups: tuple[Ints, ...]  # per grouping (N,): index of the group
     levels: dict[str, Mapping[str, float] | tuple[str, ...]]  # per grouping: shares, or just the names of the groups
     notes: list[str]
@@ -59,6 +61,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     bad.keep(spec.action, text[spec.action], actions >= 0, f"one of the declared actions ({', '.join(index)})")
     propensities = _propensities(spec, columns, bad)
     outcomes = _outcomes(spec, columns, bad)
+    time = None if spec.time is None else _times(spec, spec.time, columns, bad)
     for grouping in spec.groups.values():
         values = text[grouping.column]
         allowed = set(grouping.shares) if isinstance(grouping.shares, Mapping) else set(values) - {""}
@@ -76,6 +79,9 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     if ends:
         notes.append(f"numbers standardised by the log: {', '.join(ends)}")
     actions, propensities = actions[good], propensities[good]
+    if time is not None:
+        time = time[good]
+        notes += _late(spec, time)
     for a, action in enumerate(_names(spec)):
         if not (actions == a).any():
             raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
@@ -89,10 +95,17 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
         propensities=propensities,
         outcomes=outcomes[good],
         known=spec.known(spec.problem(levels), {c: z[good] for c, z in known.items()}) if known else None,
+        time=time,
         groups=groups,
         levels=levels,
         notes=notes,
     )
+
+
+def _late(spec: Spec, time: Floats) -> list[str]:
+    """Say how many rows come after the end of the run."""
+    late = int((time >= spec.clock.last).sum())
+    return [f"{late:,} rows come after {spec.until}, the end of the run, and are not played"] * (late > 0)
 
 
 def _names(spec: Spec) -> tuple[str, ...]:
@@ -115,6 +128,24 @@ def _numbers(text: list[str]) -> Floats:
             return np.nan
 
     return np.array([number(t) for t in text], float)
+
+
+def _times(spec: Spec, column: str, columns: Columns, bad: BadRows) -> Floats:
+    """Read times by the clock of the problem; those that are none, or before the start, are bad."""
+    text = columns.text[column]
+    if spec.since is None:
+        time, expected = _numbers(text), "a number of at least 0"
+    else:
+        time, expected = np.array([_time(spec.clock, t) for t in text], float), f"a date from {spec.since} on"
+    bad.keep(column, text, (time >= 0.0) & (time < np.inf), expected)
+    return time
+
+
+def _time(clock: Clock, text: str) -> float:
+    try:
+        return clock.read("time", text)
+    except InvalidInput:
+        return np.nan
 
 
 def _propensities(spec: Spec, columns: Columns, bad: BadRows) -> Floats:

@@ -10,8 +10,11 @@ from evenhand.core.arguments import KIND, arguments, build, read
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import exported
 from evenhand.objectives import Linear, Objective
+from evenhand.problem.between import Between
+from evenhand.problem.clock import Time
 from evenhand.problem.constraints import Constraint, groupings
 from evenhand.problem.outcome import Outcome
+from evenhand.problem.traffic import Traffic
 from evenhand.replay.files import read_text
 from evenhand.replay.lines import locate_errors
 from evenhand.replay.settings import Settings
@@ -20,8 +23,8 @@ from evenhand.replay.toml import Table, load
 
 T = TypeVar("T")
 FEATURES = ("numeric", "categorical", "ranges", "levels")
-_PLAIN = ("maximize", "horizon", "allow_bad", "log_weight")
-_TABLES = ("features", "interactions", "action", "propensity", "outcomes", "groups", "policy")
+_PLAIN = ("maximize", "horizon", "since", "until", "time", "allow_bad", "log_weight")
+_TABLES = ("features", "interactions", "action", "propensity", "outcomes", "groups", "policy", "traffic")
 
 
 def constraint_kinds() -> dict[str, Any]:
@@ -75,7 +78,11 @@ def _parse(text: str, file: str) -> Spec:
         maximize=_objective(root),
         subject_to=constraints,
         groups=_groups(root.table("groups", None), constraints),
-        horizon=root.whole("horizon"),
+        horizon=_horizon(root),
+        since=_optional(root, "since", Time),
+        until=_optional(root, "until", Time),
+        traffic=_optional(root, "traffic", Traffic),
+        time=root.text("time", None),
         allow_bad=root.number("allow_bad", 0.01),
         log_weight=root.number("log_weight", 1.0),
         settings=Settings.of(root.table("policy", None).values),
@@ -84,6 +91,22 @@ def _parse(text: str, file: str) -> Spec:
 
 def _each(table: Table, read: Callable[[Table, str], T]) -> dict[str, T]:
     return {key: read(table, key) for key in table.keys}
+
+
+def _horizon(root: Table) -> int:
+    """Read a number of rounds, or the earliest and the latest of an end that is not known; 0 with a forecast."""
+    value = root.value("horizon")
+    if isinstance(value, list):
+        ends = read("horizon", value, tuple[int, int], {})
+        try:
+            return Between(*ends)
+        except InvalidInput as error:
+            raise InvalidInput("horizon", f"{error.expected} (of {error.field})", error.got) from error
+    return root.whole("horizon", 0) if "traffic" in root else root.whole("horizon")
+
+
+def _optional(root: Table, key: str, hint: Any) -> Any:
+    return read(key, root.value(key), hint, {}) if key in root else None
 
 
 def _propensity(table: Table) -> str | float:

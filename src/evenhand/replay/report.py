@@ -123,13 +123,19 @@ class Replay:
     def _head(self) -> Iterator[str]:
         resamples = f" and {self.bootstrap} bootstrap resamples" if self.bootstrap else ""
         yield (
-            f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; per system "
+            f"{self.log}: {self.rows:,} rows, {self._length}; per system "
             f"{self.shuffles} shuffles{resamples}, seed {self.seed}"
         )
         if self.left_out_rows:
             yield f"left out of {self.rows + self.left_out_rows:,} rows:"
             yield from (f"  {reason}" for reason in self.left_out)
         yield from (f"note: {note}" for note in self.notes)
+
+    @property
+    def _length(self) -> str:
+        if self.problem.until is not None:
+            return f"about {self.problem.horizon:,} accepted rounds until {self.problem.until}"
+        return f"horizon {self.problem.horizon:,} accepted rounds"
 
     def _tables(self) -> Iterator[str]:
         name = objective_name(self.problem)
@@ -218,7 +224,7 @@ class Replay:
             for ending in endings(Ending.of(trace.stopped), Ending.of(trace.restricted_after)):
                 yield f"{run.name}: {of}, {ending}"
             short = (run.rounds < horizon) & np.isnan(trace.stopped)
-            if short.any():
+            if self.problem.until is None and short.any():
                 left = "; ".join(
                     f"{name} {m.values[short].mean():,.1f}"
                     for name, (m, _) in self.measured[run.name].items()

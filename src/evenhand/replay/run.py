@@ -89,6 +89,8 @@ def replay_log(
         closest("policy", recipes(), policy)
     log_path, problem_path = file("log_path", log_path), file("problem_path", problem_path)
     spec = read_spec(problem_path)
+    if spec.until is not None and spec.time is None:
+        raise InvalidInput(f"{problem_path.name}: time", "the column of the times of cases, beside until", "nothing")
     notes: list[str] = []
     if policy is not None and policy != spec.settings.name:
         settings, notes = spec.settings.with_recipe(policy)
@@ -156,6 +158,7 @@ def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = No
         outcomes=encoded.outcomes,
         groups=np.stack(groups, 1) if groups else np.zeros((len(encoded.actions), 0), np.int64),
         known=encoded.known,
+        time=encoded.time,
         shuffles=shuffles,
         orders=ORDERS,
     )

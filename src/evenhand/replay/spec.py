@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,10 +14,12 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import as_weight
 from evenhand.goals.hard_limits import refuse_unspendable
 from evenhand.objectives import Objective
+from evenhand.problem.clock import Clock, Time
 from evenhand.problem.constraints import Constraint, of_one_outcome
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
+from evenhand.problem.traffic import Traffic
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import systems
 from evenhand.replay.units import MOST_LEVELS
@@ -50,7 +53,10 @@ class Spec:
         maximize: as in `Problem`.
         subject_to: the constraints.
         groups: the groupings, by name.
-        horizon: the number of accepted rounds.
+        horizon: the number of accepted rounds, 0 for the number that `traffic` expects.
+        since, until, traffic: as in `Problem`; the traffic is that of accepted rounds.
+        time: the column of the times of cases, in whose order a replay reads the rows; a campaign, and what learns
+            from a log, leaves it out (`untimed`).
         allow_bad: the largest fraction of rows that may be left out.
         log_weight: the weight, in observations, of a row of a log from which a policy learns before it decides.
         settings: the recipe and the model.
@@ -73,7 +79,11 @@ class Spec:
     maximize: str | Objective
     subject_to: tuple[Constraint, ...] = ()
     groups: Mapping[str, Grouping] = field(default_factory=dict)
-    horizon: int
+    horizon: int = 0
+    since: Time | None = None
+    until: Time | None = None
+    traffic: Traffic | None = None
+    time: str | None = None
     allow_bad: float = 0.01
     log_weight: float = 1.0
     settings: Settings = field(default_factory=Settings)
@@ -90,6 +100,8 @@ class Spec:
             raise InvalidInput("outcomes", "at least one that is read from a column, to be learned", "none")
         for name in set(self.numeric) & set(self.categorical):
             raise InvalidInput("features", "columns that are either numeric or categorical", f"both for {name!r}")
+        if self.time is not None and self.until is None:
+            raise InvalidInput("until", f"the end of the run, as time = {self.time!r} is stated", "nothing")
         before = {*self.numeric, *self.categorical, *(g.column for g in self.groups.values())}
         for name in before & {self.action, *self.columns.values()}:
             raise InvalidInput("features and groups", "columns known before acting", f"the action or outcome {name!r}")
@@ -118,6 +130,7 @@ class Spec:
             raise InvalidInput("budget", "one budget per outcome", f"several of {name!r}")
         # With levels that the file states, or placeholders, problem and recipe check arguments before a log is read.
         problem = self.problem({n: self.levels.get(g.column, ("one", "other")) for n, g in self.groups.items()})
+        object.__setattr__(self, "horizon", problem.horizon)
         for policy in systems(problem, self.settings, n_features=1):
             refuse_unspendable(policy.goals, problem)
             try:
@@ -125,6 +138,11 @@ class Spec:
             except InvalidInput as error:
                 if error.field != "Prior.mean":  # whose numbers are as many as features, of which one stands for all
                     raise InvalidInput(f"policy.model: {error.field}", error.expected, error.got) from error
+
+    @cached_property
+    def clock(self) -> Clock:
+        """The clock by which times are numbers."""
+        return Clock.between(self.since, self.until, self.horizon)
 
     @property
     def known_columns(self) -> tuple[str, ...]:
@@ -141,7 +159,13 @@ class Spec:
         found |= dict.fromkeys(self.categorical, "features.categorical")
         found |= {column: f"outcomes.{name}" for name, by in self.by_case.items() for column in by.values()}
         found |= {column: f"outcomes.{name}" for name, column in self.columns.items()}
-        return found | {g.column: f"groups.{name}" for name, g in self.groups.items()}
+        found |= {g.column: f"groups.{name}" for name, g in self.groups.items()}
+        return found if self.time is None else {self.time: "time"} | found
+
+    @property
+    def untimed(self) -> Spec:
+        """The same without the column of times, for what learns from a log of an earlier time."""
+        return self if self.time is None else replace(self, time=None)
 
     def known(self, problem: Problem, columns: Mapping[str, Floats]) -> Floats | None:
         """Compute the known outcomes of cases from their columns, `(N)->(N,A,L)`; None if they are as declared."""
@@ -164,6 +188,9 @@ class Spec:
             subject_to=self.subject_to,
             groups=tuple(Groups(name, shares) for name, shares in given.items()),
             horizon=self.horizon,
+            since=self.since,
+            until=self.until,
+            traffic=self.traffic,
         )
 
 

@@ -24,6 +24,7 @@ from evenhand.problem.constraints import constraint_rows, per_row, regions, stat
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
 from evenhand.report.summary import standard_error
+from evenhand.run.by_span import by_span, goes_by_time, refuse_margin
 from evenhand.run.parallel import bar_disabled
 from evenhand.run.sampled import Sampled, expected_rows, sampled
 
@@ -33,7 +34,7 @@ class Optimum(NamedTuple):
 
     value: float  # mean over the replicas
     se: float  # standard error of this mean
-    prices: Floats  # (d,) mean over the replicas
+    prices: Floats  # (d,) mean over the replicas; of a row with spans of time, one for each span
     prices_se: Floats  # (d,)
     values: Floats  # (R,) of each replica, in the order of the argument
     gap: float = 0.0  # the most that values may be below the optimum; 0 where they are exact up to rounding
@@ -58,6 +59,10 @@ def opt(
     all have the same truth, replicas are independent samples, and any will do. (The optimum on a sample is biased
     upwards, by O(d / contexts).)
 
+    Where a problem has budgets per period, or ends at a time, the contexts are those of the run itself, all that come
+    before its end: it matters when they come. The optimum is then that of a policy which knows all cases and means in
+    hindsight, within the allowance of every span, and `prices` has one for each span of a row. `contexts` is not read.
+
     Where places differ, as in `Ranking`, the policies are those of lists, and all users are known: nothing is sampled
     unless items come and go by luck. Linear objectives and generalised Gini functions are solved exactly for up to
     100,000 users x items x places; for other objectives, and more, `gap` says how far the value can be below the
@@ -73,13 +78,16 @@ def opt(
 
     Raises:
         InvalidInput: the environment has no truth, the margin leaves nothing of a budget, or an objective over lists
-            has no prox.
+            has no prox; or a margin, or lists, where the problem goes by time.
         InfeasibleProblem: no static policy keeps to the constraints on a sample.
 
     >>> from evenhand.environments import Court
     >>> 0.44 < opt(Court(tolerance=0.025), contexts=500, replicas=2).value < 0.50
     True
     """
+    if goes_by_time(environment.problem) and not isinstance(environment, Listed):
+        refuse_margin(margin)
+        return _averaged(lambda replica: _in_hindsight(environment, seed, replica), replicas, seed, progress)
     solved = _solver(environment, contexts, seed, lambda lists: lists, draw)
     return summed_up(environment.problem, margin, contexts, replicas, seed, progress, solved)
 
@@ -154,18 +162,39 @@ def summed_up(
 ) -> Optimum:
     """Solve for every replica at the bounds of the problem, and average."""
     whole("contexts", contexts, 1)
-    ids = numbered("replicas", replicas)
-    check_seed(seed)
-    if problem.until is not None or any(s.spans is not None for s in problem.stated):
-        expected = "budgets over the whole horizon, as optima do not know when cases come"
+    if goes_by_time(problem):
+        expected = "budgets over the whole horizon, as only `opt` without lists knows when cases come"
         raise InvalidInput("environment.problem", expected, "until=, or a budget per period")
     _, bound = stated_rows(problem, margin=margin)
+    return _averaged(lambda replica: solved(replica, bound), replicas, seed, progress)
+
+
+def _averaged(
+    solved: Callable[[int], Best], replicas: int | Sequence[int], seed: int, progress: bool | None
+) -> Optimum:
+    """Solve for every replica, and average."""
+    ids = numbered("replicas", replicas)
+    check_seed(seed)
     bar = tqdm(ids.tolist(), desc="OPT", unit="program", leave=False, disable=bar_disabled(progress))
-    found = [solved(replica, bound) for replica in bar]
+    found = [solved(replica) for replica in bar]
     values, prices = np.array([z.value for z in found]), np.array([z.prices for z in found])
     spread = np.array([standard_error(p) for p in prices.T])
     gap = max(z.gap for z in found)
     return Optimum(float(values.mean()), standard_error(values), prices.mean(0), spread, values, gap)
+
+
+def _in_hindsight(environment: Environment, seed: int, replica: int) -> Best:
+    """Find the best policy for the cases of one run, within what every span of time allows.
+
+    Raises:
+        InvalidInput: the environment has no truth.
+        InfeasibleProblem: no policy keeps to the bounds.
+    """
+    problem = environment.problem
+    steps = int(min(environment.start(seed, np.array([replica])).steps, problem.last_round))
+    sample = sampled(environment, steps, seed, replica)
+    truth, bound = by_span(problem, _read(problem, sample), sample.time)
+    return best(problem, truth, bound)
 
 
 def best(problem: Problem, truth: Truth, bound: Floats) -> Best:

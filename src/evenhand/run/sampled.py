@@ -21,32 +21,40 @@ class Sampled(NamedTuple):
     truth: Floats  # (S, A, M)
     shares: Floats  # (1, C) of groups: declared, or their frequencies where not declared
     frequencies: Floats  # (C,) of groups in the sample
+    time: Floats  # (S,) by the clock of the problem; the number of the round where cases have none
 
 
 def sampled(environment: Environment, contexts: int, seed: int, replica: int) -> Sampled:
-    """Draw the first contexts of a replica.
+    """Draw the first contexts of a replica, up to the end of the run.
 
     Raises:
-        InvalidInput: the environment has no truth.
+        InvalidInput: the environment has no truth, or no case comes before the end of the run.
     """
     problem = environment.problem
     world = environment.start(seed, np.array([replica]))
-    known, groups, offered, truths = [], [], [], []
+    known, groups, offered, truths, times, rounds = [], [], [], [], [], 0.0
     came = np.zeros((1, len(problem.columns)))
     for step in range(contexts):
         context = world.context(step)
+        time = rounds if context.time is None else float(context.time[0])
+        if problem.until is not None and time >= problem.clock.last:
+            continue
         truth = world.expected(context, np.arange(context.features.shape[1])[None])
         if truth is None:
             raise InvalidInput("environment", "one with a known truth", type(environment).__name__)
         believe(context.groups, context.offered, np.ones(1), came)
+        times.append(time)
+        rounds += float(context.offered.any())  # a round in which nothing is offered is none
         known.append(context.known)
         groups.append(context.groups)
         offered.append(context.offered)
         truths.append(truth[:, :, : len(problem.learned)])  # the means of noisy outcomes are known
+    if not known:
+        raise InvalidInput("environment", f"a case before {problem.until}, the end of the run", "none")
     cases = Cases(np.concatenate(known), np.concatenate(groups))
-    came = came[0] / contexts
+    came = came[0] / len(known)
     shares = np.where(np.isnan(problem.shares), came, problem.shares)[None]
-    return Sampled(cases, np.concatenate(offered).astype(float), np.concatenate(truths), shares, came)
+    return Sampled(cases, np.concatenate(offered).astype(float), np.concatenate(truths), shares, came, np.array(times))
 
 
 def expected_rows(rows: Rows, frame: Cases, shares: Floats, truth: Floats) -> Floats:

@@ -17,6 +17,7 @@ class Span:
     restricted: int  # decisions in which a hard limit masked an offered action
     plays: Ints  # by action; the last number counts empty places
     moved: Floats  # the increments of the campaign's sums, see `Uses`
+    at: int = 0  # the time of the latest event, in microseconds since 1970
 
     def add(self, other: Span) -> None:
         """Merge the span that follows."""
@@ -24,6 +25,7 @@ class Span:
         self.restricted += other.restricted
         self.plays += other.plays
         self.moved += other.moved
+        self.at = max(self.at, other.at)
 
 
 class Spans:

@@ -126,7 +126,7 @@ class Tally:
             self._waiting[event.seq], found = one, one.now
             if len(self._waiting) > _KEPT:
                 del self._waiting[next(iter(self._waiting))]
-        self.spans.add(Span(int(counts), int(body["r"]), plays, found.copy()))
+        self.spans.add(Span(int(counts), int(body["r"]), plays, found.copy(), event.at))
 
     def _about(self, event: Event, ref: int) -> None:
         """Replace the increments of a decision after an event about it."""
@@ -144,7 +144,8 @@ class Tally:
             self.delays.add((event.at - one.at) / 1e6)
         if one.forced:
             self._forced += moved
-        self.spans.add(Span(0, 0, np.zeros(len(self._campaign.policy.problem.actions) + 1, np.int64), moved))
+        plays = np.zeros(len(self._campaign.policy.problem.actions) + 1, np.int64)
+        self.spans.add(Span(0, 0, plays, moved, event.at))
         self.recent.changed(event)
         one.now, one.expired = after, one.expired or event.kind == "expired"
         if event.kind != "expired":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -12,7 +12,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.core.validate import whole
-from evenhand.problem.clock import Per
+from evenhand.problem.clock import Per, refuse_truth
 from evenhand.problem.constraints._periods import Totals, amounts, own_spans, spans_of
 from evenhand.problem.constraints.base import check_amount, outcome_row
 from evenhand.problem.constraints.sums import Sums, average
@@ -59,7 +59,7 @@ class Budget:
 
     outcome: str
     _: KW_ONLY
-    total: Totals | None = None
+    total: Totals | None = field(default=None, hash=False)  # a mapping has no hash
     rate: float | None = None
     hard: bool | None = None
     per: Per | None = None
@@ -72,6 +72,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         name = f"Budget({self.outcome!r})"
+        refuse_truth(f"{name}.per", self.per)
         if isinstance(self.total, Sequence):
             object.__setattr__(self, "total", tuple(tuple(span) for span in self.total))
         for total in amounts(name, self.total, self.per):

@@ -12,16 +12,27 @@ _HEIGHT = 180.0
 Course = Sequence[tuple[float, float]]  # rounds and values
 
 
-def pace(about: str, spent: Course, held: float, total: float, horizon: float, projected: float | None) -> Markup:
-    """Draw a budget over the rounds: spent, held on top of it, the plan, and the projection at the current pace.
+def pace(
+    about: str,
+    spent: Course,
+    held: float,
+    total: float,
+    horizon: float,
+    projected: float | None,
+    plan: Course = (),
+    unit: str = "round",
+) -> Markup:
+    """Draw a budget over the rounds or over time: spent, held, the plan, and the projection at the current pace.
 
     Args:
         about: a description of the chart.
         spent: the amount spent at the end of every span; the last point is now.
         held: the amount reserved at present for outcomes to come.
-        total: the budget's total; the plan spends it evenly.
-        horizon: the number of rounds.
+        total: the budget's total.
+        horizon: the number of rounds, or the end of the run.
         projected: the projected spending at the end of the horizon, None before the first round.
+        plan: the amount to be spent by when; by default evenly.
+        unit: of the horizon.
 
     >>> pace("half is spent", [(5, 2.0)], 0.5, 4.0, 10, 4.0).count("<polyline")
     1
@@ -32,9 +43,12 @@ def pace(about: str, spent: Course, held: float, total: float, horizon: float, p
     ys = ticks(low, high)
     at = frame((0.0, float(horizon)), (low, high), _HEIGHT, [brief(y) for y in ys])
     level, zero = at.y(total), at.y(0.0)
-    parts = axes(at, ticks(0.0, horizon), labelled(ys), "round")
+    parts = axes(at, ticks(0.0, horizon), labelled(ys), unit)
     parts.append(line("total", at.left, level, at.right, level))
-    parts.append(line("plan", at.x(0), zero, at.x(horizon), level))
+    if plan:
+        parts.append(f'<polyline class="plan" points="{at.points(plan)}"/>')
+    else:
+        parts.append(line("plan", at.x(0), zero, at.x(horizon), level))
     course = [(0.0, 0.0), *spent]
     around = [*course, (now, 0.0)]
     parts.append(f'<polygon class="wash" points="{at.points(around)}"/>')

@@ -1,0 +1,47 @@
+"""The program of the cases of a run, with a bound for every span of time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.planning.concave_program import Truth
+from evenhand.problem.problem import Problem
+
+
+def goes_by_time(problem: Problem) -> bool:
+    """Return whether it matters when cases come: for budgets per period, or as the run ends at a time."""
+    return problem.until is not None or any(s.spans is not None for s in problem.stated)
+
+
+def by_span(problem: Problem, truth: Truth, time: Floats) -> tuple[Truth, Floats]:
+    """Return the truth with a row for every span of a row, and their bounds per case, `(S)->,(d)`.
+
+    Equation: of N cases with times t_i, span s of a row v allows mean_i 1{t_i in s} v_i <= allowance_s / N. What is
+    spent without spans may sum to its total over the horizon, however many cases come; everything else is a mean.
+
+    Args:
+        problem: its constraints in the order of the rows.
+        truth: of the N cases of a run.
+        time: of each of them, by the clock of the problem.
+    """
+    cases, rows, bounds, labels, place = len(time), [np.zeros((*truth.offered.shape, 0))], [np.zeros(0)], list[str](), 0
+    for s in problem.stated:
+        own, place = truth.rows[:, :, place : place + len(s.rows)], place + len(s.rows)
+        if s.spans is not None:
+            period = s.spans.period(time)[:, None]
+            inside = (s.spans.first <= period) & (period <= s.spans.last)
+            rows.append(own * inside[:, None])
+            bounds.append(s.spans.allowance / cases)
+        else:
+            rows.append(own)
+            bounds.append(s.bound * problem.horizon / cases if s.spends else s.bound)
+        labels += [s.constraint.label] * len(bounds[-1])
+    return truth._replace(rows=np.concatenate(rows, 2), labels=tuple(labels)), np.concatenate(bounds)
+
+
+def refuse_margin(margin: float | Floats) -> None:
+    """Refuse a margin, as it would be of rounds and not of spans."""
+    if np.any(margin):
+        raise InvalidInput("margin", "0, where the problem has budgets per period or ends at a time", margin)

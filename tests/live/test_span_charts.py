@@ -1,0 +1,103 @@
+"""The page of a campaign with spans of time: plans that follow the forecast, and a bar per span."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import numpy as np
+import pytest
+
+from evenhand.live import Campaign
+from evenhand.live.dashboard.page import render_file
+from evenhand.live.dashboard.plans import plan_of
+from evenhand.live.dashboard.sections import Readings
+from evenhand.live.dashboard.sections.budgets import budgets
+from evenhand.live.dashboard.tally import Tally
+from evenhand.live.stores.memory import MemoryStore
+from evenhand.problem import Budget, Outcome, Problem, Traffic
+from evenhand.recipes import resolving
+
+START, DAY = int(datetime(2026, 12, 14, tzinfo=UTC).timestamp() * 1e6), 86_400_000_000
+SHOP = Problem(
+    actions=("nothing", "go"),
+    outcomes=(Outcome("gain", free=("nothing",)), Outcome("cost", known={"go": 1})),
+    maximize="gain",
+    subject_to=(Budget("cost", total=2, per="day"),),
+    since="2026-12-14",
+    until="2026-12-17",
+    traffic=Traffic(8, per="day", shape=(1, 3)),
+)
+
+
+def plan(budget, **other):
+    problem = replace(SHOP, subject_to=(budget,), **other)
+    return plan_of(problem, problem.stated[0])
+
+
+@pytest.mark.parametrize(
+    ("budget", "times", "amounts"),
+    [  # a quarter of the cases come in the first half of a day
+        (Budget("cost", total=2, per="day"), [0, 0.5, 1, 1.5, 2, 3], [0, 0.5, 2, 2.5, 4, 6]),
+        (Budget("cost", total=2, per="day", carry=True), [0, 0.5, 1, 2, 3], [0, 0.5, 2, 4, 6]),
+        (Budget("cost", total=4, per="day", window=2), [0, 0.5, 1, 2, 3], [0, 0.5, 2, 4, 6]),
+        (Budget("cost", total=6), [0, 0.5, 1, 2.5, 3], [0, 0.5, 2, 4.5, 6]),
+        (Budget("cost", total=[("2026-12-14", "2026-12-17", 9), ("2026-12-15", "2026-12-16", 1)]),
+         [0, 1, 1.5, 2, 3], [0, 3, 3.25, 4, 7]),
+    ],
+)  # fmt: skip
+def test_the_plan_follows_the_forecast_and_the_allowances(budget, times, amounts):
+    found = plan(budget)
+    assert found.unit == "day"
+    np.testing.assert_allclose([found.at(t) for t in times], amounts, atol=1e-9)
+
+
+def test_the_plan_of_rounds_is_even_in_every_span():
+    by_round = {"since": None, "until": None, "traffic": None, "horizon": 60}
+    found = plan(Budget("cost", total=2, per=20), **by_round)
+    np.testing.assert_allclose([found.at(t) for t in (0, 10, 20, 50)], [0, 1, 2, 5], atol=1e-9)
+    assert (plan(Budget("cost", total=6), **by_round).times == [0, 60]).all()
+
+
+def opened(budget=SHOP.subject_to[0], days=2):
+    """A campaign in which the first day spends one, and the second all it may."""
+    now = [START]
+    campaign = Campaign.open(MemoryStore(now=lambda: now[0]), "days", resolving(replace(SHOP, subject_to=(budget,))))
+    for i in range(10 * days):
+        now[0] = START + i * DAY // 10
+        first = i == 9
+        offered = ["go"] if first or i >= 15 else ["nothing"]
+        if not (i >= 17):
+            campaign.decide({}, key=f"{i}", offered=offered)
+    return campaign
+
+
+def section(campaign):
+    status, tally = campaign.status(), Tally(campaign)
+    tally.update(status)
+    return budgets(Readings(campaign, status, tally, linked=False))
+
+
+def test_a_card_has_a_bar_for_every_span_so_far():
+    found = section(opened())
+    course, spans = found.cards
+    assert "follows the forecast" in found.note
+    assert [card.name for card in found.cards] == ["budget-0", "budget-0-spans"]
+    assert course.chart.count('class="plan"') == 1
+    assert "day 0" in course.chart
+    numbers = dict(course.tables[0].rows)
+    assert (numbers["spent"], numbers["lost with past spans"], numbers["left"]) == ("3", "1", "2")
+    assert numbers["plan by now"] == "3.7"  # at 1.9 days, when the status is asked for: 2, and .25 + .4 * 1.5 of 2
+    assert [tuple(row) for row in spans.tables[0].rows] == [
+        ("2026-12-14 to 2026-12-15", "1", "2", "50.0%"),
+        ("2026-12-15 to 2026-12-16", "2", "2", "100%"),
+    ]
+    assert spans.chart.count('class="bar played"') == 1
+    assert "Of the allowances of past spans 50.0% was used." in spans.summary
+    assert "lost with past spans" in render_file(opened())
+
+
+def test_carried_spans_are_named_by_their_ends():
+    spans = section(opened(Budget("cost", total=2, per="day", carry=True))).cards[1]
+    assert spans.title == "cost by the end of spans"
+    assert ">2026-12-15<" in spans.chart
+    assert spans.summary.startswith("3 of 4 used from 2026-12-14 to 2026-12-16.")
+    assert [row[1] for row in spans.tables[0].rows] == ["1", "3", "3"]
