@@ -308,8 +308,7 @@ class Policy:
         """
         with self._alone(state):
             checks.replica(replica, len(state.t))
-            said = notes(self.model, state.model, replica)
-            return status(self.problem, self._assembly.can, state, replica, said)
+            return status(self.problem, self._assembly.can, state, replica, notes(self.model, state.model, replica))
 
     def explain(self, state: PolicyState, context: Context, decision: Decision, replica: int = 0) -> str:
         """Explain a decision in numbers: prices, worths and masks.
