@@ -1,6 +1,7 @@
 """A shop whose customers change, and shares of what an oracle that knows all changes would sell.
 
-`python -m tests.drifting` measures models without a budget, and `python -m tests.drifting budget` under one.
+`python -m tests.drifting` measures models without a budget, and `python -m tests.drifting budget` under one;
+the names of worlds and a number of replicas may follow.
 """
 
 import sys
@@ -138,4 +139,5 @@ def main(rate, replicas=6, horizon=8000, names=None):
 
 
 if __name__ == "__main__":
-    main(0.12 if "budget" in sys.argv else None, names=[a for a in sys.argv[1:] if a in WORLDS])
+    count = next((int(a) for a in sys.argv[1:] if a.isdigit()), 6)
+    main(0.12 if "budget" in sys.argv else None, replicas=count, names=[a for a in sys.argv[1:] if a in WORLDS])
