@@ -13,7 +13,7 @@ from evenhand.core.records import Context
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import as_weight
-from evenhand.models.base import ROUND, weighs
+from evenhand.models.base import ROUND, Model, weighs
 from evenhand.policy import checks, entries, named
 from evenhand.policy.encode import Encoder, Frame, rows_of, value_of
 from evenhand.policy.questions import Questions
@@ -42,7 +42,7 @@ def teach(
 ) -> None:
     """Teach the model the play of an action; see `Policy.teach`."""
     lesson = _checked(ask, context, len(state.t), action, outcomes)
-    _refuse_weight(ask, weight)
+    refuse_weight(ask.model, weight)
     _take(ask, zeros, state, lesson, weight)
 
 
@@ -57,7 +57,7 @@ def learn_from(
 ) -> None:
     """Teach the model all rows of a data frame, none of them if any cannot be right; see `Policy.learn_from`."""
     problem = ask.problem
-    _refuse_weight(ask, weight)
+    refuse_weight(ask.model, weight)
     if len(state.t) != 1:
         raise InvalidInput("state", "one replica", f"{len(state.t)}")
     names = (*encoder.names, action, *problem.observed)
@@ -86,11 +86,12 @@ def _seen(value: object) -> float | None:
     return None if missing else value  # type: ignore[return-value]  # `named.outcomes` checks it
 
 
-def _refuse_weight(ask: Questions, weight: float) -> None:
+def refuse_weight(model: Model, weight: float) -> None:
+    """Refuse a weight that is none, or that a model does not heed."""
     as_weight("weight", weight)
-    if weight != 1.0 and not weighs(ask.model):
+    if weight != 1.0 and not weighs(model):
         expected = "a model that weighs what it learns, such as BayesianRidge or BayesianLogistic, for a weight but 1"
-        raise InvalidInput("model", expected, shown(ask.model))
+        raise InvalidInput("model", expected, shown(model))
 
 
 def _checked(ask: Questions, context: Context, n_replicas: int, action: object, outcomes: named.Named) -> _Lesson:
