@@ -130,6 +130,9 @@ def build() -> Parser:
     logs = serve.add_mutually_exclusive_group()
     logs.add_argument("--learn-from", type=Path, default=None, metavar="LOG.csv",
                       help="a log that the policy learns from before the first decision, at no cost")  # fmt: skip
+    serve.add_argument("--weight", type=float, default=None, metavar="W",
+                       help="of a row of that log, in observations, such as 0.05 for one that may be out of date "
+                       "(default: log_weight of the problem file, else 1)")  # fmt: skip
     logs.add_argument("--encode-as", type=Path, default=None, metavar="LOG.csv",
                       help="a log that only says which values columns have")  # fmt: skip
     serve.add_argument("--switch", action="store_true",
@@ -296,6 +299,7 @@ def _serve(o: argparse.Namespace) -> int:
         campaign=o.campaign,
         log_path=o.learn_from or o.encode_as,
         learn=o.learn_from is not None,
+        weight=o.weight,
         switch=o.switch,
         seed=o.seed,
         patience=o.patience,

@@ -9,10 +9,11 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live.coded import Text, of_file, of_log, of_stored
-from evenhand.live.commands import policies
+from evenhand.live.commands import audit_files, policies
 from evenhand.live.events import encode
 from evenhand.live.files import Rows
 from evenhand.live.stores.memory import MemoryStore
+from evenhand.live.stores.opening import connect
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.run import environment, read_log
 from tests.replay.shop import PROBLEM, rows, write
@@ -132,6 +133,38 @@ def test_rows_of_a_log_count_as_the_problem_file_weighs_them(tmp_path):
     assert state.model.count[0] == 100.0
     assert state.model.taught[0] == 100.0
     assert state.t[0] == 0.0
+
+
+def test_a_weight_that_is_stated_stays_with_the_campaign(tmp_path):
+    weighed = PROBLEM.replace("horizon", "log_weight = 0.25\nhorizon")
+    log, file = folder_of(tmp_path, weighed.replace("[policy]", '[policy]\nmodel = "bayesian_ridge"'))
+    store = f"sqlite:///{tmp_path}/weighed.db"
+    campaign = eh.live.open_campaign(store, "post", file, log_path=log, weight=0.05)
+    assert campaign._worker.fold.state.model.taught[0] == pytest.approx(20.0)
+    campaign.decide({"age": 33, "town": "north"}, "one")
+    again = eh.live.open_campaign(store, "post", file, log_path=log)
+    assert again._worker.fold.state.model.taught[0] == campaign._worker.fold.state.model.taught[0]
+    assert audit_files(store, log_path=log).clean
+    with pytest.raises(eh.live.Conflict, match="at the same weight"):
+        eh.live.open_campaign(store, "post", file, log_path=log, weight=0.1)
+    with pytest.raises(eh.live.Conflict, match="at the same weight"):
+        eh.live.open_campaign(store, "post", file)
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        ({"weight": 0.0}, r"^weight: expected a number in \[1e-06, 1e\+06\], got 0"),
+        ({"weight": 0.05}, r"^model: expected a model that weighs what it learns"),
+        ({"weight": 0.05, "learn": False}, r"^weight: expected none without a log to learn from, got 0.05"),
+    ],
+)
+def test_a_stated_weight_that_is_none_is_refused_before_a_campaign_is_opened(tmp_path, more, says):
+    log, file = folder_of(tmp_path, PROBLEM.replace("[policy]", '[policy]\nmodel = "ridge"'))
+    store = f"sqlite:///{tmp_path}/none.db"
+    with pytest.raises(InvalidInput, match=says):
+        eh.live.open_campaign(store, "post", file, log_path=log, **more)
+    assert not list(connect(store).campaigns())
 
 
 def test_a_weight_of_a_log_that_is_none_is_refused(tmp_path):

@@ -122,7 +122,11 @@ class Campaign:
                 log.append("opened", encode(opening(terms, policy, encoder)))
         terms = Terms.of(next(iter(place.scan(name))))
         if terms.taught != taught:
-            before = "learned from a log: open it with the same one" if terms.taught else "learned from no log"
+            before = (
+                "learned from a log: open it with the same one, at the same weight"
+                if terms.taught
+                else "learned from no log"
+            )
             raise Conflict(f"campaign {name!r} {before}")
         campaign = Campaign(Worker(place, name, policy, encoder, terms, teacher), terms)
         *_, last = place.scan(name, kinds=("opened", "switched"))

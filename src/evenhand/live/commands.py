@@ -17,7 +17,7 @@ from evenhand.live.campaign import Campaign
 from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.events import Unknown, read
 from evenhand.live.exports import export
-from evenhand.live.files import Rows, open_campaign, switch_campaign
+from evenhand.live.files import Rows, open_campaign, switch_campaign, weight_of
 from evenhand.live.fold import OnExpiry
 from evenhand.live.stores._sqlite_sessions import has_log
 from evenhand.live.stores.base import Store
@@ -79,6 +79,7 @@ class Opening:
     campaign: str | None  # by default named after the problem file
     log_path: Path | None
     learn: bool
+    weight: float | None  # of a row of the log; by default as the problem file says
     switch: bool  # whether a campaign that runs under another policy continues with this one
     seed: int
     patience: float
@@ -120,13 +121,15 @@ def _opened(problem_path: Path, url: str, opening: Opening) -> Campaign:
     name = problem_path.stem if opening.campaign is None else opening.campaign
     if opening.switch:
         with suppress(Unknown):
-            return switch_campaign(url, name, problem_path, log_path=opening.log_path, learn=opening.learn)
+            o = opening
+            return switch_campaign(url, name, problem_path, log_path=o.log_path, learn=o.learn, weight=o.weight)
     return open_campaign(
         url,
         name,
         problem_path,
         log_path=opening.log_path,
         learn=opening.learn,
+        weight=opening.weight,
         seed=opening.seed,
         patience=opening.patience,
         on_expiry=opening.on_expiry,
@@ -147,7 +150,7 @@ def write_report(url: str, campaign: str | None, out: Path, log_path: Path | Non
     if not each:
         expected = "one that was opened with a problem file; others have `Campaign.save_report`"
         raise InvalidInput("campaign", expected, f"{name!r}, which was not")
-    teacher = None if log_path is None else Rows(log_path)
+    teacher = None if log_path is None else Rows(log_path, weight_of(store, name))
     Campaign.open(store, name, each[-1].policy, encoder=each[-1].coded, teacher=teacher).save_report(out)
 
 
@@ -180,7 +183,7 @@ def audit_files(
         [stated.policy for stated in own],
         encoders=[stated.coded for stated in own],
         tolerance=tolerance,
-        teacher=None if log_path is None else Rows(log_path),
+        teacher=None if log_path is None else Rows(log_path, weight_of(store, name)),
     )
 
 

@@ -13,29 +13,43 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
-from evenhand.core.validate import file, on_disk
+from evenhand.core.validate import as_weight, file, on_disk
 from evenhand.live.campaign import DAY, Campaign
 from evenhand.live.cases import Encoder, alike
 from evenhand.live.coded import Coded, Text, of_file, of_log, of_stored
 from evenhand.live.events import Conflict, Unknown, read
 from evenhand.live.fold import OnExpiry
+from evenhand.live.opening import Terms
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import as_store
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
+from evenhand.policy.teaching import refuse_weight
 from evenhand.replay.run import read_log
+
+_AT = " at weight "
 
 
 @dataclass(frozen=True)
 class Rows:
-    """Trains policies of problem files on the rows of a log; only models learn, and no budget is spent."""
+    """Trains policies of problem files on the rows of a log; only models learn, and no budget is spent.
+
+    Raises:
+        InvalidInput: a weight outside of [1e-6, 1e6].
+    """
 
     path: Path
+    weight: float | None = None  # of a row, in observations; None leaves it to the problem file
+
+    def __post_init__(self) -> None:
+        if self.weight is not None:
+            as_weight("weight", self.weight)
 
     @cached_property
     def mark(self) -> str:
         with on_disk("log", "a file that can be read"):
-            return hashlib.sha256(self.path.read_bytes()).hexdigest()
+            own = hashlib.sha256(self.path.read_bytes()).hexdigest()
+        return own if self.weight is None else f"{own}{_AT}{float(self.weight)!r}"
 
     def teach(self, policy: Policy, encoder: Encoder, state: PolicyState) -> None:
         """Train a new state on every row, in order."""
@@ -44,6 +58,7 @@ class Rows:
         coded, problem = encoder, policy.problem
         encoded, _ = read_log(self.path, coded.spec.untimed)
         everything = np.ones((1, len(problem.actions)), bool)
+        weight = coded.spec.log_weight if self.weight is None else self.weight
         groups = np.stack(encoded.groups, 1) if encoded.groups else np.zeros((len(encoded.actions), 0), np.int64)
         start = None if problem.until is None else np.zeros(1)  # nothing is charged to a span
         for i, action in enumerate(encoded.actions.tolist()):
@@ -51,7 +66,7 @@ class Rows:
             known = problem.declared[None] if encoded.known is None else encoded.known[i : i + 1]
             context = Context(coded.features(encoded.units[i]), known, columns, everything, start)
             outcomes = dict(zip(problem.observed, encoded.outcomes[i].tolist(), strict=True))
-            policy.teach(state, context, problem.actions[action], outcomes, weight=coded.spec.log_weight)
+            policy.teach(state, context, problem.actions[action], outcomes, weight=weight)
 
 
 def open_campaign(
@@ -61,6 +76,7 @@ def open_campaign(
     *,
     log_path: str | Path | None = None,
     learn: bool = True,
+    weight: float | None = None,
     seed: int = 0,
     patience: float = DAY,
     on_expiry: OnExpiry = "hold",
@@ -75,10 +91,13 @@ def open_campaign(
         problem_path: a TOML file that states the problem and the policy.
         log_path: a CSV file with a header, for a new campaign whose problem file leaves ranges, levels or groups to it.
         learn: whether the policy learns from the log before the first decision, without spending budgets.
+        weight: as how many observations a row of the log counts that is learned; by default that of the campaign if it
+            is there, else `log_weight` of the problem file.
 
     Raises:
-        InvalidInput: a file cannot be used, or leaves ranges, levels or groups to a log that is not given.
-        Conflict: the campaign was opened with another problem file or log.
+        InvalidInput: a file cannot be used, or leaves ranges, levels or groups to a log that is not given; a weight
+            that is none, or of a log that is not learned.
+        Conflict: the campaign was opened with another problem file, log or weight.
         Busy: the store cannot be written.
     """
     text, log, place = _files(problem_path, log_path, store)
@@ -90,7 +109,10 @@ def open_campaign(
         if log is not None and of_log(text, log).coded.to_dict() != stated.coded.to_dict():
             raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
     terms: dict[str, Any] = {"seed": seed, "patience": patience, "on_expiry": on_expiry}
-    return Campaign.open(place, name, stated.policy, **terms, encoder=stated.coded, teacher=_teacher(log, learn))
+    teacher = _teacher(log, learn, weight, place, name)
+    if teacher is not None:
+        refuse_weight(stated.policy.model, stated.coded.spec.log_weight if teacher.weight is None else teacher.weight)
+    return Campaign.open(place, name, stated.policy, **terms, encoder=stated.coded, teacher=teacher)
 
 
 def switch_campaign(
@@ -100,12 +122,13 @@ def switch_campaign(
     *,
     log_path: str | Path | None = None,
     learn: bool = True,
+    weight: float | None = None,
 ) -> Campaign:
     """Open a campaign of a problem file, and continue it with the policy of another one.
 
     Args:
-        store, name, problem_path, log_path, learn: as for `open_campaign`. Cases are encoded as the new log fixes it,
-            by default as before.
+        store, name, problem_path, log_path, learn, weight: as for `open_campaign`. Cases are encoded as the
+            new log fixes it, by default as before.
 
     Raises:
         Unknown: there is no such campaign.
@@ -118,7 +141,8 @@ def switch_campaign(
     if kept is None:
         raise Unknown(f"no campaign {name!r}; the store has {list(place.campaigns())}")
     before, stated = of_stored(kept), of_stored(kept, text) if log is None else of_log(text, log)
-    campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=_teacher(log, learn))
+    teacher = _teacher(log, learn, weight, place, name)
+    campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
     if stated.policy.fingerprint() != campaign.policy.fingerprint() or not alike(stated.coded, before.coded.to_dict()):
         campaign.switch(stated.policy, stated.coded)
     return campaign
@@ -131,8 +155,20 @@ def _files(problem: str | Path, log: str | Path | None, store: str | Store) -> t
     return text, None if log is None else file("log_path", log), place
 
 
-def _teacher(log: Path | None, learn: bool) -> Rows | None:
-    return Rows(log) if learn and log is not None else None
+def _teacher(log: Path | None, learn: bool, weight: float | None, store: Store, name: str) -> Rows | None:
+    if learn and log is not None:
+        return Rows(log, weight_of(store, name) if weight is None else weight)
+    if weight is not None:
+        raise InvalidInput("weight", "none without a log to learn from", weight)
+    return None
+
+
+def weight_of(store: Store, campaign: str) -> float | None:
+    """Return the weight that a campaign was opened with for the rows of its log, None if none was stated."""
+    first = next(iter(store.scan(campaign)), None)
+    taught = None if first is None else Terms.of(first).taught
+    _, _, stated = (taught or "").partition(_AT)
+    return float(stated) if stated else None
 
 
 def last_encoding(store: Store, campaign: str) -> Mapping[str, Any] | None:

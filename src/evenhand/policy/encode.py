@@ -54,15 +54,15 @@ class Encoder:
     ) -> Context:
         """Return the context of a case; see `Policy.encode`."""
         if not isinstance(case, Mapping):
-            raise InvalidInput("case", f"a mapping from {list(self._names)} to values", shown(case))
+            raise InvalidInput("case", f"a mapping from {list(self.names)} to values", shown(case))
         for name in case:
-            if name not in self._names:
-                guess = meant(name, self._names)
-                expected = f"one of {list(self._names)}, which the problem names"
+            if name not in self.names:
+                guess = meant(name, self.names)
+                expected = f"one of {list(self.names)}, which the problem names"
                 raise InvalidInput(str(name), expected, f"an unknown name{guess}")
-        values = [_value(case, f.name) for f in self.problem.features]
+        values = [value_of(case, f.name) for f in self.problem.features]
         names = [self.problem.groups[i].name for i in self._by_case]
-        columns = [group_of(self.problem, name, _value(case, name)) for name in names]
+        columns = [group_of(self.problem, name, value_of(case, name)) for name in names]
         units = features.encode(self.problem.features, tuple(values))
         return Context(
             self._arranged(units),
@@ -90,12 +90,7 @@ class Encoder:
         return found
 
     def _cases(self, frame: Frame | Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, object]]:
-        if isinstance(frame, Sequence) and not isinstance(frame, str):
-            return frame
-        if not isinstance(frame, Frame):
-            raise InvalidInput("frame", "a data frame, or a sequence of cases", shown(frame))
-        read = {name: list(_column_of(frame, name)) for name in self._names}
-        return [{name: column[i] for name, column in read.items()} for i in range(len(frame))]
+        return rows_of(frame, self.names)
 
     def _arranged(self, units: Floats) -> Floats:
         x = np.empty((1, *self._layout.shape))
@@ -112,7 +107,8 @@ class Encoder:
         return np.flatnonzero(~self.problem.by_action).tolist() if self.problem.groups else []
 
     @cached_property
-    def _names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
+        """What a case states: features, and groupings of cases."""
         groups = (self.problem.groups[i].name for i in self._by_case)
         return tuple(dict.fromkeys([*(f.name for f in self.problem.features), *groups]))
 
@@ -135,6 +131,20 @@ class Encoder:
             return np.tile(np.arange(n), (actions, 1))
         expected = f"PerAction.of(problem), or a model of {actions * n} features, {n} for each of {actions} actions"
         raise InvalidInput("model.n_features", f"{expected}, or of {n} for all of them", read)
+
+
+def rows_of(frame: Frame | Sequence[Mapping[str, object]], names: Sequence[str]) -> Sequence[Mapping[str, object]]:
+    """Return the rows of a data frame with the columns of these names; a sequence of rows is left as it is.
+
+    Raises:
+        InvalidInput: neither of the two, or a column that is missing or there twice.
+    """
+    if isinstance(frame, Sequence) and not isinstance(frame, str):
+        return frame
+    if not isinstance(frame, Frame):
+        raise InvalidInput("frame", "a data frame, or a sequence of cases", shown(frame))
+    read = {name: list(_column_of(frame, name)) for name in names}
+    return [{name: column[i] for name, column in read.items()} for i in range(len(frame))]
 
 
 def offered_of(problem: Problem, offered: Collection[str] | None) -> Bools:
@@ -182,7 +192,8 @@ def _check_action(problem: Problem, field: str, action: object) -> None:
         raise InvalidInput(field, f"one of the actions {problem.actions}", f"{action!r}{guess}")
 
 
-def _value(case: Mapping[str, object], name: str) -> object:
+def value_of(case: Mapping[str, object], name: str) -> object:
+    """Return what a case states under a name; refuse one that states nothing."""
     try:
         return case[name]
     except KeyError:

@@ -10,7 +10,6 @@ from pathlib import Path
 from evenhand.choices.base import Choice
 from evenhand.core import faces
 from evenhand.core.checked import typed
-from evenhand.core.faces import clipped, count, kinds, settings
 from evenhand.core.luck import check_seed
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
@@ -23,10 +22,11 @@ from evenhand.policy.adopting import adopt
 from evenhand.policy.assembly import Assembly, assemble, refuse_misfits
 from evenhand.policy.encode import Frame
 from evenhand.policy.explain import explain
+from evenhand.policy.facts import facts
 from evenhand.policy.starting import MANY, fresh, refuse_too_many
 from evenhand.policy.state import Guard, PolicyState
 from evenhand.policy.status import Status, status
-from evenhand.policy.teaching import teach
+from evenhand.policy.teaching import learn_from, teach
 from evenhand.problem.clock import Time
 from evenhand.problem.problem import Problem
 
@@ -71,19 +71,7 @@ class Policy:
 
     @property
     def _facts(self) -> list[tuple[str, str]]:
-        """The parts, and the facts of the problem that bear on them."""
-        model = self.model
-        sizes = f"{count(model.n_features, 'feature')}, {count(model.n_outcomes, 'learned outcome')}"
-        width = getattr(model, "width", None) or getattr(getattr(model, "inner", None), "width", None)
-        sizes += f", width {settings(width)}" if width is not None else ""
-        goals = [settings(goal) for goal in self.goals]
-        return [
-            ("model", f"{kinds(model)} ({sizes})"),
-            *zip(("goals", *("",) * len(goals)), goals, strict=False),
-            ("choice", clipped(repr(self.choice))),
-            ("problem", self.problem.size),
-            *(fact for fact in self.problem.facts if fact[0] in ("maximize", "subject to")),
-        ]
+        return facts(self.problem, self.model, self.goals, self.choice)
 
     def start(self, *, seed: int = 0, replicas: int | Sequence[int] = 1) -> PolicyState:
         """Return the state before the first round, for replicas 0 to R - 1 or for the ones that are named."""
@@ -253,6 +241,29 @@ class Policy:
         """
         with self._alone(state):
             teach(self._assembly.questions, self._assembly.zeros, state, context, action, outcomes, weight)
+
+    def learn_from(
+        self,
+        state: PolicyState,
+        frame: Frame | Sequence[Mapping[str, object]],
+        *,
+        weight: float = 0.05,
+        action: str = "action",
+    ) -> None:
+        """Teach the model every row of a log, in order, as `teach` does, before the first decision.
+
+        Args:
+            state, weight: as for `teach`. A weight of 1 is for a log that is surely of this world.
+            frame: a data frame, or a sequence of mappings, with all columns of `encode_frame`, the action and every
+                outcome in `problem.observed`; None and NaN are outcomes that were not observed.
+            action: the column of the action that was played.
+
+        Raises:
+            InvalidInput: as for `teach`, with the number of the row, and nothing is learned; or a missing column.
+        """
+        a = self._assembly
+        with self._alone(state):
+            learn_from(a.questions, a.zeros, a.encoder, state, frame, weight, action)
 
     def cancel(self, state: PolicyState, decision: Decision) -> None:
         """Take back a committed decision that was not carried out: limits get back the amount held.
