@@ -9,6 +9,7 @@ import pytest
 from evenhand.live import Campaign
 from evenhand.live.dashboard.page import render_file
 from evenhand.live.dashboard.plans import plan_of
+from evenhand.live.dashboard.report import report
 from evenhand.live.dashboard.sections import Readings
 from evenhand.live.dashboard.sections.budgets import budgets
 from evenhand.live.dashboard.tally import Tally
@@ -93,6 +94,12 @@ def test_a_card_has_a_bar_for_every_span_so_far():
     assert spans.chart.count('class="bar played"') == 1
     assert "Of the allowances of past spans 50.0% was used." in spans.summary
     assert "lost with past spans" in render_file(opened())
+
+
+def test_the_report_has_the_spans_by_name():
+    first, second = report(opened())["budgets"]["cost"]["spans"]
+    assert first == {"start": "2026-12-14", "end": "2026-12-15", "allowance": 2.0, "used": 1.0, "over": True}
+    assert (second["used"], second["over"]) == (2.0, False)
 
 
 def test_carried_spans_are_named_by_their_ends():

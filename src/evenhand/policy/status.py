@@ -30,7 +30,8 @@ _TINY = 1e-9  # of a total: rounding
 _PAST, _NOW = 53, 7  # spans of an account that are over, and that contain the latest decision
 
 
-class Use(NamedTuple):
+@dataclass(frozen=True, kw_only=True)
+class Use:
     """A span of time with what decisions in it used or may use."""
 
     start: str
