@@ -295,11 +295,12 @@ def _replay(o: argparse.Namespace) -> int:
 def _serve(o: argparse.Namespace) -> int:
     from evenhand.live.commands import Address, Opening, serve_file
 
+    if o.weight is not None and o.learn_from is None:
+        o.parser.error("--weight is of the rows of a log: state --learn-from as well")
     opening = Opening(
         campaign=o.campaign,
         log_path=o.learn_from or o.encode_as,
-        learn=o.learn_from is not None,
-        weight=o.weight,
+        learn=o.learn_from is not None if o.weight is None else o.weight,
         switch=o.switch,
         seed=o.seed,
         patience=o.patience,

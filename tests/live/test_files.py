@@ -139,14 +139,14 @@ def test_a_weight_that_is_stated_stays_with_the_campaign(tmp_path):
     weighed = PROBLEM.replace("horizon", "log_weight = 0.25\nhorizon")
     log, file = folder_of(tmp_path, weighed.replace("[policy]", '[policy]\nmodel = "bayesian_ridge"'))
     store = f"sqlite:///{tmp_path}/weighed.db"
-    campaign = eh.live.open_campaign(store, "post", file, log_path=log, weight=0.05)
+    campaign = eh.live.open_campaign(store, "post", file, log_path=log, learn=0.05)
     assert campaign._worker.fold.state.model.taught[0] == pytest.approx(20.0)
     campaign.decide({"age": 33, "town": "north"}, "one")
     again = eh.live.open_campaign(store, "post", file, log_path=log)
     assert again._worker.fold.state.model.taught[0] == campaign._worker.fold.state.model.taught[0]
     assert audit_files(store, log_path=log).clean
     with pytest.raises(eh.live.Conflict, match="at the same weight"):
-        eh.live.open_campaign(store, "post", file, log_path=log, weight=0.1)
+        eh.live.open_campaign(store, "post", file, log_path=log, learn=0.1)
     with pytest.raises(eh.live.Conflict, match="at the same weight"):
         eh.live.open_campaign(store, "post", file)
 
@@ -154,16 +154,16 @@ def test_a_weight_that_is_stated_stays_with_the_campaign(tmp_path):
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ({"weight": 0.0}, r"^weight: expected a number in \[1e-06, 1e\+06\], got 0"),
-        ({"weight": 0.05}, r"^model: expected a model that weighs what it learns"),
-        ({"weight": 0.05, "learn": False}, r"^weight: expected none without a log to learn from, got 0.05"),
+        ({"log": True, "learn": 0.0}, r"^weight: expected a number in \[1e-06, 1e\+06\], got 0"),
+        ({"log": True, "learn": 0.05}, r"^model: expected a model that weighs what it learns"),
+        ({"log": False, "learn": 0.05}, r"^weight: expected none without a log to learn from, got 0.05"),
     ],
 )
 def test_a_stated_weight_that_is_none_is_refused_before_a_campaign_is_opened(tmp_path, more, says):
-    log, file = folder_of(tmp_path, PROBLEM.replace("[policy]", '[policy]\nmodel = "ridge"'))
+    log, file = folder_of(tmp_path, STATED.replace("[policy]", '[policy]\nmodel = "ridge"'))
     store = f"sqlite:///{tmp_path}/none.db"
     with pytest.raises(InvalidInput, match=says):
-        eh.live.open_campaign(store, "post", file, log_path=log, **more)
+        eh.live.open_campaign(store, "post", file, log_path=log if more["log"] else None, learn=more["learn"])
     assert not list(connect(store).campaigns())
 
 

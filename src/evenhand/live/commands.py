@@ -78,8 +78,7 @@ class Opening:
 
     campaign: str | None  # by default named after the problem file
     log_path: Path | None
-    learn: bool
-    weight: float | None  # of a row of the log; by default as the problem file says
+    learn: bool | float  # the weight of a row, or whether rows are learned at all
     switch: bool  # whether a campaign that runs under another policy continues with this one
     seed: int
     patience: float
@@ -121,15 +120,13 @@ def _opened(problem_path: Path, url: str, opening: Opening) -> Campaign:
     name = problem_path.stem if opening.campaign is None else opening.campaign
     if opening.switch:
         with suppress(Unknown):
-            o = opening
-            return switch_campaign(url, name, problem_path, log_path=o.log_path, learn=o.learn, weight=o.weight)
+            return switch_campaign(url, name, problem_path, log_path=opening.log_path, learn=opening.learn)
     return open_campaign(
         url,
         name,
         problem_path,
         log_path=opening.log_path,
         learn=opening.learn,
-        weight=opening.weight,
         seed=opening.seed,
         patience=opening.patience,
         on_expiry=opening.on_expiry,

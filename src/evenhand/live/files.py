@@ -75,8 +75,7 @@ def open_campaign(
     problem_path: str | Path,
     *,
     log_path: str | Path | None = None,
-    learn: bool = True,
-    weight: float | None = None,
+    learn: bool | float = True,
     seed: int = 0,
     patience: float = DAY,
     on_expiry: OnExpiry = "hold",
@@ -90,9 +89,9 @@ def open_campaign(
         store, name, seed, patience, on_expiry: as for `Campaign.open`.
         problem_path: a TOML file that states the problem and the policy.
         log_path: a CSV file with a header, for a new campaign whose problem file leaves ranges, levels or groups to it.
-        learn: whether the policy learns from the log before the first decision, without spending budgets.
-        weight: as how many observations a row of the log counts that is learned; by default that of the campaign if it
-            is there, else `log_weight` of the problem file.
+        learn: whether the policy learns from the log before the first decision, without spending budgets. A
+            number says as how many observations a row counts; True leaves that to the campaign if it was opened with a
+            number, else to `log_weight` of the problem file.
 
     Raises:
         InvalidInput: a file cannot be used, or leaves ranges, levels or groups to a log that is not given; a weight
@@ -109,7 +108,7 @@ def open_campaign(
         if log is not None and of_log(text, log).coded.to_dict() != stated.coded.to_dict():
             raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
     terms: dict[str, Any] = {"seed": seed, "patience": patience, "on_expiry": on_expiry}
-    teacher = _teacher(log, learn, weight, place, name)
+    teacher = _teacher(log, learn, place, name)
     if teacher is not None:
         refuse_weight(stated.policy.model, stated.coded.spec.log_weight if teacher.weight is None else teacher.weight)
     return Campaign.open(place, name, stated.policy, **terms, encoder=stated.coded, teacher=teacher)
@@ -121,13 +120,12 @@ def switch_campaign(
     problem_path: str | Path,
     *,
     log_path: str | Path | None = None,
-    learn: bool = True,
-    weight: float | None = None,
+    learn: bool | float = True,
 ) -> Campaign:
     """Open a campaign of a problem file, and continue it with the policy of another one.
 
     Args:
-        store, name, problem_path, log_path, learn, weight: as for `open_campaign`. Cases are encoded as the
+        store, name, problem_path, log_path, learn: as for `open_campaign`. Cases are encoded as the
             new log fixes it, by default as before.
 
     Raises:
@@ -141,7 +139,7 @@ def switch_campaign(
     if kept is None:
         raise Unknown(f"no campaign {name!r}; the store has {list(place.campaigns())}")
     before, stated = of_stored(kept), of_stored(kept, text) if log is None else of_log(text, log)
-    teacher = _teacher(log, learn, weight, place, name)
+    teacher = _teacher(log, learn, place, name)
     campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
     if stated.policy.fingerprint() != campaign.policy.fingerprint() or not alike(stated.coded, before.coded.to_dict()):
         campaign.switch(stated.policy, stated.coded)
@@ -155,12 +153,12 @@ def _files(problem: str | Path, log: str | Path | None, store: str | Store) -> t
     return text, None if log is None else file("log_path", log), place
 
 
-def _teacher(log: Path | None, learn: bool, weight: float | None, store: Store, name: str) -> Rows | None:
-    if learn and log is not None:
-        return Rows(log, weight_of(store, name) if weight is None else weight)
-    if weight is not None:
-        raise InvalidInput("weight", "none without a log to learn from", weight)
-    return None
+def _teacher(log: Path | None, learn: bool | float, store: Store, name: str) -> Rows | None:
+    if isinstance(learn, bool):
+        return Rows(log, weight_of(store, name)) if learn and log is not None else None
+    if log is None:
+        raise InvalidInput("weight", "none without a log to learn from", learn)
+    return Rows(log, learn)
 
 
 def weight_of(store: Store, campaign: str) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -31,6 +31,9 @@ class Frame(Protocol):
     def __getitem__(self, name: str, /) -> Collection[object]: ...
 
     def __len__(self) -> int: ...
+
+
+Table: TypeAlias = Frame | Sequence[Mapping[str, object]]  # rows by name
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -77,7 +80,7 @@ class Encoder:
             return None
         return np.array([self.problem.clock.read("time", time)])
 
-    def many(self, frame: Frame | Sequence[Mapping[str, object]], times: Sequence[Time] | None) -> list[Context]:
+    def many(self, frame: Table, times: Sequence[Time] | None) -> list[Context]:
         """Return the contexts of the rows of a data frame, or of a sequence of cases; see `Policy.encode_frame`."""
         found, cases = [], self._cases(frame)
         if times is not None and len(times) != len(cases):
@@ -89,7 +92,7 @@ class Encoder:
                 raise InvalidInput(f"row {i}: {error.field}", error.expected, error.got) from None
         return found
 
-    def _cases(self, frame: Frame | Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, object]]:
+    def _cases(self, frame: Table) -> Sequence[Mapping[str, object]]:
         return rows_of(frame, self.names)
 
     def _arranged(self, units: Floats) -> Floats:
@@ -133,7 +136,7 @@ class Encoder:
         raise InvalidInput("model.n_features", f"{expected}, or of {n} for all of them", read)
 
 
-def rows_of(frame: Frame | Sequence[Mapping[str, object]], names: Sequence[str]) -> Sequence[Mapping[str, object]]:
+def rows_of(frame: Table, names: Sequence[str]) -> Sequence[Mapping[str, object]]:
     """Return the rows of a data frame with the columns of these names; a sequence of rows is left as it is.
 
     Raises:

@@ -20,7 +20,7 @@ from evenhand.models.sklearn import as_model
 from evenhand.policy import checks, named, saving
 from evenhand.policy.adopting import adopt
 from evenhand.policy.assembly import Assembly, assemble, refuse_misfits
-from evenhand.policy.encode import Frame
+from evenhand.policy.encode import Table
 from evenhand.policy.explain import explain
 from evenhand.policy.facts import facts
 from evenhand.policy.starting import MANY, fresh, refuse_too_many
@@ -64,14 +64,10 @@ class Policy:
         refuse_misfits(self.problem, self.model, self.goals, self.choice, self._assembly.can)
 
     def __repr__(self) -> str:
-        return faces.text(f"Policy {self.name!r}", self._facts)
+        return faces.text(f"Policy {self.name!r}", facts(self.problem, self.model, self.goals, self.choice))
 
     def _repr_html_(self) -> str:
-        return faces.table(f"Policy {self.name!r}", self._facts)
-
-    @property
-    def _facts(self) -> list[tuple[str, str]]:
-        return facts(self.problem, self.model, self.goals, self.choice)
+        return faces.table(f"Policy {self.name!r}", facts(self.problem, self.model, self.goals, self.choice))
 
     def start(self, *, seed: int = 0, replicas: int | Sequence[int] = 1) -> PolicyState:
         """Return the state before the first round, for replicas 0 to R - 1 or for the ones that are named."""
@@ -109,9 +105,7 @@ class Policy:
         """
         return self._assembly.encoder.one(case, offered, known, time)
 
-    def encode_frame(
-        self, frame: Frame | Sequence[Mapping[str, object]], *, times: Sequence[Time] | None = None
-    ) -> list[Context]:
+    def encode_frame(self, frame: Table, *, times: Sequence[Time] | None = None) -> list[Context]:
         """Return the contexts of the rows of a data frame, whose columns are the problem's features and groups.
 
         A sequence of cases, as `encode` takes them, does as well. `times` has the time of each, as for `encode`.
@@ -242,14 +236,7 @@ class Policy:
         with self._alone(state):
             teach(self._assembly.questions, self._assembly.zeros, state, context, action, outcomes, weight)
 
-    def learn_from(
-        self,
-        state: PolicyState,
-        frame: Frame | Sequence[Mapping[str, object]],
-        *,
-        weight: float = 0.05,
-        action: str = "action",
-    ) -> None:
+    def learn_from(self, state: PolicyState, frame: Table, *, weight: float = 0.05, action: str = "action") -> None:
         """Teach the model every row of a log, in order, as `teach` does, before the first decision.
 
         Args:
@@ -261,9 +248,8 @@ class Policy:
         Raises:
             InvalidInput: as for `teach`, with the number of the row, and nothing is learned; or a missing column.
         """
-        a = self._assembly
         with self._alone(state):
-            learn_from(a.questions, a.zeros, a.encoder, state, frame, weight, action)
+            learn_from(self._assembly, state, frame, weight, action)
 
     def cancel(self, state: PolicyState, decision: Decision) -> None:
         """Take back a committed decision that was not carried out: limits get back the amount held.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,8 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import as_weight
 from evenhand.models.base import ROUND, Model, weighs
 from evenhand.policy import checks, entries, named
-from evenhand.policy.encode import Encoder, Frame, rows_of, value_of
+from evenhand.policy.assembly import Assembly
+from evenhand.policy.encode import Table, rows_of, value_of
 from evenhand.policy.questions import Questions
 from evenhand.policy.state import PolicyState
 from evenhand.policy.wrong_outcome import wrong_lesson
@@ -46,16 +47,9 @@ def teach(
     _take(ask, zeros, state, lesson, weight)
 
 
-def learn_from(
-    ask: Questions,
-    zeros: Zeros,
-    encoder: Encoder,
-    state: PolicyState,
-    frame: Frame | Sequence[Mapping[str, object]],
-    weight: float,
-    action: str,
-) -> None:
+def learn_from(parts: Assembly, state: PolicyState, frame: Table, weight: float, action: str) -> None:
     """Teach the model all rows of a data frame, none of them if any cannot be right; see `Policy.learn_from`."""
+    ask, encoder = parts.questions, parts.encoder
     problem = ask.problem
     refuse_weight(ask.model, weight)
     if len(state.t) != 1:
@@ -76,7 +70,7 @@ def learn_from(
         except InvalidInput as error:
             raise InvalidInput(f"row {i}: {error.field}", error.expected, error.got) from None
     for lesson in lessons:
-        _take(ask, zeros, state, lesson, weight)
+        _take(ask, parts.zeros, state, lesson, weight)
 
 
 def _seen(value: object) -> float | None:
