@@ -20,6 +20,7 @@ def bazaar(unit=ONE_EACH, constraints=(), maximize="gain", plays=1):
             Outcome("hours", high=hours),
             Outcome("cents", high=cents),
             Outcome("fee", known={"b": 0.5 * fee, "c": fee}),
+            *(Outcome(k.than, known=0.3 * gain) for k in constraints if isinstance(k, c.NeverWorse)),
         ),
         maximize=maximize,
         subject_to=constraints,
@@ -50,6 +51,6 @@ CONSTRAINTS = {
     "Ratio": lambda u, p=1: (*two(u, p), c.Ratio("cents", over="hours", at_most=0.9 * u[2] / u[1])),
     "Ratio, by group": lambda u, p=1: (c.Ratio("gain", over="fee", at_least=0.9 * u[0] / u[3], by="side"),),
     "Ratio, a share": lambda u, p=1: (c.Ratio("gain side=left", over="gain", at_least=0.55),),
-    "NeverWorse": lambda u, p=1: (c.NeverWorse("gain", than="fee", alpha=0.1, slack=2.0 * u[0], action="a"),),
+    "NeverWorse": lambda u, p=1: (c.NeverWorse("gain", than="usual", alpha=0.1, slack=2.0 * u[0], action="a"),),
     "Within": lambda u, p=1: (c.Within(("hours", "cents"), _triangle(p * u[1], p * u[2])),),
 }

@@ -133,6 +133,7 @@ def test_without_slack_the_baseline_comes_first_and_credit_is_earned():
         (lambda: shop(replace(LIMIT, than="usul")), r"did you mean usual"),
         (lambda: shop(replace(LIMIT, action="odl")), r"NeverWorse\('sale'\)\.action: .*did you mean old"),
         (lambda: shop(NeverWorse("usual", than="usual", alpha=0.1)), r"usual"),
+        (lambda: resolving(shop(withdrawn=("old",))), r"withdrawn: expected not 'old', the baseline of NeverWorse"),
         (lambda: resolving(shop(n_plays=2)), r"NeverWorse\('sale'\): expected one play per round"),
     ],
 )
@@ -167,3 +168,15 @@ def test_beside_a_budget_both_hold():
         policy.observe(state, decision, {"sale": 1.0 if decision.action == "call" else 0.0})
     assert calls <= 4
     assert "sale / usual" in str(policy.status(state))
+
+
+@pytest.mark.parametrize("known", [{"old": 0.4}, {"call": 0.4, "old": 0.5, "mail": 0.5}, -0.1])
+def test_what_the_baseline_brings_is_one_number_in_a_case_and_as_declared(known):
+    expected = r"expected one number of at least 0 for all"
+    problem = shop()
+    with pytest.raises(InvalidInput, match=r"NeverWorse\('sale'\)\.than: " + expected + "|Ratio"):
+        replace(problem, outcomes=(Outcome("sale"), Outcome("usual", known=known)))
+    policy = resolving(problem)
+    state = policy.start()
+    with pytest.raises(InvalidInput, match="known outcome 'usual': " + expected):
+        policy.decide(state, policy.encode({"visits": 0.5}, known={"usual": known}))

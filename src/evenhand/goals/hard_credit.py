@@ -39,7 +39,7 @@ class HardCredit:
         credit: of its constraint, as `NeverWorse.credit` states it.
 
     Raises:
-        InvalidInput: several plays per round.
+        InvalidInput: several plays per round, or a baseline that was withdrawn.
 
     >>> from evenhand.problem import NeverWorse, Outcome
     >>> baseline = Outcome("usual", known=0.4)
@@ -53,6 +53,9 @@ class HardCredit:
     credit: Credit
 
     def __post_init__(self) -> None:
+        name = self.problem.actions[self.credit.action]
+        if name in self.problem.withdrawn:
+            raise InvalidInput("withdrawn", f"not {name!r}, the baseline of NeverWorse", self.problem.withdrawn)
         if self.problem.n_plays != 1:
             expected = "one play per round, as a round is one of the baseline or of another action"
             raise InvalidInput(f"NeverWorse({self.credit.outcome!r})", expected, self.problem.n_plays)
@@ -65,6 +68,10 @@ class HardCredit:
         return CreditState(np.full(n_replicas, float(self.credit.slack)))
 
     def room(self, state: CreditState, frame: Frame) -> tuple[Floats, Floats]:
+        usual = self._usual(frame)
+        if (usual < 0.0).any() or (usual != usual[:, :1]).any():
+            expected = "one number of at least 0 for all candidates of a case, as it is what the baseline brings there"
+            raise InvalidInput(f"known outcome {self.credit.than!r}", expected, usual)
         taken = self._taken(frame)
         taken[:, self.credit.action] = 0.0
         return taken[:, :, None], np.maximum(state.credit, 0.0)[:, None] + _ROUNDING * self.credit.slack

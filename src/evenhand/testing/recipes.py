@@ -89,7 +89,8 @@ def _maker(recipe: Callable[..., Policy], chosen: dict[str, Any], model: Callabl
     known = inspect.signature(recipe).parameters
 
     def make(problem: Problem) -> Policy:
-        values = {key: of(problem) for key, of in VALUES.items() if key in known}
+        given = (key for key in VALUES if key in known and known[key].default != 0.0)  # 0 is for options not used
+        values = {key: VALUES[key](problem) for key in given}
         if "model" in known:
             values["model"] = model(problem)
         return recipe(problem, **{**values, **chosen})

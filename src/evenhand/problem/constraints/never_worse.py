@@ -40,7 +40,8 @@ class NeverWorse:
 
     Raises:
         InvalidInput: numbers out of range. In a problem: unknown names, a `than` that is not known or may be negative,
-            an outcome that is not learned, has a factor or no finite least value.
+            or differs between actions, an outcome that is not learned, has a factor or no finite least value. In a
+            case: a `than` that is negative or differs between candidates.
 
     >>> NeverWorse("sale", than="baseline", alpha=0.05, slack=5).label
     'sale / baseline'
@@ -98,6 +99,10 @@ class NeverWorse:
         if self.than not in problem.known:
             got = f"{self.than!r}{meant(self.than, problem.known)}"
             raise InvalidInput(f"{name}.than", f"a known outcome, one of {list(problem.known)}", got)
+        known = problem.declared[:, problem.known.index(self.than)]
+        if known.min() < 0.0 or known.min() != known.max():
+            expected = "one number of at least 0 for all actions, as it is what the baseline brings in the case"
+            raise InvalidInput(f"{name}.than", expected, f"{self.than!r}: {known.tolist()}")
         action = problem.actions[0] if self.action is None else self.action
         if action not in problem.actions:
             got = f"{action!r}{meant(action, problem.actions)}"
