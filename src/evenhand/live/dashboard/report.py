@@ -48,7 +48,9 @@ def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """Replace numbers that JSON cannot represent by None, also inside mappings."""
+    """Replace numbers that JSON cannot represent by None, and tuples by lists, also inside mappings."""
     if isinstance(value, dict):
         return {name: _finite(z) for name, z in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(z) for z in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
