@@ -28,7 +28,7 @@ class SpansState:
     now: Floats  # (R,) the time of the latest decision
 
 
-@named("X7", source="evenhand's own; a budget as a list of spans of time, as in replenished knapsacks")
+@named("X10", source="evenhand's own; a budget as a list of spans of time, as in replenished knapsacks")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HardSpans:
     """Never let the sum of a row over a span of time exceed the allowance of the span.
