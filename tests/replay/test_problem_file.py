@@ -20,7 +20,7 @@ from evenhand.models import (
     advised,
 )
 from evenhand.objectives import GeneralizedGini, Linear
-from evenhand.problem import Budget, Parity, Within
+from evenhand.problem import Budget, NeverWorse, Parity, Within
 from evenhand.recipes import resolving
 from evenhand.replay import replay_log
 from evenhand.replay.problem_file import constraint_kinds, read_spec
@@ -216,6 +216,19 @@ def test_an_objective_of_any_kind(tmp_path):
     assert spec.maximize == GeneralizedGini(("visit", "call"), (1.0, 0.25))
     names = [p.name for p in systems(spec.problem({"town": ("north", "south")}), spec.settings, 3)]
     assert names == ["fw_dual, budget and parity", "fw_dual, budget alone", "no constraints", "uniform"]
+
+
+def test_a_baseline_and_a_withdrawn_action(tmp_path):
+    limit = '[[never_worse]]\noutcome = "visit"\nthan = "usual"\nalpha = 0.1\nslack = 5\n\n[policy]'
+    spec = read(tmp_path, shop.PROBLEM)
+    actions = list(dict.fromkeys(spec.actions.values()))
+    known = "{" + ", ".join(f'"{a}" = 0.2' for a in actions) + "}"
+    text = f'withdrawn = ["{actions[-1]}"]\n' + shop.PROBLEM.replace(
+        "[policy]", f"[outcomes.usual]\nknown = {known}\n\n{limit}"
+    )
+    found = read(tmp_path, text).problem({"town": ("north", "south")})
+    assert found.withdrawn == (actions[-1],)
+    assert NeverWorse("visit", than="usual", alpha=0.1, slack=5.0) in found.subject_to
 
 
 def test_averages_in_a_convex_set(tmp_path):

@@ -23,7 +23,7 @@ from evenhand.replay.toml import Table, load
 
 T = TypeVar("T")
 FEATURES = ("numeric", "categorical", "ranges", "levels")
-_PLAIN = ("maximize", "horizon", "since", "until", "time", "allow_bad", "log_weight")
+_PLAIN = ("maximize", "horizon", "since", "until", "time", "withdrawn", "allow_bad", "log_weight")
 _TABLES = ("features", "interactions", "action", "propensity", "outcomes", "groups", "policy", "traffic")
 
 
@@ -82,6 +82,7 @@ def _parse(text: str, file: str) -> Spec:
         since=_optional(root, "since", Time),
         until=_optional(root, "until", Time),
         traffic=_optional(root, "traffic", Traffic),
+        withdrawn=root.texts("withdrawn", ()),
         time=root.text("time", None),
         allow_bad=root.number("allow_bad", 0.01),
         log_weight=root.number("log_weight", 1.0),

@@ -54,7 +54,7 @@ class Spec:
         subject_to: the constraints.
         groups: the groupings, by name.
         horizon: the number of accepted rounds, 0 for the number that `traffic` expects.
-        since, until, traffic: as in `Problem`; the traffic is that of accepted rounds.
+        since, until, traffic, withdrawn: as in `Problem`; the traffic is that of accepted rounds.
         time: the column of the times of cases, in whose order a replay reads the rows; a campaign, and what learns
             from a log, leaves it out (`untimed`).
         allow_bad: the largest fraction of rows that may be left out.
@@ -83,6 +83,7 @@ class Spec:
     since: Time | None = None
     until: Time | None = None
     traffic: Traffic | None = None
+    withdrawn: tuple[str, ...] = ()
     time: str | None = None
     allow_bad: float = 0.01
     log_weight: float = 1.0
@@ -191,6 +192,7 @@ class Spec:
             since=self.since,
             until=self.until,
             traffic=self.traffic,
+            withdrawn=self.withdrawn,
         )
 
 
