@@ -177,3 +177,10 @@ def test_nothing_is_played_where_only_withdrawn_actions_are_offered():
     state = policy.start()
     decision = policy.decide(state, policy.encode({"visits": 1.0}, offered=("letter",)))
     assert decision.plays.item() == -1
+    case = policy.encode({"visits": 1.0})
+    said = policy.explain(state, case, policy.decide(state, case)).splitlines()
+    assert [line.endswith("withdrawn") for line in said if line.startswith(("  nothing", "  letter", "  call"))] == [
+        False,
+        True,
+        True,
+    ]

@@ -38,6 +38,7 @@ def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, r
     for a in order if len(order) > _MOST else sorted(order):
         name = problem.actions[a] if named else f"candidate {a}"
         note = "" if playable[replica, a] else "  masked: not offered, or its worst case does not fit"
+        note = "  withdrawn" if name in problem.withdrawn else note
         if a in played:
             place = played.index(a)
             note = f"  played ({place + 1} of {len(played)}), probability {d.propensities[replica, place]:.3f}"
