@@ -9,7 +9,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.goals import Resolving
 from evenhand.models import BayesianRidge
 from evenhand.objectives import Linear
-from evenhand.problem import Budget, Numeric, Outcome, Problem
+from evenhand.problem import Budget, NeverWorse, Numeric, Outcome, Problem
 from evenhand.recipes import pgd, resolving
 
 SHOP = Problem(
@@ -184,3 +184,52 @@ def test_nothing_is_played_where_only_withdrawn_actions_are_offered():
         True,
         True,
     ]
+
+
+OLD = NeverWorse("sale", than="usual", alpha=0.1, slack=10)
+
+
+def small(high=1.0, budget=None, limits=(), horizon=300):
+    """A problem with one action that costs, and a baseline."""
+    return Problem(
+        actions=("no", "go"),
+        outcomes=(Outcome("sale"), Outcome("money", high=high, free=("no",)), Outcome("usual", known=0.3)),
+        maximize="sale",
+        subject_to=(budget or Budget("money", total=20), *limits),
+        horizon=horizon,
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "field"),
+    [
+        (small(), small(high=4.0), "problem.outcomes"),  # what waits would give back more than it holds
+        (
+            small(budget=Budget("money", total=8, per=150)),
+            small(budget=Budget("money", total=8, per=100), horizon=200),
+            "",
+        ),
+        (small(budget=Budget("money", total=8, per=150)), small(budget=Budget("money", total=8, per=200)), ""),
+        (small(limits=(OLD,)), small(limits=(replace(OLD, slack=0.0),)), "NeverWorse"),
+        (small(limits=(OLD,)), small(limits=(replace(OLD, action="go"),)), "NeverWorse"),
+    ],
+)
+def test_what_sums_and_holds_were_made_under_stays(before, after, field):
+    old, new = (resolving(p, BayesianRidge(n_features=2, n_outcomes=2)) for p in (before, after))
+    with pytest.raises(InvalidInput, match=f"adopt: {field}"):
+        new.adopt(old.start(), of=old)
+
+
+def test_spans_with_other_allowances_are_adopted_and_kept():
+    old, new = (ridden_small(small(budget=Budget("money", total=t, per=150))) for t in (8, 5))
+    assert new.status(new.adopt(old.start(), of=old)).accounts["money"].left_now == 5.0
+
+
+def ridden_small(problem):
+    return resolving(problem, BayesianRidge(n_features=2, n_outcomes=2))
+
+
+def test_rounds_held_out_by_another_lottery_are_not_compared():
+    old, new = (resolving(small(), BayesianRidge(n_features=2, n_outcomes=2), holdout=h) for h in (0.1, 0.2))
+    with pytest.raises(InvalidInput, match=r"adopt: choice"):
+        new.adopt(old.start(), of=old)

@@ -7,14 +7,16 @@ from typing import Protocol
 
 import numpy as np
 
+from evenhand.choices.base import Choice
 from evenhand.core.errors import InvalidInput
-from evenhand.goals.base import Goal, Learns, Replans
+from evenhand.goals.base import Compares, Goal, Learns, Replans
 from evenhand.models.base import Model
 from evenhand.policy import saving
 from evenhand.policy.state import PolicyState
+from evenhand.problem.constraints import Credit
 from evenhand.problem.problem import Problem
 
-_SAME = ("actions", "observed", "names", "columns", "features", "n_plays", "since")
+_SAME = ("actions", "outcomes", "columns", "features", "n_plays", "since")
 
 
 class Parts(Protocol):
@@ -28,6 +30,9 @@ class Parts(Protocol):
 
     @property
     def goals(self) -> tuple[Goal, ...]: ...
+
+    @property
+    def choice(self) -> Choice: ...
 
     def start(self, *, seed: int, replicas: int | Sequence[int]) -> PolicyState: ...
 
@@ -62,12 +67,34 @@ def _refuse_others(new: Parts, old: Parts) -> None:
     if back := sorted(set(old.problem.withdrawn) - set(new.problem.withdrawn)):
         expected = f"also {back}, as an action that was withdrawn does not come back"
         raise InvalidInput("adopt: problem.withdrawn", expected, new.problem.withdrawn)
+    if _periods(old.problem) != _periods(new.problem):
+        expected = "the same spans of time, end and forecast's periods, as sums in the state are of these"
+        raise InvalidInput("adopt: problem.subject_to, until, traffic", expected, "others")
+    if (was_owed := _credits(old.problem)) != (owed := _credits(new.problem)):
+        raise InvalidInput("adopt: NeverWorse", f"{was_owed}, as the credit in the state is of this", owed)
     if saving.fingerprint(old.model) != saving.fingerprint(new.model):
         raise InvalidInput("adopt: model", f"{old.model!r}, of which the state is", repr(new.model))
     before, now = ([type(g).__name__ for g in p.goals] for p in (old, new))
     if before != now:
         raise InvalidInput("adopt: goals", f"{before}, as in the state", now)
+    held_out = any(isinstance(g, Compares) for g in new.goals)
+    if held_out and saving.fingerprint(old.choice) != saving.fingerprint(new.choice):
+        raise InvalidInput("adopt: choice", f"{old.choice!r}, whose rounds are compared in the state", repr(new.choice))
     for was, goal in zip(old.goals, new.goals, strict=True):
         if isinstance(was, Learns) and was.rows.names != goal.rows.names:
             expected = f"{was.rows.names}, as the sums in the state are of these"
             raise InvalidInput(f"adopt: rows of {type(goal).__name__}", expected, goal.rows.names)
+
+
+def _periods(problem: Problem) -> tuple[object, ...]:
+    """The periods of which a state keeps sums: of spans of time, of the run, and of its forecast; () without any."""
+    spans = [s.spans for s in problem.stated]
+    if problem.until is None and all(s is None for s in spans):
+        return ()
+    found = [None if s is None else (s.edges.tolist(), s.first.tolist(), s.last.tolist()) for s in spans]
+    edges = None if problem.traffic is None else problem.traffic.edges(problem.clock).tolist()
+    return problem.clock.last, edges, found
+
+
+def _credits(problem: Problem) -> list[Credit]:
+    return [s.credit for s in problem.stated if s.credit is not None]

@@ -26,8 +26,8 @@ class NeverWorse:
 
     Equation: slack + sum alpha b_t over rounds of the baseline + sum (y_t - (1 - alpha) b_t) over other rounds >= 0 at
     any time, where y is the outcome at the worst of what waits, and b_t what the baseline brings on average in the case
-    of round t, a known outcome. A candidate that could break this is not playable, and the baseline always is. At the
-    end of a run, and in plans, it is the ratio of the two sums that counts, of which at least 1 - alpha is kept.
+    of round t, a known outcome. Another candidate that could break this is not playable. At the end of a run, and in
+    plans, it is the ratio of the two sums that counts, of which at least 1 - alpha is kept.
     Deviation: the source compares means by confidence intervals; here outcomes count as they are observed, so that what
     is promised can be checked. Rounds of the baseline count at their means.
 
