@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.goals import Resolving
+from evenhand.live import Campaign
 from evenhand.models import BayesianRidge
 from evenhand.objectives import Linear
 from evenhand.problem import Budget, NeverWorse, Numeric, Outcome, Problem
@@ -179,11 +180,26 @@ def test_nothing_is_played_where_only_withdrawn_actions_are_offered():
     assert decision.plays.item() == -1
     case = policy.encode({"visits": 1.0})
     said = policy.explain(state, case, policy.decide(state, case)).splitlines()
-    assert [line.endswith("withdrawn") for line in said if line.startswith(("  nothing", "  letter", "  call"))] == [
-        False,
-        True,
-        True,
-    ]
+    shown = [line for line in said if line.startswith(("  nothing", "  letter", "  call"))]
+    assert [line.endswith("withdrawn") for line in shown] == [False, True, True]
+
+
+def test_a_decision_from_before_its_action_was_withdrawn_is_not_committed():
+    old, new = ridden(SHOP), ridden(replace(SHOP, withdrawn=("letter",)))
+    state, case = old.start(seed=3), old.encode({"visits": 1.0})
+    early = old.decide(state, old.encode({"visits": 1.0}, offered=("letter",)))
+    adopted = new.adopt(state, of=old)
+    with pytest.raises(StaleDecision, match="'letter' was withdrawn since the decision was made"):
+        new.commit(adopted, case, early)
+    new.enter(adopted, case, early)  # it was carried out before
+
+
+def test_a_campaign_does_not_bring_a_withdrawn_action_back():
+    policy = resolving(replace(SHOP, withdrawn=("letter",)))
+    campaign = Campaign.open("memory://", "letters", policy, seed=1, on_expiry="release")
+    with pytest.raises(InvalidInput, match=r"policy: problem\.withdrawn: expected also \['letter'\]"):
+        campaign.switch(resolving(SHOP))
+    assert campaign.decide({"visits": 0.5}, "1").action != "letter"
 
 
 OLD = NeverWorse("sale", than="usual", alpha=0.1, slack=10)
@@ -198,6 +214,10 @@ def small(high=1.0, budget=None, limits=(), horizon=300):
         subject_to=(budget or Budget("money", total=20), *limits),
         horizon=horizon,
     )
+
+
+def for_small(problem, holdout=None):
+    return resolving(problem, BayesianRidge(n_features=2, n_outcomes=2), holdout=holdout)
 
 
 @pytest.mark.parametrize(
@@ -215,21 +235,17 @@ def small(high=1.0, budget=None, limits=(), horizon=300):
     ],
 )
 def test_what_sums_and_holds_were_made_under_stays(before, after, field):
-    old, new = (resolving(p, BayesianRidge(n_features=2, n_outcomes=2)) for p in (before, after))
+    old, new = (for_small(p) for p in (before, after))
     with pytest.raises(InvalidInput, match=f"adopt: {field}"):
         new.adopt(old.start(), of=old)
 
 
 def test_spans_with_other_allowances_are_adopted_and_kept():
-    old, new = (ridden_small(small(budget=Budget("money", total=t, per=150))) for t in (8, 5))
+    old, new = (for_small(small(budget=Budget("money", total=t, per=150))) for t in (8, 5))
     assert new.status(new.adopt(old.start(), of=old)).accounts["money"].left_now == 5.0
 
 
-def ridden_small(problem):
-    return resolving(problem, BayesianRidge(n_features=2, n_outcomes=2))
-
-
 def test_rounds_held_out_by_another_lottery_are_not_compared():
-    old, new = (resolving(small(), BayesianRidge(n_features=2, n_outcomes=2), holdout=h) for h in (0.1, 0.2))
+    old, new = (for_small(small(), holdout=h) for h in (0.1, 0.2))
     with pytest.raises(InvalidInput, match=r"adopt: choice"):
         new.adopt(old.start(), of=old)

@@ -15,6 +15,7 @@ from evenhand.live.dashboard.report import report as to_dict
 from evenhand.models import BayesianRidge, Bootstrapped
 from evenhand.planning.reserve import Reserve, ReserveState
 from evenhand.policy.held_out import comparisons
+from evenhand.recipes._holdout import known
 from evenhand.replay.settings import Settings
 from evenhand.run import simulate
 from tests import holdouts
@@ -169,6 +170,26 @@ def test_what_no_budget_pays_for_is_refused_with_the_number():
     with pytest.raises(InvalidInput, match="rounds that would use 45"):
         eh.resolving(poor, model(), holdout=0.2)
     eh.resolving(poor, model(), holdout=eh.Holdout(0.2, lottery={"nothing": 1}))
+
+
+def test_what_is_withdrawn_costs_nothing_and_holds_nothing_out():
+    """A floor of 0.05 for two of three actions, of which one costs 0.1: 1.5 in 300 rounds. The dear one is withdrawn."""
+    problem = eh.Problem(
+        actions=("no", "cheap", "dear"),
+        outcomes=(eh.Outcome("sale"), eh.Outcome("money", known={"cheap": 0.1, "dear": 50.0})),
+        maximize="sale",
+        subject_to=(eh.Budget("money", total=50.0),),
+        horizon=300,
+        withdrawn=("dear",),
+    )
+    found = known(problem, None, 0.05, 0)
+    assert found.reserve == pytest.approx(0.1)
+    np.testing.assert_allclose(found.chances, [0.05, 0.05, 0.0])
+    np.testing.assert_allclose(known(problem, 0.2, 0.0, 0).chances, [0.1, 0.1, 0.0])
+    with pytest.raises(InvalidInput, match="at least one action that is not withdrawn"):
+        known(problem, eh.Holdout(0.2, lottery={"dear": 1}), 0.0, 0)
+    with pytest.raises(InvalidInput, match=r"rounds that would use 751\.5"):
+        known(replace(problem, withdrawn=()), None, 0.05, 0)
 
 
 @pytest.mark.parametrize(

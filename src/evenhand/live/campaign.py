@@ -24,6 +24,7 @@ from evenhand.live.verbs import Outcomes, Verbs, check_text, is_number
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
+from evenhand.problem.withdrawn import refuse_return
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -178,7 +179,7 @@ class Campaign:
         The log is folded again. Other workers stop with `Conflict` and have to open the campaign with this policy.
 
         Raises:
-            InvalidInput: the policy has other actions, outcomes or numbers of plays.
+            InvalidInput: the policy has other actions, outcomes or numbers of plays, or would play a withdrawn action.
         """
         if not isinstance(policy, Policy):
             raise InvalidInput("policy", "a Policy", shown(policy))
@@ -187,6 +188,7 @@ class Campaign:
         for field in ("actions", "observed", "names", "n_plays"):
             if getattr(old, field) != getattr(new, field):
                 raise InvalidInput(f"policy: problem.{field}", getattr(old, field), getattr(new, field))
+        refuse_return(old, new, "policy")
         now = self._worker.encoder
         encoder = encoder or (Named(policy) if isinstance(now, Named) else now)
         body = {"mark": policy.fingerprint(), "name": policy.name, "encoding": encoder.to_dict()}

@@ -15,6 +15,7 @@ from evenhand.policy import saving
 from evenhand.policy.state import PolicyState
 from evenhand.problem.constraints import Credit
 from evenhand.problem.problem import Problem
+from evenhand.problem.withdrawn import refuse_return
 
 _SAME = ("actions", "outcomes", "columns", "features", "n_plays", "since")
 
@@ -64,9 +65,7 @@ def _refuse_others(new: Parts, old: Parts) -> None:
         before, now = getattr(old.problem, field), getattr(new.problem, field)
         if before != now:
             raise InvalidInput(f"adopt: problem.{field}", f"{before}, as in the state", now)
-    if back := sorted(set(old.problem.withdrawn) - set(new.problem.withdrawn)):
-        expected = f"also {back}, as an action that was withdrawn does not come back"
-        raise InvalidInput("adopt: problem.withdrawn", expected, new.problem.withdrawn)
+    refuse_return(old.problem, new.problem, "adopt")
     if _periods(old.problem) != _periods(new.problem):
         expected = "the same spans of time, end and forecast's periods, as sums in the state are of these"
         raise InvalidInput("adopt: problem.subject_to, until, traffic", expected, "others")

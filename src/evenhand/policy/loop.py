@@ -54,6 +54,14 @@ class Loop:
         """The candidates that were not withdrawn, None if that is all of them, `->(A)`."""
         return present(self.problem)
 
+    def _refuse_withdrawn(self, decision: Decision) -> None:
+        """Refuse a decision that was made before one of its actions was withdrawn."""
+        if self._present is not None:
+            gone = ~self._present[decision.plays] & (decision.plays >= 0) & (decision.counted > 0.0)[:, None]
+            if gone.any():
+                name = self.problem.actions[decision.plays[gone][0]]
+                raise StaleDecision(f"{name!r} was withdrawn since the decision was made: decide again")
+
     def check(self, state: PolicyState, context: Context, decision: Decision) -> Context:
         """Return a context that kernels can read; refuse one, or a decision, that is not of this policy."""
         if context is not state.recent.context or self.can.planning:  # plans keep contexts
@@ -116,6 +124,7 @@ class Loop:
         if late and not done:
             raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
         if not done:
+            self._refuse_withdrawn(decision)
             self.questions.refuse_stale(state, decision)
         estimates = self.questions.estimates(state, decision) if self.can.estimates else {}
         if counts:  # nothing can be refused any more

@@ -34,3 +34,10 @@ def check_withdrawn(problem: Withdraws) -> None:
 def present(problem: Withdraws) -> Bools | None:
     """Return a mask of the actions that may still be played, None where that is all of them, `->(A)`."""
     return np.array([a not in problem.withdrawn for a in problem.actions]) if problem.withdrawn else None
+
+
+def refuse_return(old: Withdraws, new: Withdraws, field: str) -> None:
+    """Refuse a problem that would play an action again which an earlier one had withdrawn."""
+    if back := sorted(set(old.withdrawn) - set(new.withdrawn)):
+        expected = f"also {back}, as an action that was withdrawn does not come back"
+        raise InvalidInput(f"{field}: problem.withdrawn", expected, new.withdrawn)

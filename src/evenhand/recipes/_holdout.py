@@ -18,6 +18,7 @@ from evenhand.models.base import Model
 from evenhand.problem.feasible import reach
 from evenhand.problem.holdout import Holdout
 from evenhand.problem.problem import Problem
+from evenhand.problem.withdrawn import present
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,13 +35,21 @@ class Known:
 
     @property
     def reserve(self) -> float:
-        return self.share + len(self.problem.actions) * self.floor
+        return self.share + self.floor * float(self._may_be_played.sum())
 
     @property
     def chances(self) -> Floats:
         """The probability with which a round is one of them and plays each action, `->(A)`."""
-        weights = np.ones(len(self.problem.actions)) if self.weights is None else np.array(self.weights)
-        return np.asarray(self.share * weights / weights.sum() + self.floor)
+        weights = self._may_be_played * (1.0 if self.weights is None else np.array(self.weights))
+        if not weights.any():
+            raise InvalidInput("Holdout.lottery", "at least one action that is not withdrawn", self.problem.withdrawn)
+        return np.asarray(self.share * weights / weights.sum() + self.floor * self._may_be_played)
+
+    @property
+    def _may_be_played(self) -> Floats:
+        """1 for every action that is not withdrawn, `->(A)`."""
+        found = present(self.problem)
+        return np.ones(len(self.problem.actions)) if found is None else found.astype(float)
 
     def around(self, choice: Choice) -> Choice:
         """The choice with these rounds; the choice itself if there are none."""
@@ -70,8 +79,9 @@ def known(problem: Problem, holdout: float | Holdout | None, explore: float, war
         warmup: 0 where rounds are held out, as the first rounds would be on neither side of the comparison.
 
     Raises:
-        InvalidInput: a share or a floor out of range, several plays, a warm-up before rounds that are held out, or a
-            budget below what these rounds use, learned uses being at the middle of their declared ranges.
+        InvalidInput: a share or a floor out of range, several plays, a warm-up before rounds that are held out, a
+            lottery of withdrawn actions alone, or a budget below what these rounds use, learned uses being at the
+            middle of their declared ranges.
     """
     held = Holdout(holdout) if isinstance(holdout, int | float) else holdout
     floor = number("explore", explore, "a number in [0, 1)", lambda x: 0 <= x < 1)
@@ -83,7 +93,7 @@ def known(problem: Problem, holdout: float | Holdout | None, explore: float, war
         expected = "one play per round, as no choice states the chances of all lists"
         raise InvalidInput("holdout, explore", expected, f"{problem.n_plays} plays")
     if found.reserve >= 1.0:
-        expected = f"a holdout + {len(problem.actions)} actions * explore below 1, so that some rounds are left"
+        expected = "a holdout + explore times the number of actions below 1, so that some rounds are left"
         raise InvalidInput("holdout, explore", expected, found.reserve)
     if warmup and held is not None:
         raise InvalidInput("warmup", "0 where rounds are held out, which explore as well", warmup)
