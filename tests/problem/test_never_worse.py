@@ -58,7 +58,8 @@ def test_ten_rounds_by_hand():
             continue
         policy.observe(state, decision, {"sale": float(sale)})
         credit += 0.04 if action == "old" else sale - 0.36
-        assert state.goals[place].credit.item() == pytest.approx(credit)
+        assert policy.status(state).credits == {"sale / usual": pytest.approx(credit)}
+    assert f"credit     sale / usual  {credit:.4g} left" in str(policy.status(state))
 
 
 def attack(replicas, rounds, seed, limit=LIMIT):

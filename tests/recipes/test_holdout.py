@@ -173,7 +173,7 @@ def test_what_no_budget_pays_for_is_refused_with_the_number():
 
 
 def test_what_is_withdrawn_costs_nothing_and_holds_nothing_out():
-    """A floor of 0.05 for two of three actions, of which one costs 0.1: 1.5 in 300 rounds. The dear one is withdrawn."""
+    """A floor of 0.05 for two of three actions, of which one costs 0.1: 1.5 in 300 rounds."""
     problem = eh.Problem(
         actions=("no", "cheap", "dear"),
         outcomes=(eh.Outcome("sale"), eh.Outcome("money", known={"cheap": 0.1, "dear": 50.0})),

@@ -231,6 +231,18 @@ class Spanned(Accounts, Protocol):
 
 
 @runtime_checkable
+class Credits(Limits, Protocol):
+    """Keeps a credit that some plays earn and others use."""
+
+    @property
+    def label(self) -> str:
+        """The name of its line in a status."""
+
+    def left(self, state: Any) -> Floats:
+        """The credit that is left, at the worst of what waits, `->()`."""
+
+
+@runtime_checkable
 class Cancels(Protocol):
     """Takes back its entry of a committed decision."""
 

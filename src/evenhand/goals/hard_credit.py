@@ -79,6 +79,13 @@ class HardCredit:
     def fits(self, state: CreditState, decision: Decision) -> Bools:
         return self._held(decision) <= np.maximum(state.credit, 0.0) + _ROUNDING * self.credit.slack
 
+    @property
+    def label(self) -> str:
+        return f"{self.credit.outcome} / {self.credit.than}"
+
+    def left(self, state: CreditState) -> Floats:
+        return state.credit
+
     def over(self, state: CreditState) -> Bools:
         """No replica: the baseline is always playable, and earns credit, `->()`."""
         return np.zeros(len(state.credit), bool)

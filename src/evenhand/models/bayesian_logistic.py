@@ -16,14 +16,13 @@ from evenhand.models._shared import check_binary, check_exploration, check_sizes
 from evenhand.models.base import AHEAD, ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.past import Arrays, Past, fold_older, no_past
 from evenhand.models.prior import Prior
-from evenhand.numerics.evidence import STRONG, ahead, log_volume, reach, within
+from evenhand.numerics.evidence import LEAST, STRONG, ahead, log_volume, reach, within
 from evenhand.numerics.likelihood import LOGISTIC, add_losses, add_quadratic
 from evenhand.numerics.newton import fit, invert, sigmoid
 from evenhand.numerics.precision import absorb, blank, dot, quadratic
 
 _BELIEVED = 2.0**2  # variance of a log-odds before any data: an observation at even odds is worth as much
 _PASSES = 2
-LEAST = 1e-6  # observations, of which less remains as none
 
 
 @dataclass

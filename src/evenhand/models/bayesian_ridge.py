@@ -14,10 +14,8 @@ from evenhand.core.types import Bools, Floats
 from evenhand.models._shared import check_exploration, check_sizes, count_round
 from evenhand.models.base import AHEAD, ROUND, ZEROS, Lesson, WithoutLuck, Worth
 from evenhand.models.prior import Prior
-from evenhand.numerics.evidence import BELIEVED, Fit, Sums, ahead, first, fit, reach
+from evenhand.numerics.evidence import BELIEVED, LEAST, Fit, Sums, ahead, first, fit, reach
 from evenhand.numerics.precision import absorb, blank, dot, quadratic
-
-LEAST = 1e-6  # observations, of which less remains as none
 
 
 @dataclass

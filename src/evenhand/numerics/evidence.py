@@ -18,6 +18,7 @@ from evenhand.numerics.newton import cholesky, invert
 from evenhand.numerics.precision import dot, multiply
 
 BELIEVED = 0.25**2  # variance of noise, and of means, before any data
+LEAST = 1e-6  # observations, of which less remains as none where a model forgets
 _LARGEST = 1e100
 _PASSES = 3
 STRONG = math.log(20.0)  # the gain in log evidence for which a narrow prior is given up: odds of 20 to 1

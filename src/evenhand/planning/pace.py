@@ -150,10 +150,7 @@ class Pace:
 
     @cached_property
     def _traffic(self) -> Traffic | None:
-        """The forecast; None where rounds are counted, so that it is known how many there are."""
-        if self.problem.until is None:
-            return None
-        return self.problem.traffic or Traffic(self.problem.horizon, per=self.problem.clock.last)
+        return traffic_of(self.problem)
 
     @cached_property
     def _edges(self) -> Floats:
@@ -168,3 +165,10 @@ class Pace:
     def _on_grid(self) -> list[tuple[int, Spans]]:
         """The rows with spans, in terms of these periods."""
         return [(j, s.on(self._edges)) for j, s in enumerate(self.spans) if s is not None]
+
+
+def traffic_of(problem: Problem) -> Traffic | None:
+    """Return the forecast of a problem, by default an even one; None where rounds are counted, of which all come."""
+    if problem.until is None:
+        return None
+    return problem.traffic or Traffic(problem.horizon, per=problem.clock.last)

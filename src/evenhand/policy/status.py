@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.errors import MissingExtra
 from evenhand.core.faces import amount
-from evenhand.goals.base import Accounts, Spanned
+from evenhand.goals.base import Accounts, Credits, Spanned
 from evenhand.models.base import Note
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.books import SoFar
@@ -78,6 +78,7 @@ class Status:
     held_out: Mapping[str, Comparison] = field(
         default_factory=dict
     )  # the rounds that were held out beside the others, by outcome
+    credits: Mapping[str, float] = field(default_factory=dict)  # what is left of them, by constraint with one
     notes: tuple[Note, ...] = ()  # what the model says of itself
 
     def __str__(self) -> str:
@@ -108,6 +109,7 @@ class Status:
         for name, s in self.standings.items():
             missed = "" if s.kept or self.rounds <= self.waiting else f", {s.said}"  # unless nothing arrived
             rows.append(("limit", name, f"{s.shown} ({s.side} {amount(s.limit)}){missed}"))
+        rows += [("credit", name, f"{amount(left)} left") for name, left in self.credits.items()]
         rows += [("holdout", c.name, c.said) for c in self.held_out.values()]
         rows += [("price", name, f"{x:+.4g}") for name, x in self.prices.items() if x != 0.0]
         return rows + [("alarm" if note.alarm else "model", "", note.text) for note in self.notes]
@@ -128,6 +130,7 @@ class Status:
             lines.append({"what": "budget", "name": n, **numbers})
         for n, s in self.standings.items():
             lines.append({"what": "constraint", "name": n, "value": s.value, "limit": s.limit})
+        lines += [{"what": "credit", "name": n, "left": x} for n, x in self.credits.items()]
         lines += [{"what": "holdout", "name": c.name, "value": c.difference} for c in self.held_out.values()]
         lines += [{"what": "price", "name": n, "value": x} for n, x in self.prices.items()]
         return pd.DataFrame(lines)
@@ -247,5 +250,6 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
         standings=standings(run, waiting > 0),
         prices=prices(can, state.goals, replica),
         held_out=held_out(can.compares, state.goals, replica),
+        credits={g.label: float(g.left(state.goals[i])[replica]) for i, g in can.limits if isinstance(g, Credits)},
         notes=said,
     )

@@ -35,7 +35,7 @@ class NeverWorse:
         outcome: what is compared, learned, with a finite least value.
         than: the known outcome b, in the same units and never negative; stated for every candidate of a case.
         alpha: the part of the baseline that may be lost, above 0 and below 1.
-        slack: what may be lost beside, in units of the outcome, at least 0; that of ten outcomes costs nothing.
+        slack: what may be lost beside, in units of the outcome, at least 0.
         action: the baseline; by default the first action.
 
     Raises:
