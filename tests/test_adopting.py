@@ -64,6 +64,8 @@ def test_another_total_counts_what_was_spent_and_is_never_exceeded(total):
     account = new.status(adopted).accounts["money"]
     waits = sum(y["money"] for _, y in late.values())
     assert account.total == total
+    assert (adopted.model.ahead < state.model.ahead).all() == (total < 30.0)  # as many rounds can be paid for
+    assert not np.array_equal(adopted.model.ahead, state.model.ahead)
     assert account.spent == pytest.approx(sum(first.values()) - waits)
     for decision, y in late.values():
         new.observe(adopted, decision, y)

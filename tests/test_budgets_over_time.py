@@ -15,7 +15,7 @@ from evenhand.planning.pace import Pace
 from evenhand.problem import Between, Budget, Outcome, Problem, Traffic
 from evenhand.problem.clock import Clock
 from evenhand.problem.spans import Spans
-from evenhand.recipes import resolving, uniform
+from evenhand.recipes import fw_dual, pgd, pgd_adaptive, resolving, uniform
 from evenhand.run import opt, opt_without_contexts, simulate
 from evenhand.testing.frames import decision_of
 from tests.days import Days, cases, forecast
@@ -327,6 +327,14 @@ def test_a_round_may_use_what_its_spans_allow_by_the_forecast():
     shop = Days(times=cases(0, 2, 0.1), subject_to=(DAY_BY_DAY,), until=2.0, traffic=Traffic(40, per=1.0, shape=(1, 3)))
     factor = Pace(problem=shop.problem, spans=(shop.problem.stated[0].spans,)).against_average(np.array([0.1, 1.9]))
     np.testing.assert_allclose(factor, 1.0)  # every day has the same part of cases and of money
+
+
+@pytest.mark.parametrize("make", [pgd, pgd_adaptive, fw_dual])
+def test_recipes_with_dual_prices_follow_spans_where_there_are_any(make):
+    for budget, follows in ((Budget("cost", total=20, per=30), True), (Budget("cost", total=20), False)):
+        policy = make(rounds(budget), BayesianRidge(n_features=2))
+        dual = next(g for g in policy.goals if isinstance(g, DualGradient))
+        assert (dual.pace is not None) is follows
 
 
 def test_dual_prices_step_against_what_the_time_of_the_decision_may_use():

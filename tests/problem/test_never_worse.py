@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.records import Context
 from evenhand.goals import HardCredit
 from evenhand.models import BayesianLogistic
@@ -60,6 +60,27 @@ def test_ten_rounds_by_hand():
         credit += 0.04 if action == "old" else sale - 0.36
         assert policy.status(state).credits == {"sale / usual": pytest.approx(credit)}
     assert f"credit     sale / usual  {credit:.4g} left" in str(policy.status(state))
+
+
+def test_what_is_not_observed_counts_as_the_least_outcome():
+    problem = replace(shop(), outcomes=(Outcome("sale", low=-1.0), Outcome("usual", known=0.5)))
+    policy = resolving(problem)
+    state = policy.start(seed=0)
+    case = policy.encode({"visits": 0.5}, offered=("call",), known={"usual": 0.4})
+    for sale, left in ((None, SLACK - 1.36), (1.0, SLACK - 1.36 + 1.0 - 0.36)):
+        decision = policy.act(state, case)
+        policy.observe(state, decision, {"sale": sale})
+        assert policy.status(state).credits["sale / usual"] == pytest.approx(left)
+
+
+def test_a_decision_that_the_credit_no_longer_pays_for_is_stale():
+    policy = resolving(shop(replace(LIMIT, slack=0.5)))
+    state = policy.start(seed=0)
+    case = policy.encode({"visits": 0.5}, offered=("call",), known={"usual": 0.4})
+    one, other = policy.decide(state, case), policy.decide(state, case)
+    policy.commit(state, case, one)
+    with pytest.raises(StaleDecision, match="no longer fit"):
+        policy.commit(state, case, other)
 
 
 def attack(replicas, rounds, seed, limit=LIMIT):
