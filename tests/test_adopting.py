@@ -12,6 +12,8 @@ from evenhand.models import BayesianRidge
 from evenhand.objectives import Linear
 from evenhand.problem import Budget, NeverWorse, Numeric, Outcome, Problem
 from evenhand.recipes import pgd, resolving
+from tests import holdouts
+from tests.measured import run
 
 SHOP = Problem(
     actions=("nothing", "letter", "call"),
@@ -87,6 +89,19 @@ def test_the_same_policy_goes_on_with_the_same_actions_and_plans_at_once():
     single = policy.start(seed=1)
     alone = one.adopt(single, of=policy)
     assert steps(policy, single, 60) == steps(one, alone, 60)
+
+
+def test_each_replica_of_an_adopted_batch_acts_as_it_does_alone():
+    world = holdouts.shop(80)
+    first = holdouts.policy(world)
+    then = resolving(replace(world.problem, subject_to=(Budget("money", total=5.0),)), first.model)
+    plays = []
+    for replicas in ([0, 1, 2], [1]):
+        state = first.start(replicas=replicas)
+        _, _, before = run(first, state, world, range(40))
+        _, _, after = run(then, then.adopt(state, of=first), world, range(40, 80))
+        plays.append(np.concatenate([before, after])[:, replicas.index(1)])
+    np.testing.assert_array_equal(*plays)
 
 
 def test_an_adopted_state_is_saved_and_loaded(tmp_path):

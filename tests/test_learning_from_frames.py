@@ -6,15 +6,8 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
+from tests.test_taught import SHOP
 
-SHOP = eh.Problem(
-    actions=("none", "letter", "call"),
-    features=(eh.Numeric("age", 20, 60),),
-    outcomes=(eh.Outcome("answer"), eh.Outcome("cents", known={"letter": 80, "call": 80})),
-    maximize="answer",
-    subject_to=(eh.Budget("cents", total=16_000),),
-    horizon=400,
-)
 RNG = np.random.default_rng(7)
 LOG = pd.DataFrame(
     {
