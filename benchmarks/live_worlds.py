@@ -20,7 +20,10 @@ _LEVELS = {"zone": ("town", "land", "sea"), "channel": ("web", "phone", "shop", 
 
 PROBLEM = eh.Problem(
     actions=("none", "letter", "call"),
-    features=(*map(eh.Numeric, _NUMBERS), *(eh.Categorical(name, levels) for name, levels in _LEVELS.items())),
+    features=(
+        *(eh.Numeric(name, 0, 1) for name in _NUMBERS),
+        *(eh.Categorical(name, levels) for name, levels in _LEVELS.items()),
+    ),
     outcomes=(eh.Outcome("answer"), eh.Outcome("cents", known={"letter": 80, "call": 300})),
     maximize="answer",
     subject_to=(eh.Budget("cents", total=100.0 * _HORIZON),),
