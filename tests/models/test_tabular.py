@@ -2,7 +2,11 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.records import distinct
+from evenhand.environments import BernoulliKnapsacks
 from evenhand.models import Tabular
+from evenhand.recipes import pd_bwk
+from evenhand.run import simulate
 from tests import twins
 from tests.calls import ask, tell
 from tests.drawn import drawn
@@ -87,3 +91,23 @@ def test_other_features_are_refused(x):
     tell(model, state, x, one, np.zeros(1), one)  # nothing happened
     tell(model, state, x, np.nan * one, np.ones(1), one)
     assert not state.count.any()
+
+
+def test_features_that_all_replicas_share_are_read_once():
+    """A copy for each of 100 replicas made a round of 50 arms dearer by a quarter."""
+    world = BernoulliKnapsacks(arms=3, resources=1, horizon=20)
+    asked = []
+
+    class Spy(Tabular):
+        def value(self, state, x, w, u):
+            asked.append(x)
+            return super().value(state, x, w, u)
+
+    class Plain(Spy):
+        reads_once = False
+
+    simulate(pd_bwk(world.problem, Spy(arms=3, n_outcomes=2, confidence=0.5)), world, replicas=4, seed=0)
+    assert asked and all(x.strides[0] == 0 and distinct(x).shape == (1, 4, 3) for x in asked)
+    asked.clear()
+    simulate(pd_bwk(world.problem, Plain(arms=3, n_outcomes=2, confidence=0.5)), world, replicas=4, seed=0)
+    assert asked and all(x.flags.c_contiguous and x.strides[0] > 0 for x in asked)

@@ -43,9 +43,10 @@ class Model(Protocol):
     candidates share their coefficients. It is R A where each of A actions has coefficients of its own: row r A + a
     belongs to action a of replica r.
 
-    Two more members are optional. `by_action` is A, or None for shared coefficients, as in a model without it; with A,
-    the first feature of a candidate is the index of its action. `weighs` is True for a model that heeds the weight of a
-    `Lesson`; all others are taught at weight 1 only.
+    Three more members are optional. `by_action` is A, or None for shared coefficients, as in a model without it; with
+    A, the first feature of a candidate is the index of its action. `weighs` is True for a model that heeds the weight
+    of a `Lesson`; all others are taught at weight 1 only. `reads_once` is True for a model that reads features which
+    all replicas share from `distinct(x)`; to all others they are handed as an array of their own per replica.
     """
 
     @property
@@ -84,6 +85,11 @@ def by_action(model: Model) -> int | None:
 def weighs(model: Model) -> bool:
     """Return whether a model heeds the weight of a `Lesson`."""
     return getattr(model, "weighs", False)
+
+
+def reads_once(model: Model) -> bool:
+    """Return whether a model reads features that all replicas share once, and not once per replica."""
+    return getattr(model, "reads_once", False)
 
 
 def fades(model: Model) -> bool:

@@ -158,6 +158,7 @@ class Tabular(WithoutLuck):
     n_outcomes: int = 1
     confidence: float
     fades: ClassVar[bool] = True
+    reads_once: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         counts(self, {"arms": 1, "n_outcomes": 1})

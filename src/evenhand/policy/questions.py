@@ -10,7 +10,7 @@ import numpy as np
 from evenhand.core.errors import StaleDecision
 from evenhand.core.records import Context, Decision, Mix, Offer, Worth
 from evenhand.core.types import Bools, Floats
-from evenhand.models.base import Model
+from evenhand.models.base import Model, reads_once
 from evenhand.policy import checks, entries
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.state import PolicyState
@@ -100,7 +100,9 @@ class Questions:
 
         It is refused if it cannot be right. Without u the model uses no luck.
         """
-        x, w = np.ascontiguousarray(x), np.ascontiguousarray(w)  # kernels are compiled for every order of arrays
+        w = np.ascontiguousarray(w)  # kernels are compiled for every order of arrays
+        if not (self._reads_once and x.strides[0] == 0):
+            x = np.ascontiguousarray(x)
         worth = self.model.value(state.model, x, w, np.zeros((len(x), 0)) if u is None else u)
         checks.worth(type(self.model).__name__, worth, w, self._reach, x.shape[1], state.t)
         return worth
@@ -163,6 +165,10 @@ class Questions:
                 found[i] = end[:, first : first + len(goal.rows)].copy()
                 first += len(goal.rows)
         return found
+
+    @cached_property
+    def _reads_once(self) -> bool:
+        return reads_once(self.model)
 
     @cached_property
     def rows(self) -> Rows:
