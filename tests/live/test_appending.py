@@ -7,9 +7,11 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
+from evenhand.live.commands import policies
 from evenhand.live.history import History
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy.saving import flatten
+from tests.replay.shop import PROBLEM, rows, write
 
 SHOP = eh.Problem(
     actions=("none", "letter"),
@@ -103,3 +105,26 @@ def test_other_actions_than_appended_ones_are_refused_by_name(actions):
     other = replace(SHOP, actions=actions, outcomes=(eh.Outcome("answer", free=free), eh.Outcome("cents", mean=0.5)))
     with pytest.raises(InvalidInput, match=r"policy: problem.actions: expected \('none', 'letter'\), after which"):
         campaign.switch(eh.resolving(other, eh.PerAction.of(other)))
+
+
+def test_a_problem_file_takes_over_with_an_action_more(tmp_path):
+    log, file = write(tmp_path, rows(200), PROBLEM)
+    store = MemoryStore()
+    campaign = eh.live.open_campaign(store, "post", file, log_path=log, learn=False)
+    for i in range(20):
+        said = campaign.decide({"age": 25 + i, "town": "south"}, key=f"{i}")
+        campaign.observe(said.id, {"visit": i % 2})
+    spent, values = campaign.status().accounts["post"].spent, '"B" = "b"'
+    file.write_text(PROBLEM.replace(values, f'{values}, "C" = "c"').replace("b = 1", "b = 1, c = 1"))
+    changed = eh.live.switch_campaign(store, "post", file)
+    assert changed.policy.problem.actions == ("none", "a", "b", "c")
+    assert changed.status().accounts["post"].spent == spent
+    said = [changed.decide({"age": 30, "town": "north"}, key=f"more {i}").action for i in range(60)]
+    assert "c" in said
+    assert eh.live.open_campaign(store, "post", file).status() == changed.status()
+    each = policies(store, "post")
+    told = [stated.coded for stated in each]
+    assert eh.live.audit(store, "post", [stated.policy for stated in each], encoders=told).clean
+    file.write_text(PROBLEM.replace(values, '"C" = "c", "B" = "b"').replace("b = 1", "b = 1, c = 1"))
+    with pytest.raises(InvalidInput, match=r"policy: problem.actions: expected \('none', 'a', 'b', 'c'\)"):
+        eh.live.switch_campaign(store, "post", file)
