@@ -293,9 +293,7 @@ def test_contexts_whose_actions_have_features_of_their_own_are_refused():
         if made is lyapunov:
             new.adopt(state, of=old)
             continue
-        with pytest.raises(
-            InvalidInput, match=r"problem.actions: expected contexts in which every action has"
-        ):
+        with pytest.raises(InvalidInput, match=r"problem.actions: expected contexts in which every action has"):
             new.adopt(state, of=old)
 
 
