@@ -47,6 +47,8 @@ def adopt(new: Parts, old: Parts, state: PolicyState) -> PolicyState:
     """
     _refuse_others(new, old)
     refuse_waiting(new, old, state)
+    if (reason := next(saving.refusals(state), None)) is not None:
+        raise InvalidInput("adopt: state", "one of arrays alone, which are copied", reason)
     fresh, shaped = (p.start(seed=state.seed, replicas=state.replicas.tolist()) for p in (new, old))
     mine, theirs = (dict(saving.flatten(z)) for z in (fresh, shaped))
     own = tuple(f".goals.{i}." for i, g in enumerate(new.goals) if not isinstance(g, Learns))  # weights, and no sums
