@@ -55,9 +55,9 @@ def test_a_campaign_goes_on_with_an_appended_action():
     campaign.cancel(late.pop().id)
     for i, said in enumerate(late):
         settle(campaign, said, i)
-    before, bought = campaign.status().accounts["cents"].spent, late[0].action != "none"
-    campaign.observe(late[0].id, {"answer": 0.0, "cents": 50.0 * bought}, revise=True)
-    assert campaign.status().accounts["cents"].spent == before + 30.0 * bought
+    before, paid = campaign.status().accounts["cents"].spent, next(z for z in late if z.action != "none")
+    campaign.observe(paid.id, {"answer": 0.0, "cents": 50.0}, revise=True)
+    assert campaign.status().accounts["cents"].spent == before + 30.0
     assert campaign.decide({"age": 20}, key="0").repeated
     said = [campaign.decide({"age": 20 + i % 40}, key=f"more {i}") for i in range(60)]
     for i, one in enumerate(said):
