@@ -1,4 +1,4 @@
-"""A campaign whose boss changes the budget half way, and then takes the letter off the list."""
+"""A campaign whose boss changes the budget half way, and then takes the letter off the list and adds a visit."""
 
 from dataclasses import replace
 
@@ -14,8 +14,8 @@ problem = eh.Problem(
     subject_to=(eh.Budget("dollars", total=180),),
     horizon=1500,
 )
-CHANCES = np.array([[0.0, 0.0], [0.1, 0.5], [0.4, 0.1]])  # of a sale: constant and visits
-COSTS = np.array([[0.0, 0.0], [0.2, 0.1], [0.3, 0.3]])
+CHANCES = np.array([[0.0, 0.0], [0.1, 0.5], [0.4, 0.1], [0.7, 0.2]])  # of a sale: constant and visits
+COSTS = np.array([[0.0, 0.0], [0.2, 0.1], [0.3, 0.3], [0.1, 0.1]])
 rng = np.random.default_rng(2)
 
 
@@ -24,7 +24,7 @@ def run(policy: eh.Policy, state: eh.policy.PolicyState, rounds: int) -> None:
     for _ in range(rounds):
         visits = rng.random()
         decision = policy.act(state, policy.encode({"visits": visits}))
-        of = problem.actions.index(decision.action or "nothing")
+        of = policy.problem.actions.index(decision.action or "nothing")
         sale = float(rng.random() < CHANCES[of] @ (1.0, visits))
         dollars = float(min(2.0 * rng.random() * (COSTS[of] @ (1.0, visits)), 1.0))
         policy.observe(state, decision, {"sale": sale, "dollars": dollars})
@@ -43,7 +43,7 @@ less = eh.resolving(replace(problem, subject_to=(eh.Budget("dollars", total=120)
 state = less.adopt(state, of=policy)  # what was spent stays spent, and what was learned stays learned
 run(less, state, 500)
 
-without = eh.resolving(replace(less.problem, withdrawn=("letter",)))
-state = without.adopt(state, of=less)
+without = eh.resolving(replace(less.problem, withdrawn=("letter",), actions=(*problem.actions, "visit")))
+state = without.adopt(state, of=less)  # the actions so far keep their places
 run(without, state, 500)
 print(without.status(state))

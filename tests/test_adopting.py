@@ -8,7 +8,7 @@ import pytest
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.goals import Resolving
 from evenhand.live import Campaign
-from evenhand.models import BayesianRidge
+from evenhand.models import BayesianRidge, Sklearn
 from evenhand.objectives import Linear
 from evenhand.problem import Budget, NeverWorse, Numeric, Outcome, Problem
 from evenhand.recipes import pgd, resolving
@@ -265,4 +265,12 @@ def test_spans_with_other_allowances_are_adopted_and_kept():
 def test_rounds_held_out_by_another_lottery_are_not_compared():
     old, new = (for_small(small(), holdout=h) for h in (0.1, 0.2))
     with pytest.raises(InvalidInput, match=r"adopt: choice"):
+        new.adopt(old.start(), of=old)
+
+
+def test_a_model_whose_state_is_no_array_is_refused_as_it_would_forget():
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    learner = Sklearn(estimator=linear_model.SGDRegressor(), n_features=6, n_outcomes=2, mode="partial_fit")
+    old, new = (resolving(p, learner) for p in (SHOP, with_total(20)))
+    with pytest.raises(InvalidInput, match=r"adopt: state: expected one of arrays alone.*learns by partial_fit"):
         new.adopt(old.start(), of=old)

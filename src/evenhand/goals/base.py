@@ -12,6 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import Ask
+from evenhand.planning.appended import Appended
 from evenhand.problem.constraints.base import Constraint
 from evenhand.problem.rows import Frame, Rows
 from evenhand.problem.spans import Spans
@@ -107,6 +108,14 @@ class Replans(Protocol):
 
     def replan(self, state: Any) -> None:
         """Plan anew at the next decision that is committed."""
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """Keeps contexts of earlier cases."""
+
+    def append(self, state: Any, appended: Appended) -> None:
+        """Add appended actions to all contexts that are kept."""
 
 
 @runtime_checkable

@@ -16,6 +16,7 @@ from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Ask
 from evenhand.planning import history
+from evenhand.planning.appended import Appended
 from evenhand.planning.fluid import Fluid, Solution, solve_fluid, spread
 from evenhand.planning.forecast import forecast
 from evenhand.planning.history import HistoryState
@@ -98,6 +99,9 @@ class Primal:
     def price(self, state: PrimalState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows, each row in its own reading if it reads learned outcomes, `->(k,d),()`."""
         return row_prices(self._merged.prices(state.mu), 1.0, self.bound, self.rows.readings(by_row=True))
+
+    def append(self, state: PrimalState, appended: Appended) -> None:
+        appended.enter(state.history)
 
     def on_context(self, state: PrimalState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         history.keep(state.history, context, decision.counted, self.contexts)

@@ -22,6 +22,7 @@ from evenhand.goals.base import Sloped
 from evenhand.models.base import Ask
 from evenhand.objectives.base import sloped
 from evenhand.planning import history
+from evenhand.planning.appended import Appended
 from evenhand.planning.fluid import Fluid, Solution, alike, spread
 from evenhand.planning.forecast import Forecast, forecast
 from evenhand.planning.pace import Pace
@@ -208,6 +209,9 @@ class Resolving:
 
     def replan(self, state: ResolvingState) -> None:
         state.due[:] = 0.0
+
+    def append(self, state: ResolvingState, appended: Appended) -> None:
+        appended.enter(state.history)
 
     def _schedule(
         self, state: ResolvingState, due: Bools, planned: Bools, left: Floats, t: Floats, known: Floats

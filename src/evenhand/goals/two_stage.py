@@ -18,6 +18,7 @@ from evenhand.goals.dual import DualHedge, HedgeState
 from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Ask
 from evenhand.planning import history
+from evenhand.planning.appended import Appended
 from evenhand.planning.forecast import forecast
 from evenhand.planning.history import HistoryState
 from evenhand.planning.program import Sample, solve
@@ -99,6 +100,9 @@ class TwoStage:
 
     def on_outcome(self, state: TwoStageState, decision: Decision, counted: Floats, v: Floats) -> None:
         self.hedge.on_outcome(state.hedge, decision, counted, v)
+
+    def append(self, state: TwoStageState, appended: Appended) -> None:
+        appended.enter(state.history)
 
     def on_context(self, state: TwoStageState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         collecting = decision.counted * (t > self.collect_from) * (t <= self.collect_until)

@@ -24,6 +24,7 @@ from evenhand.live.verbs import Outcomes, Verbs, check_text, is_number
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
+from evenhand.problem.appended import refuse_other_actions
 from evenhand.problem.withdrawn import refuse_return
 
 if TYPE_CHECKING:
@@ -179,19 +180,22 @@ class Campaign:
         The log is folded again. Other workers stop with `Conflict` and have to open the campaign with this policy.
 
         Raises:
-            InvalidInput: the policy has other actions, outcomes or numbers of plays, or would play a withdrawn action.
+            InvalidInput: the policy has other outcomes or numbers of plays, other actions than those so far and
+                appended ones, or would play a withdrawn action.
         """
         if not isinstance(policy, Policy):
             raise InvalidInput("policy", "a Policy", shown(policy))
         refuse_numbers(policy)
         old, new = self.policy.problem, policy.problem
-        for field in ("actions", "observed", "names", "n_plays"):
+        refuse_other_actions(old, new, "policy")
+        for field in ("observed", "names", "n_plays"):
             if getattr(old, field) != getattr(new, field):
                 raise InvalidInput(f"policy: problem.{field}", getattr(old, field), getattr(new, field))
         refuse_return(old, new, "policy")
         now = self._worker.encoder
         encoder = encoder or (Named(policy) if isinstance(now, Named) else now)
-        body = {"mark": policy.fingerprint(), "name": policy.name, "encoding": encoder.to_dict()}
+        body: dict[str, Any] = {"mark": policy.fingerprint(), "name": policy.name, "encoding": encoder.to_dict()}
+        body |= {"actions": list(new.actions)} if new.actions != old.actions else {}
         if body["mark"] == self._worker.mark and not alike(encoder, now.to_dict()):
             expected = (
                 "one with another name or setting where cases are encoded in another way, as workers tell by that"

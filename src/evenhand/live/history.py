@@ -61,8 +61,8 @@ class History:
         last, plays, outcomes = 0, 0, dict[str, None]()
         for event in store.scan(campaign):
             last = event.seq
-            if event.kind == "opened":
-                actions = read(event)["actions"]
+            if event.kind in ("opened", "switched"):
+                actions = read(event).get("actions", actions)  # a switch states them where it appends some
             elif event.kind == "decided":
                 body = read(event)
                 plays = max(plays, len(body["a"]))

@@ -9,9 +9,10 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.luck import box_muller
-from evenhand.core.types import Floats
+from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import nonnegative, number
 from evenhand.models.base import Lesson, Model, Parametric
+from evenhand.numerics.newton import cholesky, invert
 
 EVERYWHERE = np.zeros((0, 0, 0), bool)  # a mask that is true everywhere
 
@@ -94,3 +95,17 @@ def check_blocks(name: str, n_blocks: int, candidates: int) -> None:
     """Refuse a number of candidates that does not divide into `n_blocks` blocks of equal length."""
     if candidates % n_blocks:
         raise InvalidInput("candidates", f"a multiple of {name}.n_blocks = {n_blocks}", candidates)
+
+
+@kernel
+def without_data(rows: Ints, ridge: Floats, inverse: Floats) -> None:
+    """Set rows by action to the inverse of the penalty alone, where there is one, `(rows),(),(A,n,n)->`."""
+    n, actions = inverse.shape[1], len(inverse) // len(ridge)
+    for row in rows:
+        rho = ridge[row // actions]
+        if rho > 0.0:
+            matrix = np.zeros((n, n))
+            for i in range(n):
+                matrix[i, i] = rho
+            cholesky(matrix)
+            invert(matrix, inverse[row])

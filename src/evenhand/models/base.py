@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.core.records import Worth
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Bools, Floats, Ints
 
 __all__ = ["AHEAD", "COPIES", "OWN_AHEAD", "ROUND", "ZEROS", "Ask", "Averageable", "Lesson", "Model", "Note", "Worth"]
 
@@ -172,6 +172,25 @@ class Fades(Model, Protocol):
         any data. `ahead` is the part of the horizon, in [0, 1], that is to come and in which what is learned now still
         counts; a model that explores by it takes it in place of that of a policy. Where `keep` is 1, only that changes.
         """
+
+
+@runtime_checkable
+class Grows(Protocol):
+    """A model, or a part of one, that has something of every action, so that actions can be appended.
+
+    Wrappers need nothing: `models.growing.sized` looks into their fields. States grow by their arrays.
+    """
+
+    def of_actions(self, actions: int) -> Any:
+        """Return the same for the first so many actions."""
+
+
+@runtime_checkable
+class Begins(Protocol):
+    """A state whose actions have estimates in common, by which an appended action is known before its first play."""
+
+    def begin(self, rows: Ints) -> None:
+        """Set the rows of appended actions to what is believed of an action without data, `(rows)->`."""
 
 
 @runtime_checkable

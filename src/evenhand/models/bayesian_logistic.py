@@ -10,9 +10,9 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.models._shared import check_binary, check_exploration, check_sizes, count_round, optimism
+from evenhand.models._shared import check_binary, check_exploration, check_sizes, count_round, optimism, without_data
 from evenhand.models.base import AHEAD, ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.past import Arrays, Past, fold_older, no_past
 from evenhand.models.prior import Prior
@@ -46,6 +46,10 @@ class BayesianLogisticState:
     spread: Floats  # (1,) variance of log-odds before any data
     ends: Floats  # (2, 1) of the range
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
+
+    def begin(self, rows: Ints) -> None:
+        """Set appended actions to what the common penalty says of an action without data, `(rows)->`."""
+        without_data(rows, self.ridge, self.inverse)
 
 
 class _Known(NamedTuple):

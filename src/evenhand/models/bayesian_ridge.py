@@ -10,8 +10,8 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import inlined, kernel
-from evenhand.core.types import Bools, Floats
-from evenhand.models._shared import check_exploration, check_sizes, count_round
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.models._shared import check_exploration, check_sizes, count_round, without_data
 from evenhand.models.base import AHEAD, ROUND, ZEROS, Lesson, WithoutLuck, Worth
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import BELIEVED, LEAST, Fit, Sums, ahead, first, fit, reach
@@ -43,6 +43,10 @@ class BayesianRidgeState:
     ends: Floats  # (2, M) of the ranges
     units: Floats  # (M,) lengths of the ranges, 1 where infinite
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
+
+    def begin(self, rows: Ints) -> None:
+        """Set appended actions to what the common penalty says of an action without data, `(rows)->`."""
+        without_data(rows, self.ridge, self.inverse)
 
 
 class Estimates(NamedTuple):

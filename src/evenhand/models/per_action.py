@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from evenhand.core.validate import whole
 from evenhand.models._shared import EVERYWHERE
 from evenhand.models.base import ROUND, Divisible, Lesson, Model, Worth, Wraps, fades
 from evenhand.models.bayesian_ridge import BayesianRidge
+from evenhand.models.growing import sized
 
 if TYPE_CHECKING:  # a problem is stated without models
     from evenhand.problem.problem import Problem
@@ -207,6 +208,10 @@ class PerAction(Wraps):
         if len(lesson.share) > 1:
             lesson = lesson._replace(share=np.repeat(lesson.share, self.actions))
         self.inner.update(state, *_told(x, y, seen, w, self.actions), lesson)
+
+    def of_actions(self, actions: int) -> PerAction:
+        """Return the same model for the first so many actions."""
+        return replace(self, inner=sized(self.inner, actions), actions=actions)
 
     @property
     def fades(self) -> bool:

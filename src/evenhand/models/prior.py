@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,6 +58,11 @@ class Prior:
         except ValueError:
             most = f"an array of the shape ({n},), ({outcomes}, {n})" + (f" or {shape}" if actions > 1 else "")
             raise InvalidInput("Prior.mean", f"one number, or {most}", f"one of the shape {mean.shape}") from None
+
+    def of_actions(self, actions: int) -> Prior:
+        """Return the prior of the first so many actions, if their means are stated one by one."""
+        each = _numbers("Prior.mean", self.mean).ndim == 3
+        return replace(self, mean=self.mean[:actions]) if each else self  # type: ignore[index]
 
     def variance(self, outcomes: int, default: Floats) -> Floats:
         """sd^2 of every outcome, `(M)->(M)`; the default where none is stated."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -168,6 +168,10 @@ class Tabular(WithoutLuck):
     @property
     def n_features(self) -> int:
         return self.arms
+
+    def of_actions(self, actions: int) -> Tabular:
+        """Return the same model for so many arms."""
+        return replace(self, arms=actions)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> TabularState:
         if not (np.isfinite(low).all() and np.isfinite(high).all()):

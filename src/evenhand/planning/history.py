@@ -105,6 +105,12 @@ def _mark(x: Floats) -> float:
     return total
 
 
+def mark(state: HistoryState) -> None:
+    """Set the keys of the kept contexts anew, after their features were changed."""
+    for r, kept in enumerate(state.kept):
+        state.key[r, :kept] = [_mark(x) for x in state.features[r, :kept]]
+
+
 @kernel
 def _same(
     x: Floats, known: Floats, groups: Ints, offered: Bools, x2: Floats, known2: Floats, groups2: Ints, offered2: Bools

@@ -12,12 +12,14 @@ from evenhand.core.errors import InvalidInput
 from evenhand.goals.base import Compares, Goal, Learns, Replans
 from evenhand.models.base import Model
 from evenhand.policy import saving
+from evenhand.policy.appending import appends, grow, refuse_other_models, refuse_waiting
 from evenhand.policy.state import PolicyState
+from evenhand.problem.appended import refuse_other_actions, refuse_other_meanings
 from evenhand.problem.constraints import Credit
 from evenhand.problem.problem import Problem
 from evenhand.problem.withdrawn import refuse_return
 
-_SAME = ("actions", "outcomes", "columns", "features", "n_plays", "since")
+_SAME = ("columns", "features", "n_plays", "since")
 
 
 class Parts(Protocol):
@@ -44,15 +46,21 @@ def adopt(new: Parts, old: Parts, state: PolicyState) -> PolicyState:
     Settings such as totals are those of the new policy, and plans are made anew at the next commit.
     """
     _refuse_others(new, old)
+    refuse_waiting(new, old, state)
+    if (reason := next(saving.refusals(state), None)) is not None:
+        raise InvalidInput("adopt: state", "one of arrays alone, which are copied", reason)
     fresh, shaped = (p.start(seed=state.seed, replicas=state.replicas.tolist()) for p in (new, old))
     mine, theirs = (dict(saving.flatten(z)) for z in (fresh, shaped))
     own = tuple(f".goals.{i}." for i, g in enumerate(new.goals) if not isinstance(g, Learns))  # weights, and no sums
+    own += (".model",) if appends(new, old) else ()
     for path in (z for z in {**mine, **theirs} if not z.startswith(own)):
         if path not in mine or path not in theirs or mine[path].shape != theirs[path].shape:
             expected = "as many rows, spans of time and candidates as in the state"
             raise InvalidInput("adopt", expected, f"another size of {path.lstrip('.')}")
     copied = {path: np.array(z) for path, z in saving.flatten(state) if not path.startswith(own)}
     saving.fill(fresh, {**mine, **copied})
+    if appends(new, old):
+        grow(new, old, fresh, state)
     for goal, sums in zip(new.goals, fresh.goals, strict=True):
         if isinstance(goal, Replans):
             goal.replan(sums)
@@ -61,18 +69,19 @@ def adopt(new: Parts, old: Parts, state: PolicyState) -> PolicyState:
 
 def _refuse_others(new: Parts, old: Parts) -> None:
     """Refuse a policy to which the state means something else: other outcomes, another model, goals of other rows."""
+    refuse_other_actions(old.problem, new.problem, "adopt")
     for field in _SAME:
         before, now = getattr(old.problem, field), getattr(new.problem, field)
         if before != now:
             raise InvalidInput(f"adopt: problem.{field}", f"{before}, as in the state", now)
+    refuse_other_meanings(old.problem, new.problem, "adopt")
     refuse_return(old.problem, new.problem, "adopt")
     if _periods(old.problem) != _periods(new.problem):
         expected = "the same spans of time, end and forecast's periods, as sums in the state are of these"
         raise InvalidInput("adopt: problem.subject_to, until, traffic", expected, "others")
     if (was_owed := _credits(old.problem)) != (owed := _credits(new.problem)):
         raise InvalidInput("adopt: NeverWorse", f"{was_owed}, as the credit in the state is of this", owed)
-    if saving.fingerprint(old.model) != saving.fingerprint(new.model):
-        raise InvalidInput("adopt: model", f"{old.model!r}, of which the state is", repr(new.model))
+    refuse_other_models(new, old)
     before, now = ([type(g).__name__ for g in p.goals] for p in (old, new))
     if before != now:
         raise InvalidInput("adopt: goals", f"{before}, as in the state", now)

@@ -352,10 +352,12 @@ class Policy:
         """Return a state of this policy that goes on from that of another one, such as one with other budgets.
 
         Sums, the model, contexts and receipts are copied; totals, weights and settings are those of this policy, and
-        plans are made anew. Decisions of the other policy that wait can be settled in the new state.
+        plans are made anew. Decisions of the other policy that wait can be settled in the new state. The actions are
+        the same, or these with others appended, of which the model knows nothing yet.
 
         Raises:
-            InvalidInput: the policies differ in more than amounts, weights, settings and `withdrawn`; it names in what.
+            InvalidInput: the policies differ in more than amounts, weights, settings, `withdrawn` and appended actions,
+                or something in the state cannot grow; it names in what.
         """
         with of._alone(state):
             adopted = adopt(self, of, state)
