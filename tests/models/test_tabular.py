@@ -107,7 +107,9 @@ def test_features_that_all_replicas_share_are_read_once():
         reads_once = False
 
     simulate(pd_bwk(world.problem, Spy(arms=3, n_outcomes=2, confidence=0.5)), world, replicas=4, seed=0)
-    assert asked and all(x.strides[0] == 0 and distinct(x).shape == (1, 4, 3) for x in asked)
+    assert asked
+    assert all(x.strides[0] == 0 and distinct(x).shape == (1, 4, 3) for x in asked)
     asked.clear()
     simulate(pd_bwk(world.problem, Plain(arms=3, n_outcomes=2, confidence=0.5)), world, replicas=4, seed=0)
-    assert asked and all(x.flags.c_contiguous and x.strides[0] > 0 for x in asked)
+    assert asked
+    assert all(x.flags.c_contiguous and x.strides[0] > 0 for x in asked)
