@@ -7,6 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
+from evenhand.live.events import digest
 from evenhand.live.folding import Folding
 from evenhand.live.stores.memory import MemoryStore
 
@@ -83,11 +84,13 @@ def moved(z, by):
 
 
 def changed(store, kind, number, change):
-    """The same log with one event that was tampered with."""
+    """The same log with one event that is another, and with hashes that were made anew."""
     events = store._books["shop"].events
     i = [e.seq for e in events if e.kind == kind][number] - 1
     body = json.loads(events[i].body)
     events[i] = events[i]._replace(body=json.dumps(change(body)))
+    for k in range(i, len(events)):
+        events[k] = events[k]._replace(hash=digest(events[k], events[k - 1].hash if k else b""))
     return events[i].seq
 
 

@@ -79,6 +79,7 @@ def open_campaign(
     seed: int = 0,
     patience: float = DAY,
     on_expiry: OnExpiry = "hold",
+    new: bool | None = None,
 ) -> Campaign:
     """Open a campaign of a problem file in the format of `evenhand replay`.
 
@@ -86,7 +87,7 @@ def open_campaign(
     stores the encoding, so it can be opened again without the log, unless its policy learned from it.
 
     Args:
-        store, name, seed, patience, on_expiry: as for `Campaign.open`.
+        store, name, seed, patience, on_expiry, new: as for `Campaign.open`.
         problem_path: a TOML file that states the problem and the policy.
         log_path: a CSV file with a header, for a new campaign whose problem file leaves ranges, levels or groups to it.
         learn: whether the policy learns from the log before the first decision, without spending budgets. A
@@ -96,7 +97,7 @@ def open_campaign(
     Raises:
         InvalidInput: a file cannot be used, or leaves ranges, levels or groups to a log that is not given; a weight
             that is none, or of a log that is not learned.
-        Conflict: the campaign was opened with another problem file, log or weight.
+        Conflict, Unknown: the campaign was opened with another problem file, log or weight; or as for `Campaign.open`.
         Busy: the store cannot be written.
     """
     text, log, place = _files(problem_path, log_path, store)
@@ -107,11 +108,11 @@ def open_campaign(
         stated = of_stored(kept, text)
         if log is not None and of_log(text, log).coded.to_dict() != stated.coded.to_dict():
             raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
-    terms: dict[str, Any] = {"seed": seed, "patience": patience, "on_expiry": on_expiry}
+    terms: dict[str, Any] = {"seed": seed, "patience": patience, "on_expiry": on_expiry, "new": new}
     teacher = _teacher(log, learn, place, name)
     if teacher is not None:
         refuse_weight(stated.policy.model, stated.coded.spec.log_weight if teacher.weight is None else teacher.weight)
-    return Campaign.open(place, name, stated.policy, **terms, encoder=stated.coded, teacher=teacher)
+    return _owned(store, Campaign.open(place, name, stated.policy, **terms, encoder=stated.coded, teacher=teacher))
 
 
 def switch_campaign(
@@ -143,7 +144,12 @@ def switch_campaign(
     campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
     if stated.policy.fingerprint() != campaign.policy.fingerprint() or not alike(stated.coded, before.coded.to_dict()):
         campaign.switch(stated.policy, stated.coded)
-    return campaign
+    return _owned(store, campaign)
+
+
+def _owned(store: str | Store, campaign: Campaign) -> Campaign:
+    """Let a campaign close the store that was opened for it."""
+    return campaign if campaign.store is store else Campaign(campaign._worker, campaign.terms, owner=True)
 
 
 def _files(problem: str | Path, log: str | Path | None, store: str | Store) -> tuple[Text, Path | None, Store]:

@@ -78,6 +78,7 @@ class Fold:
     def __post_init__(self) -> None:
         self.state: PolicyState = self.policy.start(seed=self.seed)
         self.seq, self.runs = 0, ""  # `runs`: the fingerprint of the policy under which the campaign runs
+        self.version = ""  # of evenhand that decides
         self.since = 0  # the event of the snapshot that the fold started from: `corrected` covers later events
         self.pending: dict[int, Pending] = {}
         self._due: list[tuple[int, int]] = []  # a heap
@@ -119,10 +120,14 @@ class Fold:
             heapq.heapify(self._due)
 
     def _opened(self, event: Event, made: object) -> None:
-        self.runs = read(event)["first"]
+        body = read(event)
+        self.runs, self.version = body["first"], body.get("versions", {}).get("evenhand", "")
 
     def _switched(self, event: Event, made: object) -> None:
         self.runs = read(event)["mark"]
+
+    def _upgraded(self, event: Event, made: object) -> None:
+        self.version = read(event)["versions"]["evenhand"]
 
     def _decided(self, event: Event, made: Made | None) -> None:
         context, decision, due = made or self._decode(read(event), event.at)

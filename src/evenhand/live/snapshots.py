@@ -13,6 +13,7 @@ from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.core.records import Decision
 from evenhand.live.fold import Fold, Pending
 from evenhand.policy.saving import fill, flatten, refusals
+from evenhand.version import __version__
 
 _META = "meta"
 _FIELDS = Decision._fields[:-1]  # the last field is the names, which the problem has
@@ -31,7 +32,8 @@ def dump(fold: Fold) -> bytes:
     for reason in refusals(fold.state):
         raise CannotSave(reason)
     file, arrays = io.BytesIO(), dict(flatten(fold.state))
-    meta = {"seq": fold.seq, "runs": fold.runs, "pending": [[ref, p.due, p.expired] for ref, p in fold.pending.items()]}
+    meta = {"seq": fold.seq, "runs": fold.runs, "version": fold.version, "by": __version__}
+    meta |= {"pending": [[ref, p.due, p.expired] for ref, p in fold.pending.items()]}
     arrays |= _join([p.decision for p in fold.pending.values()])
     np.savez(file, allow_pickle=False, **{_META: np.array(json.dumps(meta))}, **arrays)
     return file.getvalue()
@@ -47,7 +49,9 @@ def restore(fold: Fold, blob: bytes) -> None:
         with np.load(io.BytesIO(blob), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(str(arrays.pop(_META)))
-        fold.seq, fold.runs = meta["seq"], meta["runs"]
+        if meta["by"] != __version__:
+            raise ValueError(f"version {meta['by']} of evenhand wrote it")
+        fold.seq, fold.runs, fold.version = meta["seq"], meta["runs"], meta["version"]
         decisions = _split(arrays, fold.policy.problem.actions) if meta["pending"] else ()
         for (ref, due, expired), decision in zip(meta["pending"], decisions, strict=True):
             fold.wait(ref, Pending(decision, due, expired))

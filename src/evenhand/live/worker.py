@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -15,8 +16,10 @@ from evenhand.live.events import Busy, Conflict, Event, Kind
 from evenhand.live.fold import Fold, Made, Rewritten
 from evenhand.live.folding import Folding
 from evenhand.live.opening import Terms
-from evenhand.live.stores.base import Store, Transaction
+from evenhand.live.stores.base import Closing, Store, Transaction
+from evenhand.live.versions import other_version
 from evenhand.policy.policy import Policy
+from evenhand.version import __version__
 
 T = TypeVar("T")
 _EXPIRIES = 1000  # per transaction, since others wait for its lock; the next one continues
@@ -38,6 +41,7 @@ class Worker:
         self.store, self.name, self.terms, self._lock = store, name, terms, threading.Lock()
         self.folding = Folding(store, name, policy, encoder, terms, teacher)
         self._stale, self._at_work = False, 0  # `_at_work`: the thread that holds the lock
+        self._process = os.getpid()
         self.fold = self._fold_log()
         self._check()
         self._kept = 0
@@ -130,6 +134,12 @@ class Worker:
             self._run([])
             return self._keep()
 
+    def close(self) -> None:
+        """Close the store once no thread is in a transaction."""
+        with self._exclusive():
+            if isinstance(self.store, Closing):
+                self.store.close()
+
     def before(self, seq: int) -> Fold:
         """Return the fold of all events before event `seq`."""
 
@@ -143,8 +153,14 @@ class Worker:
         """Hold the lock against other threads.
 
         Raises:
-            ConcurrentUse: this thread holds the lock already, and would wait for itself.
+            ConcurrentUse: this thread holds the lock already, and would wait for itself; or the process was forked
+                while a thread held it, which is not there to release it.
         """
+        if self._process != os.getpid():
+            if self._lock.locked():
+                told = "was at work when this process was forked: open it in one of the two only"
+                raise ConcurrentUse(f"campaign {self.name!r} {told}")
+            self._process = os.getpid()
         if self._lock.locked() and self._at_work == threading.get_ident():
             raise ConcurrentUse("a verb within `many` calls the campaign: it has to call the verbs that it is given")
         with self._lock:
@@ -219,3 +235,5 @@ class Worker:
         if self.fold.runs != self.mark:
             expected = f"the campaign runs under policy {self.fold.runs}, this one is {self.mark}"
             raise Conflict(f"{self.name!r}: {expected}: open it with that one, or switch")
+        if self.fold.version != __version__:
+            raise Conflict(f"{self.name!r}: {other_version(self.fold.version)}")
