@@ -35,8 +35,7 @@ def test_an_audit_says_that_all_is_as_it_was(served, capsys):
     assert main(["audit", store, "post", "--log", str(log)]) == 0
     head = list(connect(store).scan("post"))[-1].hash.hex()
     assert capsys.readouterr().out == (
-        "post: 151 events, 90 decisions\nevery decision that was recomputed is as it was stored\n"
-        f"head 151:{head}\n"
+        f"post: 151 events, 90 decisions\nevery decision that was recomputed is as it was stored\nhead 151:{head}\n"
     )
 
 

@@ -104,7 +104,6 @@ class Campaign:
         on_expiry: OnExpiry = "hold",
         encoder: Encoder | None = None,
         teacher: Teacher | None = None,
-        new: bool | None = None,
     ) -> Campaign:
         """Open a campaign: start a new one, or continue one that is in the store.
 
@@ -118,13 +117,10 @@ class Campaign:
                 it reserved until an outcome arrives, "fallback" settles it as `Policy.expire` does, "release" frees it.
             encoder: turns cases into contexts; by default it reads the problem's features by name.
             teacher: teaches the policy before the first decision; it must be the same whenever the campaign is opened.
-            new: True refuses a campaign that is in the store, False one that is not; a wrong path is else a new one.
 
         Raises:
             InvalidInput: a setting is out of its range.
-            Conflict: the campaign runs under another policy, or a later version of evenhand decides for it; or it is
-                there, and `new` is True.
-            Unknown: it is not there, and `new` is False.
+            Conflict: the campaign runs under another policy, or a later version of evenhand decides for it.
             Damaged: the store is damaged.
         """
         check_text("name", name)
@@ -138,10 +134,6 @@ class Campaign:
         encoder, taught = encoder or Named(policy), None if teacher is None else teacher.mark
         terms = Terms(seed=seed, patience=patience, on_expiry=on_expiry, first=policy.fingerprint(), taught=taught)
         with place.write(name) as log:
-            if new is True and log.last:
-                raise Conflict(f"campaign {name!r} is in the store, with {log.last:,} events")
-            if new is False and not log.last:
-                raise Unknown(f"no campaign {name!r}; the store has {list(place.campaigns())}")
             if log.last == 0:
                 refuse_past(policy, log.now)
                 warn_of_jams(terms, policy)

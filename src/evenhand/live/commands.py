@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from evenhand.core.errors import EvenhandWarning, InvalidInput
+from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
 from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
@@ -93,10 +93,8 @@ def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> N
     from evenhand.live.http import serve  # before a long log is read
 
     name = problem_path.stem if opening.campaign is None else opening.campaign
-    if opening.new is False:
-        with closing(connect_to_read(url)) as store:  # which makes no file
-            only_campaign(store, name)
-    elif url.startswith("sqlite:///"):
+    _expect(url, name, opening.new)
+    if url.startswith("sqlite:///"):
         with on_disk("store", "a folder that can be written"):
             Path(url.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(record=True) as notes:
@@ -116,6 +114,28 @@ def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> N
                 print(f"{made.name}: head {made.head()}", flush=True)
 
 
+def _expect(url: str, name: str, new: bool | None) -> None:
+    """Refuse a campaign that is there and has to be new, or the other way round; no store is made for that.
+
+    Raises:
+        InvalidInput: there is no such store; or the campaign is there, and has to be new.
+        Unknown: the campaign is not there, and has to be.
+    """
+    if new is None:
+        return
+    try:
+        with closing(connect_to_read(url)) as store:
+            found = list(store.campaigns())
+    except MissingFile:
+        if not new:
+            raise
+        return
+    if not new and name not in found:
+        raise Unknown(f"no campaign {name!r}; the store has {found}")
+    if new and name in found:
+        raise InvalidInput("campaign", "a new one, as --new says", f"{name!r}, which is in the store")
+
+
 def _opened(problem_path: Path, url: str, name: str, opening: Opening) -> Campaign:
     """Open a campaign; no store is made for a problem file that cannot be read."""
     if opening.switch:
@@ -130,7 +150,6 @@ def _opened(problem_path: Path, url: str, name: str, opening: Opening) -> Campai
         seed=opening.seed,
         patience=opening.patience,
         on_expiry=opening.on_expiry,
-        new=opening.new,
     )
 
 

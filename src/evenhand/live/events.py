@@ -84,7 +84,7 @@ def digest(event: Event, before: bytes) -> bytes:
     """Return the SHA-256 of an event and of the hash before it, which is empty for the first event.
 
     >>> digest(Event(1, "opened", None, None, 0, "{}"), b"").hex()[:16]
-    '28459f9eb30f9929'
+    'e4ab9c9de2596054'
     """
     key = "-" if event.key is None else f"{len(event.key)} {event.key}"
     text = f"{event.seq} {event.at} {event.kind} {event.ref} {key}\n{event.body}"

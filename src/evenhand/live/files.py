@@ -79,7 +79,6 @@ def open_campaign(
     seed: int = 0,
     patience: float = DAY,
     on_expiry: OnExpiry = "hold",
-    new: bool | None = None,
 ) -> Campaign:
     """Open a campaign of a problem file in the format of `evenhand replay`.
 
@@ -87,7 +86,7 @@ def open_campaign(
     stores the encoding, so it can be opened again without the log, unless its policy learned from it.
 
     Args:
-        store, name, seed, patience, on_expiry, new: as for `Campaign.open`.
+        store, name, seed, patience, on_expiry: as for `Campaign.open`.
         problem_path: a TOML file that states the problem and the policy.
         log_path: a CSV file with a header, for a new campaign whose problem file leaves ranges, levels or groups to it.
         learn: whether the policy learns from the log before the first decision, without spending budgets. A
@@ -97,7 +96,7 @@ def open_campaign(
     Raises:
         InvalidInput: a file cannot be used, or leaves ranges, levels or groups to a log that is not given; a weight
             that is none, or of a log that is not learned.
-        Conflict, Unknown: the campaign was opened with another problem file, log or weight; or as for `Campaign.open`.
+        Conflict: the campaign was opened with another problem file, log or weight.
         Busy: the store cannot be written.
     """
     text, log, place = _files(problem_path, log_path, store)
@@ -108,7 +107,7 @@ def open_campaign(
         stated = of_stored(kept, text)
         if log is not None and of_log(text, log).coded.to_dict() != stated.coded.to_dict():
             raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
-    terms: dict[str, Any] = {"seed": seed, "patience": patience, "on_expiry": on_expiry, "new": new}
+    terms: dict[str, Any] = {"seed": seed, "patience": patience, "on_expiry": on_expiry}
     teacher = _teacher(log, learn, place, name)
     if teacher is not None:
         refuse_weight(stated.policy.model, stated.coded.spec.log_weight if teacher.weight is None else teacher.weight)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import psycopg
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InvalidInput, MissingFile
 from evenhand.live.events import Event, digest
 from evenhand.version import __version__
 
@@ -55,11 +55,12 @@ def columns(db: psycopg.Connection) -> str:
     """Return the columns of an event in the tables that are there.
 
     Raises:
-        InvalidInput: there are none, or those of a later version.
+        MissingFile: there are none.
+        InvalidInput: they are those of a later version.
     """
     found = _version(db)
     if found == 0:
-        raise InvalidInput("store", "a database with the log of a campaign", "one without its tables")
+        raise MissingFile("store", "a database with the log of a campaign", "one without its tables")
     return COLUMNS if found == VERSION else _OLD_COLUMNS
 
 
