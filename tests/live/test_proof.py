@@ -54,7 +54,7 @@ CHANGED = {
     "keys": ("UPDATE {} SET key = 'other ' || key", "event 2 is not what was written"),
     "times": ("UPDATE {} SET at = at + 31536000000000", "event 1 is not what was written"),
     "one time": ("UPDATE {} SET at = at - 1000000 WHERE seq = 9", "event 9 is not what was written"),
-    "the last outcome": ("UPDATE {} SET body = '{{\"y\":{{\"gain\":0}}}}' WHERE seq = 22", "event 22 is not what"),
+    "the last outcome": ('UPDATE {} SET body = \'{{"y":{{"gain":0}}}}\' WHERE seq = 22', "event 22 is not what"),
     "the kind of an event": ("UPDATE {} SET kind = 'expired' WHERE seq = 3", "event 3 is not what was written"),
     "what an event is about": ("UPDATE {} SET ref = 4 WHERE seq = 22", "event 22 is not what was written"),
     "a hash": ("UPDATE {} SET hash = (SELECT hash FROM {} WHERE seq = 3) WHERE seq = 9", "event 9 is not what was"),

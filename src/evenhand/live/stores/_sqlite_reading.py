@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
+from weakref import finalize
 
 from evenhand.core.errors import InvalidInput, MissingFile
 from evenhand.live.events import Damaged, Event, Kind
@@ -76,7 +77,7 @@ class SqliteReader:
     """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._copy = path, None
+        self._path = path
         if not path.is_file():
             raise MissingFile("store", "a file that is there", path)
         look_at(path)
@@ -86,8 +87,6 @@ class SqliteReader:
         if found == 0:
             raise InvalidInput("store", "a file of SQLite with the log of a campaign", str(path))
         self._reading = Reading(self._ask, COLUMNS if found == VERSION else OLD_COLUMNS)
-
-    _copy: tempfile.TemporaryDirectory[str] | None
 
     def campaigns(self) -> Sequence[str]:
         return self._reading.campaigns()
@@ -141,10 +140,11 @@ class SqliteReader:
                     self._db = _connected(self._path, "mode=ro")
                     self._db.execute("SELECT count(*) FROM sqlite_master").fetchall()
                     return
-            self._copy = tempfile.TemporaryDirectory(prefix="evenhand")
+            folder = Path(tempfile.mkdtemp(prefix="evenhand"))
+            finalize(self, shutil.rmtree, folder, ignore_errors=True)
             for file in (self._path, _beside(self._path, "-wal")):
-                shutil.copyfile(file, Path(self._copy.name, file.name))
-            self._db = _connected(Path(self._copy.name, self._path.name), "mode=rw")
+                shutil.copyfile(file, folder / file.name)
+            self._db = _connected(folder / self._path.name, "mode=rw")
 
     _still: tuple[Any, ...] | None
 
