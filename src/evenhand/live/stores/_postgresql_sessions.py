@@ -71,10 +71,11 @@ class Sessions:
     @property
     def mine(self) -> psycopg.Connection:
         """The connection of this thread; a new one after a fork, or if the last one broke."""
+        if self._closed:
+            self._local.own = None
+            raise InvalidInput("store", "one that is open", "one that was closed")
         own: _Own | None = getattr(self._local, "own", None)
         if own is None or own.process != os.getpid() or own.db.closed:
-            if self._closed:
-                raise InvalidInput("store", "one that is open", "one that was closed")
             self._local.own = None  # a new one counts once it is set up
             fresh = _Own(psycopg.connect(self._to, autocommit=True))
             encoding = fresh.db.info.parameter_status("server_encoding")

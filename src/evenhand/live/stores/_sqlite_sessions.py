@@ -152,10 +152,11 @@ class Sessions:
 
     @property
     def _own(self) -> _Own:
+        if self._closed:
+            self._local.own = None
+            raise InvalidInput("store", "one that is open", f"{self._path}, which was closed")
         own: _Own | None = getattr(self._local, "own", None)
         if own is None or own.process != os.getpid():
-            if self._closed:
-                raise InvalidInput("store", "one that is open", f"{self._path}, which was closed")
             with self.errors():  # a file that vanished is not begun anew
                 own = self._local.own = _Own(self._path, self._timeout, create=not self._begun)
             self._begun = True
