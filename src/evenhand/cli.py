@@ -174,6 +174,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
         ("replay LOG.csv --problem PROBLEM.toml", "run any policy on your own randomised log"),
         ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
         ("audit STORE", "recompute every decision of a live campaign"),
+        ("backup STORE FILE", "copy its log, while servers run"),
         ("report STORE --out FILE.html", "a page that shows where it stands"),
         ("export STORE --out FILE", "its decisions as a file, for replay and other libraries"),
         ("warm", "compile ahead, so that first decisions do not wait"),

@@ -86,8 +86,12 @@ def digest(event: Event, before: bytes) -> bytes:
     >>> digest(Event(1, "opened", None, None, 0, "{}"), b"").hex()[:16]
     'e4ab9c9de2596054'
     """
-    key = "-" if event.key is None else f"{len(event.key)} {event.key}"
-    text = f"{event.seq} {event.at} {event.kind} {event.ref} {key}\n{event.body}"
+    return _digest(before, event.seq, event.at, event.kind, event.ref, event.key, event.body)
+
+
+def _digest(before: bytes, seq: int, at: int, kind: str, ref: int | None, key: str | None, body: str) -> bytes:
+    stated = "-" if key is None else f"{len(key)} {key}"
+    text = f"{seq} {at} {kind} {ref} {stated}\n{body}"
     return hashlib.sha256(before + text.encode("utf-8", "surrogatepass")).digest()
 
 
@@ -105,5 +109,4 @@ def linked(
     """
     if kind not in KINDS or (key is not None and kind != "decided") or (kind in ABOUT) != (ref is not None):
         raise Conflict(f"an event of kind {kind!r} about {ref}, with key {key!r}")
-    event = Event(last + 1, kind, ref, key, at, body)
-    return event._replace(hash=digest(event, before))
+    return Event(last + 1, kind, ref, key, at, body, _digest(before, last + 1, at, kind, ref, key, body))

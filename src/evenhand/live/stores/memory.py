@@ -11,6 +11,8 @@ from evenhand.live.events import Conflict, Event, Kind, linked
 from evenhand.live.stores._clock import clock
 from evenhand.live.stores.base import unknown_url
 
+_NONE = [Event(0, "opened", None, None, 0, "")]  # before the first event
+
 
 @dataclass
 class _Book:
@@ -57,8 +59,8 @@ class _Log:
         return [*self._book.about.get(ref, ()), *self.fresh.about.get(ref, ())]
 
     def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
-        last = self.get(self.last)
-        event = linked(self.last, b"" if last is None else last.hash, self.now, kind, body, ref, key)
+        last = (self.fresh.events or self._book.events or _NONE)[-1]
+        event = linked(last.seq, last.hash, self.now, kind, body, ref, key)
         self._refuse(event)
         self.fresh.add(event)
         return event
