@@ -17,6 +17,7 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy
 from evenhand.live.http import app
+from evenhand.live.stores._turns import Turns
 from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.served import SHOP, asked, opened, serving
 from tests.live.test_proof import POLICY, filled
@@ -35,12 +36,63 @@ def test_who_waits_for_a_turn_is_told_in_time(tmp_path):
             assert log.last == 22
 
 
+def test_a_place_that_was_left_is_given_back(tmp_path):
+    """Who gave up keeps its place, frees the lock if it comes meanwhile, and takes it if it asks again before."""
+    turns, other = (Turns(tmp_path / "gate", tmp_path / "queue", 0o600) for _ in range(2))
+    for again in (False, True, False):
+        with other.turn(1.0), pytest.raises(TimeoutError), turns.turn(0.05):
+            pass
+        if again:
+            with turns.turn(5.0):
+                assert not _free(tmp_path / "queue")
+        deadline = time.monotonic() + 5
+        while not (_free(tmp_path / "gate") and _free(tmp_path / "queue")):
+            assert time.monotonic() < deadline
+            time.sleep(0.001)
+        with other.turn(5.0):
+            pass
+    with other.turn(1.0), pytest.raises(TimeoutError), turns.turn(0.05):
+        turns.close()
+    turns.close()
+    other.close()
+
+
+def test_turns_are_taken_in_order(tmp_path):
+    """Of four that take turns all the time, none has less than half of another's."""
+    count, done = [0] * 4, time.monotonic() + 0.8
+
+    def work(i):
+        turns = Turns(tmp_path / "gate", tmp_path / "queue", 0o600)
+        while time.monotonic() < done:
+            with turns.turn(1.0):
+                count[i] += 1
+                time.sleep(0.001)
+        turns.close()
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert min(count) > max(count) / 2 > 5, count
+
+
+def _free(path):
+    with open(path) as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
 def test_the_limit_is_below_two_seconds(tmp_path):
     assert SqliteStore(tmp_path / "log.db")._sessions._timeout <= 1.5
 
 
 STOPPED = """
 import os, signal, sys
+from evenhand.live.stores._turns import Turns
 from evenhand.live.stores.sqlite import SqliteStore
 with SqliteStore(sys.argv[1]).write("shop") as log:
     print("here", flush=True)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -14,6 +12,7 @@ from weakref import finalize
 
 from evenhand.core.errors import ConcurrentUse, EvenhandError, InvalidInput
 from evenhand.live.stores._sqlite_errors import translated
+from evenhand.live.stores._turns import Turns
 
 # SQLite before 3.51.3 can corrupt a file if one connection copies the WAL into it while another one commits ("WAL-reset
 # bug"). Here they do so in turn: every commit holds the lock of the queue, and SQLite makes a checkpoint within the
@@ -22,11 +21,8 @@ _SETTINGS = ("synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=1000")
 
 # A fork copies SQLite's records of its locks, but not the locks. If both processes used a file, the one that closes
 # it last would delete the WAL into which the other one commits.
-_open: dict[
-    int, tuple[int, tuple[int, int], finalize[[int, int], _Own]]
-] = {}  # by connection: process, file, its queue
+_open: dict[int, tuple[int, tuple[int, int], finalize[[], _Own]]] = {}  # by connection: process, file, its queue
 _inherited: list[sqlite3.Connection] = []  # kept open, as closing them would use such locks
-_PAUSE, _LONGEST_PAUSE = 1e-4, 0.01  # seconds
 
 
 def _leave_queues() -> None:
@@ -50,10 +46,8 @@ class _Own:
         if not found and not create:
             raise FileNotFoundError("the file is gone")
         mode = os.stat(path).st_mode & 0o666 if found else 0o600
-        self.gate, self.queue = (
-            os.open(path.with_name(f"{path.name}.{z}"), os.O_RDWR | os.O_CREAT, mode) for z in ("gate", "lock")
-        )
-        leave = finalize(self, _leave, self.gate, self.queue)
+        self._turns = Turns(path.with_name(f"{path.name}.gate"), path.with_name(f"{path.name}.lock"), mode)
+        leave = finalize(self, self._turns.close)
         leave.atexit = False  # a thread that still runs when the process ends keeps its lock
         self.db = sqlite3.connect(
             f"{path.absolute().as_uri()}?mode={'rw' if found else 'rwc'}",
@@ -77,47 +71,9 @@ class _Own:
         for setting in _SETTINGS:
             self.db.execute(f"PRAGMA {setting}")
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Hold the turn to write.
-
-        A writer that wants a second turn finds the next one already at the gate. With a single lock it would often take
-        the lock again before the waiting writers wake up.
-        """
-        until = time.monotonic() + self.timeout
-        try:
-            _lock(self.gate, until)
-            _lock(self.queue, until)
-            fcntl.flock(self.gate, fcntl.LOCK_UN)
-            yield
-        finally:  # also after Ctrl-C during the wait
-            fcntl.flock(self.gate, fcntl.LOCK_UN)
-            fcntl.flock(self.queue, fcntl.LOCK_UN)
-
-
-def _lock(file: int, until: float) -> None:
-    """Take a lock as soon as it is free.
-
-    The kernel has no limit on the wait for such a lock, so it is asked again and again: at first so often that who is
-    next loses little of a turn.
-
-    Raises:
-        OSError: it was not free until then; a worker that was stopped, or that reads a long log, may hold it.
-    """
-    pause = _PAUSE
-    while True:
-        try:
-            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                raise TimeoutError("another worker holds the lock") from None
-        time.sleep(pause)
-        pause = min(pause * 1.1, _LONGEST_PAUSE)
-
-
-def _leave(gate: int, queue: int) -> None:
-    os.close(gate)
-    os.close(queue)
+    def turn(self) -> AbstractContextManager[None]:
+        """Hold the turn to write."""
+        return self._turns.turn(self.timeout)
 
 
 def _close(db: sqlite3.Connection, process: int) -> None:
