@@ -10,8 +10,17 @@ import numpy as np
 
 from evenhand.core.errors import EvenhandError
 
-Kind = Literal["opened", "decided", "observed", "revised", "cancelled", "expired", "switched"]
-KINDS: tuple[Kind, ...] = ("opened", "decided", "observed", "revised", "cancelled", "expired", "switched")
+Kind = Literal["opened", "decided", "observed", "revised", "cancelled", "expired", "switched", "refolded"]
+KINDS: tuple[Kind, ...] = (
+    "opened",
+    "decided",
+    "observed",
+    "revised",
+    "cancelled",
+    "expired",
+    "switched",
+    "refolded",
+)
 ABOUT: tuple[Kind, ...] = ("observed", "revised", "cancelled", "expired")  # a decision, which they name
 
 

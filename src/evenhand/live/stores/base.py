@@ -61,6 +61,9 @@ class Store(Protocol):
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         """Iterate over the committed events after a number, in order; of all kinds, or only the given ones."""
 
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        """Return a committed decision and the events about it, in order."""
+
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         """Return the latest snapshot under a mark with its number of events, None if there is none.
 

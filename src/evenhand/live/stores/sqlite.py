@@ -35,7 +35,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS settled_once ON events (campaign, ref) WHERE k
 CREATE UNIQUE INDEX IF NOT EXISTS expired_once ON events (campaign, ref) WHERE kind = 'expired';
 CREATE INDEX IF NOT EXISTS about ON events (campaign, ref) WHERE ref IS NOT NULL;
 CREATE INDEX IF NOT EXISTS rare ON events (campaign, kind, seq)
-  WHERE kind IN ('opened', 'revised', 'cancelled', 'expired', 'switched');
+  WHERE kind IN ('opened', 'revised', 'cancelled', 'expired', 'switched', 'refolded');
 CREATE TRIGGER IF NOT EXISTS no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'append only'); END;
 CREATE TRIGGER IF NOT EXISTS no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'append only'); END;
 CREATE TABLE IF NOT EXISTS snapshots (
@@ -152,6 +152,13 @@ class SqliteStore:
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
+
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        one = f"SELECT {_COLUMNS} FROM events WHERE campaign = ? AND seq = ?"
+        rest = f"SELECT {_COLUMNS} FROM events INDEXED BY about WHERE campaign = ? AND ref = ? AND ref IS NOT NULL"
+        with self._sessions.errors():
+            rows = [row for query in (one, f"{rest} ORDER BY seq") for row in self._db.execute(query, (campaign, ref))]
+        return [Event(*row) for row in rows]
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         query = "SELECT seq, blob FROM snapshots WHERE campaign = ? AND mark = ? AND seq < ? ORDER BY seq DESC LIMIT 1"
