@@ -40,6 +40,7 @@ class Worker:
         self.folding = Folding(store, name, policy, encoder, terms, teacher)
         self._stale, self._at_work = False, 0  # `_at_work`: the thread that holds the lock
         self._again: Again | None = None
+        self._ask_at = 0  # the event from which on it is asked whether corrections should be learned
         self.fold = self._fold_log()
         self._check()
         self._kept = 0
@@ -182,8 +183,10 @@ class Worker:
         with suppress(Busy):  # it is tried again later
             if self._again is not None:
                 self._go_on(self._again)
-            elif is_due(self.folding, self.fold):
-                self._again = Again(self.folding, self.fold)
+            elif self.fold.seq >= self._ask_at:
+                self._ask_at = self.fold.seq + 1 + self.fold.seq // 100
+                if is_due(self.folding, self.fold):
+                    self._again = Again(self.folding, self.fold)
         return found
 
     def _go_on(self, again: Again) -> None:
