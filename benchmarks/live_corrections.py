@@ -29,6 +29,7 @@ def corrections_table(folder: Path, decisions: int, revisions: int) -> str:
     one = opened(path)
     lived(one, range(decisions // 2, decisions), revisions // 2)
     other = opened(path)
+    natural, _ = audited(path)
     ids = [e.seq for e in one.events() if e.kind == "decided"][: max(decisions // 10, revisions)]
     begun, waited, work = time.process_time(), list[float](), list[float]()
     for i in range(revisions):
@@ -44,10 +45,8 @@ def corrections_table(folder: Path, decisions: int, revisions: int) -> str:
         ["a decision of another client meanwhile, the longest", f"{1e3 * max(waited):,.0f} ms"],
         ["a revision, the longest", f"{1e3 * max(work):,.0f} ms"],
         [f"an audit of {decisions:,} decisions without corrections", f"{without:.1f} s of a core"],
-        [
-            f"one with {revisions + revisions // 2:,} of them",
-            f"{again:.1f} s of a core, {'' if found.clean else 'not '}clean",
-        ],
+        [f"one with {revisions // 2:,} of random decisions", f"{natural:.1f} s of a core"],
+        [f"one with {revisions:,} more, {found.differing} decisions differ", f"{again:.1f} s of a core"],
     ]
     marks = [e.seq for e in one.store.scan(NAME, kinds=("refolded",))]
     return table([f"{revisions:,} corrections, marks at {marks}", ""], rows)

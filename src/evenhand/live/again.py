@@ -39,9 +39,11 @@ class Again:
         self._folding, self._survey = folding, Survey(folding.terms.on_expiry)
         self.base, self.known, self._reach = fold.known, fold.seq, fold.reach
         self.fold, self._turns, self.is_long = folding.fresh(), self._go(), False
+        self._last, self._most = fold.seq, TURN  # the events to fold in a turn
 
-    def turn(self) -> None:
-        """Fold some more committed events."""
+    def turn(self, last: int) -> None:
+        """Fold some more committed events; `last` is the last one of the log, which is to be caught up with."""
+        self._most, self._last = TURN + 2 * (last - self._last), last
         next(self._turns)
 
     def is_near(self, last: int) -> bool:
@@ -70,7 +72,7 @@ class Again:
             begun = self.fold.seq
             for event in folding.store.scan(folding.name, begun):
                 self.fold.apply(event)
-                if self.fold.seq - begun == TURN:
+                if self.fold.seq - begun == self._most:
                     break
             yield
 

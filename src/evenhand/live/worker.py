@@ -193,7 +193,7 @@ class Worker:
         """Learn some more of the corrections, while no lock of the store is held."""
         try:
             near = again.is_near(self.fold.seq)
-            again.turn()
+            again.turn(self.fold.seq)
             if again.is_long and not near and again.is_near(self.fold.seq):
                 with suppress(CannotSave):
                     self.folding.keep(again.fold, ahead=True)  # so that others need not fold the log at the mark
