@@ -117,12 +117,12 @@ def audit(
         if event.seq > folds.last:
             break
         seq = event.seq
-        made = None
+        body, context = dict[str, Any](), None
         if event.kind == "decided":
             body = read(event)
-            made = folds.context(body, event.at)
-            count.compare(event, body, folds.main, made)
-        folds.apply(event, made)
+            context = folds.context(body, event.at)
+            count.compare(event, body, folds.main, context)
+        folds.apply(event, body, context)
     return Audit(
         campaign=campaign,
         events=seq,

@@ -78,13 +78,12 @@ class Folds:
         fold = self.main
         return None if fold is None else context_of(fold.encoder, fold.policy.problem.clock, body, at)
 
-    def apply(self, event: Event, context: Context | None) -> None:
-        """Apply an event to all folds that have begun; `context` is that of its decision under the main one."""
+    def apply(self, event: Event, body: dict[str, Any], context: Context | None) -> None:
+        """Apply an event to all folds that have begun; a decision comes with its body, and context in the main one."""
         self._begin(event.seq)
         if self._later and event.seq == self._later[0].mark.seq:
             self.main = self._later.pop(0).fold
         main = self.main
-        body = read(event) if event.kind == "decided" else {}
         for fold in (main, *(later.fold for later in self._later)):
             if fold is None:
                 continue
