@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,13 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.records import Context
 from evenhand.core.validate import nonnegative
-from evenhand.live.cases import Encoder, Named, Teacher, context_of
+from evenhand.live.cases import Encoder, Named, Teacher
 from evenhand.live.events import Conflict, Damaged, Event, Unknown, read
-from evenhand.live.fold import Fold, Rewritten
-from evenhand.live.folding import Events, Folding
+from evenhand.live.fold import Fold
+from evenhand.live.folding import Folding
+from evenhand.live.folds import Folds
 from evenhand.live.opening import Terms
 from evenhand.live.packing import chances, pack
 from evenhand.live.proof import Head, Proof, prove
@@ -139,27 +140,18 @@ def _recomputed(
     if terms.taught != (None if teacher is None else teacher.mark):
         raise Conflict(f"campaign {campaign!r} learned from another log, or from none, before its first decision")
     foldings = [Folding(place, campaign, p, e, terms, teacher) for p, e in zip(policies, each, strict=True)]
-    known = {folding.mark: folding for folding in foldings}
-    folding = known.get(terms.first)
-    fold = None if folding is None else folding.trained()
-
-    def before(seq: int) -> Events:
-        return lambda after: takewhile(lambda event: event.seq < seq, place.scan(campaign, after))
-
-    seq, behind = 0, False  # `behind`: the log has to be folded again, at the next decision at the latest
+    folds = Folds({folding.mark: folding for folding in foldings}, terms, place, campaign)
+    seq = 0
     for event in place.scan(campaign):
+        if event.seq > folds.last:
+            break
         seq = event.seq
+        body, context = dict[str, Any](), None
         if event.kind == "decided":
-            if behind:
-                fold, behind = None if folding is None else folding.whole(before(seq)), False
-            count.compare(event, fold)
-        try:
-            if fold is not None and not behind:
-                fold.apply(event)
-        except Rewritten:
-            behind = True
-        if event.kind == "switched":
-            folding, behind = known.get(read(event)["mark"]), True
+            body = read(event)
+            context = folds.context(body, event.at)
+            count.compare(event, body, folds.main, context)
+        folds.apply(event, body, context)
     return Audit(
         campaign=campaign,
         events=seq,
@@ -202,13 +194,11 @@ class _Count:
     largest: float
     first: int | None
 
-    def compare(self, event: Event, fold: Fold | None) -> None:
+    def compare(self, event: Event, body: dict[str, Any], fold: Fold | None, context: Context | None) -> None:
         self.decisions += 1
-        body = read(event)
-        if fold is None or body["by"] != fold.mark:
+        if fold is None or context is None or body["by"] != fold.mark:
             self.unknown += 1
             return
-        context = context_of(fold.encoder, fold.policy.problem.clock, body, event.at)
         again = pack(fold.policy.decide(fold.state, context))
         again |= chances(fold.state) if "l" in body else {}  # earlier versions did not store them
         gap = 0.0

@@ -290,6 +290,14 @@ class Campaign:
         event = self._worker.one(last)
         return Head(event.seq, event.hash)
 
+    def relearn(self) -> bool:
+        """Let prices and the model take in all corrections now; returns whether there were any that they had not.
+
+        Otherwise they do so when enough events came since, a little at every request. Other workers can decide
+        meanwhile. An audit folds the log again, from the earliest decision that was corrected, for every such call.
+        """
+        return self._worker.relearn()
+
     def snapshot(self) -> int:
         """Store a snapshot of the state, which makes opening fast; returns its size in bytes."""
         return self._worker.keep()

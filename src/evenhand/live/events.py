@@ -11,8 +11,18 @@ import numpy as np
 
 from evenhand.core.errors import EvenhandError
 
-Kind = Literal["opened", "decided", "observed", "revised", "cancelled", "expired", "switched", "upgraded"]
-KINDS: tuple[Kind, ...] = ("opened", "decided", "observed", "revised", "cancelled", "expired", "switched", "upgraded")
+Kind = Literal["opened", "decided", "observed", "revised", "cancelled", "expired", "switched", "refolded", "upgraded"]
+KINDS: tuple[Kind, ...] = (
+    "opened",
+    "decided",
+    "observed",
+    "revised",
+    "cancelled",
+    "expired",
+    "switched",
+    "refolded",
+    "upgraded",
+)
 ABOUT: tuple[Kind, ...] = ("observed", "revised", "cancelled", "expired")  # a decision, which they name
 
 

@@ -83,6 +83,10 @@ def _reading(store: Store) -> None:
             require(log.find(key) is None, "`find` has nothing for a key that was not used, however similar")
     for after in range(len(whole) + 2):
         require(list(store.scan("one", after)) == whole[after:], "`scan` has the events after a number")
+    for event in whole:
+        about = [e for e in whole if event.seq in (e.seq, e.ref)]
+        require(list(store.about("one", event.seq)) == about, "`about` has a decision and all about it, in order")
+    require(list(store.about("one", 999)) == [], "`about` has nothing of an event that is not there")
     some: tuple[Sequence[Kind], ...] = (("opened",), ("decided", "expired"), ("switched",), ("observed", "revised"))
     for kinds in some:
         found = [e for e in whole if e.seq > 1 and e.kind in kinds]

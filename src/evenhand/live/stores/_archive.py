@@ -38,6 +38,8 @@ class _Log:
 class Archive:
     """Reads the logs of another store; snapshots are read and not kept, and what is overdue does not expire."""
 
+    only_read = True
+
     def __init__(self, store: Readable) -> None:
         self._store = store
         self._last: dict[str, int] = {}
@@ -56,6 +58,10 @@ class Archive:
         last = self._last.get(campaign)
         found = self._store.scan(campaign, after, kinds)
         return found if last is None else (event for event in found if event.seq <= last)
+
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        last = self._last.get(campaign)
+        return [event for event in self._store.about(campaign, ref) if last is None or event.seq <= last]
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         return self._store.snapshot(campaign, mark, before)

@@ -48,6 +48,11 @@ class Reading:
                 raise Damaged(f"the log of {campaign!r} is damaged: its events are out of order after {after}")
             after = rows[-1][0]
 
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        one = f"SELECT {self._columns} FROM events WHERE campaign = ? AND seq = ?"
+        rest = f"SELECT {self._columns} FROM events INDEXED BY about WHERE campaign = ? AND ref = ? AND ref IS NOT NULL"
+        return [Event(*row) for query in (one, f"{rest} ORDER BY seq") for row in self._ask(query, (campaign, ref))]
+
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         query = "SELECT seq, blob FROM snapshots WHERE campaign = ? AND mark = ? AND seq < ? ORDER BY seq DESC LIMIT 1"
         rows = self._ask(query, (campaign, mark, 2**62 if before is None else before))
@@ -93,6 +98,9 @@ class SqliteReader:
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         return self._reading.scan(campaign, after, kinds)
+
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        return self._reading.about(campaign, ref)
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         return self._reading.snapshot(campaign, mark, before)

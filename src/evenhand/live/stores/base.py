@@ -53,6 +53,9 @@ class Readable(Protocol):
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         """Iterate over the committed events after a number, in order; of all kinds, or only the given ones."""
 
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        """Return a committed decision and the events about it, in order."""
+
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         """Return the latest snapshot under a mark with its number of events, None if there is none.
 
@@ -78,6 +81,13 @@ class Store(Readable, Protocol):
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
         """Store a snapshot, replacing one of the same number of events, and drop others by their numbers."""
+
+
+@runtime_checkable
+class OnlyRead(Protocol):
+    """A store whose logs cannot be written; workers then add nothing to them on their own."""
+
+    only_read: bool
 
 
 @runtime_checkable

@@ -120,6 +120,10 @@ class MemoryStore:
                     fresh.setdefault(campaign, _Book()).add(event)
             self._books |= fresh
 
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        book = self._books.get(campaign, _Book())
+        return [*book.events[ref - 1 : ref], *book.about.get(ref, ())]
+
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         found = self._kept.get((campaign, mark), {})
         numbers = [n for n in found if before is None or n < before]

@@ -138,6 +138,13 @@ class PostgresStore:
                 return
             after = rows[-1][0]
 
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        where = "campaign = %s AND (seq = %s OR ref = %s)"
+        query = f"SELECT {self._columns} FROM evenhand_events WHERE {where} ORDER BY seq"
+        with self._sessions.errors():
+            rows = self._sessions.mine.execute(query, (campaign, ref, ref)).fetchall()
+        return [Event(*row) for row in rows]
+
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         query = """SELECT seq, blob FROM evenhand_snapshots WHERE campaign = %s AND mark = %s AND seq < %s
                    ORDER BY seq DESC LIMIT 1"""

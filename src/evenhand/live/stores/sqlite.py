@@ -133,6 +133,9 @@ class SqliteStore:
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         return self._reading.scan(campaign, after, kinds)
 
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        return self._reading.about(campaign, ref)
+
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         return self._reading.snapshot(campaign, mark, before)
 
