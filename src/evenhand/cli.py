@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -13,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from evenhand.cli_texts import BACKUP, DESCRIPTION, EXPORT, RESTORE, SERVE, WARM
 from evenhand.core.registry import meant
 from evenhand.experiments.experiment import Experiment, discover
 from evenhand.experiments.options import options
@@ -20,47 +22,6 @@ from evenhand.version import __version__
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction["Parser"]
-
-DESCRIPTION = """\
-Decide, one case after another, who gets what: contextual bandits that keep to budgets, share fairly,
-and pursue goals that are not a plain sum of clicks."""
-
-WARM = """\
-Compile ahead. The first decision of a process waits until its kernels are compiled, or are found compiled on disk.
-This command makes a few decisions with the recipes and models that are used most (resolving, ucb, pgd, fw_dual,
-square_cbwk, lin_cbwk and uniform; BayesianRidge, BayesianLogistic, Ridge and Logistic, with coefficients per action
-as well; hard budgets and parity), so that it finds them. Run it while an image is built:
-
-  ENV NUMBA_CACHE_DIR=/kernels
-  RUN evenhand warm && chmod -R a+rwX /kernels
-
-Kernels are kept in the folder NUMBA_CACHE_DIR, or else beside the code of evenhand. A process finds them there only if
-it may write to that folder, and on the same kind of processor. For parts of your own, make one decision and observe
-one outcome while the image is built."""
-
-SERVE = """\
-Decide for real: POST /decide answers with an action, POST /observe takes its outcome, and http://127.0.0.1:8000 shows
-where the campaign stands. Everything is written to one log before it is answered; start the same command again to go
-on after a stop or a crash. Several servers may share a store.
-
-The problem file is the one that `evenhand replay` reads. It states the ranges and levels of all columns, or a log is
-given, which fixes them once.
-
-Where other machines reach the server, every request has to carry a token: set EVENHAND_TOKEN."""
-
-EXPORT = """\
-Write the decisions of a campaign to a file. The format follows from its name:
-
-  .csv .jsonl .parquet   a table: a row per decision, with its case, action, probability, state and outcomes.
-                         `evenhand replay` reads the CSV of --observed, with the columns action, probability, and
-                         "outcome NAME". Parquet needs evenhand[parquet].
-  .npz (obp)             the logged bandit feedback of the Open Bandit Pipeline: dict(numpy.load(FILE)) has n_rounds,
-                         n_actions, context, action, reward, position and pscore. The context is as the policy reads
-                         it; in a campaign of Python, the numbers of the case.
-  .vw .txt .dat (vw)     lines ACTION:COST:PROBABILITY | FEATURES for Vowpal Wabbit, `vw --cb K` with K actions. Actions
-                         count from 1, and the cost is the outcome with the other sign.
-
-obp and vw have one outcome as the reward, and only the decisions that were observed and whose probability is known."""
 
 DEMO = "demo"  # the experiment with its own command
 
@@ -142,6 +103,10 @@ def build() -> Parser:
     serve.add_argument("--on-expiry", choices=("hold", "fallback", "release"), default="hold",
                        help="of a new campaign: what becomes of budgets that overdue decisions hold")  # fmt: skip
     serve.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck of a new campaign (default: 0)")
+    begun = serve.add_mutually_exclusive_group()
+    begun.add_argument("--new", dest="new", action="store_true", default=None, help="refuse a campaign that is there")
+    begun.add_argument("--existing", dest="new", action="store_false",
+                       help="refuse to begin a campaign: a store that is missing is an error")  # fmt: skip
     serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
                        help="to listen at (default: 127.0.0.1, which this machine alone reaches)")  # fmt: skip
     serve.add_argument("--port", type=int, default=8000, metavar="N", help="(default: 8000; 0 takes one that is free)")
@@ -159,6 +124,21 @@ def build() -> Parser:
     audit.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
     audit.add_argument("--tolerance", type=float, default=0.0, metavar="X",
                        help="of numbers, relative, on another machine (default: 0)")  # fmt: skip
+
+    audit.add_argument("--head", default=None, metavar="NUMBER:HASH",
+                       help="an event that an earlier audit named: the log has to have it still")  # fmt: skip
+
+    backup = commands.add_parser(
+        "backup", help="copy the log of live campaigns to a file, while they go on", description=BACKUP
+    )
+    backup.add_argument("store", metavar="STORE", help="sqlite:///FILE or postgresql://HOST/DATABASE")
+    backup.add_argument("file", type=Path, metavar="FILE", help="to write to; it must not be there yet")
+    backup.set_defaults(run=_backup, parser=backup)
+
+    restore = commands.add_parser("restore", help="make a store of a backup", description=RESTORE)
+    restore.add_argument("file", type=Path, metavar="FILE", help="that `evenhand backup` wrote")
+    restore.add_argument("store", metavar="STORE", help="without a campaign; a file is created")
+    restore.set_defaults(run=_restore, parser=restore)
 
     export = commands.add_parser("export", help="write the decisions of a live campaign to a file",
                                  description=EXPORT, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
@@ -194,6 +174,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
         ("replay LOG.csv --problem PROBLEM.toml", "run any policy on your own randomised log"),
         ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
         ("audit STORE", "recompute every decision of a live campaign"),
+        ("backup STORE FILE", "copy its log, while servers run"),
         ("report STORE --out FILE.html", "a page that shows where it stands"),
         ("export STORE --out FILE", "its decisions as a file, for replay and other libraries"),
         ("warm", "compile ahead, so that first decisions do not wait"),
@@ -305,8 +286,10 @@ def _serve(o: argparse.Namespace) -> int:
         seed=o.seed,
         patience=o.patience,
         on_expiry=o.on_expiry,
+        new=o.new,
     )
     token = os.environ.get("EVENHAND_TOKEN") or None
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
     with suppress(KeyboardInterrupt):  # the server handles it by shutting down
         at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host))
         serve_file(o.problem, o.store, opening, at)
@@ -317,7 +300,7 @@ def _serve(o: argparse.Namespace) -> int:
 def _audit(o: argparse.Namespace) -> int:
     from evenhand.live.commands import audit_files
 
-    found = audit_files(o.store, o.campaign, o.problem, o.log, o.tolerance)
+    found = audit_files(o.store, o.campaign, o.problem, o.log, o.tolerance, o.head)
     print(found)
     return 0 if found.clean else 1
 
@@ -327,6 +310,22 @@ def _report(o: argparse.Namespace) -> int:
 
     write_report(o.store, o.campaign, o.out, o.log)
     print(f"written: {o.out}")
+    return 0
+
+
+def _backup(o: argparse.Namespace) -> int:
+    from evenhand.live.backups import backup
+
+    heads = backup(o.store, o.file)
+    print("\n".join([f"written: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
+    return 0
+
+
+def _restore(o: argparse.Namespace) -> int:
+    from evenhand.live.backups import restore
+
+    heads = restore(o.file, o.store)
+    print("\n".join([f"restored: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
     return 0
 
 

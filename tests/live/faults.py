@@ -170,7 +170,8 @@ class World:
         spent, held, left = self.budget()
         after = self.log()
         assert after[: len(before)] == before, "what was in the log is lost"
-        assert tuple(event.kind for event in after[len(before) :]) == new
+        kinds = [event.kind for event in after[len(before) :]]
+        assert tuple(kind for kind in kinds if kind != "refolded") == new  # corrections are learned in between
         assert [event.seq for event in after] == list(range(1, len(after) + 1))
         ledger = Ledger(self.mode, TOTAL, WORST, 1.0)
         for event in after[1:]:
@@ -180,6 +181,6 @@ class World:
         assert self.budget(self.opened()) == pytest.approx((spent, held, left)), "a new worker has another budget"
         for key in list(self.replies):
             assert self.letter(key).json()["repeated"] is True, "what was answered is lost"
-        assert self.log() == after
+        assert [event for event in self.log()[len(after) :] if event.kind != "refolded"] == []
         goes_on = self.letter("afterwards").json()
         assert goes_on["action"] == ("letter" if left >= WORST else None)

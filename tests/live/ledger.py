@@ -87,7 +87,7 @@ class Ledger:
         """Compare what is new in the log with what it must have."""
         new, must = log[self.read_to :], self.must
         self.read_to, self.must = len(log), []
-        kinds = [(e.kind, e.ref, e.key) for e in new if e.kind not in ("opened", "switched")]
+        kinds = [(e.kind, e.ref, e.key) for e in new if e.kind not in ("opened", "switched", "refolded")]
         assert kinds == must, f"the log goes on with {must}, and not with {kinds}"
         for event in new:
             self._take(event)

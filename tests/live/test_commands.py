@@ -9,6 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli import main
+from evenhand.live.stores.opening import connect
 from evenhand.live.stores.sqlite import SqliteStore
 from tests.replay.shop import PROBLEM, rows, write
 
@@ -32,8 +33,9 @@ def test_an_audit_says_that_all_is_as_it_was(served, capsys):
     assert main(["audit", store, "--log", str(log)]) == 0
     assert "as it was stored" in capsys.readouterr().out
     assert main(["audit", store, "post", "--log", str(log)]) == 0
+    head = list(connect(store).scan("post"))[-1].hash.hex()
     assert capsys.readouterr().out == (
-        "post: 151 events, 90 decisions\nevery decision that was recomputed is as it was stored\n"
+        f"post: 151 events, 90 decisions\nevery decision that was recomputed is as it was stored\nhead 151:{head}\n"
     )
 
 

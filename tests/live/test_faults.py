@@ -1,11 +1,13 @@
 """The table of faults: what a client is told, what becomes of the log, and that nothing is lost or overspent."""
 
+import fcntl
 import re
 import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -97,6 +99,32 @@ def gone(world):
     said = world.letter("new")
     shutil.rmtree(world.folder, ignore_errors=True)
     away.rename(world.folder)
+    return said
+
+
+def stopped(world):
+    """Another worker has the turn and does not go on."""
+    with (world.folder / "log.db.lock").open() as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        return world.letter("new")
+
+
+def missing(world):
+    """The file is renamed; nothing takes its place."""
+    path = world.folder / "log.db"
+    path.rename(path.with_name("away.db"))
+    said = world.letter("new")
+    assert not path.exists()
+    path.with_name("away.db").rename(path)
+    return said
+
+
+def damaged(world):
+    """A table is missing."""
+    with closing(sqlite3.connect(world.folder / "log.db")) as db:
+        db.execute("ALTER TABLE events RENAME TO away")
+        said = world.letter("new")
+        db.execute("ALTER TABLE away RENAME TO events")
     return said
 
 
@@ -204,7 +232,10 @@ FAULTS = [
     Fault("a missing field", lambda w: w.send('{"id": WAITS}'), 422, says={"field": "outcomes"}),
     Fault("a field that is stated twice", lambda w: w.send('{"id": 1, "id": WAITS}', "/cancel"), 422),
     Fault("the store is locked", locked, 503),
+    Fault("another worker is stopped in a transaction", stopped, 503),
     Fault("the store is gone", gone, 503),
+    Fault("the file is gone", missing, 503),
+    Fault("the store is damaged", damaged, 500),
     Fault("the store is read-only", limited("PRAGMA query_only=ON", "PRAGMA query_only=OFF"), 503),
     Fault("the store is full", limited("PRAGMA max_page_count=1", "PRAGMA max_page_count=100000", 100), 503),
     Fault("the clock is set back", set_back, 200, ("decided",), {"action": "letter"}),

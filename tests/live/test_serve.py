@@ -1,17 +1,23 @@
 """The server as people start it: from a problem file, stopped by Ctrl-C or killed, and started again."""
 
 import re
+import shutil
 import signal
 import socket
 import subprocess
 import sys
+import threading
 from contextlib import contextmanager
 
 import httpx
 import pytest
 
+import evenhand as eh
 from evenhand.cli import main
+from evenhand.core.errors import InvalidInput
+from evenhand.live.stores.opening import connect
 from tests.live.test_files import STATED
+from tests.live.test_proof import POLICY
 from tests.replay.shop import PROBLEM, rows, write
 
 CASE = {"key": "customer 1", "features": {"age": 33}, "groups": {"town": "north"}}
@@ -31,8 +37,11 @@ def server(*arguments, stop=signal.SIGINT, env=None):
             yield client
         process.send_signal(stop)
         rest, _ = process.communicate(timeout=30)
-        assert process.returncode == (0 if stop == signal.SIGINT else -stop), rest
-        assert rest == ("stopped; the log has everything that was answered\n" if stop == signal.SIGINT else "")
+        assert process.returncode == (-stop if stop == signal.SIGKILL else 0), rest
+        head = rf"{client.said.split(':')[0]}: head \d+:[0-9a-f]{{64}}\n"
+        end = head + "stopped; the log has everything that was answered\n"
+        assert re.fullmatch("" if stop == signal.SIGKILL else end, rest)
+        client.rest = rest
     finally:
         process.kill()
         process.communicate()
@@ -43,17 +52,77 @@ def test_a_server_goes_on_where_one_was_stopped_or_killed(tmp_path):
     log, file = write(tmp_path, rows(300), STATED)
     store = f"sqlite:///{tmp_path}/new/folder/post.db"
     with server(file, "--store", store, "--learn-from", log) as client:
-        assert client.said == "problem: pgd, budget and parity; 0 of 300 decided\n"
+        assert client.said == "problem: pgd, budget and parity; new campaign, 0 of 300 decided\n"
         first = client.post("/decide", json=CASE).json()
     with server(file, "--store", store, "--learn-from", log, stop=signal.SIGKILL) as client:
-        assert client.said == "problem: pgd, budget and parity; 1 of 300 decided\n"
+        assert client.said == "problem: pgd, budget and parity; found 2 events, 1 of 300 decided\n"
         assert client.post("/decide", json=CASE).json() == {**first, "repeated": True}
         assert client.post("/observe", json={"id": first["id"], "outcomes": {"visit": 1}}).json() == {"new": True}
     file.write_text(STATED.replace("[policy]", '[policy]\nname = "resolving"').replace("step = 0.01", ""))
     with server(file, "--store", store, "--learn-from", log, "--switch") as client:
-        assert client.said == "problem: resolving, budget and parity; 1 of 300 decided\n"
+        assert client.said == "problem: resolving, budget and parity; found 4 events, 1 of 300 decided\n"
         assert client.get(f"/decisions/{first['id']}").json()["state"] == "observed"
     assert main(["audit", store, "--log", str(log)]) == 0
+
+
+@pytest.mark.slow
+def test_sigterm_ends_with_a_whole_file_and_a_word(tmp_path):
+    _, file = write(tmp_path, rows(300), STATED)
+    store = f"sqlite:///{tmp_path}/post.db"
+    with server(file, "--store", store, "--new", stop=signal.SIGTERM) as client:
+        assert client.post("/decide", json=CASE).status_code == 200
+    assert not (tmp_path / "post.db-wal").exists()
+    shutil.copy(tmp_path / "post.db", tmp_path / "copy.db")  # the file alone
+    head = client.rest.split()[2]
+    assert head.startswith("2:")
+    assert main(["audit", f"sqlite:///{tmp_path}/copy.db", "--head", head]) == 0
+    with server(file, "--store", store, "--existing", stop=signal.SIGTERM) as client:
+        assert client.said.endswith("found 2 events, 1 of 300 decided\n")
+
+
+def test_a_campaign_is_new_or_existing_if_the_command_says_so(tmp_path, capsys):
+    _, file = write(tmp_path, rows(300), STATED)
+    store = f"sqlite:///{tmp_path}/post.db"
+    told = refused(capsys, file, "--store", store, "--existing")
+    assert f"store: expected a file that is there, got {tmp_path}/post.db" in told
+    assert not (tmp_path / "post.db").exists()
+    eh.live.open_campaign(store, "problem", file).close()
+    assert "no campaign 'other'" in refused(capsys, file, "--store", store, "--existing", "--campaign", "other")
+    told = refused(capsys, file, "--store", store, "--new")
+    assert "campaign: expected a new one, as --new says, got 'problem', which is in the store" in told
+    with pytest.raises(SystemExit):
+        main(["serve", str(file), "--store", store, "--new", "--existing"])
+
+
+def test_a_campaign_closes_the_store_that_was_opened_for_it(tmp_path):
+    _, file = write(tmp_path, rows(300), STATED)
+    store = f"sqlite:///{tmp_path}/post.db"
+    with eh.live.open_campaign(store, "post", file) as campaign:
+        campaign.decide({"age": 33, "town": "north"}, key="a")
+        assert (tmp_path / "post.db-wal").stat().st_size > 0
+        head = campaign.head()
+    assert not (tmp_path / "post.db-wal").exists()
+    campaign.close()
+    with pytest.raises(InvalidInput, match="store: expected one that is open"):
+        campaign.decide({"age": 33, "town": "north"}, key="b")
+    own = connect(store)
+    with eh.live.open_campaign(own, "post", file) as campaign:
+        assert campaign.head() == head
+    assert list(own.campaigns()) == ["post"]  # who opened it closes it
+
+
+def test_another_thread_may_close_a_campaign(tmp_path):
+    """What it does not close is closed when the threads end that used it; the file is whole before."""
+    store = f"sqlite:///{tmp_path}/coins.db"
+    campaign = eh.Campaign.open(store, "coins", POLICY)
+    campaign.decide({}, key="a")
+    thread = threading.Thread(target=campaign.close)
+    thread.start()
+    thread.join()
+    shutil.copy(tmp_path / "coins.db", tmp_path / "copy.db")
+    assert len(list(connect(f"sqlite:///{tmp_path}/copy.db").scan("coins"))) == 2
+    with pytest.raises(InvalidInput, match="store: expected one that is open"):
+        campaign.decide({}, key="b")
 
 
 def refused(capsys, *arguments):

@@ -76,6 +76,8 @@ def test_what_changes_the_past_is_folded_from_a_snapshot_before_it(often, folded
     last = lived(campaign, 200)
     del folded[:]
     campaign.observe(last - 10, {"answer": (last - 10) // 2 % 2}, revise=True)
+    assert len(folded) == 1
+    assert campaign.relearn()
     assert len(folded) < 60
     later = [number for number in folded if number > last - 10]
     assert len(later) >= 10
@@ -84,6 +86,7 @@ def test_what_changes_the_past_is_folded_from_a_snapshot_before_it(often, folded
     same_fold(campaign, opened(store))
     store._kept.update(whole)
     same_fold(campaign, opened(store))  # snapshots from before the change are of no use, and are not used
+    assert not campaign.relearn()
 
 
 def test_an_old_decision_is_explained_from_a_snapshot_before_it(often, folded):

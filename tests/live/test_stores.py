@@ -10,6 +10,7 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Conflict
+from evenhand.live.events import digest
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, kinds
 from evenhand.live.stores.sqlite import SqliteStore
@@ -64,6 +65,21 @@ class Mixed(MemoryStore):
 def test_a_store_that_keeps_half_a_transaction_is_caught():
     with pytest.raises(AssertionError, match="what is refused is in no log"):
         check_store(Forgetful)
+
+
+class Unchained(MemoryStore):
+    """Forgets the hash of the event before."""
+
+    @contextmanager
+    def write(self, campaign):
+        with super().write(campaign) as log:
+            yield log
+            log.fresh.events[:] = [e._replace(hash=digest(e, b"")) for e in log.fresh.events]
+
+
+def test_a_store_that_does_not_chain_its_events_is_caught():
+    with pytest.raises(AssertionError, match="an event has the hash of itself and of the one before"):
+        check_store(Unchained)
 
 
 def test_a_store_that_mixes_snapshots_is_caught():

@@ -128,6 +128,22 @@ def settle(limits: Floats, z: Floats, plays: Ints, counted: Floats, v: Floats, t
 
 
 @kernel
+def unsettle(limits: Floats, z: Floats, plays: Ints, counted: Floats, v: Floats, taken: Floats) -> None:
+    """Undo `settle`, `(d,W),(P,L),(P),(),(d),(4,d)`: hold back the worst case again, and take back the use."""
+    used = np.empty(taken.shape[2])
+    for r in range(len(plays)):
+        if counted[r] > 0.0:
+            _add_up(limits, z, plays, r, used)
+            for j in range(len(used)):
+                if limits[j, WAITS] != 0.0 and not np.isnan(v[r, j]):
+                    _use(taken, r, j, -v[r, j])
+                    _use(taken, r, j, max(used[j], 0.0))
+                    _keep(taken, r, j, max(used[j], 0.0))
+                elif used[j] < 0.0:
+                    _use(taken, r, j, -used[j])
+
+
+@kernel
 def settle_part(limits: Floats, z: Floats, plays: Ints, waits: Bools, rest: Bools, v: Floats, taken: Floats) -> None:
     """Settle the plays that waited and are not in the rest, as `settle` does a round, `(P,L),(P),(P),(P),(d),(4,d)`.
 

@@ -260,6 +260,25 @@ class Cancels(Protocol):
 
 
 @runtime_checkable
+class Reverses(Learns, Protocol):
+    """Takes back its entry of an outcome, so that another one can take its place."""
+
+    def on_reversal(self, state: Any, decision: Decision, counted: Floats, v: Floats) -> None:
+        """Undo `on_outcome` with the same arguments: the decision waits again, as when it was committed, `(),(d)`.
+
+        A limit without it is put right only when all is learned again from the start.
+        """
+
+
+@runtime_checkable
+class Returns(Cancels, Protocol):
+    """Takes back a cancellation, of a decision that was carried out after all."""
+
+    def on_return(self, state: Any, decision: Decision) -> None:
+        """Undo `on_cancel`: enter the decision as `on_decision` did, but not as the latest one."""
+
+
+@runtime_checkable
 class Compares(Learns, Protocol):
     """Keeps sums of its rows in rounds that were held out apart from those of the others."""
 

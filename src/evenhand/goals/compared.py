@@ -42,9 +42,17 @@ class Compared:
 
     def on_outcome(self, state: ComparedState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Enter (counted, v), `(),(d)`; a row that was not observed is left out."""
+        state.sums += self._entry(decision, counted, v)
+
+    def on_reversal(self, state: ComparedState, decision: Decision, counted: Floats, v: Floats) -> None:
+        state.sums -= self._entry(decision, counted, v)
+
+    @staticmethod
+    def _entry(decision: Decision, counted: Floats, v: Floats) -> Floats:
+        """The entry of rows into both sides, `(),(d)->(2,d,3)`."""
         seen = ~np.isnan(v)
         rounds, v = counted[:, None] * seen, np.where(seen, v, 0.0) * counted[:, None]
-        state.sums += sides(decision)[:, :, None, None] * np.stack([rounds, v, v * v], 2)[:, None]
+        return np.asarray(sides(decision)[:, :, None, None] * np.stack([rounds, v, v * v], 2)[:, None])
 
     def compared(self, state: ComparedState) -> Floats:
         """The sums of both sides, held out first, `->(2,d,3)`."""

@@ -11,7 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.goals._limits import HELD, USED, USED_REST, fit, give_back, hold, settle, settle_part, worst
+from evenhand.goals._limits import HELD, USED, USED_REST, fit, give_back, hold, settle, settle_part, unsettle, worst
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.rows import Frame, Rows
 
@@ -115,6 +115,13 @@ class HardBudget:
         """Settle, `(),(d)`: release the held amount and subtract the use. Known use was settled at commit."""
         if self._any_waits or state.credit:
             settle(self._limits, self._seen(decision), decision.plays, counted, v, state.taken)
+
+    def on_return(self, state: HardState, decision: Decision) -> None:
+        self.on_decision(state, decision, None)
+
+    def on_reversal(self, state: HardState, decision: Decision, counted: Floats, v: Floats) -> None:
+        if self._any_waits or state.credit:
+            unsettle(self._limits, self._seen(decision), decision.plays, counted, v, state.taken)
 
     def on_part(self, state: HardState, decision: Decision, waits: Bools, rest: Bools, v: Floats) -> None:
         """Settle some plays of a decision, `(P),(P),(d)`: worst cases of several plays may offset each other."""

@@ -95,14 +95,28 @@ class HardCredit:
 
     def on_outcome(self, state: CreditState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Give back what the worst outcome took too much, or what a round of the baseline earns, `(),(1)`."""
-        taken, usual = self._taken(decision)[:, 0], self._usual(decision)[:, 0]
-        back = counted * (taken + np.nan_to_num(v[:, 0]) - (1.0 - self.credit.alpha) * usual)
-        state.credit += np.where(self._tried(decision) & ~np.isnan(v[:, 0]), back, 0.0)
-        earned = counted * self.credit.alpha * np.maximum(usual, 0.0)
-        state.credit += np.where(decision.plays[:, 0] == self.credit.action, earned, 0.0)
+        back, earned = self._settled(decision, counted, v)
+        state.credit += back
+        state.credit += earned
+
+    def on_return(self, state: CreditState, decision: Decision) -> None:
+        self.on_decision(state, decision, None)
+
+    def on_reversal(self, state: CreditState, decision: Decision, counted: Floats, v: Floats) -> None:
+        back, earned = self._settled(decision, counted, v)
+        state.credit -= earned
+        state.credit -= back
 
     def on_cancel(self, state: CreditState, decision: Decision) -> None:
         state.credit += self._held(decision)
+
+    def _settled(self, decision: Decision, counted: Floats, v: Floats) -> tuple[Floats, Floats]:
+        """What an outcome gives back, and what a round of the baseline earns, `(),(1)->(),()`."""
+        taken, usual = self._taken(decision)[:, 0], self._usual(decision)[:, 0]
+        back = counted * (taken + np.nan_to_num(v[:, 0]) - (1.0 - self.credit.alpha) * usual)
+        earned = counted * self.credit.alpha * np.maximum(usual, 0.0)
+        tried = self._tried(decision) & ~np.isnan(v[:, 0])
+        return np.where(tried, back, 0.0), np.where(decision.plays[:, 0] == self.credit.action, earned, 0.0)
 
     def _held(self, decision: Decision) -> Floats:
         """What a decision takes off the credit until its outcome is known, `->()`."""

@@ -105,6 +105,12 @@ class HardSpans:
     def on_outcome(self, state: SpansState, decision: Decision, counted: Floats, v: Floats) -> None:
         self._within(state, decision, lambda here: self.limit.on_outcome(here, decision, counted, v))
 
+    def on_return(self, state: SpansState, decision: Decision) -> None:
+        self._within(state, decision, lambda here: self.limit.on_return(here, decision))
+
+    def on_reversal(self, state: SpansState, decision: Decision, counted: Floats, v: Floats) -> None:
+        self._within(state, decision, lambda here: self.limit.on_reversal(here, decision, counted, v))
+
     def on_part(self, state: SpansState, decision: Decision, waits: Bools, rest: Bools, v: Floats) -> None:
         self._within(state, decision, lambda here: self.limit.on_part(here, decision, waits, rest, v))
 

@@ -1,9 +1,23 @@
 """Campaigns: live decisions by any number of workers on one event log, from which all state is derived."""
 
 from evenhand.live.auditing import Audit, audit
+from evenhand.live.backups import backup, restore
 from evenhand.live.campaign import Campaign
-from evenhand.live.events import Busy, Conflict, Unknown
+from evenhand.live.events import Busy, Conflict, Damaged, Unknown
 from evenhand.live.files import open_campaign, switch_campaign
 from evenhand.live.replies import Reply
 
-__all__ = ["Audit", "Busy", "Campaign", "Conflict", "Reply", "Unknown", "audit", "open_campaign", "switch_campaign"]
+__all__ = [
+    "Audit",
+    "Busy",
+    "Campaign",
+    "Conflict",
+    "Damaged",
+    "Reply",
+    "Unknown",
+    "audit",
+    "backup",
+    "open_campaign",
+    "restore",
+    "switch_campaign",
+]

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import takewhile
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.checked import shown
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.records import Context
 from evenhand.core.validate import nonnegative
-from evenhand.live.cases import Encoder, Named, Teacher, context_of
-from evenhand.live.events import Conflict, Event, Unknown, read
-from evenhand.live.fold import Fold, Rewritten
-from evenhand.live.folding import Events, Folding
+from evenhand.live.cases import Encoder, Named, Teacher
+from evenhand.live.events import Conflict, Damaged, Event, Unknown, read
+from evenhand.live.fold import Fold
+from evenhand.live.folding import Folding
+from evenhand.live.folds import Folds
 from evenhand.live.opening import Terms
 from evenhand.live.packing import chances, pack
+from evenhand.live.proof import Head, Proof, prove
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import as_store
 from evenhand.live.versions import changes
@@ -40,11 +42,13 @@ class Audit:
     largest: float  # difference between a stored number and its recomputed value
     first: int | None  # the number of the first decision that differs
     versions: tuple[str, ...]  # that differ from those with which the campaign was opened
+    head: Head | None  # the last event, to be kept elsewhere and given to a later audit; None without hashes
+    faults: tuple[str, ...]  # what contradicts the hashes of the log, its files, or a head that was kept elsewhere
 
     @property
     def clean(self) -> bool:
-        """Whether all decisions were recomputed, and none differs."""
-        return self.differing == 0 and self.unknown == 0
+        """Whether all decisions were recomputed, none differs, and the log is as it was written."""
+        return self.differing == 0 and self.unknown == 0 and not self.faults
 
     def __str__(self) -> str:
         found = [f"{self.campaign}: {faces.count(self.events, 'event')}, {faces.count(self.decisions, 'decision')}"]
@@ -52,10 +56,12 @@ class Audit:
             found.append(f"{self.unknown:,} decisions of policies that were not given were not recomputed")
         if self.differing:
             found.append(f"{self.differing:,} decisions differ, the first is number {self.first}")
-        else:
+        elif self.decisions or not self.faults:
             found.append("every decision that was recomputed is as it was stored")
         if self.largest:
             found.append(f"the largest difference of a number is {self.largest:.2g}")
+        found += self.faults
+        found.append(f"head {self.head}" if self.head else "its events have no hashes, as an earlier version wrote it")
         return "\n".join([*found, *self.versions])
 
 
@@ -67,6 +73,7 @@ def audit(
     tolerance: float = 0.0,
     encoders: Sequence[Encoder] | None = None,
     teacher: Teacher | None = None,
+    head: Head | str | None = None,
 ) -> Audit:
     """Recompute every decision of a campaign from the events before it.
 
@@ -81,9 +88,10 @@ def audit(
             1 + their size.
         encoders: one for each policy, if cases are not stated by name.
         teacher: what the policy learned before the first decision.
+        head: the head that an earlier audit printed, kept where nobody can change it together with the log.
 
     Raises:
-        InvalidInput: the tolerance is not a finite number, or `policies` is not a list of policies.
+        InvalidInput: the tolerance is not a finite number, `policies` is not a list of policies, or `head` is none.
         Unknown: no such campaign.
         Conflict: the policy learned from other data before the first decision.
 
@@ -94,43 +102,56 @@ def audit(
     >>> campaign = eh.Campaign.open(store, "coins", policy)
     >>> for i in range(3):
     ...     _ = campaign.observe(campaign.decide({}, key=f"coin {i}").id, {"gain": i % 2})
-    >>> print(audit(store, "coins", [policy]))
-    coins: 7 events, 3 decisions
-    every decision that was recomputed is as it was stored
+    >>> found = audit(store, "coins", [policy])
+    >>> found.decisions, found.clean, found.head.seq
+    (3, True, 7)
     """
     nonnegative("tolerance", tolerance)
     if not isinstance(policies, Sequence) or not all(isinstance(policy, Policy) for policy in policies):
         raise InvalidInput("policies", "a list of policies", shown(policies))
+    kept = Head.of(head) if isinstance(head, str) else head
     place = as_store(store)
+    proof = prove(place, campaign, kept)
+    if proof.last == 0 and not proof.faults:
+        raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
+    try:
+        found = _recomputed(place, campaign, policies, tolerance, encoders, teacher)
+    except Exception as error:  # anything can be in a damaged log
+        if not proof.faults:
+            raise
+        return of_damaged(campaign, proof, error)
+    return replace(found, head=proof.head, faults=proof.faults)
+
+
+def _recomputed(
+    place: Store,
+    campaign: str,
+    policies: Sequence[Policy],
+    tolerance: float,
+    encoders: Sequence[Encoder] | None,
+    teacher: Teacher | None,
+) -> Audit:
+    """Recompute every decision; the head and the faults of the log are left open."""
     first = next(iter(place.scan(campaign)), None)
     if first is None:
-        raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
+        raise Damaged(f"no event of campaign {campaign!r} can be read")
     each = encoders or [Named(policy) for policy in policies]
     terms, count = Terms.of(first), _Count(tolerance)
     if terms.taught != (None if teacher is None else teacher.mark):
         raise Conflict(f"campaign {campaign!r} learned from another log, or from none, before its first decision")
     foldings = [Folding(place, campaign, p, e, terms, teacher) for p, e in zip(policies, each, strict=True)]
-    known = {folding.mark: folding for folding in foldings}
-    folding = known.get(terms.first)
-    fold = None if folding is None else folding.trained()
-
-    def before(seq: int) -> Events:
-        return lambda after: takewhile(lambda event: event.seq < seq, place.scan(campaign, after))
-
-    seq, behind = 0, False  # `behind`: the log has to be folded again, at the next decision at the latest
+    folds = Folds({folding.mark: folding for folding in foldings}, terms, place, campaign)
+    seq = 0
     for event in place.scan(campaign):
+        if event.seq > folds.last:
+            break
         seq = event.seq
+        body, context = dict[str, Any](), None
         if event.kind == "decided":
-            if behind:
-                fold, behind = None if folding is None else folding.whole(before(seq)), False
-            count.compare(event, fold)
-        try:
-            if fold is not None and not behind:
-                fold.apply(event)
-        except Rewritten:
-            behind = True
-        if event.kind == "switched":
-            folding, behind = known.get(read(event)["mark"]), True
+            body = read(event)
+            context = folds.context(body, event.at)
+            count.compare(event, body, folds.main, context)
+        folds.apply(event, body, context)
     return Audit(
         campaign=campaign,
         events=seq,
@@ -140,6 +161,26 @@ def audit(
         largest=count.largest,
         first=count.first,
         versions=changes(read(first)["versions"]),
+        head=None,
+        faults=(),
+    )
+
+
+def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
+    """Return the audit of a log that is too damaged for its decisions to be recomputed."""
+    kind = "" if isinstance(error, EvenhandError) else f"{type(error).__name__}: "
+    faults = (*proof.faults, f"its decisions cannot be recomputed: {kind}{error}")
+    return Audit(
+        campaign=campaign,
+        events=proof.last,
+        decisions=0,
+        unknown=0,
+        differing=0,
+        largest=0.0,
+        first=None,
+        versions=(),
+        head=proof.head,
+        faults=faults,
     )
 
 
@@ -153,13 +194,11 @@ class _Count:
     largest: float
     first: int | None
 
-    def compare(self, event: Event, fold: Fold | None) -> None:
+    def compare(self, event: Event, body: dict[str, Any], fold: Fold | None, context: Context | None) -> None:
         self.decisions += 1
-        body = read(event)
-        if fold is None or body["by"] != fold.mark:
+        if fold is None or context is None or body["by"] != fold.mark:
             self.unknown += 1
             return
-        context = context_of(fold.encoder, fold.policy.problem.clock, body, event.at)
         again = pack(fold.policy.decide(fold.state, context))
         again |= chances(fold.state) if "l" in body else {}  # earlier versions did not store them
         gap = 0.0

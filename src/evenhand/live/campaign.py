@@ -10,15 +10,17 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
 from evenhand.core.validate import number, on_disk, one_of
+from evenhand.live._beside import beside
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of, refuse_numbers, refuse_past
 from evenhand.live.dashboard.report import report
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
 from evenhand.live.fold import OnExpiry
 from evenhand.live.history import History
-from evenhand.live.opening import Terms, opening, warn_of_jams
+from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
 from evenhand.live.packing import unpack
+from evenhand.live.proof import Head
 from evenhand.live.replies import Reply
-from evenhand.live.stores.base import Store, Transaction
+from evenhand.live.stores.base import Closing, Store, Transaction
 from evenhand.live.stores.opening import as_store
 from evenhand.live.verbs import Outcomes, Verbs, check_text, is_number
 from evenhand.live.worker import Worker
@@ -58,8 +60,22 @@ class Campaign:
     0
     """
 
-    def __init__(self, worker: Worker, terms: Terms) -> None:
-        self._worker, self.terms = worker, terms
+    def __init__(self, worker: Worker, terms: Terms, *, owner: bool = False) -> None:
+        self._worker, self.terms, self._owner = worker, terms, owner  # `owner`: of the store, which closes with it
+
+    def __enter__(self) -> Campaign:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store if `open` was given its URL: then its file is whole without those beside it.
+
+        A later call of a verb ends with `InvalidInput`. Closing twice does nothing.
+        """
+        if self._owner and isinstance(self.store, Closing):
+            self._worker.close()
 
     @property
     def name(self) -> str:
@@ -105,7 +121,8 @@ class Campaign:
 
         Raises:
             InvalidInput: a setting is out of its range.
-            Conflict: the campaign runs under another policy.
+            Conflict: the campaign runs under another policy, or a later version of evenhand decides for it.
+            Damaged: the store is damaged.
         """
         check_text("name", name)
         if not isinstance(policy, Policy):
@@ -122,6 +139,9 @@ class Campaign:
                 refuse_past(policy, log.now)
                 warn_of_jams(terms, policy)
                 log.append("opened", encode(opening(terms, policy, encoder)))
+            else:
+                *_, deciding = place.scan(name, kinds=("opened", "upgraded"))
+                take_over(log, name, deciding)
         terms = Terms.of(next(iter(place.scan(name))))
         if terms.taught != taught:
             before = (
@@ -130,7 +150,7 @@ class Campaign:
                 else "learned from no log"
             )
             raise Conflict(f"campaign {name!r} {before}")
-        campaign = Campaign(Worker(place, name, policy, encoder, terms, teacher), terms)
+        campaign = Campaign(Worker(place, name, policy, encoder, terms, teacher), terms, owner=place is not store)
         *_, last = place.scan(name, kinds=("opened", "switched"))
         if not alike(encoder, read(last)["encoding"]):
             raise Conflict(f"campaign {name!r} encodes cases in another way: open it with the encoder that it has")
@@ -256,12 +276,31 @@ class Campaign:
             from evenhand.live.dashboard.page import render_file  # which needs Jinja
         except ImportError as error:
             raise MissingExtra("pages", "live") from error
-        with on_disk("path", "a file that can be written"):
-            Path(path).write_text(render_file(self), encoding="utf-8")
+        with on_disk("path", "a file that can be written"), beside(Path(path)) as part:
+            part.write_text(render_file(self), encoding="utf-8")
 
     def refresh(self) -> None:
         """Read the events of other workers, and expire overdue decisions, at most 1,000 at a time."""
         self._worker.run([])
+
+    def head(self) -> Head:
+        """Return the number and the hash of the last event; kept elsewhere, a later audit compares it with the log."""
+
+        def last(log: Transaction) -> Event:
+            found = log.get(log.last)
+            assert found is not None  # it was opened
+            return found
+
+        event = self._worker.one(last)
+        return Head(event.seq, event.hash)
+
+    def relearn(self) -> bool:
+        """Let prices and the model take in all corrections now; returns whether there were any that they had not.
+
+        Otherwise they do so when enough events came since, a little at every request. Other workers can decide
+        meanwhile. An audit folds the log again, from the earliest decision that was corrected, for every such call.
+        """
+        return self._worker.relearn()
 
     def snapshot(self) -> int:
         """Store a snapshot of the state, which makes opening fast; returns its size in bytes."""

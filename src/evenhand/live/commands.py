@@ -5,23 +5,23 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from evenhand.core.errors import EvenhandWarning, InvalidInput
+from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
 from evenhand.core.validate import on_disk
-from evenhand.live.auditing import Audit, audit
+from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
 from evenhand.live.coded import Stated, Text, of_stored
-from evenhand.live.events import Unknown, read
+from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_campaign, switch_campaign, weight_of
 from evenhand.live.fold import OnExpiry
-from evenhand.live.stores._sqlite_sessions import has_log
+from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Store
-from evenhand.live.stores.opening import connect
+from evenhand.live.stores.opening import connect_to_read
 
 
 def only_campaign(store: Store, campaign: str | None) -> str:
@@ -49,27 +49,15 @@ def policies(store: Store, campaign: str) -> list[Stated]:
     return [of_stored(z) for z in kept if "units" in z]
 
 
-def existing(url: str) -> Store:
-    """Connect to an existing store without writing to it.
-
-    Raises:
-        InvalidInput: there is no such file, or it belongs to another program.
-    """
-    if isinstance(url, str) and url.startswith("sqlite:///"):
-        path = Path(url.removeprefix("sqlite:///"))
-        if not path.is_file():
-            raise InvalidInput("store", "a file that is there", url)
-        if not has_log(path):
-            raise InvalidInput("store", "a file of SQLite with the log of a campaign", str(path))
-    return connect(url)
+_ENDS = ("", "-wal", "-shm", "-journal", ".lock", ".gate")
 
 
 def _elsewhere(out: Path, url: str) -> None:
-    """Refuse to write over the store."""
+    """Refuse to write over the store, or to make a file that it would take for its own."""
     store = Path(url.removeprefix("sqlite:///"))
-    own = [store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm", ".lock")]
-    if url.startswith("sqlite:///") and any(z.exists() and out.exists() and out.samefile(z) for z in own):
-        raise InvalidInput("out", "another file than the store", out)
+    for own in (store.with_name(f"{store.name}{end}") for end in _ENDS if url.startswith("sqlite:///")):
+        if out.resolve() == own.resolve() or (own.exists() and out.exists() and out.samefile(own)):
+            raise InvalidInput("out", "another file than the store, and than those beside it", out)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +71,7 @@ class Opening:
     seed: int
     patience: float
     on_expiry: OnExpiry
+    new: bool | None = None  # whether the campaign has to be a new one, or one that is there; None takes either
 
 
 class Address(NamedTuple):
@@ -103,21 +92,52 @@ def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> N
     """
     from evenhand.live.http import serve  # before a long log is read
 
+    name = problem_path.stem if opening.campaign is None else opening.campaign
+    _expect(url, name, opening.new)
     if url.startswith("sqlite:///"):
         with on_disk("store", "a folder that can be written"):
             Path(url.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", EvenhandWarning)
-        made = _opened(problem_path, url, opening)
+        made = _opened(problem_path, url, name, opening)
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
-    print(f"{made.name}: {made.policy.name}; {made.status().rounds:,} of {made.policy.problem.horizon:,} decided")
-    serve(made, *at, ready=lambda at: print(f"{at} (Ctrl-C stops)", flush=True))
+    with made:
+        events = made.head().seq
+        found = "new campaign" if events == 1 else f"found {events:,} events"
+        told = f"{made.status().rounds:,} of {made.policy.problem.horizon:,} decided"
+        print(f"{made.name}: {made.policy.name}; {found}, {told}")
+        try:
+            serve(made, *at, ready=lambda at: print(f"{at} (Ctrl-C stops)", flush=True))
+        finally:
+            with suppress(Busy, Damaged):  # which the clients were told
+                print(f"{made.name}: head {made.head()}", flush=True)
 
 
-def _opened(problem_path: Path, url: str, opening: Opening) -> Campaign:
+def _expect(url: str, name: str, new: bool | None) -> None:
+    """Refuse a campaign that is there and has to be new, or the other way round; no store is made for that.
+
+    Raises:
+        InvalidInput: there is no such store; or the campaign is there, and has to be new.
+        Unknown: the campaign is not there, and has to be.
+    """
+    if new is None:
+        return
+    try:
+        with closing(connect_to_read(url)) as store:
+            found = list(store.campaigns())
+    except MissingFile:
+        if not new:
+            raise
+        return
+    if not new and name not in found:
+        raise Unknown(f"no campaign {name!r}; the store has {found}")
+    if new and name in found:
+        raise InvalidInput("campaign", "a new one, as --new says", f"{name!r}, which is in the store")
+
+
+def _opened(problem_path: Path, url: str, name: str, opening: Opening) -> Campaign:
     """Open a campaign; no store is made for a problem file that cannot be read."""
-    name = problem_path.stem if opening.campaign is None else opening.campaign
     if opening.switch:
         with suppress(Unknown):
             return switch_campaign(url, name, problem_path, log_path=opening.log_path, learn=opening.learn)
@@ -138,11 +158,13 @@ def write_report(url: str, campaign: str | None, out: Path, log_path: Path | Non
 
     Raises:
         Unknown, InvalidInput: as for `only_campaign`; or the file cannot be written, or is the store.
+        Damaged: the log is damaged.
         Conflict: the policy learned from another log.
     """
-    store = existing(url)
     _elsewhere(out, url)
+    store = connect_to_read(url)
     name = only_campaign(store, campaign)
+    refuse(name, prove(store, name))
     each = policies(store, name)
     if not each:
         expected = "one that was opened with a problem file; others have `Campaign.save_report`"
@@ -157,19 +179,28 @@ def audit_files(
     problem_paths: Sequence[Path] = (),
     log_path: Path | None = None,
     tolerance: float = 0.0,
+    head: str | None = None,
 ) -> Audit:
     """Audit a campaign of problem files, by default with the files that it stored.
 
     Raises:
-        Unknown, InvalidInput: as for `only_campaign`; or no policy is known.
+        Unknown, InvalidInput: as for `only_campaign`; or no policy is known, or `head` is not NUMBER:HASH.
         Conflict: the policy learned from another log.
     """
-    store = existing(url)
+    store = connect_to_read(url)
     name = only_campaign(store, campaign)
-    each = policies(store, name)
-    if problem_paths and each:
-        kept = each[0].coded.to_dict()
-        each = [of_stored(kept, Text.of(path)) for path in problem_paths]
+    kept = None if head is None else Head.of(head)
+    try:
+        each = policies(store, name)
+        if problem_paths and each:
+            encoding = each[0].coded.to_dict()
+            each = [of_stored(encoding, Text.of(path)) for path in problem_paths]
+        teacher = None if log_path is None else Rows(log_path, weight_of(store, name))
+    except Exception as error:  # anything can be in a damaged log
+        proof = prove(store, name, kept)
+        if not proof.faults:
+            raise
+        return of_damaged(name, proof, error)
     if not each:
         expected = "one that was opened with a problem file; `evenhand.audit` takes policies of Python"
         raise InvalidInput("campaign", expected, f"{name!r}, which was not")
@@ -180,7 +211,8 @@ def audit_files(
         [stated.policy for stated in own],
         encoders=[stated.coded for stated in own],
         tolerance=tolerance,
-        teacher=None if log_path is None else Rows(log_path, weight_of(store, name)),
+        teacher=teacher,
+        head=kept,
     )
 
 
@@ -196,7 +228,10 @@ def write_decisions(
 
     Raises:
         Unknown, InvalidInput, MissingExtra: as for `only_campaign` and `export`; or the file is the store.
+        Damaged: the log is damaged.
     """
-    store = existing(url)
     _elsewhere(out, url)
-    return export(store, only_campaign(store, campaign), out, kind=kind, outcome=outcome, observed=observed)
+    store = connect_to_read(url)
+    name = only_campaign(store, campaign)
+    refuse(name, prove(store, name))
+    return export(store, name, out, kind=kind, outcome=outcome, observed=observed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
@@ -10,8 +11,18 @@ import numpy as np
 
 from evenhand.core.errors import EvenhandError
 
-Kind = Literal["opened", "decided", "observed", "revised", "cancelled", "expired", "switched"]
-KINDS: tuple[Kind, ...] = ("opened", "decided", "observed", "revised", "cancelled", "expired", "switched")
+Kind = Literal["opened", "decided", "observed", "revised", "cancelled", "expired", "switched", "refolded", "upgraded"]
+KINDS: tuple[Kind, ...] = (
+    "opened",
+    "decided",
+    "observed",
+    "revised",
+    "cancelled",
+    "expired",
+    "switched",
+    "refolded",
+    "upgraded",
+)
 ABOUT: tuple[Kind, ...] = ("observed", "revised", "cancelled", "expired")  # a decision, which they name
 
 
@@ -23,7 +34,8 @@ class Event(NamedTuple):
     ref: int | None  # the `seq` of the decision that it is about
     key: str | None  # of a decision, chosen by the client
     at: int  # microseconds since 1970, by the clock of the store, never going back
-    body: str  # JSON, kept as it was encode
+    body: str  # JSON, kept as it was encoded
+    hash: bytes = b""  # SHA-256 of the event and of the hash before it; empty where it was not appended yet
 
 
 class Conflict(EvenhandError):
@@ -36,6 +48,10 @@ class Unknown(EvenhandError, LookupError):
 
 class Busy(EvenhandError, OSError):
     """The store cannot be written at present; nothing is lost: repeat the request with the same key."""
+
+
+class Damaged(EvenhandError):
+    """A log or its file was damaged or changed: asking again does not help, a backup does."""
 
 
 def encode(body: dict[str, Any]) -> str:
@@ -60,6 +76,47 @@ _WRITER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, sort_keys=Tru
 
 
 def read(event: Event) -> dict[str, Any]:
-    """Decode the body of an event."""
-    found: dict[str, Any] = json.loads(event.body)
+    """Decode the body of an event.
+
+    Raises:
+        Damaged: the body is no JSON object.
+    """
+    try:
+        found: dict[str, Any] = json.loads(event.body)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Damaged(f"event {event.seq}: its body is no JSON") from error
+    if type(found) is not dict:
+        raise Damaged(f"event {event.seq}: its body is no object of JSON")
     return found
+
+
+def digest(event: Event, before: bytes) -> bytes:
+    """Return the SHA-256 of an event and of the hash before it, which is empty for the first event.
+
+    >>> digest(Event(1, "opened", None, None, 0, "{}"), b"").hex()[:16]
+    'e4ab9c9de2596054'
+    """
+    return _digest(before, event.seq, event.at, event.kind, event.ref, event.key, event.body)
+
+
+def _digest(before: bytes, seq: int, at: int, kind: str, ref: int | None, key: str | None, body: str) -> bytes:
+    stated = "-" if key is None else f"{len(key)} {key}"
+    text = f"{seq} {at} {kind} {ref} {stated}\n{body}"
+    return hashlib.sha256(before + text.encode("utf-8", "surrogatepass")).digest()
+
+
+def linked(
+    last: int, before: bytes, at: int, kind: Kind, body: str, ref: int | None = None, key: str | None = None
+) -> Event:
+    """Make the event that follows event `last`, whose hash is `before`.
+
+    Raises:
+        Conflict: the kind is unknown; or an outcome is about no decision, or another event is about one; or another
+            event than a decision has a key.
+
+    >>> linked(0, b"", 0, "opened", "{}").hash == digest(Event(1, "opened", None, None, 0, "{}"), b"")
+    True
+    """
+    if kind not in KINDS or (key is not None and kind != "decided") or (kind in ABOUT) != (ref is not None):
+        raise Conflict(f"an event of kind {kind!r} about {ref}, with key {key!r}")
+    return Event(last + 1, kind, ref, key, at, body, _digest(before, last + 1, at, kind, ref, key, body))

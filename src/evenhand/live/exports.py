@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.registry import meant
 from evenhand.core.validate import on_disk
+from evenhand.live._beside import beside
 from evenhand.live.feedback import Feedback, write_npz, write_vw
 from evenhand.live.history import History
 from evenhand.live.stores.base import Store
@@ -38,7 +39,7 @@ def export(
     Args:
         store: the campaign's store.
         campaign: its name.
-        out: the file, which is replaced.
+        out: the file, which is replaced once all is written.
         kind: csv, jsonl and parquet are tables with the columns of `History`; obp is the logged bandit feedback of
             the Open Bandit Pipeline, and vw is the input of `vw --cb K`, see `evenhand.live.feedback`. By default it
             follows from the suffix of the file's name.
@@ -55,12 +56,12 @@ def export(
             raise InvalidInput("outcome", "none, as tables have all of them; or one of the formats obp and vw", outcome)
         history = History.of(store, campaign)
         rows = (row for row in history if not observed or row["state"] == "observed")
-        with on_disk("out", "a file that can be written"):
-            _TABLES[kind](out, history, _count(rows, number))
+        with on_disk("out", "a file that can be written"), beside(out) as part:
+            _TABLES[kind](part, history, _count(rows, number))
     else:
         feedback = Feedback.of(store, campaign, outcome)
-        with on_disk("out", "a file that can be written"):
-            (write_npz if kind == "obp" else write_vw)(out, feedback, _count(feedback, number))
+        with on_disk("out", "a file that can be written"), beside(out) as part:
+            (write_npz if kind == "obp" else write_vw)(part, feedback, _count(feedback, number))
     return next(number)
 
 

@@ -111,7 +111,7 @@ def open_campaign(
     teacher = _teacher(log, learn, place, name)
     if teacher is not None:
         refuse_weight(stated.policy.model, stated.coded.spec.log_weight if teacher.weight is None else teacher.weight)
-    return Campaign.open(place, name, stated.policy, **terms, encoder=stated.coded, teacher=teacher)
+    return _owned(store, Campaign.open(place, name, stated.policy, **terms, encoder=stated.coded, teacher=teacher))
 
 
 def switch_campaign(
@@ -143,7 +143,12 @@ def switch_campaign(
     campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
     if stated.policy.fingerprint() != campaign.policy.fingerprint() or not alike(stated.coded, before.coded.to_dict()):
         campaign.switch(stated.policy, stated.coded)
-    return campaign
+    return _owned(store, campaign)
+
+
+def _owned(store: str | Store, campaign: Campaign) -> Campaign:
+    """Let a campaign close the store that was opened for it."""
+    return campaign if campaign.store is store else Campaign(campaign._worker, campaign.terms, owner=True)
 
 
 def _files(problem: str | Path, log: str | Path | None, store: str | Store) -> tuple[Text, Path | None, Store]:

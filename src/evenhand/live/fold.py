@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -11,8 +11,9 @@ from evenhand.core.errors import EvenhandError
 from evenhand.core.records import Context, Decision
 from evenhand.live.cases import Encoder, context_of
 from evenhand.live.events import Event, read
-from evenhand.live.packing import foreign, unpack
+from evenhand.live.packing import closed, foreign, unpack
 from evenhand.policy.policy import Policy
+from evenhand.policy.revising import Settled, revise
 from evenhand.policy.state import PolicyState
 
 OnExpiry = Literal["hold", "fallback", "release"]
@@ -20,15 +21,15 @@ _FEW = 1000  # stale deadlines that the heap may hold
 
 
 class Rewritten(EvenhandError):
-    """An event corrects an earlier one: the log has to be folded again from before a decision.
+    """From here on corrections are in the places of what they correct: the log has to be folded again.
 
     Args:
-        ref: the decision.
+        known: the last event whose corrections are.
     """
 
-    def __init__(self, ref: int) -> None:
-        super().__init__(f"the outcome of decision {ref} changed what follows it")
-        self.ref = ref
+    def __init__(self, known: int) -> None:
+        super().__init__(f"corrections up to event {known} are in their places from here on")
+        self.known = known
 
 
 class Made(NamedTuple):
@@ -37,6 +38,21 @@ class Made(NamedTuple):
     context: Context
     decision: Decision
     due: int  # microseconds
+
+
+class Earlier(NamedTuple):
+    """What a correction corrects, which need not be read from the store."""
+
+    decided: Event
+    settled: Event | None  # the last outcome before the correction, None if there was none
+
+
+class Mark(NamedTuple):
+    """An event from which on corrections are in the places of what they correct."""
+
+    seq: int
+    known: int  # corrections up to this event
+    start: int  # the first decision that they correct; 0 if the whole log is folded again
 
 
 @dataclass
@@ -53,8 +69,10 @@ class Fold:
     """The state of a policy after the first `seq` events.
 
     Decisions are entered as they are stored. Those of another policy, before a switch, are entered as forced decisions.
-    An outcome that was revised, or that arrived after its expiry was settled, replaces the earlier one: `Fold` then
-    raises `Rewritten`, and a new fold takes the outcomes to use from `corrected`.
+    A correction is an outcome that was revised, or that arrived after its expiry was settled. The table of outcomes and
+    hard limits take it in at once (`revise`); prices, plans and the model only after a mark (`refolded` or `switched`),
+    which states `known`: from there on the state is that of a fold that enters `corrected` outcomes, those of
+    corrections up to event `known`, in place of the first ones. A fold without them raises `Rewritten` at the mark.
 
     Args:
         policy: the policy that currently decides.
@@ -63,6 +81,7 @@ class Fold:
         seed: the seed of all random numbers.
         on_expiry: the fate of the budget that an expired decision reserves: it stays reserved until an outcome arrives,
             is settled with the outcomes' `fallback`, or is released.
+        about: returns a committed decision and the events about it.
         corrected: by decision, the outcome that replaces an earlier one, as of event `known`.
         known: the last event that `corrected` takes into account.
     """
@@ -72,18 +91,21 @@ class Fold:
     encoder: Encoder
     seed: int
     on_expiry: OnExpiry
+    about: Callable[[int], Sequence[Event]]
     corrected: Mapping[int, Any] = field(default_factory=dict)
     known: int = 0
 
     def __post_init__(self) -> None:
         self.state: PolicyState = self.policy.start(seed=self.seed)
         self.seq, self.runs = 0, ""  # `runs`: the fingerprint of the policy under which the campaign runs
-        self.since = 0  # the event of the snapshot that the fold started from: `corrected` covers later events
+        self.version = ""  # of evenhand that decides
+        self.marked = 0  # the last mark
+        self.reach = self.first = 0  # since `known`: the earliest decision that was corrected, the first correction
         self.pending: dict[int, Pending] = {}
         self._due: list[tuple[int, int]] = []  # a heap
 
-    def apply(self, event: Event, made: Made | None = None) -> None:
-        """Apply the next event; `made` is its decision if this process just made it.
+    def apply(self, event: Event, made: Made | Earlier | None = None) -> None:
+        """Apply the next event; `made` is its decision, or what it corrects, where the caller has that already.
 
         Raises:
             Rewritten: the log has to be folded again.
@@ -119,10 +141,22 @@ class Fold:
             heapq.heapify(self._due)
 
     def _opened(self, event: Event, made: object) -> None:
-        self.runs = read(event)["first"]
+        body = read(event)
+        self.runs, self.version = body["first"], body.get("versions", {}).get("evenhand", "")
 
     def _switched(self, event: Event, made: object) -> None:
         self.runs = read(event)["mark"]
+        if self.runs == self.mark:
+            self._refolded(event, made)
+
+    def _refolded(self, event: Event, made: object) -> None:
+        mark = mark_of(event)
+        if mark.known > self.known:
+            raise Rewritten(mark.known)
+        self.marked = event.seq
+
+    def _upgraded(self, event: Event, made: object) -> None:
+        self.version = read(event)["versions"]["evenhand"]
 
     def _decided(self, event: Event, made: Made | None) -> None:
         context, decision, due = made or self._decode(read(event), event.at)
@@ -132,23 +166,45 @@ class Fold:
 
     def _decode(self, body: dict[str, Any], at: int) -> Made:
         """Decode a decision from the body of its event."""
-        context = context_of(self.encoder, self.policy.problem.clock, body, at)
+        return self.made(body, context_of(self.encoder, self.policy.problem.clock, body, at))
+
+    def made(self, body: dict[str, Any], context: Context) -> Made:
+        """Decode the next decision from the body of its event and the context of its case."""
         own, stored = body["by"] == self.mark, (body, context, self.policy)
         return Made(context, unpack(*stored, self.state.t) if own else foreign(*stored, self.state), body["due"])
 
-    def _observed(self, event: Event, made: object) -> None:
+    def _observed(self, event: Event, made: Earlier | None) -> None:
         ref = event.ref
         assert ref is not None  # by the schema
         if ref not in self.pending:
-            raise Rewritten(ref)
+            self._correct(event, ref, made)
+            return
         outcome = self.corrected.get(ref, read(event)["y"])
         self.policy.observe(self.state, self.pending[ref].decision, outcome)
         del self.pending[ref]
 
-    def _revised(self, event: Event, made: object) -> None:
+    def _revised(self, event: Event, made: Earlier | None) -> None:
         assert event.ref is not None
-        if event.seq > self.known or event.ref <= self.since:
-            raise Rewritten(event.ref)
+        if event.seq > self.known:
+            self._correct(event, event.ref, made)
+
+    def _correct(self, event: Event, ref: int, made: Earlier | None) -> None:
+        """Replace the outcome of a decision that was settled, where that depends on no other event."""
+        decided, settled = made or self._earlier(event, ref)
+        body = read(decided)
+        body |= {} if body["by"] == self.mark else {"c": []}  # what another policy carried says nothing here
+        context = context_of(self.encoder, self.policy.problem.clock, body, decided.at)
+        decision = closed(body, context, self.policy, self.state.t)
+        before: Settled = "expired" if self.on_expiry == "fallback" else "cancelled"
+        if settled is not None:
+            before = read(settled)["y"]
+        revise(self.policy, self.state, decision, before, read(event)["y"])
+        self.reach, self.first = min(self.reach or ref, ref), self.first or event.seq
+
+    def _earlier(self, event: Event, ref: int) -> Earlier:
+        decided, *others = (e for e in self.about(ref) if e.seq < event.seq)
+        found = [e for e in others if e.kind in ("observed", "revised")]
+        return Earlier(decided, found[-1] if found else None)
 
     def _cancelled(self, event: Event, made: object) -> None:
         assert event.ref is not None
@@ -165,19 +221,38 @@ class Fold:
             self.policy.cancel(self.state, self.pending.pop(ref).decision)
 
 
-def corrections(events: Iterable[Event], last: int = 0) -> tuple[dict[int, Any], int]:
-    """Collect, by decision, the final outcomes that were revised or arrived after an expiry.
+def mark_of(event: Event) -> Mark:
+    """Read a mark; a switch of the policy puts all corrections before it in their places."""
+    if event.kind == "switched":
+        return Mark(event.seq, event.seq, 0)
+    body = read(event)
+    return Mark(event.seq, body["known"], body["from"])
 
-    `events` are those of a log after number `last`; the second value returned is the number of the last event.
+
+@dataclass
+class Survey:
+    """The marks and corrections among some events, without their states.
+
+    Args:
+        on_expiry: as for `Fold`; under "hold" an outcome after an expiry is no correction.
     """
-    found: dict[int, Any] = {}
-    expired: set[int] = set()
-    for event in events:
-        last = event.seq
-        if event.ref is None:
-            continue
-        if event.kind == "expired":
-            expired.add(event.ref)
-        elif event.kind == "revised" or (event.kind == "observed" and event.ref in expired):
-            found[event.ref] = read(event)["y"]
-    return found, last
+
+    on_expiry: OnExpiry
+    last: int = 0
+    marks: list[Mark] = field(default_factory=list)
+    corrections: list[Event] = field(default_factory=list)
+    _expired: set[int] = field(default_factory=set)
+
+    def add(self, event: Event) -> None:
+        """Take in the next event."""
+        self.last, ref = event.seq, event.ref
+        if event.kind in ("refolded", "switched"):
+            self.marks.append(mark_of(event))
+        elif event.kind == "expired" and ref is not None and self.on_expiry != "hold":
+            self._expired.add(ref)
+        elif event.kind == "revised" or (event.kind == "observed" and ref in self._expired):
+            self.corrections.append(event)
+
+    def corrected(self, known: int) -> dict[int, Any]:
+        """Return the outcomes of corrections up to an event, by decision."""
+        return {e.ref: read(e)["y"] for e in self.corrections if e.seq <= known and e.ref is not None}

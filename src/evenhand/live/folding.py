@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.events import Event
-from evenhand.live.fold import Fold, Rewritten, corrections
+from evenhand.live.fold import Fold, Mark, Survey
 from evenhand.live.opening import Terms
 from evenhand.live.snapshots import BrokenSnapshot, dump, restore
 from evenhand.live.stores.base import Store
@@ -45,30 +45,40 @@ class Folding:
     def of(self, events: Events, before: int | None = None) -> Fold:
         """Fold the first events of the log.
 
-        The fold starts from the latest snapshot that is still valid: after an outcome is revised, or arrives after its
-        expiry was settled, only snapshots from before its decision are.
+        The fold starts from the latest snapshot that is still valid: after a mark, only those are that have none of the
+        decisions that it corrects, or its corrections in their places.
 
         Args:
             events: returns the events after a number.
             before: use only snapshots of fewer events.
         """
+        for fold, ahead in self.kept(before):
+            if next(iter(events(fold.seq - 1)), None) is None:  # it is ahead of the log
+                continue
+            found = self.survey(events(fold.seq), fold.seq)
+            if fits(fold, ahead, found.marks):
+                return _apply(fold, events, found)
+        return self.whole(events)
+
+    def kept(self, before: int | None) -> Iterator[tuple[Fold, bool]]:
+        """Yield the folds of snapshots of fewer events than a number, the latest first, and whether each is ahead."""
         while (kept := self.store.snapshot(self.name, self.mark, before)) is not None:
             fold, before = self.fresh(), kept[0]
             try:
-                restore(fold, kept[1])
+                yield fold, restore(fold, kept[1])
             except BrokenSnapshot:  # a damaged snapshot is ignored: it is a cache
                 continue
-            if next(iter(events(fold.seq - 1)), None) is None:  # it is ahead of the log
-                continue
-            try:
-                return _apply(fold, events)
-            except Rewritten as error:
-                before = min(before, error.ref)
-        return self.whole(events)
+
+    def survey(self, events: Iterable[Event], last: int = 0) -> Survey:
+        """Return the marks and corrections among events."""
+        found = Survey(self.terms.on_expiry, last)
+        for event in events:
+            found.add(event)
+        return found
 
     def whole(self, events: Events) -> Fold:
         """Fold the first events of the log without a snapshot."""
-        return _apply(self.trained(), events)
+        return _apply(self.trained(), events, self.survey(events(0)))
 
     def trained(self) -> Fold:
         """Return a fold of no events whose policy the teacher has trained."""
@@ -81,26 +91,39 @@ class Folding:
         """Return a fold of no events, untrained."""
         terms = self.terms
         return Fold(
-            policy=self.policy, mark=self.mark, encoder=self.encoder, seed=terms.seed, on_expiry=terms.on_expiry
+            policy=self.policy,
+            mark=self.mark,
+            encoder=self.encoder,
+            seed=terms.seed,
+            on_expiry=terms.on_expiry,
+            about=partial(self.store.about, self.name),
         )
 
-    def keep(self, fold: Fold) -> int:
-        """Store a snapshot of a fold; returns its size in bytes.
+    def keep(self, fold: Fold, *, ahead: bool = False) -> int:
+        """Store a snapshot of a fold; returns its size in bytes; `ahead` if its mark is still to be written.
 
         Raises:
             CannotSave: a part of the state cannot be written as arrays.
             Busy: the store cannot be written.
         """
-        blob, numbers = dump(fold), self.store.snapshots(self.name, self.mark)
+        blob, numbers = dump(fold, ahead=ahead), self.store.snapshots(self.name, self.mark)
         self.store.keep(self.name, self.mark, fold.seq, blob, drop=surplus(numbers))
         return len(blob)
 
 
-def _apply(fold: Fold, events: Events) -> Fold:
-    """Apply all events to a fold; events written meanwhile are left to the next call."""
-    fold.since = fold.seq
-    fold.corrected, fold.known = corrections(events(fold.seq), fold.seq)
-    fold.fold(event for event in events(fold.seq) if event.seq <= fold.known)
+def fits(fold: Fold, ahead: bool, marks: Sequence[Mark]) -> bool:
+    """Return whether a snapshot is a state on the way to the end of a log, by the marks after it."""
+    if ahead and not (marks and marks[0].known == fold.known):
+        return False
+    return all(mark.start > fold.seq for mark in marks if mark.known > fold.known)
+
+
+def _apply(fold: Fold, events: Events, found: Survey) -> Fold:
+    """Apply all events of a survey to a fold; events written meanwhile are left to the next call."""
+    if found.marks:
+        fold.known = max(fold.known, found.marks[-1].known)
+    fold.corrected = found.corrected(fold.known)
+    fold.fold(event for event in events(fold.seq) if event.seq <= found.last)
     return fold
 
 

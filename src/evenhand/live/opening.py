@@ -11,10 +11,12 @@ import numpy as np
 from evenhand.core.errors import EvenhandWarning
 from evenhand.goals.base import Accounts
 from evenhand.live.cases import Encoder
-from evenhand.live.events import Event, read
+from evenhand.live.events import Conflict, Event, encode, read
 from evenhand.live.fold import OnExpiry
-from evenhand.live.versions import here
+from evenhand.live.stores.base import Transaction
+from evenhand.live.versions import here, is_later, other_version
 from evenhand.policy.policy import Policy
+from evenhand.version import __version__
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,6 +45,24 @@ def opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
         "encoding": encoder.to_dict(),
         "versions": here(),
     }
+
+
+def take_over(log: Transaction, name: str, last: Event) -> None:
+    """Note that this version of evenhand decides from now on; workers of earlier versions then end with `Conflict`.
+
+    Args:
+        log: the campaign's log.
+        name: its name.
+        last: the last event that says which version decides.
+
+    Raises:
+        Conflict: a later version decides.
+    """
+    found = read(last).get("versions", {}).get("evenhand", "")
+    if is_later(found):
+        raise Conflict(f"{name!r}: {other_version(found)}")
+    if found != __version__:
+        log.append("upgraded", encode({"versions": here()}))
 
 
 def warn_of_jams(terms: Terms, policy: Policy) -> None:

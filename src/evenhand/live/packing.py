@@ -62,6 +62,12 @@ def unpack(body: dict[str, Any], context: Context, policy: Policy, t: Floats) ->
     )
 
 
+def closed(body: dict[str, Any], context: Context, policy: Policy, t: Floats) -> Decision:
+    """Decode a decision to correct its outcome, by whatever policy; of its prices and shares nothing is read."""
+    stored = unpack(body, context, policy, t if body.get("t") is None else np.array([float(body["t"])]))
+    return stored._replace(shares=np.ones((1, len(policy.problem.columns))))
+
+
 def foreign(body: dict[str, Any], context: Context, policy: Policy, state: PolicyState) -> Decision:
     """Decode a decision of another policy as a forced decision at this policy's prices; it carries nothing."""
     own = policy.decide(state, context)

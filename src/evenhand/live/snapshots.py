@@ -13,8 +13,10 @@ from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.core.records import Decision
 from evenhand.live.fold import Fold, Pending
 from evenhand.policy.saving import fill, flatten, refusals
+from evenhand.version import __version__
 
 _META = "meta"
+_NUMBERS = ("seq", "runs", "known", "marked", "reach", "first", "version")
 _FIELDS = Decision._fields[:-1]  # the last field is the names, which the problem has
 
 
@@ -22,8 +24,8 @@ class BrokenSnapshot(EvenhandError):
     """The bytes are not a snapshot of this policy's state."""
 
 
-def dump(fold: Fold) -> bytes:
-    """Serialise the state and the waiting decisions of a fold.
+def dump(fold: Fold, *, ahead: bool = False) -> bytes:
+    """Serialise the state and the waiting decisions of a fold; `ahead` if its mark is still to be written.
 
     Raises:
         CannotSave: a part of the state cannot be written as arrays.
@@ -31,14 +33,16 @@ def dump(fold: Fold) -> bytes:
     for reason in refusals(fold.state):
         raise CannotSave(reason)
     file, arrays = io.BytesIO(), dict(flatten(fold.state))
-    meta = {"seq": fold.seq, "runs": fold.runs, "pending": [[ref, p.due, p.expired] for ref, p in fold.pending.items()]}
+    meta: dict[str, Any] = {name: getattr(fold, name) for name in _NUMBERS}
+    meta |= {"ahead": ahead, "pending": [[ref, p.due, p.expired] for ref, p in fold.pending.items()]}
+    meta["by"] = __version__
     arrays |= _join([p.decision for p in fold.pending.values()])
     np.savez(file, allow_pickle=False, **{_META: np.array(json.dumps(meta))}, **arrays)
     return file.getvalue()
 
 
-def restore(fold: Fold, blob: bytes) -> None:
-    """Restore a snapshot into a new fold.
+def restore(fold: Fold, blob: bytes) -> bool:
+    """Restore a snapshot into a new fold; returns whether it was `ahead`.
 
     Raises:
         BrokenSnapshot: the bytes are damaged or foreign; the fold is then unusable.
@@ -47,13 +51,18 @@ def restore(fold: Fold, blob: bytes) -> None:
         with np.load(io.BytesIO(blob), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(str(arrays.pop(_META)))
-        fold.seq, fold.runs = meta["seq"], meta["runs"]
+        if meta["by"] != __version__:
+            raise ValueError(f"version {meta['by']} of evenhand wrote it")
+        for name in _NUMBERS:
+            setattr(fold, name, meta[name])
+        ahead = bool(meta["ahead"])
         decisions = _split(arrays, fold.policy.problem.actions) if meta["pending"] else ()
         for (ref, due, expired), decision in zip(meta["pending"], decisions, strict=True):
             fold.wait(ref, Pending(decision, due, expired))
         fill(fold.state, arrays)
     except Exception as error:  # damaged bytes can raise any error in readers of archives and arrays
         raise BrokenSnapshot(f"a snapshot that cannot be read: {error}") from error
+    return ahead
 
 
 def _join(decisions: Sequence[Decision]) -> dict[str, np.ndarray[Any, Any]]:

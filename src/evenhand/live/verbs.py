@@ -12,7 +12,7 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.live.cases import Case, context_of
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
-from evenhand.live.fold import Made
+from evenhand.live.fold import Earlier, Made
 from evenhand.live.packing import chances, pack
 from evenhand.live.replies import Reply, reply
 from evenhand.live.stores.base import Transaction
@@ -61,6 +61,7 @@ class Verbs:
         decision = self.worker.policy.decide(self.worker.fold.state, context)
         due = self.log.now + int(self.worker.terms.patience * 1e6)
         body = {**plain, "by": self.worker.mark, "due": due, **pack(decision), **chances(self.worker.fold.state)}
+        body |= {"t": int(decision.time[0])} if context.time is None else {}  # a correction comes at a later round
         event = self.worker.enter(self.log, "decided", encode(body), key=key, made=Made(context, decision, due))
         return reply(event, body, self.worker.policy.problem.actions)
 
@@ -79,9 +80,8 @@ class Verbs:
                 return False
             if not revise:
                 raise Conflict(f"decision {ref} has other outcomes: `revise` replaces them")
-        if decided is not None:  # the log will be folded again, and a refusal must come before that
-            self.worker.refuse(decided, plain["y"])
-        self.worker.enter(self.log, "observed" if before is None else "revised", encode(plain), ref=ref)
+        earlier = None if decided is None else Earlier(decided, before)
+        self.worker.enter(self.log, "observed" if before is None else "revised", encode(plain), ref=ref, made=earlier)
         return True
 
     def cancel(self, ref: int) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 from collections.abc import Mapping
 
 import numba
@@ -29,6 +30,30 @@ def here() -> dict[str, str]:
         "processor": binding.get_host_cpu_name(),
         "libc": " ".join(platform.libc_ver()),
     }
+
+
+def other_version(found: str) -> str:
+    """Say that another version of evenhand decides for a campaign; two do not decide in turn, as bits may differ.
+
+    >>> other_version("9.0")
+    'evenhand 9.0 decides for the campaign, and this is 0.1.0: restart this worker with that version'
+    """
+    return (
+        f"evenhand {found} decides for the campaign, and this is {__version__}: restart this worker with that version"
+    )
+
+
+def is_later(found: str) -> bool:
+    """Return whether a version of evenhand is later than this one.
+
+    >>> is_later(__version__), is_later("99.1"), is_later("")
+    (False, True, False)
+    """
+    return _order(found) > _order(__version__)
+
+
+def _order(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version))
 
 
 def changes(before: Mapping[str, str]) -> tuple[str, ...]:

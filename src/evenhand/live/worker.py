@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import takewhile
-from typing import Any, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from evenhand.core.errors import CannotSave, ConcurrentUse, EvenhandError
+from evenhand.live.again import Again, is_due
 from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.events import Busy, Conflict, Event, Kind
-from evenhand.live.fold import Fold, Made, Rewritten
+from evenhand.live.fold import Earlier, Fold, Made, Rewritten
 from evenhand.live.folding import Folding
 from evenhand.live.opening import Terms
-from evenhand.live.stores.base import Store, Transaction
+from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
+from evenhand.live.versions import other_version
 from evenhand.policy.policy import Policy
+from evenhand.version import __version__
 
 T = TypeVar("T")
 _EXPIRIES = 1000  # per transaction, since others wait for its lock; the next one continues
@@ -38,6 +42,9 @@ class Worker:
         self.store, self.name, self.terms, self._lock = store, name, terms, threading.Lock()
         self.folding = Folding(store, name, policy, encoder, terms, teacher)
         self._stale, self._at_work = False, 0  # `_at_work`: the thread that holds the lock
+        self._process = os.getpid()
+        self._again: Again | None = None
+        self._ask_at = 0  # the event from which on it is asked whether corrections should be learned
         self.fold = self._fold_log()
         self._check()
         self._kept = 0
@@ -84,29 +91,18 @@ class Worker:
         *,
         ref: int | None = None,
         key: str | None = None,
-        made: Made | None = None,
+        made: Made | Earlier | None = None,
     ) -> Event:
         """Apply a new event to the fold, then append it to the log; a refused event changes neither."""
-        event, rewritten = Event(log.last + 1, kind, ref, key, log.now, body), False
+        event = Event(log.last + 1, kind, ref, key, log.now, body)
         try:
             self.fold.apply(event, made)
-        except Rewritten:
-            rewritten = True
         except EvenhandError:
             if kind == "decided":  # a plan can fail after the round was counted
                 self.fold = self._fold_log(log)
             raise
         log.append(kind, body, ref=ref, key=key)
-        if rewritten:
-            self.fold = self._fold_log(log)
         return event
-
-    def refuse(self, decided: Event, outcomes: Any) -> None:
-        """Check outcomes of a stored decision as the policy would, without changing the fold."""
-        fold = self.folding.fresh()
-        fold.seq = decided.seq - 1
-        fold.apply(decided)
-        self.policy.observe(fold.state, fold.pending[decided.seq].decision, outcomes)
 
     def switch(self, policy: Policy, encoder: Encoder, body: str) -> None:
         """Append a switch to another policy, and fold the log again with it."""
@@ -114,7 +110,7 @@ class Worker:
         def verb(log: Transaction) -> None:
             self.folding = replace(self.folding, policy=policy, encoder=encoder)
             log.append("switched", body)
-            self.fold = self._fold_log(log)
+            self.fold, self._again = self._fold_log(log), None
 
         with self._exclusive():
             before = self.folding
@@ -130,6 +126,25 @@ class Worker:
             self._run([])
             return self._keep()
 
+    def close(self) -> None:
+        """Close the store once no thread is in a transaction."""
+        with self._exclusive():
+            if isinstance(self.store, Closing):
+                self.store.close()
+
+    def relearn(self) -> bool:
+        """Fold the log again with all corrections in their places; returns whether there were any."""
+        with self._exclusive():
+            self._run([])
+            if not self.fold.reach:
+                return False
+            if self._again is None or self._again.known < self.fold.seq:
+                self._again = Again(self.folding, self.fold)
+            while self._again is not None:
+                self._go_on(self._again)
+                self._run([])
+            return True
+
     def before(self, seq: int) -> Fold:
         """Return the fold of all events before event `seq`."""
 
@@ -143,8 +158,14 @@ class Worker:
         """Hold the lock against other threads.
 
         Raises:
-            ConcurrentUse: this thread holds the lock already, and would wait for itself.
+            ConcurrentUse: this thread holds the lock already, and would wait for itself; or the process was forked
+                while a thread held it, which is not there to release it.
         """
+        if self._process != os.getpid():
+            if self._lock.locked():
+                told = "was at work when this process was forked: open it in one of the two only"
+                raise ConcurrentUse(f"campaign {self.name!r} {told}")
+            self._process = os.getpid()
         if self._lock.locked() and self._at_work == threading.get_ident():
             raise ConcurrentUse("a verb within `many` calls the campaign: it has to call the verbs that it is given")
         with self._lock:
@@ -175,7 +196,26 @@ class Worker:
         finally:
             self._stale |= not whole  # the fold may be ahead of the log: the next request folds it again
         self._keep_at_times()
+        with suppress(Busy):  # it is tried again later
+            if self._again is not None:
+                self._go_on(self._again)
+            elif self.fold.seq >= self._ask_at and not isinstance(self.store, OnlyRead):
+                self._ask_at = self.fold.seq + 1 + self.fold.seq // 100
+                if is_due(self.folding, self.fold):
+                    self._again = Again(self.folding, self.fold)
         return found
+
+    def _go_on(self, again: Again) -> None:
+        """Learn some more of the corrections, while no lock of the store is held."""
+        try:
+            near = again.is_near(self.fold.seq)
+            again.turn(self.fold.seq)
+            if again.is_long and not near and again.is_near(self.fold.seq):
+                with suppress(CannotSave):
+                    self.folding.keep(again.fold, ahead=True)  # so that others need not fold the log at the mark
+        except BaseException:
+            self._again = None
+            raise
 
     def _keep(self) -> int:
         self._kept = self.fold.seq
@@ -194,12 +234,17 @@ class Worker:
     def _catch_up(self, log: Transaction) -> None:
         """Apply the events of other workers, and expire overdue decisions."""
         if self._stale or self.fold.seq > log.last:
-            self.fold, self._stale = self._fold_log(log), False
+            self.fold, self._stale, self._again = self._fold_log(log), False, None
         try:
             self.fold.fold(log.tail(self.fold.seq))
         except Rewritten:
             self.fold = self._fold_log(log)
         self._check()
+        if self._again is not None and self._again.base != self.fold.known:  # another worker was first
+            self._again = None
+        if self._again is not None and self._again.is_near(log.last):
+            again, self._again = self._again, None
+            self.fold = again.close(log)
         for _ in range(_EXPIRIES):
             ref = self.fold.overdue(log.now)
             if ref is None:
@@ -219,3 +264,5 @@ class Worker:
         if self.fold.runs != self.mark:
             expected = f"the campaign runs under policy {self.fold.runs}, this one is {self.mark}"
             raise Conflict(f"{self.name!r}: {expected}: open it with that one, or switch")
+        if self.fold.version != __version__:
+            raise Conflict(f"{self.name!r}: {other_version(self.fold.version)}")

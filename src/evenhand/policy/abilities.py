@@ -19,6 +19,8 @@ from evenhand.goals.base import (
     Plans,
     Priced,
     Restates,
+    Returns,
+    Reverses,
     Splits,
     StepsAhead,
     Timed,
@@ -41,6 +43,8 @@ class Abilities(NamedTuple):
     watching: list[tuple[int, Watches]]
     cancelling: list[tuple[int, Cancels]]
     restating: list[tuple[int, Restates]]
+    reversing: list[tuple[int, Reverses]]
+    returning: list[tuple[int, Returns]]
     splitting: dict[int, Splits]
     compares: tuple[int, Compares] | None
     mixes: tuple[int, Mixes] | None
@@ -64,6 +68,8 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         watching=[(i, g) for i, g in places if isinstance(g, Watches)],
         cancelling=[(i, g) for i, g in places if isinstance(g, Cancels)],
         restating=[(i, g) for i, g in places if isinstance(g, Restates) and by_estimated_share(problem, g.rows)],
+        reversing=[(i, g) for i, g in places if isinstance(g, Reverses)],
+        returning=[(i, g) for i, g in places if isinstance(g, Returns)],
         splitting={i: g for i, g in places if isinstance(g, Splits)},
         compares=compares(goals),
         mixes=next(((i, g) for i, g in places if isinstance(g, Mixes)), None),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import pairwise
 
-from evenhand.live.events import Conflict, Event, Kind
+from evenhand.live.events import Conflict, Event, Kind, digest
 from evenhand.live.stores.base import Store, Transaction
 from evenhand.testing.promises import complete, require
 
@@ -20,7 +20,9 @@ class _Struck(Exception):
 
 
 def check_store(make: Callable[[], Store]) -> None:
-    """Check that logs are ordered and append-only, keys unique, transactions atomic and isolated, and snapshots stored.
+    """Check that logs are ordered, append-only and chained by hashes, and transactions atomic and isolated.
+
+    Keys are unique, and snapshots are stored.
 
     Four threads write at the same time. Concurrent processes are not checked.
 
@@ -50,6 +52,10 @@ def _order(store: Store) -> None:
             require(log.last == len(written), "a transaction sees all that was committed")
             written.append(log.append("revised", "{}", ref=2))
     require([e.seq for e in written] == list(range(1, len(written) + 1)), "events are numbered 1, 2, ...")
+    before = b""
+    for event in store.scan("one"):
+        require(event.hash == digest(event, before), "an event has the hash of itself and of the one before (`linked`)")
+        before = event.hash
     require(list(store.scan("one")) == written, "events are read as they were appended, in order")
     require(list(store.scan("one")) == list(store.scan("one", 0)), "a log is the same whenever it is read")
 
@@ -77,6 +83,10 @@ def _reading(store: Store) -> None:
             require(log.find(key) is None, "`find` has nothing for a key that was not used, however similar")
     for after in range(len(whole) + 2):
         require(list(store.scan("one", after)) == whole[after:], "`scan` has the events after a number")
+    for event in whole:
+        about = [e for e in whole if event.seq in (e.seq, e.ref)]
+        require(list(store.about("one", event.seq)) == about, "`about` has a decision and all about it, in order")
+    require(list(store.about("one", 999)) == [], "`about` has nothing of an event that is not there")
     some: tuple[Sequence[Kind], ...] = (("opened",), ("decided", "expired"), ("switched",), ("observed", "revised"))
     for kinds in some:
         found = [e for e in whole if e.seq > 1 and e.kind in kinds]

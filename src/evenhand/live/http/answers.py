@@ -8,10 +8,11 @@ from typing import Any
 from fastapi.responses import JSONResponse
 
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.live.events import Busy, Conflict, Unknown
+from evenhand.live.events import Busy, Conflict, Damaged, Unknown
 
 LOG = logging.getLogger("evenhand.live.http")
 BUSY = "the store cannot be written at present: say the same again, with the same key"
+DAMAGED = "the store is damaged: asking again is of no use until it is restored"
 # The request of an error may have been committed all the same.
 FAILED = "an error of the server, which its log has; say the same again, with the same key"
 
@@ -44,6 +45,9 @@ def describe(error: Exception) -> dict[str, Any]:
     if isinstance(error, Busy):
         LOG.warning("busy: %s", error)
         return {"error": BUSY, "status": 503}
+    if isinstance(error, Damaged):
+        LOG.error("damaged: %s", error)
+        return {"error": DAMAGED, "status": 500}
     for kind, status in ((Conflict, 409), (Unknown, 404)):
         if isinstance(error, kind):
             return {"error": str(error), "status": status}

@@ -9,11 +9,18 @@ from contextlib import contextmanager
 from weakref import finalize
 
 import psycopg
+import psycopg.errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live.events import Busy, Conflict
+from evenhand.live.events import Busy, Conflict, Damaged
 
+_DAMAGED = (
+    psycopg.errors.DataCorrupted,
+    psycopg.errors.IndexCorrupted,
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+)
 _inherited: list[psycopg.Connection] = []  # connections of processes that this one was forked from
 
 
@@ -40,12 +47,13 @@ class Sessions:
     Args:
         url: a URL for libpq; its settings take precedence over those set here.
         timeout: the seconds to wait for a connection, and for a lock.
+        writes: whether transactions may write.
 
     Raises:
         InvalidInput: the URL cannot be read; the message does not quote it, as it may have a password.
     """
 
-    def __init__(self, url: str, timeout: float) -> None:
+    def __init__(self, url: str, timeout: float, *, writes: bool = True) -> None:
         limit = int(timeout * 1000)
         alive = {"keepalives_idle": 5, "keepalives_interval": 2, "keepalives_count": 3}
         here = {"connect_timeout": max(2, round(timeout)), "tcp_user_timeout": limit, **alive}
@@ -56,11 +64,16 @@ class Sessions:
         # The server also drops workers whose machine is gone, as their transactions hold locks.
         there = {f"tcp_{name}": value for name, value in alive.items()}
         self._settings = {"lock_timeout": limit, "synchronous_commit": "on", "tcp_user_timeout": limit, **there}
+        self._settings |= {} if writes else {"default_transaction_read_only": "on"}
+        self._closed = False
         self._local = threading.local()
 
     @property
     def mine(self) -> psycopg.Connection:
         """The connection of this thread; a new one after a fork, or if the last one broke."""
+        if self._closed:
+            self._local.own = None
+            raise InvalidInput("store", "one that is open", "one that was closed")
         own: _Own | None = getattr(self._local, "own", None)
         if own is None or own.process != os.getpid() or own.db.closed:
             self._local.own = None  # a new one counts once it is set up
@@ -73,15 +86,25 @@ class Sessions:
             own = self._local.own = fresh
         return own.db
 
+    def close(self) -> None:
+        """Close the connection of this thread, and let no thread open another; others close when their threads end."""
+        self._closed, self._local.own = True, None
+
     @contextmanager
     def errors(self) -> Iterator[None]:
-        """Translate database errors: a contradicted log is `Conflict`, bad data `InvalidInput`, all others `Busy`."""
+        """Translate database errors: a contradicted log is `Conflict`, bad data `InvalidInput`, damage `Damaged`.
+
+        All others are `Busy`.
+        """
         try:
             yield
         except psycopg.IntegrityError as error:
             raise Conflict(f"PostgreSQL: {message(error)}") from error
         except psycopg.DataError as error:
             raise InvalidInput("store", "texts and numbers that PostgreSQL has", message(error)) from error
+        except _DAMAGED as error:
+            told = f"PostgreSQL: {message(error)}; see `evenhand audit`, and restore a backup"
+            raise Damaged(told) from error
         except psycopg.Error as error:
             raise Busy(f"PostgreSQL: {message(error)}; say the same again, with the same key") from error
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import sqlite3
 import threading
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from pathlib import Path
 from weakref import finalize
 
-from evenhand.core.errors import ConcurrentUse
-from evenhand.live.events import Busy
+from evenhand.core.errors import ConcurrentUse, EvenhandError, InvalidInput
+from evenhand.live.stores._sqlite_errors import translated
+from evenhand.live.stores._turns import Turns
 
 # SQLite before 3.51.3 can corrupt a file if one connection copies the WAL into it while another one commits ("WAL-reset
 # bug"). Here they do so in turn: every commit holds the lock of the queue, and SQLite makes a checkpoint within the
@@ -21,9 +21,7 @@ _SETTINGS = ("synchronous=FULL", "foreign_keys=ON", "wal_autocheckpoint=1000")
 
 # A fork copies SQLite's records of its locks, but not the locks. If both processes used a file, the one that closes
 # it last would delete the WAL into which the other one commits.
-_open: dict[
-    int, tuple[int, tuple[int, int], finalize[[int, int], _Own]]
-] = {}  # by connection: process, file, its queue
+_open: dict[int, tuple[int, tuple[int, int], finalize[[], _Own]]] = {}  # by connection: process, file, its queue
 _inherited: list[sqlite3.Connection] = []  # kept open, as closing them would use such locks
 
 
@@ -40,20 +38,27 @@ os.register_at_fork(after_in_child=_leave_queues)
 class _Own:
     """The resources of one thread, released when it ends: a connection, and two lock files."""
 
-    def __init__(self, path: Path, timeout: float) -> None:
-        self.process = os.getpid()
-        self.gate, self.queue = (
-            os.open(path.with_name(f"{path.name}.{z}"), os.O_RDWR | os.O_CREAT, 0o666) for z in ("gate", "lock")
-        )
-        leave = finalize(self, _leave, self.gate, self.queue)
+    def __init__(self, path: Path, timeout: float, *, create: bool) -> None:
+        self.process, self.timeout = os.getpid(), timeout
+        # Cases are personal data, and who may open a lock may hold it. SQLite gives its own files the mode of the
+        # first, which nothing but SQLite opens here: to close it would drop the locks that SQLite has on it.
+        found = path.exists()
+        if not found and not create:
+            raise FileNotFoundError("the file is gone")
+        mode = os.stat(path).st_mode & 0o666 if found else 0o600
+        self._turns = Turns(path.with_name(f"{path.name}.gate"), path.with_name(f"{path.name}.lock"), mode)
+        leave = finalize(self, self._turns.close)
         leave.atexit = False  # a thread that still runs when the process ends keeps its lock
         self.db = sqlite3.connect(
-            path,
+            f"{path.absolute().as_uri()}?mode={'rw' if found else 'rwc'}",
+            uri=True,
             isolation_level=None,
             timeout=timeout,
             cached_statements=64,
             check_same_thread=False,  # whichever thread collects garbage closes it
         )
+        if not found:
+            os.chmod(path, mode)
         self.file = _number(path)
         if any(process != self.process and file == self.file for process, file, _ in list(_open.values())):
             self.db.close()
@@ -66,26 +71,9 @@ class _Own:
         for setting in _SETTINGS:
             self.db.execute(f"PRAGMA {setting}")
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Hold the turn to write.
-
-        A writer that wants a second turn finds the next one already at the gate. With a single lock it would often take
-        the lock again before the waiting writers wake up.
-        """
-        try:
-            fcntl.flock(self.gate, fcntl.LOCK_EX)
-            fcntl.flock(self.queue, fcntl.LOCK_EX)
-            fcntl.flock(self.gate, fcntl.LOCK_UN)
-            yield
-        finally:  # also after Ctrl-C during the wait
-            fcntl.flock(self.gate, fcntl.LOCK_UN)
-            fcntl.flock(self.queue, fcntl.LOCK_UN)
-
-
-def _leave(gate: int, queue: int) -> None:
-    os.close(gate)
-    os.close(queue)
+    def turn(self) -> AbstractContextManager[None]:
+        """Hold the turn to write."""
+        return self._turns.turn(self.timeout)
 
 
 def _close(db: sqlite3.Connection, process: int) -> None:
@@ -102,25 +90,17 @@ def _number(path: Path) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
-def has_log(path: Path) -> bool:
-    """Return whether a file has logs of campaigns; it is opened read-only."""
-    try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
-            return bool(db.execute("SELECT 1 FROM sqlite_master WHERE name = 'one_decision_per_key'").fetchall())
-    except sqlite3.DatabaseError as error:  # a locked file, for example, counts as a log, and opening it raises Busy
-        return error.sqlite_errorcode not in (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
-
-
 class Sessions:
     """Connections to a file whose commits are on disk before they return.
 
     Args:
         path: the file.
-        timeout: the seconds to wait for a lock of SQLite.
+        timeout: the seconds to wait for the turn to write, and for a lock of SQLite.
     """
 
     def __init__(self, path: Path, timeout: float) -> None:
         self._path, self._timeout, self._local = path, timeout, threading.local()
+        self._begun = self._closed = False
 
     @property
     def mine(self) -> sqlite3.Connection:
@@ -128,15 +108,22 @@ class Sessions:
 
     @property
     def _own(self) -> _Own:
+        if self._closed:
+            self._local.own = None
+            raise InvalidInput("store", "one that is open", f"{self._path}, which was closed")
         own: _Own | None = getattr(self._local, "own", None)
         if own is None or own.process != os.getpid():
-            with self.errors():
-                own = self._local.own = _Own(self._path, self._timeout)
+            with self.errors():  # a file that vanished is not begun anew
+                own = self._local.own = _Own(self._path, self._timeout, create=not self._begun)
+            self._begun = True
         return own
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        with self._own.turn():  # a local reference, as `same` drops it if the file was replaced
+        own = self._own  # a local reference, as `same` drops it if the file was replaced
+        with ExitStack() as stack:
+            with self.errors():
+                stack.enter_context(own.turn())
             yield
 
     def same(self) -> None:
@@ -155,10 +142,15 @@ class Sessions:
                 self._local.own = None
                 raise
 
-    @contextmanager
-    def errors(self, kinds: tuple[type[Exception], ...] = (sqlite3.Error, OSError)) -> Iterator[None]:
-        """Translate errors of the database and the disk to `Busy`."""
-        try:
-            yield
-        except kinds as error:
-            raise Busy(f"{self._path}: {error}; say the same again, with the same key") from error
+    def errors(self, kinds: tuple[type[Exception], ...] = (sqlite3.Error, OSError)) -> AbstractContextManager[None]:
+        """Translate errors of the database and the disk to `Damaged` and `Busy`."""
+        return translated(self._path, kinds)
+
+    def close(self) -> None:
+        """Copy all commits into the file itself, and let no thread open another connection.
+
+        Connections of other threads, which may be at work, are closed when these end.
+        """
+        with suppress(EvenhandError), self.turn(), self.errors():
+            self.mine.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self._closed, self._local.own = True, None

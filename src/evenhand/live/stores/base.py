@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from evenhand.core.errors import InvalidInput
 from evenhand.live.events import Event, Kind
@@ -34,7 +35,7 @@ class Transaction(Protocol):
         """Return the events about a decision, in order."""
 
     def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
-        """Append the next event.
+        """Append the next event, which `evenhand.live.events.linked` makes of the last one's number and hash.
 
         Raises:
             Conflict: the key has a decision already; or the event is a second outcome, cancellation or expiry of a
@@ -43,23 +44,17 @@ class Transaction(Protocol):
         """
 
 
-class Store(Protocol):
-    """Stores totally ordered, append-only logs of campaigns by name, and snapshots, which may be lost at any time."""
+class Readable(Protocol):
+    """The part of a store that reads."""
 
     def campaigns(self) -> Sequence[str]:
         """Return the names of all campaigns, in order."""
 
-    def write(self, campaign: str) -> AbstractContextManager[Transaction]:
-        """Open a transaction that commits at its end, and rolls back if an exception leaves it.
-
-        Raises:
-            Busy: the store is locked, gone, read-only or full, or its clock jumped, and nothing was written. Or the
-                commit failed: then the events may be in the log, as the reply to a commit can be lost. A worker then
-                folds the log again, and a client that repeats its request with the same key gets the stored reply.
-        """
-
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         """Iterate over the committed events after a number, in order; of all kinds, or only the given ones."""
+
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        """Return a committed decision and the events about it, in order."""
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         """Return the latest snapshot under a mark with its number of events, None if there is none.
@@ -70,8 +65,66 @@ class Store(Protocol):
     def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
         """Return the numbers of events of the snapshots under a mark, in order."""
 
+
+class Store(Readable, Protocol):
+    """Stores totally ordered, append-only logs of campaigns by name, and snapshots, which may be lost at any time."""
+
+    def write(self, campaign: str) -> AbstractContextManager[Transaction]:
+        """Open a transaction that commits at its end, and rolls back if an exception leaves it.
+
+        Raises:
+            Damaged: the store cannot be read any more, so that asking again is of no use.
+            Busy: the store is locked, gone, read-only or full, or its clock jumped, and nothing was written. Or the
+                commit failed: then the events may be in the log, as the reply to a commit can be lost. A worker then
+                folds the log again, and a client that repeats its request with the same key gets the stored reply.
+        """
+
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
         """Store a snapshot, replacing one of the same number of events, and drop others by their numbers."""
+
+
+@runtime_checkable
+class OnlyRead(Protocol):
+    """A store whose logs cannot be written; workers then add nothing to them on their own."""
+
+    only_read: bool
+
+
+@runtime_checkable
+class SelfChecking(Protocol):
+    """A store that can check its own files; others have `evenhand.live.proof` alone."""
+
+    def damage(self) -> Sequence[str]:
+        """Return what is wrong with its files, as sentences."""
+
+
+@runtime_checkable
+class Closing(Protocol):
+    """A store that has something to close."""
+
+    def close(self) -> None:
+        """Release what this process holds of it; the files are whole afterwards."""
+
+
+@runtime_checkable
+class Copying(Protocol):
+    """A store that copies itself into a file of SQLite; others are copied event by event."""
+
+    def copy_to(self, path: Path) -> None:
+        """Write all logs, as they are at one moment, to a new file."""
+
+
+@runtime_checkable
+class Adopting(Protocol):
+    """A store that takes in logs as they are, with their times and hashes."""
+
+    def adopt(self, logs: Iterable[tuple[str, Iterable[Event]]]) -> None:
+        """Write the logs of campaigns that it does not have, all or none.
+
+        Raises:
+            Conflict, Damaged: the events contradict each other.
+            Busy: as for `Store.write`.
+        """
 
 
 def unknown_url(url: object) -> InvalidInput:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from evenhand.live.events import ABOUT, Conflict, Event, Kind
+from evenhand.live.events import Conflict, Event, Kind, linked
 from evenhand.live.stores._clock import clock
 from evenhand.live.stores.base import unknown_url
+
+_NONE = [Event(0, "opened", None, None, 0, "")]  # before the first event
 
 
 @dataclass
@@ -57,7 +59,8 @@ class _Log:
         return [*self._book.about.get(ref, ()), *self.fresh.about.get(ref, ())]
 
     def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
-        event = Event(self.last + 1, kind, ref, key, self.now, body)
+        last = (self.fresh.events or self._book.events or _NONE)[-1]
+        event = linked(last.seq, last.hash, self.now, kind, body, ref, key)
         self._refuse(event)
         self.fresh.add(event)
         return event
@@ -65,9 +68,9 @@ class _Log:
     def _refuse(self, event: Event) -> None:
         """Refuse the events that the schema of a database refuses."""
         kind, ref, key = event.kind, event.ref, event.key
-        if key is not None and (kind != "decided" or self.find(key) is not None):
+        if key is not None and self.find(key) is not None:
             raise Conflict(f"key {key!r} is in the log")
-        if (kind in ABOUT) != (ref is not None) or (ref is not None and self.get(ref) is None):
+        if ref is not None and self.get(ref) is None:
             raise Conflict(f"an event of kind {kind!r} about {ref}")
         for once in (("observed", "cancelled"), ("expired",)):
             if ref is not None and kind in once and any(e.kind in once for e in self.about(ref)):
@@ -108,6 +111,18 @@ class MemoryStore:
         for event in self._books.get(campaign, _Book()).events[after:]:
             if not kinds or event.kind in kinds:
                 yield event
+
+    def adopt(self, logs: Iterable[tuple[str, Iterable[Event]]]) -> None:
+        with self._lock:
+            fresh: dict[str, _Book] = {}
+            for campaign, events in logs:
+                for event in events:
+                    fresh.setdefault(campaign, _Book()).add(event)
+            self._books |= fresh
+
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        book = self._books.get(campaign, _Book())
+        return [*book.events[ref - 1 : ref], *book.about.get(ref, ())]
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         found = self._kept.get((campaign, mark), {})

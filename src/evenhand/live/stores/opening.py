@@ -5,9 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
+from types import ModuleType
 
 from evenhand.core.errors import MissingExtra
-from evenhand.live.stores.base import Store, unknown_url
+from evenhand.live.stores._archive import Archive
+from evenhand.live.stores.base import Readable, Store, unknown_url
 
 _HERE = __name__.rpartition(".")[0]
 _OTHER_NAMES = {"postgres": "postgresql"}
@@ -43,13 +45,36 @@ def connect(url: object) -> Store:
     >>> type(connect("memory://")).__name__
     'MemoryStore'
     """
+    store: Store = _module(url).connect(url)
+    return store
+
+
+def readable(url: object) -> Readable:
+    """Open the store of a URL without writing to it, and without creating it.
+
+    The module of its kind may have a function `reading` for this; `connect` is called where there is none.
+
+    Raises:
+        InvalidInput, MissingExtra, Busy: as for `connect`; or there is no such store.
+        Damaged: the store is damaged.
+    """
+    module = _module(url)
+    store: Readable = getattr(module, "reading", module.connect)(url)
+    return store
+
+
+def connect_to_read(url: object) -> Archive:
+    """Open the store of a URL as `readable` does, as a store in which campaigns can be opened."""
+    return Archive(readable(url))
+
+
+def _module(url: object) -> ModuleType:
+    """Import the module of a kind of store."""
     scheme, mark, _ = url.partition("://") if isinstance(url, str) else ("", "", "")
     kind = _OTHER_NAMES.get(scheme, scheme)
     if not mark or kind not in kinds():
         raise unknown_url(url)
     try:
-        module = import_module(f"{_HERE}.{kind}")
+        return import_module(f"{_HERE}.{kind}")
     except ModuleNotFoundError as error:
         raise MissingExtra(f"stores at {kind}://", kind) from error
-    store: Store = module.connect(url)
-    return store

@@ -2,58 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
 
-from evenhand.live.events import ABOUT, KINDS, Busy, Conflict, Event, Kind
+from evenhand.live.events import KINDS, Busy, Conflict, Event, Kind, linked
 from evenhand.live.stores._clock import Watch
+from evenhand.live.stores._postgresql_schema import COLUMNS, columns, prepare
 from evenhand.live.stores._postgresql_sessions import Sessions, message
 
 _IDLE = psycopg.pq.TransactionStatus.IDLE
 _PAGE = 1000  # events read at once
-_COLUMNS = "seq, kind, ref, key, at, body"
-_TEXT = 'text COLLATE "C"'  # ordered by code points, whatever the locale of the database
-_SCHEMA = f"""
-CREATE TABLE evenhand_events (
-  campaign {_TEXT} NOT NULL,
-  seq bigint NOT NULL CHECK (seq > 0),
-  kind text NOT NULL CHECK (kind IN {KINDS}),
-  ref bigint,
-  key {_TEXT},
-  at bigint NOT NULL,
-  body text NOT NULL,
-  PRIMARY KEY (campaign, seq),
-  FOREIGN KEY (campaign, ref) REFERENCES evenhand_events (campaign, seq),
-  CHECK (kind = 'decided' OR key IS NULL),
-  CHECK ((kind IN {ABOUT}) = (ref IS NOT NULL))
-);
-CREATE UNIQUE INDEX evenhand_one_decision_per_key ON evenhand_events (campaign, key) WHERE key IS NOT NULL;
-CREATE UNIQUE INDEX evenhand_settled_once ON evenhand_events (campaign, ref) WHERE kind IN ('observed', 'cancelled');
-CREATE UNIQUE INDEX evenhand_expired_once ON evenhand_events (campaign, ref) WHERE kind = 'expired';
-CREATE INDEX evenhand_about ON evenhand_events (campaign, ref) WHERE ref IS NOT NULL;
-CREATE FUNCTION evenhand_refuse() RETURNS trigger LANGUAGE plpgsql AS
-  $$ BEGIN RAISE EXCEPTION 'append only' USING ERRCODE = 'integrity_constraint_violation'; END $$;
-CREATE TRIGGER evenhand_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON evenhand_events
-  FOR EACH STATEMENT EXECUTE FUNCTION evenhand_refuse();
-CREATE TABLE evenhand_heads (campaign {_TEXT} PRIMARY KEY, last bigint NOT NULL, at bigint NOT NULL);
-CREATE TABLE evenhand_snapshots (
-  campaign {_TEXT} NOT NULL, mark {_TEXT} NOT NULL, seq bigint NOT NULL, blob bytea NOT NULL,
-  PRIMARY KEY (campaign, mark, seq)
-);
-"""
-_LOCK = 0x6576656E68616E64  # the advisory lock for creating tables: "evenhand"
 # The row is locked before the clock is read.
 _HEAD = """
-WITH head AS MATERIALIZED (SELECT last, at FROM evenhand_heads WHERE campaign = %s FOR UPDATE)
-SELECT last, at, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FROM head
+WITH head AS MATERIALIZED (SELECT last, at, hash FROM evenhand_heads WHERE campaign = %s FOR UPDATE)
+SELECT last, at, hash, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint FROM head
 """
 _NEW_HEAD = """
-INSERT INTO evenhand_heads SELECT %s::text, coalesce(max(seq), 0), coalesce(max(at), 0)
-FROM evenhand_events WHERE campaign = %s ON CONFLICT DO NOTHING
+INSERT INTO evenhand_heads SELECT %(name)s::text, coalesce(max(seq), 0), coalesce(max(at), 0),
+  coalesce((array_agg(hash ORDER BY seq DESC))[1], '')
+FROM evenhand_events WHERE campaign = %(name)s ON CONFLICT DO NOTHING
 """
+_INSERT = f"INSERT INTO evenhand_events (campaign, {COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
 
 
 class _Log:
@@ -63,14 +35,14 @@ class _Log:
         self._db, self._campaign = db, campaign
         row = db.execute(_HEAD, (campaign,)).fetchone()
         if row is None:  # a new campaign; another worker may open it at the same time
-            db.execute(_NEW_HEAD, (campaign, campaign))
+            db.execute(_NEW_HEAD, {"name": campaign})
             row = db.execute(_HEAD, (campaign,)).fetchone()
         assert row is not None
-        self.last, before, now = row
+        self.last, before, self._hash, now = row
         self.now = watch.check(now, before)
 
     def _rows(self, where: str, *values: Any) -> list[Event]:
-        query = f"SELECT {_COLUMNS} FROM evenhand_events WHERE campaign = %s AND {where} ORDER BY seq"
+        query = f"SELECT {COLUMNS} FROM evenhand_events WHERE campaign = %s AND {where} ORDER BY seq"
         return [Event(*row) for row in self._db.execute(query, (self._campaign, *values))]
 
     def tail(self, after: int) -> Iterator[Event]:
@@ -88,22 +60,21 @@ class _Log:
         return self._rows("ref = %s", ref)
 
     def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
-        event = Event(self.last + 1, kind, ref, key, self.now, body)
-        query = f"INSERT INTO evenhand_events (campaign, {_COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s)"
+        event = linked(self.last, self._hash, self.now, kind, body, ref, key)
         self._db.execute("SAVEPOINT event")
         try:
-            self._db.execute(query, (self._campaign, *event))
+            self._db.execute(_INSERT, (self._campaign, *event))
         except psycopg.IntegrityError as error:
             self._db.execute("ROLLBACK TO event")
             raise Conflict(f"event {event.seq} contradicts the log: {message(error)}") from error
         self._db.execute("RELEASE event")
-        self.last += 1
+        self.last, self._hash = event.seq, event.hash
         return event
 
     def commit(self, before: int) -> None:
         if self.last > before:
-            head = "UPDATE evenhand_heads SET last = %s, at = %s WHERE campaign = %s"
-            self._db.execute(head, (self.last, self.now, self._campaign))
+            head = "UPDATE evenhand_heads SET last = %s, at = %s, hash = %s WHERE campaign = %s"
+            self._db.execute(head, (self.last, self.now, self._hash, self._campaign))
         if self._db.execute("COMMIT").statusmessage != "COMMIT":  # a failed transaction is rolled back without an error
             raise psycopg.OperationalError("the transaction failed")
 
@@ -117,19 +88,18 @@ class PostgresStore:
     Args:
         url: "postgresql://USER:PASSWORD@HOST/DATABASE", or another URL for libpq.
         timeout: the seconds to wait for a connection, and for other writers.
+        writes: whether it may write; if not, missing tables are not created.
 
     Raises:
-        InvalidInput: the URL cannot be read, or the encoding of the database is not UTF8.
+        InvalidInput: the URL cannot be read, the encoding of the database is not UTF8, or the tables are those of a
+            later version, or missing and not created.
         Busy: there is no connection, or the tables cannot be created.
     """
 
-    def __init__(self, url: str, timeout: float = 5.0) -> None:
-        self._sessions, self._watch = Sessions(url, timeout), Watch()
-        with self._sessions.errors(), self._sessions.mine.transaction():
-            if not self._made():
-                self._sessions.mine.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-                if not self._made():  # by another worker, before it was our turn
-                    self._sessions.mine.execute(_SCHEMA)
+    def __init__(self, url: str, timeout: float = 5.0, *, writes: bool = True) -> None:
+        self._sessions, self._watch = Sessions(url, timeout, writes=writes), Watch()
+        with self._sessions.errors():
+            self._columns = (prepare if writes else columns)(self._sessions.mine)
 
     def campaigns(self) -> Sequence[str]:
         with self._sessions.errors():
@@ -157,7 +127,7 @@ class PostgresStore:
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         query = (
-            f"SELECT {_COLUMNS} FROM evenhand_events WHERE campaign = %s AND seq > %s AND kind = ANY(%s)"
+            f"SELECT {self._columns} FROM evenhand_events WHERE campaign = %s AND seq > %s AND kind = ANY(%s)"
             f" ORDER BY seq LIMIT {_PAGE}"
         )
         while True:
@@ -167,6 +137,13 @@ class PostgresStore:
             if len(rows) < _PAGE:
                 return
             after = rows[-1][0]
+
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        where = "campaign = %s AND (seq = %s OR ref = %s)"
+        query = f"SELECT {self._columns} FROM evenhand_events WHERE {where} ORDER BY seq"
+        with self._sessions.errors():
+            rows = self._sessions.mine.execute(query, (campaign, ref, ref)).fetchall()
+        return [Event(*row) for row in rows]
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
         query = """SELECT seq, blob FROM evenhand_snapshots WHERE campaign = %s AND mark = %s AND seq < %s
@@ -190,13 +167,32 @@ class PostgresStore:
             if drop:
                 self._sessions.mine.execute(others, (campaign, mark, list(drop)))
 
-    def _made(self) -> bool:
-        # A query of tables sees what was committed while it waited; `to_regclass` caches missing tables.
-        where = "tablename = 'evenhand_snapshots' AND schemaname = ANY(current_schemas(false))"
-        found = self._sessions.mine.execute(f"SELECT 1 FROM pg_tables WHERE {where}").fetchone()
-        return found is not None
+    def adopt(self, logs: Iterable[tuple[str, Iterable[Event]]]) -> None:
+        with self._sessions.errors():
+            db = self._sessions.mine
+            with db.transaction(), db.cursor() as cursor:
+                for campaign, events in logs:
+                    cursor.executemany(_INSERT, ((campaign, *event) for event in events))
+                    cursor.execute(_NEW_HEAD, {"name": campaign})
+
+    def damage(self) -> Sequence[str]:
+        if self._columns != COLUMNS:
+            return []
+        query = """SELECT h.campaign, h.last FROM evenhand_heads h LEFT JOIN evenhand_events e
+                   ON e.campaign = h.campaign AND e.seq = h.last WHERE h.last > 0 AND e.hash IS DISTINCT FROM h.hash"""
+        with self._sessions.errors():
+            rows = self._sessions.mine.execute(query).fetchall()
+        return [f"event {last} of {name!r}, the last that was committed, is missing or another" for name, last in rows]
+
+    def close(self) -> None:
+        self._sessions.close()
 
 
 def connect(url: str) -> PostgresStore:
     """Open the store in a database, for `postgresql://USER:PASSWORD@HOST/DATABASE`."""
     return PostgresStore(url)
+
+
+def reading(url: str) -> PostgresStore:
+    """Open the store in a database, all of whose transactions are read-only."""
+    return PostgresStore(url, writes=False)

@@ -3,46 +3,26 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from evenhand.core.errors import InvalidInput
-from evenhand.live.events import ABOUT, KINDS, Busy, Conflict, Event, Kind
+from evenhand.live.events import Conflict, Event, Kind, linked
 from evenhand.live.stores._clock import Watch, clock
+from evenhand.live.stores._sqlite_reading import (
+    PAGE,
+    Reading,
+    SqliteReader,
+    close_to_others,
+    copy_into,
+    file_of,
+    look_at,
+)
+from evenhand.live.stores._sqlite_schema import COLUMNS, prepare
 from evenhand.live.stores._sqlite_sessions import Sessions
-from evenhand.live.stores.base import unknown_url
 
-_PAGE = 1000  # events read at once
-_COLUMNS = "seq, kind, ref, key, at, body"
-_SCHEMA = f"""
-CREATE TABLE IF NOT EXISTS events (
-  campaign TEXT NOT NULL,
-  seq INTEGER NOT NULL CHECK (seq > 0),
-  kind TEXT NOT NULL CHECK (kind IN {KINDS}),
-  ref INTEGER,
-  key TEXT,
-  at INTEGER NOT NULL,
-  body TEXT NOT NULL,
-  PRIMARY KEY (campaign, seq),
-  FOREIGN KEY (campaign, ref) REFERENCES events (campaign, seq),
-  CHECK (kind = 'decided' OR key IS NULL),
-  CHECK ((kind IN {ABOUT}) = (ref IS NOT NULL))
-) STRICT, WITHOUT ROWID;
-CREATE UNIQUE INDEX IF NOT EXISTS one_decision_per_key ON events (campaign, key) WHERE key IS NOT NULL;
-CREATE UNIQUE INDEX IF NOT EXISTS settled_once ON events (campaign, ref) WHERE kind IN ('observed', 'cancelled');
-CREATE UNIQUE INDEX IF NOT EXISTS expired_once ON events (campaign, ref) WHERE kind = 'expired';
-CREATE INDEX IF NOT EXISTS about ON events (campaign, ref) WHERE ref IS NOT NULL;
-CREATE INDEX IF NOT EXISTS rare ON events (campaign, kind, seq)
-  WHERE kind IN ('opened', 'revised', 'cancelled', 'expired', 'switched');
-CREATE TRIGGER IF NOT EXISTS no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'append only'); END;
-CREATE TRIGGER IF NOT EXISTS no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'append only'); END;
-CREATE TABLE IF NOT EXISTS snapshots (
-  campaign TEXT NOT NULL, mark TEXT NOT NULL, seq INTEGER NOT NULL, blob BLOB NOT NULL,
-  PRIMARY KEY (campaign, mark, seq)
-) STRICT;
-"""
+_INSERT = f"INSERT INTO events (campaign, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?)"
 
 
 class _Log:
@@ -50,18 +30,18 @@ class _Log:
 
     def __init__(self, db: sqlite3.Connection, campaign: str, watch: Watch) -> None:
         self._db, self._campaign = db, campaign
-        end = "SELECT seq, at FROM events WHERE campaign = ? ORDER BY seq DESC LIMIT 1"
-        row: tuple[int, int] = db.execute(end, (campaign,)).fetchone() or (0, 0)
-        self.last, self.now = row[0], watch.check(clock(), row[1])
+        end = "SELECT seq, at, hash FROM events WHERE campaign = ? ORDER BY seq DESC LIMIT 1"
+        row: tuple[int, int, bytes] = db.execute(end, (campaign,)).fetchone() or (0, 0, b"")
+        self.last, self.now, self._hash = row[0], watch.check(clock(), row[1]), row[2]
 
     def _rows(self, where: str, *values: Any) -> list[Event]:
-        query = f"SELECT {_COLUMNS} FROM events {where} ORDER BY seq"
+        query = f"SELECT {COLUMNS} FROM events {where} ORDER BY seq"
         return [Event(*row) for row in self._db.execute(query, (self._campaign, *values))]
 
     def tail(self, after: int) -> Iterator[Event]:
         while after < self.last:
-            yield from self._rows("WHERE campaign = ? AND seq > ? AND seq <= ?", after, after + _PAGE)
-            after += _PAGE
+            yield from self._rows("WHERE campaign = ? AND seq > ? AND seq <= ?", after, after + PAGE)
+            after += PAGE
 
     def find(self, key: str) -> Event | None:
         return next(iter(self._rows("WHERE campaign = ? AND key = ?", key)), None)
@@ -74,13 +54,12 @@ class _Log:
         return self._rows("INDEXED BY about WHERE campaign = ? AND ref = ? AND ref IS NOT NULL", ref)
 
     def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
-        event = Event(self.last + 1, kind, ref, key, self.now, body)
-        query = f"INSERT INTO events (campaign, {_COLUMNS}) VALUES (?,?,?,?,?,?,?)"
+        event = linked(self.last, self._hash, self.now, kind, body, ref, key)
         try:
-            self._db.execute(query, (self._campaign, *event))
+            self._db.execute(_INSERT, (self._campaign, *event))
         except sqlite3.IntegrityError as error:
             raise Conflict(f"event {event.seq} contradicts the log: {error}") from error
-        self.last += 1
+        self.last, self._hash = event.seq, event.hash
         return event
 
 
@@ -91,12 +70,14 @@ class SqliteStore:
     they would sleep and retry, and some would wait for seconds. Each thread has its own connection.
 
     Args:
-        path: the file, which is created if it is missing.
-        timeout: the seconds to wait for a lock of SQLite, which programs that do not queue may hold.
+        path: the file, which is created if it is missing, for this user alone.
+        timeout: the seconds to wait for the turn to write, and for a lock of SQLite, which programs that do not queue
+            may hold.
 
     Raises:
-        InvalidInput: the file is not a database.
+        InvalidInput: the file is not a database, belongs to another program or a later version of evenhand.
         ConcurrentUse: the file was open when this process was forked.
+        Damaged: the file is damaged.
         Busy: the file cannot be opened or written.
 
     >>> import tempfile
@@ -107,24 +88,26 @@ class SqliteStore:
     ['mail']
     """
 
-    def __init__(self, path: str | Path, timeout: float = 5.0) -> None:
+    def __init__(self, path: str | Path, timeout: float = 1.5) -> None:
         self._path, self._watch = Path(path), Watch()
+        look_at(self._path)
         self._sessions = Sessions(self._path, timeout)
-        try:
-            with self._sessions.turn(), self._sessions.errors():
-                self._db.executescript(_SCHEMA)
-        except Busy as error:
-            if getattr(error.__cause__, "sqlite_errorcode", None) == sqlite3.SQLITE_NOTADB:
-                raise InvalidInput("store", "a file of SQLite, or none yet", str(self._path)) from error
-            raise
+        with self._writing():
+            made = prepare(self._db)
+        if made:
+            close_to_others(self._path)
 
     def campaigns(self) -> Sequence[str]:
-        query = "SELECT campaign FROM events WHERE kind = 'opened' ORDER BY campaign"
-        with self._sessions.errors():
-            return [name for (name,) in self._db.execute(query)]
+        return self._reading.campaigns()
 
     @contextmanager
     def write(self, campaign: str) -> Iterator[_Log]:
+        with self._writing():
+            yield _Log(self._db, campaign, self._watch)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Open a transaction when it is our turn."""
         with self._sessions.turn():
             self._sessions.same()
             db = self._db
@@ -134,7 +117,7 @@ class SqliteStore:
                         db.execute("ROLLBACK")
                     db.execute("BEGIN IMMEDIATE")
                 with self._sessions.errors((sqlite3.Error,)):  # other errors within are not the store's
-                    yield _Log(db, campaign, self._watch)
+                    yield
                 with self._sessions.errors():
                     db.execute("COMMIT")
             except BaseException:
@@ -142,29 +125,32 @@ class SqliteStore:
                     db.execute("ROLLBACK")
                 raise
 
+    def adopt(self, logs: Iterable[tuple[str, Iterable[Event]]]) -> None:
+        with self._writing():
+            for campaign, events in logs:
+                self._db.executemany(_INSERT, ((campaign, *event) for event in events))
+
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
-        some = f" AND kind IN ({','.join('?' * len(kinds))})" if kinds else ""
-        query = f"SELECT {_COLUMNS} FROM events WHERE campaign = ? AND seq > ?{some} ORDER BY seq LIMIT {_PAGE}"
-        while True:  # page by page, as an unfinished statement hides new events from its connection
-            with self._sessions.errors():
-                rows = self._db.execute(query, (campaign, after, *kinds)).fetchall()
-            yield from (Event(*row) for row in rows)
-            if len(rows) < _PAGE:
-                return
-            after = rows[-1][0]
+        return self._reading.scan(campaign, after, kinds)
+
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        return self._reading.about(campaign, ref)
 
     def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
-        query = "SELECT seq, blob FROM snapshots WHERE campaign = ? AND mark = ? AND seq < ? ORDER BY seq DESC LIMIT 1"
-        with self._sessions.errors():
-            row: tuple[int, bytes] | None = self._db.execute(
-                query, (campaign, mark, 2**62 if before is None else before)
-            ).fetchone()
-        return row
+        return self._reading.snapshot(campaign, mark, before)
 
     def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
-        query = "SELECT seq FROM snapshots WHERE campaign = ? AND mark = ? ORDER BY seq"
-        with self._sessions.errors():
-            return [seq for (seq,) in self._db.execute(query, (campaign, mark))]
+        return self._reading.snapshots(campaign, mark)
+
+    def damage(self) -> Sequence[str]:
+        return self._reading.damage()
+
+    def copy_to(self, path: Path) -> None:
+        with self._sessions.errors(), closing(sqlite3.connect(path)) as copy:
+            copy_into(self._db, copy)
+
+    def close(self) -> None:
+        self._sessions.close()
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
         others = [(campaign, mark, number) for number in drop]
@@ -174,13 +160,23 @@ class SqliteStore:
                 self._db.executemany("DELETE FROM snapshots WHERE campaign = ? AND mark = ? AND seq = ?", others)
 
     @property
+    def _reading(self) -> Reading:
+        return Reading(self._ask)  # not kept: in a cycle, a store would not close when it is dropped
+
+    def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._sessions.errors():
+            return self._db.execute(query, values).fetchall()
+
+    @property
     def _db(self) -> sqlite3.Connection:
         return self._sessions.mine
 
 
 def connect(url: str) -> SqliteStore:
     """Open the store in a file, for `sqlite:///FILE`."""
-    path = url.removeprefix("sqlite:///")
-    if not path or path == url:
-        raise unknown_url(url)
-    return SqliteStore(path)
+    return SqliteStore(file_of(url))
+
+
+def reading(url: str) -> SqliteReader:
+    """Open the store in a file without writing to it, not even beside it."""
+    return SqliteReader(file_of(url))

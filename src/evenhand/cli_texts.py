@@ -1,0 +1,52 @@
+"""The longer texts of the help of the command line."""
+
+from __future__ import annotations
+
+DESCRIPTION = """\
+Decide, one case after another, who gets what: contextual bandits that keep to budgets, share fairly,
+and pursue goals that are not a plain sum of clicks."""
+
+WARM = """\
+Compile ahead. The first decision of a process waits until its kernels are compiled, or are found compiled on disk.
+This command makes a few decisions with the recipes and models that are used most (resolving, ucb, pgd, fw_dual,
+square_cbwk, lin_cbwk and uniform; BayesianRidge, BayesianLogistic, Ridge and Logistic, with coefficients per action
+as well; hard budgets and parity), so that it finds them. Run it while an image is built:
+
+  ENV NUMBA_CACHE_DIR=/kernels
+  RUN evenhand warm && chmod -R a+rwX /kernels
+
+Kernels are kept in the folder NUMBA_CACHE_DIR, or else beside the code of evenhand. A process finds them there only if
+it may write to that folder, and on the same kind of processor. For parts of your own, make one decision and observe
+one outcome while the image is built."""
+
+SERVE = """\
+Decide for real: POST /decide answers with an action, POST /observe takes its outcome, and http://127.0.0.1:8000 shows
+where the campaign stands. Everything is written to one log before it is answered; start the same command again to go
+on after a stop or a crash. Several servers may share a store.
+
+The problem file is the one that `evenhand replay` reads. It states the ranges and levels of all columns, or a log is
+given, which fixes them once.
+
+Where other machines reach the server, every request has to carry a token: set EVENHAND_TOKEN."""
+
+EXPORT = """\
+Write the decisions of a campaign to a file. The format follows from its name:
+
+  .csv .jsonl .parquet   a table: a row per decision, with its case, action, probability, state and outcomes.
+                         `evenhand replay` reads the CSV of --observed, with the columns action, probability, and
+                         "outcome NAME". Parquet needs evenhand[parquet].
+  .npz (obp)             the logged bandit feedback of the Open Bandit Pipeline: dict(numpy.load(FILE)) has n_rounds,
+                         n_actions, context, action, reward, position and pscore. The context is as the policy reads
+                         it; in a campaign of Python, the numbers of the case.
+  .vw .txt .dat (vw)     lines ACTION:COST:PROBABILITY | FEATURES for Vowpal Wabbit, `vw --cb K` with K actions. Actions
+                         count from 1, and the cost is the outcome with the other sign.
+
+obp and vw have one outcome as the reward, and only the decisions that were observed and whose probability is known."""
+
+BACKUP = """\
+Copy all campaigns of a store, as they are at one moment, to a new file, while servers run. The file is a store of
+SQLite: audit, report and export read it, also from read-only media, and `evenhand restore` makes a store of it."""
+
+RESTORE = """\
+Write the campaigns of a backup to a store that has none, and check all their hashes there. What was decided after the
+backup is not in it: stop all servers of the lost store first."""

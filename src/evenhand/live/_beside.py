@@ -1,0 +1,41 @@
+"""Files that appear whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+@contextmanager
+def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
+    """Yield the path of a new, empty file in the folder of `out`, which takes its place once it is written.
+
+    If the block fails, `out` is as it was. A process that is killed leaves a file `.NAME.PROCESS.part`.
+
+    Raises:
+        OSError: the file cannot be written.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> with beside(folder / "a.txt") as part:
+    ...     _ = part.write_text("whole")
+    >>> [file.name for file in folder.iterdir()]
+    ['a.txt']
+    """
+    if out.is_dir():
+        raise IsADirectoryError(21, "Is a directory", str(out))
+    part = out.with_name(f".{out.name}.{os.getpid()}.part")
+    with suppress(FileNotFoundError):
+        part.unlink()
+    os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+    try:
+        yield part
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        part.replace(out)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            part.unlink()
+        raise

@@ -1,0 +1,86 @@
+"""A second fold with all corrections in their places, which goes on a little at every request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from evenhand.live.events import encode
+from evenhand.live.fold import Fold, Survey
+from evenhand.live.folding import Folding, fits
+from evenhand.live.stores.base import Transaction
+
+TURN = 250  # events folded at once: some 30 milliseconds
+_SKIMMED = 20 * TURN  # events that are read at once, and not folded
+_AGE, _SHARE = 8, 1.5  # see `is_due`
+
+
+def is_due(folding: Folding, fold: Fold) -> bool:
+    """Return whether corrections should be learned: a fold again costs n events from before the first of them.
+
+    Corrections wait until n / 8 more events came, as they come in storms, and until 2n / 3 came since the last mark. So
+    the folds of corrections cost at most 1.5 times the fold of the log, also in an audit.
+    """
+    if not fold.reach or fold.seq - fold.first < (fold.seq - fold.reach) // _AGE:
+        return False
+    numbers = folding.store.snapshots(folding.name, folding.mark)
+    start = max((number for number in numbers if number < fold.reach), default=0)
+    return fold.seq - start <= _SHARE * (fold.seq - fold.marked)
+
+
+class Again:
+    """Folds the log again from before the earliest decision that was corrected.
+
+    Args:
+        folding: of the worker.
+        fold: its present fold.
+    """
+
+    def __init__(self, folding: Folding, fold: Fold) -> None:
+        self._folding, self._survey = folding, Survey(folding.terms.on_expiry)
+        self.base, self.known, self._reach = fold.known, fold.seq, fold.reach
+        self.fold, self._turns, self.is_long = folding.fresh(), self._go(), False
+        self._last, self._most = fold.seq, TURN  # the events to fold in a turn
+
+    def turn(self, last: int) -> None:
+        """Fold some more committed events; `last` is the last one of the log, which is to be caught up with."""
+        self._most, self._last = TURN + 2 * (last - self._last), last
+        next(self._turns)
+
+    def is_near(self, last: int) -> bool:
+        """Return whether a transaction may fold the rest, up to the last event."""
+        return self.fold.known == self.known and last - self.fold.seq <= TURN
+
+    def close(self, log: Transaction) -> Fold:
+        """Fold the rest, and write the mark from which on this is the fold of all workers."""
+        self.fold.fold(log.tail(self.fold.seq))
+        event = log.append("refolded", encode({"known": self.known, "from": self._reach}))
+        self.fold.apply(event)
+        return self.fold
+
+    def _go(self) -> Iterator[None]:
+        folding = self._folding
+        self.fold = self._start()
+        self.is_long = self.known - self.fold.seq > TURN
+        for event in folding.store.scan(folding.name, self.fold.seq):
+            if event.seq > self.known:
+                break
+            self._survey.add(event)
+            if event.seq % _SKIMMED == 0:
+                yield
+        self.fold.known, self.fold.corrected = self.known, self._survey.corrected(self.known)
+        while True:
+            begun = self.fold.seq
+            for event in folding.store.scan(folding.name, begun):
+                self.fold.apply(event)
+                if self.fold.seq - begun == self._most:
+                    break
+            yield
+
+    def _start(self) -> Fold:
+        """Return the fold of the latest snapshot before the first decision that was corrected, or of no events."""
+        folding = self._folding
+        for fold, ahead in folding.kept(self._reach):
+            marks = folding.survey(folding.store.scan(folding.name, fold.seq, ("switched", "refolded"))).marks
+            if fits(fold, ahead, marks):
+                return fold
+        return folding.trained()

@@ -1,0 +1,116 @@
+"""Backups: the logs of a store in one file of SQLite, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.validate import on_disk
+from evenhand.live._beside import beside
+from evenhand.live.events import Damaged
+from evenhand.live.proof import Head, prove, refuse
+from evenhand.live.stores.base import Adopting, Closing, Copying, Readable, Store
+from evenhand.live.stores.opening import as_store, connect_to_read, readable
+from evenhand.live.stores.sqlite import SqliteStore
+
+
+def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
+    """Write the logs of a store, as they are at one moment, to a new file, while campaigns go on.
+
+    The file is a store of SQLite itself: audits, exports and reports read it, and `restore` makes a store of it.
+
+    Args:
+        store: the store, or its URL.
+        path: the file, which must not be there yet.
+
+    Returns:
+        The head of every campaign in the file.
+
+    Raises:
+        InvalidInput: the file is there already or cannot be written, or the store has no campaign.
+        Damaged: the store is damaged; no file is left.
+        Busy: the store cannot be read.
+
+    >>> import tempfile
+    >>> import evenhand as eh
+    >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
+    >>> from evenhand.live.stores.memory import MemoryStore
+    >>> store, again = MemoryStore(), MemoryStore()
+    >>> _ = eh.Campaign.open(store, "coins", eh.uniform(coin, 1)).decide({}, key="first")
+    >>> file = f"{tempfile.mkdtemp()}/coins.backup"
+    >>> [(name, head.seq) for name, head in backup(store, file).items()]
+    [('coins', 2)]
+    >>> restore(file, again)["coins"].seq, list(again.scan("coins")) == list(store.scan("coins"))
+    (2, True)
+    """
+    out = Path(path)
+    if out.exists():
+        raise InvalidInput("file", "one that is not there yet", str(out))
+    place: Readable = readable(store) if isinstance(store, str) else store
+    try:
+        if not place.campaigns():
+            raise InvalidInput("store", "one that has a campaign", "an empty one")
+        with on_disk("file", "a file that can be written"), beside(out, 0o600) as part:
+            if isinstance(place, Copying):
+                place.copy_to(part)
+            else:
+                with closing(SqliteStore(part)) as copy:
+                    copy.adopt((name, place.scan(name)) for name in place.campaigns())
+                for end in (".gate", ".lock"):
+                    part.with_name(part.name + end).unlink()
+            with closing(connect_to_read(f"sqlite:///{part}")) as copy:
+                return _heads(copy)
+    finally:
+        if isinstance(store, str) and isinstance(place, Closing):
+            place.close()
+
+
+def restore(path: str | Path, store: str | Store) -> Mapping[str, Head]:
+    """Write the logs of a backup to a store that has no campaign, and check them there.
+
+    Args:
+        path: a file of `backup`.
+        store: a store without campaigns, or its URL; a file is created.
+
+    Returns:
+        The head of every campaign.
+
+    Raises:
+        InvalidInput: the file is no backup, or the store has a campaign.
+        Damaged: the file is damaged; nothing is written.
+        Busy: the store cannot be written.
+    """
+    with closing(connect_to_read(f"sqlite:///{path}")) as copy:
+        heads = _heads(copy)
+        place = as_store(store)
+        try:
+            if place.campaigns():
+                raise InvalidInput("store", "one without a campaign", f"one that has {list(place.campaigns())}")
+            if not isinstance(place, Adopting):
+                raise InvalidInput("store", "one that takes in logs as they are", type(place).__name__)
+            place.adopt((name, copy.scan(name)) for name in heads)
+            if _heads(place) != heads:
+                raise Damaged("the store has other events than the backup")
+        finally:
+            if isinstance(store, str) and isinstance(place, Closing):
+                place.close()
+    return heads
+
+
+def _heads(store: Readable) -> dict[str, Head]:
+    """Return the heads of all campaigns.
+
+    Raises:
+        Damaged: a log is damaged, or has no hashes.
+    """
+    found = {}
+    for name in store.campaigns():
+        proof = prove(store, name)
+        refuse(name, proof)
+        head = proof.head
+        if head is None:
+            raise Damaged(f"the events of {name!r} have no hashes: let a worker of this version open the store first")
+        found[name] = head
+    return found

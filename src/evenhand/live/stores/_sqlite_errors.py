@@ -1,0 +1,52 @@
+"""Errors of SQLite in the words of a store: damage is told apart from what passes."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from evenhand.live.events import Busy, Damaged
+
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
+_UNREADABLE = (
+    sqlite3.SQLITE_IOERR_READ,
+    sqlite3.SQLITE_IOERR_SHORT_READ,
+    sqlite3.SQLITE_IOERR_CORRUPTFS,
+    8202,  # SQLITE_IOERR_DATA, which Python 3.11 does not name
+)
+# SQLite has no code for what is missing in the schema, and Python none for a text that is not UTF-8.
+_MISSING = ("no such table", "no such column", "no such index", "no query solution", "Could not decode to UTF-8")
+
+
+def is_damage(error: BaseException) -> bool:
+    """Return whether an error says that the file is damaged, so that asking again is of no use.
+
+    >>> is_damage(sqlite3.OperationalError("no such table: events")), is_damage(OSError("gone"))
+    (True, False)
+    """
+    if not isinstance(error, sqlite3.Error):
+        return False
+    code = getattr(error, "sqlite_errorcode", 0)
+    return code & 0xFF in _DAMAGED or code in _UNREADABLE or str(error).startswith(_MISSING)
+
+
+@contextmanager
+def translated(path: Path, kinds: tuple[type[Exception], ...] = (sqlite3.Error, OSError)) -> Iterator[None]:
+    """Translate errors of the database and the disk.
+
+    Raises:
+        Damaged: the file is damaged, or a table is missing.
+        Busy: any other error, such as a lock, a full disk, or a file that is gone.
+    """
+    try:
+        yield
+    except kinds as error:
+        if isinstance(error, Busy):
+            raise
+        if is_damage(error):
+            raise Damaged(f"{path} is damaged: {error}; see `evenhand audit`, and restore a backup") from error
+        name = getattr(error, "sqlite_errorname", "")
+        told = f" ({name})" if name.startswith("SQLITE_IOERR") else ""
+        raise Busy(f"{path}: {error}{told}; say the same again, with the same key") from error

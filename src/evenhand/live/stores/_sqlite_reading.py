@@ -1,0 +1,230 @@
+"""Reads a store in SQLite: by the connections of its writers, or from an archive, without a write."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+from weakref import finalize
+
+from evenhand.core.errors import InvalidInput, MissingFile
+from evenhand.live.events import Damaged, Event, Kind
+from evenhand.live.stores._sqlite_errors import translated
+from evenhand.live.stores._sqlite_schema import COLUMNS, OLD_COLUMNS, VERSION, version
+from evenhand.live.stores.base import unknown_url
+
+PAGE = 1000  # events read at once
+Ask = Callable[[str, Sequence[Any]], list[tuple[Any, ...]]]
+
+
+class Reading:
+    """The queries of a store.
+
+    Args:
+        ask: runs a query with its values and returns all rows; raises `Busy` or `Damaged`.
+        columns: the columns of an event.
+    """
+
+    def __init__(self, ask: Ask, columns: str = COLUMNS) -> None:
+        self._ask, self._columns = ask, columns
+
+    def campaigns(self) -> Sequence[str]:
+        return [name for (name,) in self._ask("SELECT campaign FROM events WHERE seq = 1 ORDER BY campaign", ())]
+
+    def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
+        some = f" AND kind IN ({','.join('?' * len(kinds))})" if kinds else ""
+        query = f"SELECT {self._columns} FROM events WHERE campaign = ? AND seq > ?{some} ORDER BY seq LIMIT {PAGE}"
+        while True:  # page by page, as an unfinished statement hides new events from its connection
+            rows = self._ask(query, (campaign, after, *kinds))
+            yield from (Event(*row) for row in rows)
+            if len(rows) < PAGE:
+                return
+            if not after < rows[-1][0]:
+                raise Damaged(f"the log of {campaign!r} is damaged: its events are out of order after {after}")
+            after = rows[-1][0]
+
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        one = f"SELECT {self._columns} FROM events WHERE campaign = ? AND seq = ?"
+        rest = f"SELECT {self._columns} FROM events INDEXED BY about WHERE campaign = ? AND ref = ? AND ref IS NOT NULL"
+        return [Event(*row) for query in (one, f"{rest} ORDER BY seq") for row in self._ask(query, (campaign, ref))]
+
+    def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
+        query = "SELECT seq, blob FROM snapshots WHERE campaign = ? AND mark = ? AND seq < ? ORDER BY seq DESC LIMIT 1"
+        rows = self._ask(query, (campaign, mark, 2**62 if before is None else before))
+        return (rows[0][0], rows[0][1]) if rows else None
+
+    def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
+        query = "SELECT seq FROM snapshots WHERE campaign = ? AND mark = ? ORDER BY seq"
+        return [seq for (seq,) in self._ask(query, (campaign, mark))]
+
+    def damage(self) -> Sequence[str]:
+        try:
+            found = [str(row[0]) for row in self._ask("PRAGMA integrity_check(10)", ())]
+        except Damaged as error:
+            return [str(error)]
+        return [] if found == ["ok"] else found
+
+
+class SqliteReader:
+    """Reads a store in a file that may be an archive on read-only media; nothing is written, not even beside it.
+
+    Where the last commits are in a WAL that SQLite would have to prepare, a copy in a temporary folder is read.
+
+    Raises:
+        InvalidInput: there is no such file, or it is no store.
+        Damaged: the file is damaged.
+        Busy: the file cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        if not path.is_file():
+            raise MissingFile("store", "a file that is there", path)
+        look_at(path)
+        self._open()
+        with translated(path):
+            found = version(self._db)
+        if found == 0:
+            raise InvalidInput("store", "a file of SQLite with the log of a campaign", str(path))
+        self._reading = Reading(self._ask, COLUMNS if found == VERSION else OLD_COLUMNS)
+
+    def campaigns(self) -> Sequence[str]:
+        return self._reading.campaigns()
+
+    def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
+        return self._reading.scan(campaign, after, kinds)
+
+    def about(self, campaign: str, ref: int) -> Sequence[Event]:
+        return self._reading.about(campaign, ref)
+
+    def snapshot(self, campaign: str, mark: str, before: int | None = None) -> tuple[int, bytes] | None:
+        return self._reading.snapshot(campaign, mark, before)
+
+    def snapshots(self, campaign: str, mark: str) -> Sequence[int]:
+        return self._reading.snapshots(campaign, mark)
+
+    def damage(self) -> Sequence[str]:
+        return self._reading.damage()
+
+    def copy_to(self, path: Path) -> None:
+        while True:
+            with translated(self._path), closing(sqlite3.connect(path)) as copy:
+                copy_into(self._db, copy)
+            if self._unchanged():
+                return
+            self._open()
+
+    def close(self) -> None:
+        self._db.close()
+
+    def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        while True:
+            with translated(self._path):
+                try:
+                    rows = self._db.execute(query, values).fetchall()
+                except sqlite3.Error:
+                    if self._unchanged():
+                        raise
+                else:
+                    if self._unchanged():
+                        return rows
+            self._open()
+
+    def _open(self) -> None:
+        with translated(self._path):
+            self._still = self._state()
+            if not self._still[0]:
+                # As nobody has it open: SQLite would make files beside it, which read-only media refuse.
+                self._db = _connected(self._path, "mode=ro&immutable=1")
+                return
+            self._still = None
+            if _beside(self._path, "-shm").exists():
+                with suppress(sqlite3.OperationalError):
+                    self._db = _connected(self._path, "mode=ro")
+                    self._db.execute("SELECT count(*) FROM sqlite_master").fetchall()
+                    return
+            folder = Path(tempfile.mkdtemp(prefix="evenhand"))
+            finalize(self, shutil.rmtree, folder, ignore_errors=True)
+            for file in (self._path, _beside(self._path, "-wal")):
+                shutil.copyfile(file, folder / file.name)
+            self._db = _connected(folder / self._path.name, "mode=rw")
+
+    _still: tuple[Any, ...] | None
+
+    def _unchanged(self) -> bool:
+        """Return whether a file that is read without locks is as it was."""
+        return self._still is None or self._still == self._state()
+
+    def _state(self) -> tuple[Any, ...]:
+        wal, own = _beside(self._path, "-wal"), os.stat(self._path)
+        return wal.exists() and wal.stat().st_size > 0, own.st_ino, own.st_size, own.st_mtime_ns
+
+
+def _connected(path: Path, mode: str) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?{mode}"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+
+
+def _beside(path: Path, end: str) -> Path:
+    return path.with_name(f"{path.name}{end}")
+
+
+def copy_into(db: sqlite3.Connection, copy: sqlite3.Connection) -> None:
+    """Copy a file as it is at one moment, in one file without a WAL; writers go on meanwhile."""
+    db.backup(copy)
+    copy.execute("PRAGMA journal_mode=DELETE").fetchall()
+
+
+def look_at(path: Path) -> None:
+    """Refuse a file of another kind before anything is made beside it.
+
+    Raises:
+        InvalidInput: the file is not one of SQLite.
+        Busy: it cannot be read.
+    """
+    if not path.exists() or path.stat().st_size == 0:
+        return
+    try:  # SQLite reads it, as to close a file that was opened otherwise drops the locks that SQLite has on it
+        with closing(_connected(path, "mode=ro&immutable=1")) as db:
+            version(db)  # what it says without its WAL: another program's tables, or a later version
+    except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
+            raise InvalidInput("store", "a file of SQLite, or none yet", str(path)) from error
+    except Damaged:  # which may be half a commit, the rest of which is in the WAL
+        pass
+
+
+def close_to_others(path: Path) -> None:
+    """Take the rights of others from a store of an earlier version; those of a group that may write are meant."""
+    for end in ("", "-wal", "-shm", ".gate", ".lock"):
+        with suppress(OSError):
+            mode = os.stat(_beside(path, end)).st_mode & 0o777
+            os.chmod(_beside(path, end), mode & (0o770 if mode & 0o020 else 0o700))
+
+
+def file_of(url: str) -> Path:
+    """Return the file of a URL such as `sqlite:///FILE`.
+
+    Raises:
+        InvalidInput: it names no file, or has options.
+
+    >>> file_of("sqlite:///shop.db")
+    PosixPath('shop.db')
+    """
+    path = url.removeprefix("sqlite:///")
+    if not path or path == url:
+        raise unknown_url(url)
+    if path == ":memory:":
+        raise InvalidInput("store", "a file, or memory:// for a store that ends with the process", url)
+    if "?" in path or "\0" in path:
+        raise InvalidInput("store", "sqlite:///FILE without options and NUL", repr(url))
+    if path.endswith((".gate", ".lock", "-wal", "-shm", "-journal")):
+        raise InvalidInput("store", "a file whose name is not that of a file beside a store", url)
+    if Path(path).is_dir():
+        raise InvalidInput("store", "a file", f"{url}, which is a folder")
+    return Path(path)
