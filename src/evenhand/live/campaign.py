@@ -13,6 +13,7 @@ from evenhand.core.validate import number, on_disk, one_of
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of, refuse_numbers, refuse_past
 from evenhand.live.dashboard.report import report
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
+from evenhand.live.exports import whole
 from evenhand.live.fold import OnExpiry
 from evenhand.live.history import History
 from evenhand.live.opening import Terms, opening, warn_of_jams
@@ -252,8 +253,8 @@ class Campaign:
             from evenhand.live.dashboard.page import render_file  # which needs Jinja
         except ImportError as error:
             raise MissingExtra("pages", "live") from error
-        with on_disk("path", "a file that can be written"):
-            Path(path).write_text(render_file(self), encoding="utf-8")
+        with on_disk("path", "a file that can be written"), whole(Path(path)) as file:
+            file.write_text(render_file(self), encoding="utf-8")
 
     def refresh(self) -> None:
         """Read the events of other workers, and expire overdue decisions, at most 1,000 at a time."""

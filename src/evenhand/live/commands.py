@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.validate import on_disk
@@ -65,10 +65,12 @@ def existing(url: str) -> Store:
 
 
 def _elsewhere(out: Path, url: str) -> None:
-    """Refuse to write over the store."""
+    """Refuse to write over the store, or in place of a file that SQLite or a worker makes beside it."""
     store = Path(url.removeprefix("sqlite:///"))
-    own = [store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm", ".lock")]
-    if url.startswith("sqlite:///") and any(z.exists() and out.exists() and out.samefile(z) for z in own):
+    own = [store.with_name(f"{store.name}{end}") for end in ("", "-wal", "-shm", "-journal", ".lock", ".gate")]
+    if url.startswith("sqlite:///") and any(
+        out.absolute() == z.absolute() or (z.exists() and out.exists() and out.samefile(z)) for z in own
+    ):
         raise InvalidInput("out", "another file than the store", out)
 
 
@@ -80,9 +82,14 @@ class Opening:
     log_path: Path | None
     learn: bool | float  # the weight of a row, or whether rows are learned at all
     switch: bool  # whether a campaign that runs under another policy continues with this one
-    seed: int
-    patience: float
-    on_expiry: OnExpiry
+    seed: int | None = None  # None takes that of the campaign, or of `open_campaign` for a new one; so the next two
+    patience: float | None = None
+    on_expiry: OnExpiry | None = None
+
+    def terms(self) -> dict[str, Any]:
+        """Return the stated terms."""
+        stated = {"seed": self.seed, "patience": self.patience, "on_expiry": self.on_expiry}
+        return {name: value for name, value in stated.items() if value is not None}
 
 
 class Address(NamedTuple):
@@ -92,6 +99,7 @@ class Address(NamedTuple):
     port: int
     token: str | None
     hosts: Sequence[str]
+    known: bool = False
 
 
 def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> None:
@@ -111,8 +119,13 @@ def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> N
         made = _opened(problem_path, url, opening)
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
+    for name, value in opening.terms().items():
+        kept = getattr(made.terms, name)
+        if value != kept:
+            option = name.replace("_", "-")
+            print(f"note: --{option} {value} is not used: the campaign was opened with {kept}", file=sys.stderr)
     print(f"{made.name}: {made.policy.name}; {made.status().rounds:,} of {made.policy.problem.horizon:,} decided")
-    serve(made, *at, ready=lambda at: print(f"{at} (Ctrl-C stops)", flush=True))
+    serve(made, **at._asdict(), ready=lambda url: print(f"{url} (Ctrl-C stops)", flush=True))
 
 
 def _opened(problem_path: Path, url: str, opening: Opening) -> Campaign:
@@ -127,9 +140,7 @@ def _opened(problem_path: Path, url: str, opening: Opening) -> Campaign:
         problem_path,
         log_path=opening.log_path,
         learn=opening.learn,
-        seed=opening.seed,
-        patience=opening.patience,
-        on_expiry=opening.on_expiry,
+        **opening.terms(),
     )
 
 
@@ -191,6 +202,7 @@ def write_decisions(
     kind: str | None = None,
     outcome: str | None = None,
     observed: bool = False,
+    verbatim: bool = False,
 ) -> int:
     """Write the decisions of a campaign to a file; returns their number. See `evenhand.live.exports.export`.
 
@@ -199,4 +211,5 @@ def write_decisions(
     """
     store = existing(url)
     _elsewhere(out, url)
-    return export(store, only_campaign(store, campaign), out, kind=kind, outcome=outcome, observed=observed)
+    name = only_campaign(store, campaign)
+    return export(store, name, out, kind=kind, outcome=outcome, observed=observed, verbatim=verbatim)
