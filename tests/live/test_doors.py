@@ -312,7 +312,7 @@ def test_who_asks_for_much_does_not_make_others_wait():
 def test_others_are_answered_meanwhile(tmp_path):
     """20,000 names, 5,000 half requests (as many as files allow) and costs of 1e15, beside a client of its own."""
     campaign = opened(tmp_path)
-    with serving(app(campaign)) as client, serving(app(campaign)) as _:
+    with serving(app(campaign)) as client:
         over, waits, half = threading.Event(), [], []
 
         def attack():
