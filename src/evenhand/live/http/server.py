@@ -74,12 +74,16 @@ def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Serve
         more: settings of uvicorn.
     """
     doors = Doors(allowed() if most is None else most)
+    # So many are accepted before those that give way are closed: half of the files that the cap leaves.
+    backlog = min(2048, max(doors.most // 16, 32))
 
     # Without a lifespan, whose end would be a traceback where somebody says Ctrl-C twice: what was asked before the
     # first one is answered, and nothing else is left to end.
     settings: dict[str, Any] = {"log_level": "warning", "lifespan": "off", **more}
     http: Any = doors.protocol  # which uvicorn calls as it would call a class
-    config = uvicorn.Config(made, server_header=False, proxy_headers=False, ws="none", http=http, **settings)
+    config = uvicorn.Config(
+        made, server_header=False, proxy_headers=False, ws="none", http=http, backlog=backlog, **settings
+    )
     found = uvicorn.Server(config)
     startup = found.startup
 
