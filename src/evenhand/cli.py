@@ -98,11 +98,14 @@ def build() -> Parser:
                       help="a log that only says which values columns have")  # fmt: skip
     serve.add_argument("--switch", action="store_true",
                        help="go on with this problem file where the campaign runs under another one")  # fmt: skip
-    serve.add_argument("--patience", type=float, default=86_400.0, metavar="SECONDS",
+    serve.add_argument("--known", action="store_true",
+                       help="clients may state known outcomes without a declared range")  # fmt: skip
+    serve.add_argument("--patience", type=float, default=None, metavar="SECONDS",
                        help="of a new campaign: after which an outcome is overdue (default: 86400, a day)")  # fmt: skip
-    serve.add_argument("--on-expiry", choices=("hold", "fallback", "release"), default="hold",
-                       help="of a new campaign: what becomes of budgets that overdue decisions hold")  # fmt: skip
-    serve.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck of a new campaign (default: 0)")
+    serve.add_argument("--on-expiry", choices=("hold", "fallback", "release"), default=None,
+                       help="of a new campaign: what becomes of budgets held by overdue decisions (hold)")  # fmt: skip
+    serve.add_argument("--seed", type=int, default=None, metavar="S",
+                       help="of all luck of a new campaign (default: 0)")  # fmt: skip
     begun = serve.add_mutually_exclusive_group()
     begun.add_argument("--new", dest="new", action="store_true", default=None, help="refuse a campaign that is there")
     begun.add_argument("--existing", dest="new", action="store_false",
@@ -148,6 +151,8 @@ def build() -> Parser:
                         help="(default: as the name of the file ends)")  # fmt: skip
     export.add_argument("--outcome", default=None, metavar="NAME",
                         help="the reward, for obp and vw (default: what is maximised)")  # fmt: skip
+    export.add_argument("--verbatim", action="store_true",
+                        help="write texts of a CSV as they are, also those that a spreadsheet would run")  # fmt: skip
     export.add_argument("--observed", action="store_true",
                         help="leave out decisions without an outcome, which no replay can use")  # fmt: skip
 
@@ -291,7 +296,7 @@ def _serve(o: argparse.Namespace) -> int:
     token = os.environ.get("EVENHAND_TOKEN") or None
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
     with suppress(KeyboardInterrupt):  # the server handles it by shutting down
-        at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host))
+        at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known)
         serve_file(o.problem, o.store, opening, at)
     print("stopped; the log has everything that was answered")
     return 0
@@ -332,7 +337,7 @@ def _restore(o: argparse.Namespace) -> int:
 def _export(o: argparse.Namespace) -> int:
     from evenhand.live.commands import write_decisions
 
-    count = write_decisions(o.store, o.campaign, o.out, o.format, o.outcome, o.observed)
+    count = write_decisions(o.store, o.campaign, o.out, o.format, o.outcome, o.observed, o.verbatim)
     print(f"written: {o.out}, {count:,} decisions")
     return 0
 

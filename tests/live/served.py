@@ -7,10 +7,10 @@ import time
 from contextlib import contextmanager
 
 import httpx
-import uvicorn
 
 import evenhand as eh
 from evenhand.live import Campaign
+from evenhand.live.http.server import server as made_server
 from evenhand.live.stores.sqlite import SqliteStore
 
 SHOP = eh.Problem(
@@ -42,9 +42,9 @@ def events(campaign, kind="decided"):
 
 
 @contextmanager
-def serving(made):
+def serving(made, most=None):
     """A client of an app that runs in a thread of its own, at a port that is free."""
-    server = uvicorn.Server(uvicorn.Config(made, port=0, log_level="critical", server_header=False))
+    server = made_server(made, most, port=0, log_level="critical", lifespan="auto")
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

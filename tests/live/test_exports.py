@@ -91,12 +91,45 @@ def test_a_name_of_a_case_does_not_hide_what_was_decided(tmp_path):
         *("id", "key", "at", "case action", "size: big", "case state"),
         *("action", "probability", "state", "outcome paid", "outcome won"),
     )
-    assert export(store, "shop", tmp_path / "x.csv", observed=True) == 5
+    assert export(store, "shop", tmp_path / "x.csv", observed=True, verbatim=True) == 5
     with (tmp_path / "x.csv").open(newline="") as file:
         first = next(csv.DictReader(file))
     assert first["key"] == "=1+1"  # as it was said
     assert (first["case state"], first["state"], first["case action"]) == ("c|d", "observed", "0.5")
     assert first["action"] in ("no", "yes")
+
+
+@pytest.mark.parametrize("text", ["=1+2*3", "+1", "-1", "@SUM(1)", "\t=1", "\r=1"])
+def test_a_spreadsheet_runs_no_cell(tmp_path, text):
+    store = shop()
+    with store.write("shop") as log:
+        log.append("decided", json.dumps({**json.loads(log.get(2).body), "case": {**ODD, "state": text}}), key=text)
+    for verbatim, expected in ((False, f"'{text}"), (True, text)):
+        export(store, "shop", tmp_path / "x.csv", verbatim=verbatim)
+        with (tmp_path / "x.csv").open(newline="") as file:
+            *_, last = csv.DictReader(file)
+        assert (last["key"], last["case state"], last["size: big"]) == (expected, expected, "3")
+    export(store, "shop", tmp_path / "x.jsonl")
+    assert json.loads((tmp_path / "x.jsonl").read_text().splitlines()[-1])["key"] == text
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.parquet", "x.npz", "x.vw"])
+def test_an_export_that_fails_leaves_the_file_before(tmp_path, monkeypatch, name):
+    if name == "x.parquet":
+        pytest.importorskip("pyarrow")
+    out, other = tmp_path / name, tmp_path / "other"
+    outcome = {"outcome": "won"} if name in ("x.npz", "x.vw") else {}
+    other.write_text("of somebody else")
+    out.symlink_to(other)
+    export(shop(), "shop", out, **outcome)
+    assert (out.is_symlink(), other.read_text()) == (False, "of somebody else")
+    before = out.read_bytes()
+    monkeypatch.setattr("evenhand.live.exports._count", lambda *_: iter([object()]))  # a row that cannot be written
+    with pytest.raises((AttributeError, TypeError)):
+        export(shop(), "shop", out, **outcome)
+    assert out.read_bytes() == before
+    assert sorted(z.name for z in tmp_path.iterdir()) == ["other", name]
+    assert out.stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
@@ -262,6 +295,9 @@ def test_the_command_line(tmp_path, capsys):
         assert capsys.readouterr().out == f"written: {tmp_path / name}, 3 decisions\n"
     assert main(["export", store, "--out", str(tmp_path / "shop.db"), "--format", "csv"]) == 2
     assert "out: expected another file than the store" in capsys.readouterr().err
+    for end in (".gate", ".lock", "-journal", "-wal"):
+        assert main(["export", store, "--out", str(tmp_path / f"shop.db{end}"), "--format", "csv"]) == 2
+        assert "out: expected another file than the store" in capsys.readouterr().err
     assert main(["export", store, "--out", str(tmp_path / "x.xls")]) == 2
     assert "evenhand: out: expected a name that ends in .csv" in capsys.readouterr().err
 

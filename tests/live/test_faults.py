@@ -3,6 +3,7 @@
 import fcntl
 import re
 import shutil
+import socket
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -18,7 +19,7 @@ from evenhand.live import Busy
 from evenhand.live.http import app
 from tests.live.faults import World
 from tests.live.schedules import Struck
-from tests.live.served import serving
+from tests.live.served import asked, opened, serving
 from tests.live.test_http_security import raw
 
 PAGE = Path(__file__).parents[2] / "docs" / "live-faults.md"
@@ -179,6 +180,44 @@ def script(world):
     return said
 
 
+def costs(known):
+    """A cost of 1e15 that a client states, to a campaign that has known costs."""
+
+    def provoke(world):
+        with serving(app(opened(world.folder.parent), known=known)) as client:
+            said = client.post("/decide", json=asked("new", known={"cents": {"letter": 1e15}}))
+            assert client.get("/report").json()["rounds"] == 0
+        return said
+
+    return provoke
+
+
+def half(world):
+    """More half requests than connections are allowed."""
+    with serving(app(world.campaign), most=10) as client:
+        lines = [socket.create_connection((client.base_url.host, client.base_url.port)) for _ in range(50)]
+        for line in lines:
+            line.sendall(b"POST /decide HTTP/1.1\r\nHost:")
+        said = client.get("/healthz")
+        for line in lines:
+            line.close()
+    return said
+
+
+def twice(world):
+    head = b"POST /cancel HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\nTransfer-Encoding: chunked\r\n\r\n"
+    return int(raw(world.client, head + b'9\r\n{"id": 2}\r\n0\r\n\r\n').split()[1])
+
+
+def unready(world):
+    """A store that takes no writes."""
+    world.store.inner.setting = "PRAGMA query_only=ON"
+    said = world.client.get("/readyz")
+    assert world.client.get("/healthz").status_code == 200
+    world.store.inner.setting = "PRAGMA query_only=OFF"
+    return said
+
+
 def long(world):
     head = f"POST /observe HTTP/1.1\r\nHost: localhost\r\nContent-Length: {10**8}\r\n\r\n"
     return int(raw(world.client, head.encode()).split()[1])
@@ -243,8 +282,18 @@ FAULTS = [
     Fault("a body of 100 MB", long, 413),
     Fault("a body that is no JSON", lambda w: w.send('{"id": WAITS', "/cancel"), 400),
     Fault("JSON that is nested 10,000 deep", lambda w: w.send('{"id":' * 10_000 + "1" + "}" * 10_000), 422),
+    Fault("20,000 names in a body", lambda w: w.send("{" + ",".join(f'"{i}": 1' for i in range(20_000)) + "}"), 422),
+    Fault("more half requests than connections", half, 200, says={"ok": True}),
+    Fault("a length that is stated in two ways", twice, 400),
+    Fault("a cost of 1e15, stated by a client", costs(False), 422, says={"field": "known.cents"}),
+    Fault("a cost of 1e15, where clients may state costs", costs(True), 422, says={"field": "known.cents.letter"}),
+    Fault("null for every outcome", outcome('{"answer": null, "cents": null}'), 422, says={"field": "outcomes"}),
+    Fault("an outcome under an unknown key", lambda w: w.send('{"key": "nobody", "outcomes": {"answer": 1}}'), 404),
+    Fault("a probe while the store takes no writes", unready, 503, says={"ready": False}),
     Fault("a script as a key", script, 200, ("decided",)),
     Fault("a foreign Host", from_(Host="evil.example"), 400),
+    Fault("a page of another site", from_(**{"Sec-Fetch-Site": "cross-site"}), 403),
+    Fault("a form in place of JSON", from_(**{"Content-Type": "text/plain"}), 415),
     Fault("a foreign Origin", from_(Origin="http://evil.example"), 403),
 ]  # fmt: skip
 

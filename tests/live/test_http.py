@@ -52,8 +52,9 @@ def test_a_case_may_come_in_pieces(client):
     assert (twice.status_code, twice.json()["field"]) == (422, "features.age")
 
 
-def test_what_is_on_offer_is_what_is_played(client):
-    said = client.post("/decide", json=asked("one", offered=["letter"], known={"cents": {"letter": 70}})).json()
+def test_what_is_on_offer_is_what_is_played(campaign):
+    with serving(app(campaign, known=True)) as client:
+        said = client.post("/decide", json=asked("one", offered=["letter"], known={"cents": {"letter": 70}})).json()
     assert said["action"] == "letter"
 
 

@@ -76,7 +76,7 @@ def test_with_the_token_all_is_said(closed, sent):
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "localhost:80@evil", "", "[::1", "127.1"])
 def test_a_host_that_is_not_ours_is_refused(client, host):
-    for path in ("/report", "/healthz"):
+    for path in ("/report", "/", "/metrics", "/decisions/2"):
         said = client.get(path, headers={"Host": host})
         assert said.status_code == 400
         assert "Host" in said.text or host == "[::1"

@@ -154,6 +154,29 @@ def test_what_a_server_is_refused_for(tmp_path, capsys, monkeypatch):
     assert "log.csv" in refused(capsys, file, "--store", f"sqlite:///{tmp_path}/new.db", "--learn-from", log)
 
 
+def test_settings_that_the_campaign_does_not_have_are_noted(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("evenhand.live.http.serve", lambda *_, **__: None)
+    _, file = write(tmp_path, rows(300), STATED)
+    log = tmp_path / "log.csv"
+    start = ["serve", str(file), "--store", f"sqlite:///{tmp_path}/post.db", "--learn-from", str(log)]
+    for more, noted in (
+        (["--seed", "3", "--patience", "60", "--on-expiry", "release"], []),
+        ([], []),
+        (["--seed", "3"], []),
+        (["--seed", "4"], ["--seed 4 is not used: the campaign was opened with 3"]),
+        (
+            ["--patience", "61", "--on-expiry", "hold"],
+            [
+                "--patience 61.0 is not used: the campaign was opened with 60.0",
+                "--on-expiry hold is not used: the campaign was opened with release",
+            ],
+        ),
+    ):
+        assert main([*start, *more]) == 0
+        notes = [line for line in capsys.readouterr().err.splitlines() if "is not used" in line]
+        assert notes == [f"note: {text}" for text in noted]
+
+
 @pytest.mark.parametrize("command", ["audit", "export"])
 def test_a_store_that_is_not_there_is_not_made(tmp_path, capsys, command):
     out = [] if command == "audit" else ["--out", str(tmp_path / "x.csv")]

@@ -71,6 +71,8 @@ class Again:
         while True:
             begun = self.fold.seq
             for event in folding.store.scan(folding.name, begun):
+                if event.seq > self._last:  # it may be the mark of another worker, which the next request meets
+                    break
                 self.fold.apply(event)
                 if self.fold.seq - begun == self._most:
                     break

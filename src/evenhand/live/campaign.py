@@ -276,7 +276,7 @@ class Campaign:
             from evenhand.live.dashboard.page import render_file  # which needs Jinja
         except ImportError as error:
             raise MissingExtra("pages", "live") from error
-        with on_disk("path", "a file that can be written"), beside(Path(path)) as part:
+        with on_disk("path", "a file that can be written"), beside(Path(path), 0o600) as part:
             part.write_text(render_file(self), encoding="utf-8")
 
     def refresh(self) -> None:

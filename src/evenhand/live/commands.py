@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
 from evenhand.core.validate import on_disk
@@ -68,10 +68,15 @@ class Opening:
     log_path: Path | None
     learn: bool | float  # the weight of a row, or whether rows are learned at all
     switch: bool  # whether a campaign that runs under another policy continues with this one
-    seed: int
-    patience: float
-    on_expiry: OnExpiry
+    seed: int | None = None  # None takes that of the campaign, or of `open_campaign` for a new one; so the next two
+    patience: float | None = None
+    on_expiry: OnExpiry | None = None
     new: bool | None = None  # whether the campaign has to be a new one, or one that is there; None takes either
+
+    def terms(self) -> dict[str, Any]:
+        """Return the stated terms."""
+        stated = {"seed": self.seed, "patience": self.patience, "on_expiry": self.on_expiry}
+        return {name: value for name, value in stated.items() if value is not None}
 
 
 class Address(NamedTuple):
@@ -81,6 +86,7 @@ class Address(NamedTuple):
     port: int
     token: str | None
     hosts: Sequence[str]
+    known: bool = False
 
 
 def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> None:
@@ -102,13 +108,18 @@ def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> N
         made = _opened(problem_path, url, name, opening)
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
+    for name, value in opening.terms().items():
+        kept = getattr(made.terms, name)
+        if value != kept:
+            option = name.replace("_", "-")
+            print(f"note: --{option} {value} is not used: the campaign was opened with {kept}", file=sys.stderr)
     with made:
         events = made.head().seq
         found = "new campaign" if events == 1 else f"found {events:,} events"
         told = f"{made.status().rounds:,} of {made.policy.problem.horizon:,} decided"
         print(f"{made.name}: {made.policy.name}; {found}, {told}")
         try:
-            serve(made, *at, ready=lambda at: print(f"{at} (Ctrl-C stops)", flush=True))
+            serve(made, **at._asdict(), ready=lambda url: print(f"{url} (Ctrl-C stops)", flush=True))
         finally:
             with suppress(Busy, Damaged):  # which the clients were told
                 print(f"{made.name}: head {made.head()}", flush=True)
@@ -147,9 +158,7 @@ def _opened(problem_path: Path, url: str, name: str, opening: Opening) -> Campai
         problem_path,
         log_path=opening.log_path,
         learn=opening.learn,
-        seed=opening.seed,
-        patience=opening.patience,
-        on_expiry=opening.on_expiry,
+        **opening.terms(),
     )
 
 
@@ -223,6 +232,7 @@ def write_decisions(
     kind: str | None = None,
     outcome: str | None = None,
     observed: bool = False,
+    verbatim: bool = False,
 ) -> int:
     """Write the decisions of a campaign to a file; returns their number. See `evenhand.live.exports.export`.
 
@@ -234,4 +244,4 @@ def write_decisions(
     store = connect_to_read(url)
     name = only_campaign(store, campaign)
     refuse(name, prove(store, name))
-    return export(store, name, out, kind=kind, outcome=outcome, observed=observed)
+    return export(store, name, out, kind=kind, outcome=outcome, observed=observed, verbatim=verbatim)

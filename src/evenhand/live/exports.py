@@ -22,6 +22,7 @@ SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".npz": "ob
 )
 Row = dict[str, Any]
 T = TypeVar("T")
+_RUN = ("=", "+", "-", "@", "\t", "\r")
 _BATCH = 10_000  # rows that Parquet compresses together
 
 
@@ -33,18 +34,21 @@ def export(
     kind: str | None = None,
     outcome: str | None = None,
     observed: bool = False,
+    verbatim: bool = False,
 ) -> int:
     """Write the decisions of a campaign to a file; returns their number.
 
     Args:
         store: the campaign's store.
         campaign: its name.
-        out: the file, which is replaced once all is written.
+        out: the file, which is replaced once it is written whole; a link is replaced, and not followed.
         kind: csv, jsonl and parquet are tables with the columns of `History`; obp is the logged bandit feedback of
             the Open Bandit Pipeline, and vw is the input of `vw --cb K`, see `evenhand.live.feedback`. By default it
             follows from the suffix of the file's name.
         outcome: the reward, for obp and vw; by default the maximised outcome, or the only observed one.
         observed: whether to leave out decisions without an outcome, as obp and vw always do.
+        verbatim: whether texts of a CSV stay as they are. By default those that a spreadsheet would run as a formula
+            get an apostrophe in front: they begin with =, +, -, @, a tab or a carriage return.
 
     Raises:
         InvalidInput: the format is unknown, the file cannot be written, or the outcome is missing.
@@ -55,14 +59,24 @@ def export(
         if outcome is not None:
             raise InvalidInput("outcome", "none, as tables have all of them; or one of the formats obp and vw", outcome)
         history = History.of(store, campaign)
-        rows = (row for row in history if not observed or row["state"] == "observed")
-        with on_disk("out", "a file that can be written"), beside(out) as part:
+        wanted = (row for row in history if not observed or row["state"] == "observed")
+        rows: Iterator[Row] = map(_quoted, wanted) if kind == "csv" and not verbatim else wanted
+        with on_disk("out", "a file that can be written"), beside(out, 0o600) as part:
             _TABLES[kind](part, history, _count(rows, number))
     else:
         feedback = Feedback.of(store, campaign, outcome)
-        with on_disk("out", "a file that can be written"), beside(out) as part:
+        with on_disk("out", "a file that can be written"), beside(out, 0o600) as part:
             (write_npz if kind == "obp" else write_vw)(part, feedback, _count(feedback, number))
     return next(number)
+
+
+def _quoted(row: Row) -> Row:
+    """Put an apostrophe before texts that a spreadsheet would run.
+
+    >>> _quoted({"key": "=1+1", "outcome won": -1.0})
+    {'key': "'=1+1", 'outcome won': -1.0}
+    """
+    return {name: f"'{z}" if isinstance(z, str) and z.startswith(_RUN) else z for name, z in row.items()}
 
 
 def _count(rows: Iterable[T], number: Iterator[int]) -> Iterator[T]:

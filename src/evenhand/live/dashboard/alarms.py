@@ -27,7 +27,11 @@ def count_due(tally: Tally) -> int:
 
 
 def _budgets(status: Status, tally: Tally) -> Iterator[str]:
+    for name, n in tally.credited.items():
+        yield f"{name}: {count(n, 'decision')} stated a use below 0, by which others get more than the total."
     for name, a in status.accounts.items():
+        if a.spent < 0:
+            yield f"{name}: {digits(a.spent)} is spent, which is below 0."
         if a.spent > a.total * (1 + 1e-9):
             over = digits(a.spent - a.total)
             yield f"{name}: overspent. {digits(a.spent)} of {digits(a.total)} is spent, {over} too much."

@@ -98,6 +98,7 @@ class Tally:
         self.uses = Uses(problem, status.accounts, self._campaign.terms.on_expiry)
         self.counts, self.played = Counter[str](), Counter[str | None]()
         self._sums, self._stated = Counter[str | None](), Counter[str | None]()
+        self.credited = Counter[str]()  # decisions that stated a use of a budget below 0
         self.bins, self.rare, self.unstated = [0] * BINS, 0, 0
         self.spans, self.delays, self.recent = Spans(), Delays(), Recent()
         self._forced = self.uses.none()
@@ -124,6 +125,7 @@ class Tally:
         if counts:
             one = self._opened(event.at, body)
             self._waiting[event.seq], found = one, one.now
+            self.credited.update(self.uses.credited(one.plays, one.known))
             if len(self._waiting) > _KEPT:
                 del self._waiting[next(iter(self._waiting))]
         self.spans.add(Span(int(counts), int(body["r"]), plays, found.copy(), event.at))

@@ -46,6 +46,18 @@ class Uses:
         due = books.totals(self._problem, table)[0, 0, self._columns]
         return np.concatenate([np.where(self._hard, np.maximum(due, 0.0), 0.0), table[0, 0]])
 
+    def credited(self, plays: Sequence[int], known: Floats) -> list[str]:
+        """Return the budgets on known outcomes of which a play uses less than 0, and than is declared, `(P,L)`."""
+        problem, found = self._problem, []
+        for name, column in zip(self.names, self._columns, strict=True):
+            outcome = problem.names[column]
+            if outcome in problem.known:
+                j = problem.known.index(outcome)
+                least = min(0.0, float(problem.declared[:, j].min()))
+                if any(z < least for a, z in zip(plays, known[:, j].tolist(), strict=True) if a >= 0):
+                    found.append(name)
+        return found
+
     def arrived(self, plays: Sequence[int], known: Floats, said: Any) -> Floats:
         """Return the increments of a decision with its outcome."""
         problem, played = self._problem, np.array([plays])

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.resources import files
 from typing import Any, TypeVar
 
@@ -27,13 +28,17 @@ from evenhand.live.http.bodies import parse, receive
 from evenhand.live.http.commits import Commits
 from evenhand.live.http.guard import Guard, Requests
 from evenhand.live.http.metrics import metrics
-from evenhand.live.http.schemas import SCHEMAS
+from evenhand.live.http.readiness import Readiness
+from evenhand.live.http.schemas import KEY, SCHEMAS
+from evenhand.live.verbs import check_text
 from evenhand.policy.status import Status
 from evenhand.version import __version__
 
 T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
-_VERBS = {"/decide": asked.decide, "/observe": asked.observe, "/cancel": asked.cancel}
+Maker = Callable[[object], asked.Verb]
+_VERBS = ("/decide", "/observe", "/cancel")
+_SHORTEST = 16  # characters of a token: a shorter one can be guessed
 _STATIC = {
     "/static/page.css": "text/css",
     "/static/page.js": "text/javascript",
@@ -42,38 +47,52 @@ _STATIC = {
 _ROUTES = (
     *_VERBS,
     "/report",
+    "/decisions",
     "/decisions/{number}",
     "/decisions/{number}/page",
     "/metrics",
     "/healthz",
+    "/readyz",
     "/openapi.json",
     "/",
     *_STATIC,
 )
 
 
-def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = ("127.0.0.1", "localhost")) -> FastAPI:
+def app(
+    campaign: Campaign,
+    *,
+    token: str | None = None,
+    hosts: Sequence[str] = ("127.0.0.1", "localhost"),
+    known: bool = False,
+) -> FastAPI:
     """Build the app that serves a campaign over HTTP, for `serve` or any ASGI server.
 
     Args:
         campaign: the campaign; it may have other workers.
-        token: the token that every request must carry as `Authorization: Bearer TOKEN`; None accepts all requests.
+        token: the token that every request must carry as `Authorization: Bearer TOKEN`, of at least 16 characters; None
+            accepts all requests.
         hosts: the names, without ports, by which clients call the server.
+        known: whether clients may state known outcomes that declare no range, between the least and the greatest of
+            their declared values. They spend the budgets by it.
 
     Raises:
-        InvalidInput: the token or a name cannot be in a header.
+        InvalidInput: the token is too short, or the token or a name cannot be in a header.
 
     >>> import evenhand as eh
     >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
-    >>> made = app(Campaign.open("memory://", "shop", eh.uniform(shop, 1)), token="a long secret")
+    >>> made = app(Campaign.open("memory://", "shop", eh.uniform(shop, 1)), token="a long enough secret")
     >>> made.title
     'evenhand: shop'
     """
     if token is not None and not (isinstance(token, str) and token.strip() and token.isascii() and token.isprintable()):
         raise InvalidInput("token", "a text of visible ASCII characters", "another one")
+    if token is not None and len(token) < _SHORTEST:
+        raise InvalidInput("token", f"at least {_SHORTEST} characters, as it can be guessed else", f"{len(token)}")
     if isinstance(hosts, str) or not hosts or not all(isinstance(z, str) and z for z in hosts):
         raise InvalidInput("hosts", "names, such as ('localhost',)", shown(hosts))
     commits, requests, tally = Commits(campaign), Requests(_ROUTES), Tally(campaign)
+    readiness = Readiness(campaign)
     reader = ThreadPoolExecutor(1, "evenhand reports")  # one thread: reports wait for the campaign's lock anyway
 
     @asynccontextmanager
@@ -113,11 +132,25 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
     async def page_(_: Request) -> Response:
         return HTMLResponse(await reading(lambda: page(campaign, stand(), tally)))
 
+    async def ready(_: Request) -> Response:
+        reason = await readiness.reason()
+        if reason is None:
+            return JSONResponse({"ready": True})
+        return JSONResponse({"ready": False, "reason": reason}, 503, headers={"Retry-After": "1"})
+
     async def find_decision(request: Request) -> dict[str, Any]:
-        number = request.path_params["number"]
-        if not (number.isascii() and number.isdigit() and len(number) < 19):
-            raise Unknown(f"no decision {shown(number)} in campaign {campaign.name!r}")
-        (found,) = await asyncio.wrap_future(commits.submit([asked.lookup(int(number))]))
+        if "number" not in request.path_params:
+            keys = request.query_params.getlist("key")
+            if len(keys) != 1 or len(request.query_params) != 1:
+                raise InvalidInput("key", "the key of one decision, as /decisions?key=KEY", f"{len(keys)} of them")
+            check_text("key", keys[0])
+            which: int | str = keys[0]
+        else:
+            number = request.path_params["number"]
+            if not (number.isascii() and number.isdigit() and len(number) < 19):
+                raise Unknown(f"no decision {shown(number)} in campaign {campaign.name!r}")
+            which = int(number)
+        (found,) = await asyncio.wrap_future(commits.submit([asked.lookup(which)], request.client))
         if isinstance(found, EvenhandError):
             raise found
         return found
@@ -133,7 +166,12 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
             explained = None
         return HTMLResponse(decision_page(campaign.name, campaign.policy.name, found, explained))
 
-    for path, made_of in _VERBS.items():
+    makers: tuple[Callable[[object], asked.Verb], ...] = (
+        partial(asked.decide, accepted=known),
+        asked.observe,
+        asked.cancel,
+    )
+    for path, made_of in zip(_VERBS, makers, strict=True):
         schema = {"requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMAS[path]}}}}
         made.add_api_route(path, _verb(commits, made_of), methods=["POST"], name=path[1:], openapi_extra=schema)
     number = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}
@@ -141,11 +179,18 @@ def app(campaign: Campaign, *, token: str | None = None, hosts: Sequence[str] = 
         "/report": report_,
         "/metrics": metrics_,
         "/decisions/{number}": decision,
+        "/decisions": decision,
         "/healthz": _healthy,
+        "/readyz": ready,
     }
+    of_key = {"name": "key", "in": "query", "required": True, "schema": KEY}
     for path, handler in pages.items():
-        extra: dict[str, Any] = {"parameters": [number]} if "{" in path else {}
-        made.add_api_route(path, handler, methods=["GET"], name=path.split("/")[1], openapi_extra=extra)
+        about = number if "{" in path else of_key if path == "/decisions" else None
+        extra: dict[str, Any] = {} if about is None else {"parameters": [about]}
+        name = path[1:].replace("/{number}", " by number")
+        made.add_api_route(path, handler, methods=["GET"], name=name, openapi_extra=extra)
+    for path, handler in {"/healthz": _healthy, "/readyz": ready}.items():  # as some probes ask
+        made.add_api_route(path, handler, methods=["HEAD"], include_in_schema=False)
     for path, handler in {
         "/": page_,
         "/decisions/{number}/page": decision_,
@@ -165,13 +210,13 @@ def _file(path: str) -> Handler:
     return handle
 
 
-def _verb(commits: Commits, made_of: Callable[[object], asked.Verb]) -> Handler:
+def _verb(commits: Commits, made_of: Maker) -> Handler:
     """Make the handler of a body, or of a list of bodies in one transaction."""
 
     async def handle(request: Request) -> Response:
         body = parse(await receive(request))
         if not isinstance(body, list):
-            (found,) = await asyncio.wrap_future(commits.submit([made_of(body)]))
+            (found,) = await asyncio.wrap_future(commits.submit([made_of(body)], request.client))
             return error_response(found) if isinstance(found, EvenhandError) else JSONResponse(found)
         verbs: list[asked.Verb | EvenhandError] = []
         for z in body:
@@ -179,7 +224,8 @@ def _verb(commits: Commits, made_of: Callable[[object], asked.Verb]) -> Handler:
                 verbs.append(made_of(z))
             except EvenhandError as error:
                 verbs.append(error)
-        results = await asyncio.wrap_future(commits.submit([v for v in verbs if not isinstance(v, EvenhandError)]))
+        accepted = [v for v in verbs if not isinstance(v, EvenhandError)]
+        results = await asyncio.wrap_future(commits.submit(accepted, request.client))
         rest = iter(results)
         return JSONResponse([entry(v if isinstance(v, EvenhandError) else next(rest)) for v in verbs])
 

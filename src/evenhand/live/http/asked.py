@@ -9,17 +9,19 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.live.events import Unknown, read
+from evenhand.live.http import stated
 from evenhand.live.http.bodies import plain
 from evenhand.live.replies import reply
-from evenhand.live.verbs import Verbs
+from evenhand.live.verbs import Verbs, check_text
 
 Verb = Callable[[Verbs], dict[str, Any]]
 
 
-def decide(body: object) -> Verb:
+def decide(body: object, accepted: bool = False) -> Verb:
     """Parse a request to decide.
 
-    The case is stated as `case`, or as `features` and `groups`, which are merged.
+    The case is stated as `case`, or as `features` and `groups`, which are merged. `accepted` says whether clients may
+    state known outcomes that declare no range.
 
     Raises:
         InvalidInput: a field is missing, unknown or of another type; the other functions here raise it as well.
@@ -31,31 +33,42 @@ def decide(body: object) -> Verb:
         raise InvalidInput("offered", "a list of names", shown(offered))
     if known is not None:
         _mapping("known", known)
-    return lambda verbs: verbs.decide(case, asked["key"], offered, known).to_dict()
+
+    def verb(verbs: Verbs) -> dict[str, Any]:
+        stated.refuse(verbs, case, known, accepted)
+        return verbs.decide(case, asked["key"], offered, known).to_dict()
+
+    return verb
 
 
 def observe(body: object) -> Verb:
     """Parse a request to observe outcomes."""
-    asked = _fields(body, ("id", "outcomes"), ("revise",))
-    number, outcomes, revise = _number(asked["id"]), asked["outcomes"], asked.get("revise", False)
+    asked = _fields(body, ("outcomes",), ("id", "key", "revise"))
+    which, outcomes, revise = _which(asked), asked["outcomes"], asked.get("revise", False)
     if not isinstance(revise, bool):
         raise InvalidInput("revise", "true or false", shown(revise))
     for i, play in enumerate(outcomes if isinstance(outcomes, list) else [outcomes]):
         if play is not None or not isinstance(outcomes, list):
             _mapping(f"outcomes[{i}]" if isinstance(outcomes, list) else "outcomes", play)
-    return lambda verbs: {"new": verbs.observe(number, outcomes, revise=revise)}
+    plays = [play for play in (outcomes if isinstance(outcomes, list) else [outcomes]) if play is not None]
+    if plays and all(play and all(z is None for z in play.values()) for play in plays):
+        raise InvalidInput(
+            "outcomes", "an outcome that was observed, or no request until there is one", "null for each"
+        )
+    return lambda verbs: {"new": verbs.observe(which(verbs), outcomes, revise=revise)}
 
 
 def cancel(body: object) -> Verb:
     """Parse a request to cancel a decision."""
-    number = _number(_fields(body, ("id",), ())["id"])
-    return lambda verbs: {"new": verbs.cancel(number)}
+    which = _which(_fields(body, (), ("id", "key")))
+    return lambda verbs: {"new": verbs.cancel(which(verbs))}
 
 
-def lookup(number: int) -> Verb:
-    """Look up a decision with all its events in the log."""
+def lookup(decision: int | str) -> Verb:
+    """Look up a decision, by its number or its key, with all its events in the log."""
 
     def verb(verbs: Verbs) -> dict[str, Any]:
+        number = decision if isinstance(decision, int) else _found(verbs, decision)
         event, worker = verbs.log.get(number), verbs.worker
         if event is None or event.kind != "decided":
             raise Unknown(f"no decision {number} in campaign {worker.name!r}")
@@ -107,6 +120,25 @@ def _mapping(field: str, value: object) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise InvalidInput(field, "an object", shown(value))
     return value
+
+
+def _which(asked: Mapping[str, Any]) -> Callable[[Verbs], int]:
+    """Parse the decision that a request is about: its number, or the key that the client chose."""
+    if ("id" in asked) == ("key" in asked):
+        raise InvalidInput("id", "the number of a decision, or its key", "both" if "id" in asked else "nothing")
+    if "id" in asked:
+        number = _number(asked["id"])
+        return lambda verbs: number
+    key = asked["key"]
+    check_text("key", key)
+    return lambda verbs: _found(verbs, key)
+
+
+def _found(verbs: Verbs, key: str) -> int:
+    event = verbs.log.find(key)
+    if event is None:
+        raise Unknown(f"no decision with the key {shown(key)} in campaign {verbs.worker.name!r}")
+    return event.seq
 
 
 def _number(value: object) -> int:

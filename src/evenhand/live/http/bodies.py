@@ -141,9 +141,11 @@ def _infinite(text: str) -> NoReturn:
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Build an object and refuse repeated names: some readers take the first, some the last."""
+    if len(pairs) > MOST:
+        raise InvalidInput("body", f"at most {MOST:,} fields", f"an object of {len(pairs):,}")
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in found if names.count(name) > 1)
+        seen = set[str]()
+        twice = next(name for name, _ in pairs if name in seen or seen.add(name))  # type: ignore[func-returns-value]
         raise InvalidInput(shown(twice), "a name that is stated once", "it twice")
     return found

@@ -1,11 +1,11 @@
-"""Group commit: requests that arrive during a commit share the next one."""
+"""Group commit: requests that arrive during a commit share the next one, in fair turns."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import Future
-from queue import Empty, SimpleQueue
+from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from evenhand.core.errors import EvenhandError
@@ -14,12 +14,14 @@ from evenhand.live.events import Busy
 from evenhand.live.http.asked import Verb
 
 Found = list[dict[str, Any] | EvenhandError]
-_MOST = 1_000  # calls per group: its duration stays well below the timeout of other workers
+_MOST = 200  # calls per group, unless one request has more: others wait for the end of the group
 
 
 class _Job(NamedTuple):
-    """The calls of one request, which go into one transaction."""
+    """The calls of one request, which go into one transaction; jobs are ordered by their turn."""
 
+    turn: float
+    number: int  # of the job, so that equal turns keep the order of arrival
     verbs: Sequence[Verb]
     found: Future[Found]
 
@@ -29,6 +31,10 @@ class Commits:
 
     A write to disk takes longer than many decisions, so clients that wait for one share the next. Results are returned
     only after the commit. The thread starts with the first request.
+
+    Turns are fair queueing: a job is due when its client's earlier ones and itself would end, if all clients were
+    served at the same rate, counted in calls. A client with lists of 1,000 bodies delays others by the list that is
+    under way, and not by those that wait.
 
     Args:
         campaign: the campaign that decides.
@@ -43,44 +49,61 @@ class Commits:
 
     def __init__(self, campaign: Campaign) -> None:
         self._campaign, self._lock = campaign, threading.Lock()
-        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
+        self._some = threading.Condition(self._lock)
+        self._jobs: list[_Job] = []  # a heap
+        self._ends: dict[Hashable, float] = {}  # the turn of the last job of every client that waits
+        self._now, self._number, self._ending = 0.0, 0, False
         self._thread: threading.Thread | None = None
 
-    def submit(self, verbs: Sequence[Verb]) -> Future[Found]:
-        """Run calls in one transaction; the future has the result or the error of each after the commit."""
-        job = _Job(verbs, Future())
+    def submit(self, verbs: Sequence[Verb], client: Hashable = None) -> Future[Found]:
+        """Run calls in one transaction; the future has the result or the error of each after the commit.
+
+        Args:
+            verbs: the calls.
+            client: who asks, such as a connection; clients take turns.
+        """
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="evenhand commits", daemon=True)
                 self._thread.start()
-            self._queue.put(job)
+            turn = max(self._now, self._ends.get(client, 0.0)) + max(len(verbs), 1)
+            self._ends[client] = turn
+            self._number += 1
+            job = _Job(turn, self._number, verbs, Future())
+            heappush(self._jobs, job)
+            self._some.notify()
         return job.found
 
     def close(self) -> None:
         """Finish the waiting requests and stop the thread; the next request starts it again."""
         with self._lock:
-            if self._thread is not None:
-                self._queue.put(None)
-                self._thread.join()
-                self._thread = None
+            thread, self._ending = self._thread, True
+            self._some.notify()
+        if thread is not None:
+            thread.join()
+        with self._lock:
+            self._thread, self._ending = None, False
 
     def _work(self) -> None:
-        last = False
-        while not last:
-            job = self._queue.get()
+        while jobs := self._next():
+            running = [job for job in jobs if job.found.set_running_or_notify_cancel()]  # False if the client left
+            if running:
+                self._commit(running)
+
+    def _next(self) -> list[_Job]:
+        """Take the jobs of the next transaction; none at the end."""
+        with self._lock:
+            while not self._jobs and not self._ending:
+                self._some.wait()
             jobs: list[_Job] = []
-            try:
-                while job is not None:
-                    if job.found.set_running_or_notify_cancel():  # False if the client left before it began
-                        jobs.append(job)
-                    if sum(len(z.verbs) for z in jobs) >= _MOST:
-                        break
-                    job = self._queue.get_nowait()
-                last = job is None
-            except Empty:
-                pass
+            count = 0
+            while self._jobs and (not jobs or count + len(self._jobs[0].verbs) <= _MOST):
+                jobs.append(heappop(self._jobs))
+                count += len(jobs[-1].verbs)
             if jobs:
-                self._commit(jobs)
+                self._now = max(self._now, jobs[-1].turn - max(len(jobs[-1].verbs), 1))  # the last of them is served
+                self._ends = {client: end for client, end in self._ends.items() if end > self._now}
+            return jobs
 
     def _commit(self, jobs: Sequence[_Job]) -> None:
         """Run jobs in one transaction; if a job breaks it, it was rolled back, and each job gets its own."""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import hmac
+import ipaddress
 import threading
+import time
 from collections import Counter
 from collections.abc import Sequence
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from evenhand.live.http.answers import Refused, error_response
+from evenhand.live.http.answers import LOG, Refused, error_response
 
 HEADERS = [
     (b"content-security-policy", b"default-src 'self'"),
@@ -19,7 +22,9 @@ HEADERS = [
     (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"),
 ]
-_OPEN = ("/healthz",)  # needs no token, as it reveals nothing about the campaign
+_OPEN = ("/healthz", "/readyz")  # need neither token nor name, as they reveal nothing about the campaign
+_SLOWED = 0.1  # seconds per wrong token, one after another
+_QUIET = 10.0  # seconds between lines of the log about wrong tokens
 
 
 class Requests:
@@ -56,6 +61,7 @@ class Guard:
         self._app, self._requests = app, requests
         self._token = None if token is None else token.encode()
         self._hosts = frozenset(host.lower() for host in hosts)
+        self._wrong, self._said, self._turn = 0, -_QUIET, asyncio.Lock()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or refuse it."""
@@ -73,21 +79,39 @@ class Guard:
             await send(message)
 
         refused = self._refusal(scope)
+        if (
+            refused is not None
+            and refused.status == 401
+            and any(n.lower() == b"authorization" for n, _ in scope["headers"])
+        ):
+            await self._slow(scope)
         try:
-            await (self._app if refused is None else error_response(refused))(scope, receive, answer)
+            await (self._app if refused is None else _closing(refused))(scope, receive, answer)
         except Exception as error:
             if started:
                 raise
             await error_response(error)(scope, receive, answer)
+
+    async def _slow(self, scope: Scope) -> None:
+        """Delay the answer to a wrong token, and log how many there were; requests with the token do not wait."""
+        self._wrong += 1
+        if time.monotonic() - self._said >= _QUIET:
+            who = (scope.get("client") or ("an unknown address",))[0]
+            LOG.warning("refused %d requests with a wrong token, the last one from %s", self._wrong, who)
+            self._wrong, self._said = 0, time.monotonic()
+        async with self._turn:
+            await asyncio.sleep(_SLOWED)
 
     def _refusal(self, scope: Scope) -> Refused | None:
         """Return the reason to refuse a request, None if it is accepted."""
         given: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             given.setdefault(name.lower(), []).append(value)
+        if b"transfer-encoding" in given and b"content-length" in given:
+            return Refused(400, "the request states both Content-Length and Transfer-Encoding")
         hosts = given.get(b"host", [])
         host = hosts[0].lower() if len(hosts) == 1 else b""
-        if _name(host) not in self._hosts:
+        if len(hosts) > 1 or not self._called(scope["path"], _name(host)):
             return Refused(400, "the Host header has a name that this server is not called by")
         token = _token(given.get(b"authorization", [b""])[0])
         if self._token is not None and scope["path"] not in _OPEN and not hmac.compare_digest(token, self._token):
@@ -95,7 +119,21 @@ class Guard:
         own = (b"http://" + host, b"https://" + host)
         if scope["method"] == "POST" and any(z.lower() not in own for z in given.get(b"origin", [])):
             return Refused(403, "a page of another origin sent this request")
+        if scope["method"] == "POST" and any(z.lower() == b"cross-site" for z in given.get(b"sec-fetch-site", [])):
+            return Refused(403, "a page of another site sent this request")
+        kinds = [z.partition(b";")[0].strip().lower() for z in given.get(b"content-type", [])]
+        if scope["method"] == "POST" and any(kind != b"application/json" for kind in kinds):
+            return Refused(415, "the Content-Type of the body is not application/json")
         return None
+
+    def _called(self, path: str, name: str) -> bool:
+        """Return whether a path may be asked under a name; other sites can point names at a server, but no address."""
+        return name in self._hosts or path in _OPEN or (path == "/metrics" and _is_address(name))
+
+
+def _closing(refused: Refused) -> ASGIApp:
+    """Make the response to a refused request; where its length is ambiguous, nothing after it is read."""
+    return error_response(refused, {"Connection": "close"} if refused.status == 400 else {})
 
 
 def _token(header: bytes) -> bytes:
@@ -113,6 +151,14 @@ def _token(header: bytes) -> bytes:
         return b""
 
 
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
 def _name(host: bytes) -> str:
     """Read the name in a Host header, without its port.
 
@@ -121,4 +167,6 @@ def _name(host: bytes) -> str:
     """
     name, _, port = host.partition(b"]") if host.startswith(b"[") else host.partition(b":")
     port = port.removeprefix(b":")
+    if host.startswith(b"[") and b"]" not in host:
+        return ""
     return name.removeprefix(b"[").decode("latin-1") if not port or port.isdigit() else ""

@@ -20,6 +20,8 @@ def metrics(status: Status, tally: Tally, requests: Requests) -> str:
     ]
     for kind, text in KINDS.items():
         lines += _family(f"{kind}_total", "counter", text, [({}, tally.counts[kind])])
+    credited = [({"budget": name}, tally.credited[name]) for name, _ in accounts]
+    lines += _family("budget_credited_total", "counter", "Decisions that stated a use below 0.", credited)
     for field in ("spent", "held", "left", "total"):
         rows = [({"budget": name}, getattr(account, field)) for name, account in accounts]
         lines += _family(f"budget_{field}", "gauge", f"Of each budget: {field}.", rows)

@@ -8,12 +8,15 @@ from typing import Any
 from evenhand.live.http.bodies import MOST
 
 _NUMBER = {"type": "integer", "minimum": 1}
+KEY = {"type": "string", "minLength": 1, "maxLength": 200}
 _CASE = {"type": "object", "description": "Features and groups by name."}
 _OUTCOMES = {"type": "object", "additionalProperties": {"type": ["number", "null"]}}
 
 
-def _one_or_many(needed: Sequence[str], properties: dict[str, Any]) -> dict[str, Any]:
+def _one_or_many(needed: Sequence[str], properties: dict[str, Any], of_decision: bool = False) -> dict[str, Any]:
     one = {"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False}
+    if of_decision:
+        one["oneOf"] = [{"required": ["id"]}, {"required": ["key"]}]
     return {"oneOf": [one, {"type": "array", "items": one, "maxItems": MOST}]}
 
 
@@ -21,7 +24,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
     "/decide": _one_or_many(
         ("key",),
         {
-            "key": {"type": "string", "minLength": 1, "maxLength": 200},
+            "key": KEY,
             "case": _CASE,
             "features": _CASE,
             "groups": _CASE,
@@ -30,12 +33,14 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         },
     ),
     "/observe": _one_or_many(
-        ("id", "outcomes"),
+        ("outcomes",),
         {
             "id": _NUMBER,
+            "key": KEY,
             "outcomes": {"oneOf": [_OUTCOMES, {"type": "array", "items": {"oneOf": [_OUTCOMES, {"type": "null"}]}}]},
             "revise": {"type": "boolean"},
         },
+        of_decision=True,
     ),
-    "/cancel": _one_or_many(("id",), {"id": _NUMBER}),
+    "/cancel": _one_or_many((), {"id": _NUMBER, "key": KEY}, of_decision=True),
 }

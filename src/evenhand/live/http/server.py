@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import socket
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import number
 from evenhand.live.campaign import Campaign
 from evenhand.live.http.app import app
+from evenhand.live.http.doors import Doors, allowed, raise_limit
 
 
 def serve(
@@ -22,6 +26,7 @@ def serve(
     token: str | None = None,
     hosts: Sequence[str] = ("127.0.0.1", "localhost"),
     ready: Callable[[str], None] | None = None,
+    known: bool = False,
 ) -> None:
     """Serve a campaign until the process is told to stop.
 
@@ -34,6 +39,7 @@ def serve(
         token: the token that every request must carry; required if other machines reach the server.
         hosts: the names by which clients call the server, beside `host`.
         ready: is called with the address of the page before the first request is answered.
+        known: whether clients may state known outcomes that declare no range; see `app`.
 
     Raises:
         InvalidInput: other machines reach the address and there is no token; or the address cannot be listened on.
@@ -43,7 +49,8 @@ def serve(
     number("port", port, "a number from 0 to 65,535", lambda x: 0 <= x < 65_536)
     if token is None and not local(host):
         raise InvalidInput("token", f"a token, as other machines reach {host}", "none")
-    made = app(campaign, token=token, hosts=tuple(dict.fromkeys((*hosts, host))))
+    made = app(campaign, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
+    raise_limit()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family)
@@ -55,10 +62,37 @@ def serve(
         if ready is not None:
             at = f"[{host}]" if family == socket.AF_INET6 else host
             ready(f"http://{at}:{listening.getsockname()[1]}")
-        # Without a lifespan, whose end would be a traceback where somebody says Ctrl-C twice: what was asked before the
-        # first one is answered, and nothing else is left to end.
-        config = uvicorn.Config(made, log_level="warning", server_header=False, proxy_headers=False, lifespan="off")
-        uvicorn.Server(config).run(sockets=[listening])
+        server(made).run(sockets=[listening])
+
+
+def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Server:
+    """Make the server of an app, which closes connections that do not say what they ask for.
+
+    Args:
+        made: the app.
+        most: the most connections, by default as many as the limit of open files allows.
+        more: settings of uvicorn.
+    """
+    doors = Doors(allowed() if most is None else most)
+    # So many are accepted before those that give way are closed: half of the files that the cap leaves.
+    backlog = min(2048, max(doors.most // 16, 32))
+
+    # Without a lifespan, whose end would be a traceback where somebody says Ctrl-C twice: what was asked before the
+    # first one is answered, and nothing else is left to end.
+    settings: dict[str, Any] = {"log_level": "warning", "lifespan": "off", **more}
+    http: Any = doors.protocol  # which uvicorn calls as it would call a class
+    config = uvicorn.Config(
+        made, server_header=False, proxy_headers=False, ws="none", http=http, backlog=backlog, **settings
+    )
+    found = uvicorn.Server(config)
+    startup = found.startup
+
+    async def started(sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().set_exception_handler(doors.handle)
+        await startup(sockets)
+
+    found.startup = started  # type: ignore[method-assign]
+    return found
 
 
 def local(host: str) -> bool:
