@@ -9,6 +9,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.policy.abilities import Abilities, abilities
+from evenhand.policy.by_period import ByPeriod
 from evenhand.policy.encode import Encoder
 from evenhand.policy.loop import Loop
 from evenhand.policy.payable import Payable
@@ -37,7 +38,7 @@ def assemble(problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Ch
     can = abilities(problem, goals, choice)
     questions, payable = Questions(problem, model, can), Payable(problem)
     restating, zeros = Restating(problem, can.restating), Zeros(problem.free[:, : len(problem.learned)])
-    settlement = Settlement(problem, model, can, restating, payable, zeros)
+    settlement = Settlement(problem, model, can, restating, payable, zeros, ByPeriod(problem))
     loop = Loop(problem, model, choice, can, questions, restating, settlement, payable)
     return Assembly(can, Encoder(problem=problem, model=model), questions, payable, zeros, restating, settlement, loop)
 

@@ -132,6 +132,8 @@ class Loop:
         before = self.restating.shares(state) if self.can.restating else None
         state.t += decision.counted
         books.commit(d.plays, d.counted, d.groups, d.known, self.problem.certain, 1.0, state.books)
+        if state.periods is not None:
+            self.settlement.by_period.commit(state.periods, d, 1.0)
         self.payable.tell(state)
         if context.groups.shape[2]:
             entries.believe(context.groups, context.offered, decision.counted, state.seen)

@@ -12,6 +12,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.models.base import ROUND, Model
 from evenhand.policy import books, checks, entries, parts
 from evenhand.policy.abilities import Abilities
+from evenhand.policy.by_period import ByPeriod
 from evenhand.policy.parts import Part
 from evenhand.policy.payable import Payable
 from evenhand.policy.restating import Restating
@@ -31,6 +32,7 @@ class Settlement:
     restating: Restating
     payable: Payable
     zeros: Zeros
+    by_period: ByPeriod
 
     def learn(
         self,
@@ -128,6 +130,8 @@ class Settlement:
         masks = checks.NOTHING if missing is None else missing, checks.EVERY_PLAY if exposed is None else exposed
         amounts = self.problem.amounts(decision.known, learned)
         books.arrive(decision.plays, counted, decision.groups, amounts, known, *masks, 1.0, state.books)
+        if state.periods is not None:
+            self.by_period.arrive(state.periods, decision, counted, amounts, known, masks)
         self.payable.tell(state)
         some = None if missing is None else np.asarray(missing.any(1, keepdims=True))
         if self.can.restating:
@@ -154,6 +158,8 @@ class Settlement:
             raise InvalidInput("decision", expected, f"number {d.id[0]}, of which some outcomes arrived")
         state.receipts.settle(d, checksum)
         books.commit(d.plays, d.counted, d.groups, d.known, self.problem.certain, -1.0, state.books)
+        if state.periods is not None:
+            self.by_period.commit(state.periods, d, -1.0)
         if self.can.restating:
             decision = self.restating.cancel(state, decision)
         for i, goal in self.can.cancelling:

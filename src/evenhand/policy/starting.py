@@ -12,6 +12,7 @@ from evenhand.core.types import Ints
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.policy import books
+from evenhand.policy.by_period import ByPeriod
 from evenhand.policy.restating import Restating
 from evenhand.policy.saving import flatten
 from evenhand.policy.state import PolicyState
@@ -35,6 +36,7 @@ def fresh(
         model=model.start(count, problem.low, problem.high, problem.horizon),
         goals=[goal.start(count) for goal in goals],
         choice=choice.start(count),
+        periods=ByPeriod(problem).start(count),
     )
 
 

@@ -64,6 +64,7 @@ class PolicyState:
     goals: list[Any]
     choice: Any
     receipts: Receipts = field(default_factory=Receipts)
+    periods: Floats | None = None  # (R, P, 1+C, 5+3S+2L) the same table by period, where there are spans of time
 
     def __post_init__(self) -> None:
         self.guard = Guard()

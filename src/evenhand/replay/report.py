@@ -13,6 +13,7 @@ from evenhand.policy.standings import Standing
 from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
+from evenhand.replay import spans
 from evenhand.replay.measures import Digest, Measure, Run, measures
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import BLIND
@@ -158,6 +159,8 @@ class Replay:
                 )
             elif o != name:
                 yield self._table(f"{o} per round", *((t, f"{o} per round", part, 4) for t, part in COLUMNS.items()))
+        ends = {run: {m: (d.mean, d.worst) for m, (_, d) in found.items()} for run, found in self.measured.items()}
+        yield from spans.tables(self.problem, ends)
         for s in self.problem.stated:
             if s not in budgets.values():
                 label = s.constraint.label

@@ -100,6 +100,7 @@ def replay_log(
     log = environment(problem, encoded, shuffles=replicas)
     if out is not None:
         from evenhand.replay.pictures import draw  # matplotlib only when asked for, but before the long run
+        from evenhand.replay.span_pictures import draw as draw_spans
 
         out = folder(file("out", out))
     policies = systems(problem, spec.settings, log.n_features)
@@ -131,6 +132,7 @@ def replay_log(
         result.results().write(out)
         if runs:
             draw(result, out / "replay.png")
+            draw_spans(result, out / "spans.png")
     return result
 
 

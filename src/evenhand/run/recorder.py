@@ -247,4 +247,5 @@ class Recorder:
             restricted_after=np.where(clock["masked"] & ~clock["stuck"], clock["whole"], np.nan),
             plays=None if self._plays is None else self._plays.until(record.steps),
             held_out=self._held_out(),
+            by_period=None if self._state.periods is None else self._state.periods.copy(),
         )

@@ -69,6 +69,7 @@ class Trace:
     )
     plays: Plays | None = None
     held_out: Floats | None = None  # (R, 2, M + L, 3) of `goals.Compared`, if rounds were held out
+    by_period: Floats | None = None  # (R, P, 1 + C, W) the table of outcomes by period, where there are spans of time
 
     def __repr__(self) -> str:
         return faces.text(self._title, self._facts)
@@ -158,6 +159,7 @@ class Trace:
             measured=self.measured_expected,
             under_way=0 * self.under_way,
             plays=None,
+            by_period=None,
         )
 
     @property
@@ -353,5 +355,6 @@ def join(traces: list[Trace]) -> Trace:
         stopped=join_ends("stopped"),
         restricted_after=join_ends("restricted_after"),
         held_out=None if first.held_out is None else np.concatenate([t.held_out for t in traces]),
+        by_period=None if broken or first.by_period is None else np.concatenate([t.by_period for t in traces]),
         plays=Plays(*(np.concatenate(z, 1) for z in zip(*cut, strict=True))) if len(cut) == len(traces) else None,
     )

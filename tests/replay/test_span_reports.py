@@ -1,0 +1,90 @@
+"""Reports of a replay say what was used in every span: tables, results and a picture."""
+
+import json
+
+import numpy as np
+import pytest
+
+from evenhand.policy.by_period import ByPeriod
+from evenhand.replay import replay_log
+from evenhand.replay.spans import budgets, names, used
+from evenhand.replay.systems import systems
+from evenhand.run import simulate
+from tests.replay.test_spans import DAILY, DATES, DAYS, TRAFFIC, days, stating, world, write
+
+OWN = stating(
+    DATES + 'time = "when"', 'total = [["2026-12-14", "2026-12-16", 15], ["2026-12-15", "2026-12-18", 20]]', TRAFFIC
+)
+
+
+def spent_by_day(trace, found, replicas):
+    """What was spent on each day, from every play, `->(R,days)`."""
+    started, steps = found.start(0, np.arange(replicas)), len(trace.plays.counted)
+    day = np.stack([started.context(i).time for i in range(steps)]).astype(int)
+    spent = np.nan_to_num(trace.plays.outcomes[:, :, 0, 1]) * trace.plays.counted
+    return np.array([[spent[:, r][day[:, r] == d].sum() for d in range(DAYS)] for r in range(replicas)])
+
+
+@pytest.mark.parametrize(("text", "spans"), [(DAILY, [[0], [1], [2], [3]]), (OWN, [[0, 1], [1, 2, 3]])])
+def test_what_a_span_used_is_the_sum_over_its_plays(tmp_path, text, spans):
+    spec, found = world(tmp_path, days(600), text, shuffles=3)
+    tested, *_ = systems(found.problem, spec.settings, found.n_features)
+    trace = simulate(tested, found, replicas=6, record="all", progress=False)
+    by_day = spent_by_day(trace, found, 6)
+    (stated,) = budgets(found.problem)
+    expected = np.stack([by_day[:, z].sum(1) for z in spans], 1)
+    assert expected.min() > 0
+    np.testing.assert_allclose(used(trace, stated), expected)
+
+
+def test_periods_add_up_to_the_table_of_the_run(tmp_path):
+    spec, found = world(tmp_path, days(300), shuffles=2)
+    tested, *_ = systems(found.problem, spec.settings, found.n_features)
+    started, state = found.start(0, np.arange(2)), tested.start(seed=0, replicas=2)
+    for step in range(120):
+        context = started.context(step)
+        taken, arrivals = started.respond(step, context, tested.decide(state, context))
+        tested.commit(state, context, taken)
+        if step % 5 == 4:
+            tested.cancel(state, taken)
+            continue
+        for a in arrivals:
+            tested.learn(state, a.decision, a.y)
+    width = 5 + 2 * len(found.problem.names)  # the rounding errors are those of other orders
+    np.testing.assert_allclose(state.periods.sum(1)[..., :width], state.books[..., :width], atol=1e-12)
+    assert (state.periods[:, :2, 0, 0] > 0).any()
+    saved = tmp_path / "state.npz"
+    tested.save(state, saved)
+    np.testing.assert_array_equal(tested.load(saved).periods, state.periods)
+
+
+def test_a_problem_without_spans_keeps_no_periods(tmp_path):
+    _, found = world(tmp_path, days(50), stating(DATES + 'time = "when"', "total = 10", TRAFFIC))
+    assert ByPeriod(found.problem).start(2) is None
+
+
+def test_a_report_has_a_line_and_a_bar_for_every_span(tmp_path):
+    log, toml = write(tmp_path, days(600))
+    found = replay_log(log, toml, replicas=3, bootstrap=2, out=tmp_path / "out", progress=False)
+    (stated,) = budgets(found.problem)
+    text, first = str(found), found.runs[0]
+    use = used(first.trace, stated)
+    assert "post in each span" in text
+    for i, span in enumerate(names(found.problem, stated)):
+        (line,) = [z for z in text.split("\n") if z.startswith(span)]
+        cells = line[len(span) :].split()
+        assert cells[0] == "10"
+        assert cells[1:3] == [f"{use[:3, i].mean():.1f}", f"{use[:, i].max():.1f}"]
+    assert names(found.problem, stated)[1] == "2026-12-15 to 2026-12-16"
+    np.testing.assert_allclose(use.sum(1), first.trace.total("post"))
+    rows = json.loads((tmp_path / "out" / "results.json").read_text())
+    assert "post used 2026-12-15 to 2026-12-16" in json.dumps(rows)
+    assert (tmp_path / "out" / "spans.png").stat().st_size > 1000
+
+
+def test_a_report_without_spans_has_no_such_table(tmp_path):
+    text = stating(DATES + 'time = "when"', "total = 10", TRAFFIC)
+    log, toml = write(tmp_path, days(200), text)
+    found = replay_log(log, toml, replicas=1, bootstrap=0, out=tmp_path / "out", progress=False)
+    assert "in each span" not in str(found)
+    assert not (tmp_path / "out" / "spans.png").exists()
