@@ -16,6 +16,7 @@ from evenhand.problem.spans import Spans
 from evenhand.problem.traffic import Traffic
 
 _SOON = 1.2  # times the rounds so far
+_FLOORS = 0.6  # of the forecast count for a floor, as what a span did not reach cannot be made up for
 
 
 @dataclass
@@ -34,7 +35,8 @@ class Pace:
 
     Equation: rate_j = min_s (allowance_s - used_s) / (n_s + waiting_s) over the spans s of row j that contain now, with
     n_s the cases to come in the span and waiting_s its decided rounds that are not in used_s. A row without spans has
-    one: the whole run.
+    one: the whole run. A floor is a row of the other sign, so that its rate is minus what is owed per case, of the span
+    that owes most; it counts on fewer cases than are forecast, as a budget counts on more.
 
     Args:
         problem: its clock and its traffic; without an end in time, every round of the horizon comes.
@@ -110,10 +112,13 @@ class Pace:
             period = spans.period(time)
             to_come = self._ahead(state, time, spans.ends)
             if self._traffic is not None:  # too few is worse than too many: what is over is lost with the span
-                to_come = np.where(spans.ends < self.problem.clock.last, Traffic.margin * to_come, to_come)
+                margin = _FLOORS if spans.floors else Traffic.margin
+                to_come = np.where(spans.ends < self.problem.clock.last, margin * to_come, to_come)
             waiting = spans.sums(state.decided) - spans.sums(state.counted[:, j])
             rest = spans.rest(state.used[:, j], period)
             rates[:, j] = (rest / np.maximum(to_come + waiting, 1.0)).min(1)
+            if spans.floors:  # where nothing is owed, a bound that no round reaches
+                rates[:, j] = np.minimum(rates[:, j], np.abs(spans.allowance).max())
         return rates
 
     def against_average(self, time: Floats) -> Floats:
@@ -125,7 +130,10 @@ class Pace:
             rate = spans.allowance / np.maximum(cases[1] - cases[0], 1.0)
             period = spans.period(time)[:, None]
             inside = (spans.first <= period) & (period <= spans.last)
-            out[:, j] = np.where(inside, rate, np.inf).min(1) * self.problem.horizon / spans.most
+            if spans.floors:
+                out[:, j] = np.where(inside, rate, 0.0).min(1) * self.problem.horizon / -spans.least
+            else:
+                out[:, j] = np.where(inside, rate, np.inf).min(1) * self.problem.horizon / spans.most
         return out
 
     def _ahead(self, state: PaceState, time: Floats, ends: Floats) -> Floats:

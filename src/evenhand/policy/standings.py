@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from evenhand.core.faces import amount
 from evenhand.core.types import Floats
 from evenhand.policy.books import SoFar
+from evenhand.policy.floors import Floors, Reached, floors, name, reached
 from evenhand.problem.constraints import Stated, relative
 from evenhand.problem.constraints.outlook import chance, missed, rest
 from evenhand.problem.constraints.sums import average, group_averages
@@ -35,6 +36,7 @@ class Standing:
     needed: float | None = None  # average of the rounds to come that keeps it, where one outcome of everybody decides
     best: float | None = None  # the best that these can bring
     over: bool = False  # whether all outcomes have come
+    spans: tuple[Reached, ...] = ()  # of time that have begun, if it is a floor in each; the value is the worst one's
 
     @property
     def kept(self) -> bool:
@@ -88,8 +90,12 @@ class Standing:
         return math.isinf(self.error)
 
 
-def standings(run: SoFar, waiting: bool) -> dict[str, Standing]:
-    """Return the constraints that spend nothing; `waiting` says whether outcomes are still to come."""
+def standings(run: SoFar, waiting: bool, periods: Floats | None = None) -> dict[str, Standing]:
+    """Return the constraints that spend nothing; `waiting` says whether outcomes are still to come.
+
+    `periods` is the replica's table by period, `(P,1+C,W)`, where there are spans of time: a floor per span is judged
+    by the worst span that is over, and before one is over by the first one, which may still be kept.
+    """
     filled, found, horizon = run.filled(), [], run.problem.horizon
     for s in run.problem.stated:
         c = s.constraint
@@ -109,8 +115,28 @@ def standings(run: SoFar, waiting: bool) -> dict[str, Standing]:
                 best=None if to_come is None else to_come.best,
                 over=run.rounds >= horizon and not waiting,
             )
-            found.append(standing)
+            spans = None if periods is None else floors(run.problem, s, periods[None])
+            found.append(standing if spans is None else _in_spans(run.problem, s, spans, standing))
     return dict(zip(apart(s.name for s in found), found, strict=True))
+
+
+def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing) -> Standing:
+    """The standing of a floor per span."""
+    past = bool(spans.over.any())
+    value, limit, error = spans.worst(spans.over if past else spans.begun)
+    return replace(
+        whole,
+        name=name(stated),
+        value=float(value[0]),
+        limit=float(limit[0]),
+        error=float(error[0]) if past else math.inf,
+        average=None,
+        groups={},
+        needed=None,
+        best=None,
+        over=past or whole.over,
+        spans=reached(problem, stated, spans),
+    )
 
 
 def _size(problem: Problem, stated: Stated, per: Floats | None, rounds: Floats) -> float:

@@ -247,7 +247,7 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
         objective=objective(problem, run),
         averages=averages(run),
         accounts=accounts(run, hard),
-        standings=standings(run, waiting > 0),
+        standings=standings(run, waiting > 0, None if state.periods is None else state.periods[replica]),
         prices=prices(can, state.goals, replica),
         held_out=held_out(can.compares, state.goals, replica),
         credits={g.label: float(g.left(state.goals[i])[replica]) for i, g in can.limits if isinstance(g, Credits)},

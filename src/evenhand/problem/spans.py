@@ -68,6 +68,25 @@ class Spans(NamedTuple):
         return np.asarray(self.rest(used, period).min(1))
 
     @property
+    def floors(self) -> bool:
+        """Whether the spans ask for least amounts: their allowances are then the negatives of these."""
+        return bool((self.allowance < 0.0).all())
+
+    @property
+    def least(self) -> float:
+        """The most that spans without common periods ask for together, if all are floors.
+
+        >>> edges, asked = np.array([0.0, 1.0, 2.0, 3.0]), np.array([5.0, 4.0, 3.0])
+        >>> Spans(edges, -asked, np.array([0, 1, 2]), np.array([1, 2, 2])).least
+        8.0
+        """
+        reach = np.zeros(len(self.edges))
+        for p in range(self.periods):
+            ends = -self.allowance[self.last == p] + reach[self.first[self.last == p]]
+            reach[p + 1] = max(reach[p], ends.max(initial=0.0))
+        return float(reach[-1])
+
+    @property
     def most(self) -> float:
         """The most that can be used over all periods, infinity where no span contains one of them.
 

@@ -28,9 +28,8 @@ def draw(replay: Replay, path: Path) -> Path | None:
         use, allowance, at = use[:, :MOST], s.spans.allowance[:MOST], np.arange(len(spans))
         mean = use[: replay.shuffles].mean(0)
         axes.bar(at, mean, 0.7, color=style.PALETTE[0])
-        axes.errorbar(
-            at, mean, yerr=np.maximum([mean - use.min(0), use.max(0) - mean], 0.0), fmt="none", color=style.INK, lw=1
-        )
+        reach = np.maximum([mean - use.min(0), use.max(0) - mean], 0.0)
+        axes.errorbar(at, mean, yerr=reach, fmt="none", color=style.INK, lw=1)
         axes.hlines(allowance, at - 0.45, at + 0.45, color=style.PALETTE[1])
         starts = [span.split(" to ")[0] for span in spans]
         axes.set_xticks(at, starts, rotation=90 if len(starts) > 4 else 0, fontsize=style.LABEL)

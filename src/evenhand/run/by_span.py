@@ -32,8 +32,9 @@ def by_span(problem: Problem, truth: Truth, time: Floats) -> tuple[Truth, Floats
         if s.spans is not None:
             period = s.spans.period(time)[:, None]
             inside = (s.spans.first <= period) & (period <= s.spans.last)
-            rows.append(own * inside[:, None])
-            bounds.append(s.spans.allowance / cases)
+            each = own[..., None] * inside[:, None, None]  # of every row in every span
+            rows.append(each.reshape(*own.shape[:2], -1))
+            bounds.append(np.tile(s.spans.allowance / cases, len(s.rows)))
         else:
             rows.append(own)
             bounds.append(s.bound * problem.horizon / cases if s.spends else s.bound)

@@ -191,6 +191,7 @@ class Trace:
         arrived, and where there is a truth, what is to be expected of all plays.
         """
         from evenhand.report.quantities import quantities
+        from evenhand.report.span_lines import spans_of
         from evenhand.report.summary import Ending, Line, Summary
 
         horizon, lines = self.problem.horizon, []
@@ -200,6 +201,7 @@ class Trace:
                 values = values * (self.elapsed[-1] / horizon)
             error = np.inf if q.stated is None else self._chance(q.stated)
             lines.append(Line.of(q.name, values, worst=q.worst, limit=q.limit, error=error))
+        lines += spans_of(self.problem, self.by_period)
         return Summary(
             policy=self.policy,
             replicas=len(self.replicas),

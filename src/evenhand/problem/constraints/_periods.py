@@ -56,12 +56,42 @@ def spans_of(clock: Clock, name: str, total: float | Mapping[str, float], per: P
     return Spans(edges, allowance[: len(first)], first, first + (window - 1))
 
 
+def floors_of(clock: Clock, name: str, total: float | Mapping[str, float], per: Per) -> Spans:
+    """Return spans of a floor per period: allowances are the negatives of what each asks for.
+
+    A period of which the run has a part asks for as large a part, unless its total is stated by its name.
+    """
+    spans = spans_of(clock, name, total, per, carry=False, window=1)
+    if isinstance(total, Mapping):
+        return spans._replace(allowance=-spans.allowance)
+    begun = np.zeros(spans.periods)
+    begun[0] = clock.phase(per)
+    length = np.diff(spans.edges) + begun
+    inside = np.minimum(spans.ends, clock.last) - spans.edges[:-1]
+    return spans._replace(allowance=-spans.allowance * (inside / length))
+
+
 def own_spans(clock: Clock, name: str, stated: Sequence[tuple[Time, Time, float]]) -> Spans:
-    """Return spans that are stated one by one: a start, an end and a total each.
+    """Return spans that are stated one by one, a start, an end and a total each, and that cover the run.
 
     Raises:
-        InvalidInput: times that the clock cannot read, an end that is not after its start, a total that is not above 0,
-            or a part of the run that is in no span.
+        InvalidInput: as for `own_floors`, or a part of the run is in no span.
+    """
+    spans = own_floors(clock, name, stated)
+    spans = spans._replace(allowance=-spans.allowance)
+    for p in range(spans.periods):
+        if not ((spans.first <= p) & (p <= spans.last)).any():
+            edges = spans.edges
+            raise InvalidInput(f"{name}.total", f"a span that contains {edges[p]:g} to {edges[p + 1]:g}", "none")
+    return spans
+
+
+def own_floors(clock: Clock, name: str, stated: Sequence[tuple[Time, Time, float]]) -> Spans:
+    """Return the spans of floors that are stated one by one; the rest of the run asks for nothing.
+
+    Raises:
+        InvalidInput: times that the clock cannot read, an end that is not after its start, or a total that is not
+            above 0.
     """
     read = []
     for i, (start, end, total) in enumerate(stated):
@@ -74,8 +104,4 @@ def own_spans(clock: Clock, name: str, stated: Sequence[tuple[Time, Time, float]
         read.append((*ends, positive(field, total)))
     first, last, allowance = np.array(read, float).T
     edges = np.unique(np.concatenate([[0.0, clock.last], first, last]))
-    spans = Spans(edges, allowance, np.searchsorted(edges, first), np.searchsorted(edges, last) - 1)
-    for p in range(spans.periods):
-        if not ((spans.first <= p) & (p <= spans.last)).any():
-            raise InvalidInput(f"{name}.total", f"a span that contains {edges[p]:g} to {edges[p + 1]:g}", "none")
-    return spans
+    return Spans(edges, -allowance, np.searchsorted(edges, first), np.searchsorted(edges, last) - 1)

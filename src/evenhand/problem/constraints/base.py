@@ -72,7 +72,7 @@ class OneOutcome(Constraint, Protocol):
 
 @runtime_checkable
 class Spanning(Constraint, Protocol):
-    """A constraint that spends, and may do so in spans of time with an allowance each."""
+    """A constraint that may hold in spans of time: an allowance each, or minus the least that each asks for."""
 
     def spans(self, problem: Declared) -> Spans | None:
         """The spans, None where `total_over` the horizon is all that counts."""

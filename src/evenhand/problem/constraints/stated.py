@@ -59,13 +59,17 @@ class Stated:
         side = "at most" if self.constraint.worst == "high" else "at least"
         if self.spends and self.outcome is not None:
             return f"{self.outcome} {side} {self.total:,.6g} in all{self._periods}"
+        if self.spans is not None:
+            by = "" if self.by is None else f" by {self.by}"
+            return f"{self.outcome}{by} {side} {self.total:,.6g} in all{self._periods}"
         return f"{self.constraint.label} {side} {self.limit:.4g}"
 
     @property
     def _periods(self) -> str:
         if self.spans is None:
             return ""
-        least, most = self.spans.allowance.min(), self.spans.allowance.max()
+        amount = np.abs(self.spans.allowance)
+        least, most = amount.min(), amount.max()
         amounts = f"{least:,.6g}" if least == most else f"{least:,.6g} to {most:,.6g}"
         return f", {amounts} in each of {len(self.spans.allowance)} spans"
 
@@ -87,7 +91,10 @@ def state(problem: Declared, constraint: Constraint) -> Stated:
         whole, left = Region(curved.label, curved.outcomes, curved.within), curved.curved(problem)
         region = None if left is None else whole._replace(within=left)
     spans = spans_in(constraint, problem)
-    limit, total = _amounts(constraint, problem.horizon) if spans is None else (float(bound[0]), spans.most)
+    if spans is None:
+        limit, total = _amounts(constraint, problem.horizon)
+    else:
+        limit, total = (-float(bound[0]), spans.least) if spans.floors else (float(bound[0]), spans.most)
     return Stated(
         constraint=constraint,
         rows=rows,

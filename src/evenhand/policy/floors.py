@@ -1,0 +1,104 @@
+"""What decisions in spans of time brought, beside what the spans ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.types import Bools, Floats
+from evenhand.policy.books import ARRIVED, CAME, DECIDED, FIRST
+from evenhand.policy.by_period import ByPeriod
+from evenhand.problem.constraints import Stated
+from evenhand.problem.constraints.outlook import chance
+from evenhand.problem.problem import Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reached:
+    """A span of time with what decisions in it brought so far."""
+
+    start: str
+    end: str
+    floor: float
+    value: float
+    over: bool  # whether a later decision was made after it
+
+
+class Floors(NamedTuple):
+    """The spans of a floor in R replicas."""
+
+    asked: Floats  # (S,)
+    value: Floats  # (S, R) sums, or of groups the least sum divided by the share
+    error: Floats  # (S, R) standard errors of these, at most
+    begun: Bools  # (S, R)
+    over: Bools  # (S, R)
+
+    def worst(self, which: Bools) -> tuple[Floats, Floats, Floats]:
+        """Of the span that is furthest below its floor among some: value, floor and error, `(S,R)->(R),(R),(R)`."""
+        at = np.where(which, self.value - self.asked[:, None], np.inf).argmin(0)
+        replicas = np.arange(self.value.shape[1])
+        return self.value[at, replicas], self.asked[at], self.error[at, replicas]
+
+
+class _Sums(NamedTuple):
+    """The sums of spans as points of a run (`problem.constraints.sums.Sums`)."""
+
+    problem: Problem
+    elapsed: Floats
+    totals: Floats
+    group_totals: Floats
+    group_rounds: Floats
+
+
+def floors(problem: Problem, stated: Stated, table: Floats) -> Floors | None:
+    """Return what every span of a floor has, by the table of a state by period, `(R,P,1+C,W)`; None without floors.
+
+    Outcomes that were not observed count at the average of their span, in every group its own.
+    """
+    if stated.spans is None or not stated.spans.floors:
+        return None
+    spans, size = stated.spans.on(ByPeriod(problem).edges), len(problem.names)
+    so_far = np.concatenate([np.zeros_like(table[:, :1]), np.cumsum(table, 1)], 1)
+    lines = np.moveaxis(so_far[:, spans.last + 1] - so_far[:, spans.first], 1, 0)  # (S, R, 1+C, W)
+    came = lines[..., CAME : CAME + 1]
+    seen = came - lines[..., -size:]
+    sums = lines[..., FIRST : FIRST + size] * np.divide(came, seen, out=np.ones(seen.shape), where=seen > 0.0)
+    rounds = lines[:, :, 0, ARRIVED]
+    run = _Sums(problem, rounds, sums[:, :, 0], sums[:, :, 1:], np.zeros((*rounds.shape, len(problem.columns))))
+    each = np.maximum(rounds, 1.0)
+    period = np.arange(table.shape[1])
+    latest = np.where(table[:, :, 0, DECIDED] > 0.0, period, -1).max(1)
+    one = chance(stated, problem, np.ones(1))
+    return Floors(
+        asked=-stated.spans.allowance,
+        value=stated.constraint.measure(run) * each,
+        error=one * np.sqrt(each),
+        begun=spans.first[:, None] <= latest,
+        over=spans.last[:, None] < latest,
+    )
+
+
+def reached(problem: Problem, stated: Stated, found: Floors) -> tuple[Reached, ...]:
+    """Return the spans of a single replica that have begun, in the order of their ends."""
+    spans, written = stated.spans, problem.clock.written
+    if spans is None:
+        return ()
+    begun = np.flatnonzero(found.begun[:, 0])
+    return tuple(
+        Reached(
+            start=written(float(spans.edges[spans.first[s]])),
+            end=written(min(float(spans.ends[s]), problem.clock.last)),
+            floor=float(found.asked[s]),
+            value=float(found.value[s, 0]),
+            over=bool(found.over[s, 0]),
+        )
+        for s in begun[np.lexsort((spans.first[begun], spans.last[begun]))]
+    )
+
+
+def name(stated: Stated) -> str:
+    """Return the name of what spans are asked for."""
+    by = "" if stated.by is None else f", least by {stated.by}"
+    return f"{stated.outcome} in the worst span{by}"

@@ -1,0 +1,71 @@
+"""The shop with days where money is to be saved and every day asks for sales; `python -m tests.floors` measures it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evenhand.models import BayesianRidge
+from evenhand.objectives import Linear
+from evenhand.problem import Floor
+from evenhand.recipes import resolving
+from evenhand.report.summary import table
+from evenhand.run import opt, simulate
+from tests import days
+
+DAYS, ASKED = 10, 50.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Saving(days.Days):
+    """The shop that spends as little as it can."""
+
+    @property
+    def problem(self):
+        return replace(super().problem, maximize=Linear({"money": -1.0}))
+
+
+def saving(asked, *others, cases, until, level=1.0):
+    """The shop with a floor of sales on every day."""
+    floor = Floor("sale", total=asked, per=1.0)
+    return Saving(times=cases, subject_to=(floor, *others), until=until, traffic=days.forecast(level))
+
+
+def policy(world):
+    return resolving(world.problem, BayesianRidge(n_features=9, n_outcomes=2))
+
+
+def run(world, seed, replicas):
+    return simulate(policy(world), world, seed=seed, replicas=replicas, record="all", progress=False)
+
+
+def by_day(world, trace):
+    """Sales of every day, from every play, `->(R,days)`."""
+    day = world.times[: len(trace.plays.counted)].astype(int)
+    sales = np.nan_to_num(trace.plays.outcomes[:, :, 0, 0])
+    return np.stack([sales[day == d].sum(0) for d in range(int(world.until))], 1)
+
+
+def main():
+    """Print what days reach of their floor, and what it costs against the optimum in hindsight, 12 replicas."""
+    lines = []
+    for name, level in (("forecast right", 1.0), ("30 % too low", 0.7), ("30 % too high", 1.3)):
+        sales, cost, best = [], [], []
+        for seed in range(2):
+            world = saving(ASKED, cases=days.cases(seed, DAYS), until=float(DAYS), level=level)
+            trace = run(world, seed, 6)
+            sales.append(by_day(world, trace))
+            cost.append(trace.expected[-1, :, 1])
+            best.append(-opt(world, seed=seed, replicas=6, progress=False).values * len(world.times))
+        sales, cost, best = (np.concatenate(z) for z in (sales, cost, best))
+        part = (sales / ASKED).ravel()
+        days_below = np.mean(sales < ASKED)
+        over = cost / best
+        error = sales.mean(1).std(ddof=1) / np.sqrt(len(sales)) / ASKED
+        lines.append(
+            [name, *(f"{x:.3f}" for x in (part.mean(), error, part.min(), days_below, over.mean(), over.max()))]
+        )
+    print(table(["", "of the floor", "se", "worst day", "days below", "cost / optimum", "worst"], lines))
+
+
+if __name__ == "__main__":
+    main()

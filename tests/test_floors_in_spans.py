@@ -1,0 +1,117 @@
+"""Floors per span of time: what is owed per case, what plans reach in a shop with days, and what is said of it."""
+
+import numpy as np
+import pytest
+
+from evenhand.core.errors import InvalidInput
+from evenhand.objectives import Linear
+from evenhand.planning.pace import Pace
+from evenhand.problem import Budget, Floor, Groups, Outcome, Problem
+from evenhand.run import opt
+from tests import floors
+
+DATED = {"since": "2026-11-23T12:00", "until": "2026-12-03", "horizon": 90}
+
+
+def problem(*floors, **more):
+    sale = Outcome("sale", free=("nothing",))
+    return Problem(
+        actions=("nothing", "call"),
+        outcomes=(sale, Outcome("cost")),
+        maximize=Linear({"cost": -1.0}),
+        subject_to=floors,
+        **{"horizon": 90, **more},
+    )
+
+
+def test_a_floor_is_owed_per_case_to_come_by_the_span_that_owes_most():
+    stated = problem(Floor("sale", total=[(0, 60, 12), (30, 50, 9)])).stated[0]
+    assert stated.spans.allowance.tolist() == [-12.0, -9.0]
+    assert stated.spans.edges.tolist() == [0.0, 30.0, 50.0, 60.0, 90.0]
+    assert stated.total == 12.0  # the spans have a part in common
+    np.testing.assert_allclose(stated.bound, [-12 / 90])
+    pace = Pace(problem=problem(Floor("sale", total=[(0, 60, 12), (30, 50, 9)])), spans=(stated.spans,))
+    state = pace.start(4)
+    state.decided[:, 0] = state.counted[:, 0, 0] = 30.0
+    state.used[:, 0, 0] = [-3.0, -11.0, -20.0, -3.0]
+    rates = pace.rates(state, np.zeros((4, 1)), np.array([34.0, 34.0, 55.0, 70.0]))[:, 0]
+    # in round 35 the spans have 25 and 15 rounds to come; in 56 four, with 8 more than asked; in 71 nothing is asked
+    np.testing.assert_allclose(rates, [-9 / 15, -9 / 15, 8 / 4, 12.0])
+
+
+def test_a_part_of_a_period_asks_for_a_part_and_a_month_for_what_is_stated():
+    by_day = problem(Floor("sale", total=4, per="day"), **DATED).stated[0]
+    np.testing.assert_allclose(by_day.spans.allowance, [-2.0, *[-4.0] * 9])
+    by_week = problem(Floor("sale", total=14, per="week"), **DATED).stated[0]
+    np.testing.assert_allclose(by_week.spans.allowance, [-13.0, -6.0])
+    by_month = problem(Floor("sale", total={"november": 9, "december": 2}, per="month"), **DATED).stated[0]
+    np.testing.assert_allclose(by_month.spans.allowance, [-9.0, -2.0])
+    assert by_month.total == 11.0
+    assert by_month.said == "sale at least 11 in all, 2 to 9 in each of 2 spans"
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (lambda: Floor("sale", rate=0.1, per="day"), "Floor('sale').total: expected a total, where per= is given"),
+        (lambda: Floor("sale", total=0, per=5), "Floor('sale').total: expected a finite number above 0"),
+        (lambda: Floor("sale", total={"may": 3}), "Floor('sale').total: expected a number, totals of months"),
+        (lambda: Floor("sale", total=3, per=True), "Floor('sale').per"),
+        (lambda: problem(Floor("sale", total=3, per="day")), "Floor('sale').per: expected a number above 0"),
+        (lambda: problem(Floor("sale", total=[(5, 5, 1)])), "Floor('sale').total[0]: expected a start"),
+        (lambda: problem(Floor("sale", total=3, per=30, by="area"), groups=(Groups("area", ("a", "b")),)),
+         "Floor('sale').by: expected a grouping whose shares are declared"),
+    ],
+)  # fmt: skip
+def test_floors_that_make_no_sense_are_refused_by_name(made, said):
+    with pytest.raises(InvalidInput) as error:
+        made()
+    assert str(error.value).startswith(said)
+
+
+def test_the_optimum_has_a_row_for_every_span():
+    world = floors.saving(4.0, cases=floors.days.cases(3, 3, level=0.1), until=3.0, level=0.1)
+    found = opt(world, replicas=2, progress=False)
+    assert found.prices.shape == (3,)
+    assert (found.prices > 0.0).all()
+    looser = opt(floors.saving(2.0, cases=world.times, until=3.0), replicas=2, progress=False)
+    assert (looser.values > found.values).all()
+
+
+def test_days_reach_their_floors_in_the_mean_and_the_report_says_so():
+    world = floors.saving(15.0, cases=floors.days.cases(3, 4, level=0.4), until=4.0, level=0.4)
+    trace = floors.run(world, seed=0, replicas=6)
+    sales = floors.by_day(world, trace)
+    error = sales.std(0, ddof=1) / np.sqrt(len(sales))
+    assert (sales.mean(0) >= 15.0 - error).all()
+    assert sales.mean() < 18.0  # and no more than is asked for, as every sale costs
+    (line,) = [z for z in trace.summary().lines if z.name == "sale in the worst span"]
+    np.testing.assert_allclose([line.mean, line.worst, line.limit], [sales.min(1).mean(), sales.min(), 15.0])
+
+
+def test_a_status_says_what_every_day_has():
+    world = floors.saving(10.0, cases=floors.days.cases(3, 3, level=0.1), until=3.0)
+    policy = floors.policy(world)
+    state, started, sales = policy.start(seed=0), world.start(0, np.arange(1)), np.zeros(3)
+    for step, time in enumerate(world.times[world.times < 2.5]):
+        context = started.context(step)
+        decision = policy.decide(state, context)
+        policy.commit(state, context, decision)
+        (arrival,) = started.respond(step, context, decision)[1]
+        policy.learn(state, decision, arrival.y)
+        sales[int(time)] += arrival.y[0, 0, 0]
+    (standing,) = policy.status(state).standings.values()
+    assert [(z.start, z.end, z.floor, z.over) for z in standing.spans] == [
+        ("0", "1", 10.0, True), ("1", "2", 10.0, True), ("2", "3", 10.0, False)]  # fmt: skip
+    np.testing.assert_allclose([z.value for z in standing.spans], sales)
+    assert standing.name == "sale in the worst span"
+    assert (standing.value, standing.limit) == (sales[:2].min(), 10.0)
+
+
+def test_budgets_go_before_floors():
+    world = floors.saving(
+        60.0, Budget("money", total=3.0, per=1.0), cases=floors.days.cases(3, 3, level=0.1), until=3.0
+    )
+    trace = floors.run(world, seed=0, replicas=3)
+    day, money = world.times.astype(int), np.nan_to_num(trace.plays.outcomes[:, :, 0, 1])
+    assert all((money[day[: len(money)] == d].sum(0) <= 3.0).all() for d in range(3))
