@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
+from evenhand.live.dashboard.sections.constraints import _spans
 from evenhand.objectives import Linear
 from evenhand.planning.pace import Pace
+from evenhand.policy.floors import Reached
+from evenhand.policy.standings import Standing
 from evenhand.problem import Budget, Floor, Groups, Outcome, Problem
 from evenhand.run import opt
 from tests import floors
@@ -115,3 +118,37 @@ def test_budgets_go_before_floors():
     trace = floors.run(world, seed=0, replicas=3)
     day, money = world.times.astype(int), np.nan_to_num(trace.plays.outcomes[:, :, 0, 1])
     assert all((money[day[: len(money)] == d].sum(0) <= 3.0).all() for d in range(3))
+
+
+def test_a_span_that_is_over_is_not_missed_while_outcomes_wait():
+    world = floors.saving(10.0, cases=floors.days.cases(3, 3, level=0.1), until=3.0)
+    policy = floors.policy(world)
+    state, started = policy.start(seed=0), world.start(0, np.arange(1))
+    for step in range(int((world.times < 1.5).sum())):
+        context = started.context(step)
+        decision = policy.decide(state, context)
+        policy.commit(state, context, decision)
+        if step:
+            policy.learn(state, decision, 0.0 * started.respond(step, context, decision)[1][0].y)
+        else:
+            first = decision, 0.0 * started.respond(step, context, decision)[1][0].y
+    (standing,) = policy.status(state).standings.values()
+    assert (standing.value, standing.verdict) == (0.0, "behind")
+    policy.learn(state, *first)
+    (standing,) = policy.status(state).standings.values()
+    assert standing.verdict == "missed"
+
+
+def test_the_page_of_a_campaign_has_a_line_for_every_day():
+    stands = Standing(
+        name="sale in the worst span",
+        value=9.0,
+        limit=10.0,
+        worst="low",
+        spans=(
+            Reached(start="1", end="2", floor=10.0, value=9.0, over=True),
+            Reached(start="2", end="3", floor=10.0, value=4.0, over=False),
+        ),
+    )
+    (table,) = _spans(stands)
+    assert [list(line) for line in table.rows] == [["1 to 2", "9", "10", "no"], ["2 to 3", "4", "10", "–"]]

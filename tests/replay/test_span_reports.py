@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from evenhand.policy.by_period import ByPeriod
+from evenhand.problem import Floor
 from evenhand.replay import replay_log
-from evenhand.replay.spans import budgets, names, used
+from evenhand.replay.spans import names, summed, used
 from evenhand.replay.systems import systems
 from evenhand.run import simulate
 from tests.replay.test_spans import DAILY, DATES, DAYS, TRAFFIC, days, stating, world, write
@@ -31,7 +32,7 @@ def test_what_a_span_used_is_the_sum_over_its_plays(tmp_path, text, spans):
     tested, *_ = systems(found.problem, spec.settings, found.n_features)
     trace = simulate(tested, found, replicas=6, record="all", progress=False)
     by_day = spent_by_day(trace, found, 6)
-    (stated,) = budgets(found.problem)
+    (stated,) = summed(found.problem)
     expected = np.stack([by_day[:, z].sum(1) for z in spans], 1)
     assert expected.min() > 0
     np.testing.assert_allclose(used(trace, stated), expected)
@@ -66,7 +67,7 @@ def test_a_problem_without_spans_keeps_no_periods(tmp_path):
 def test_a_report_has_a_line_and_a_bar_for_every_span(tmp_path):
     log, toml = write(tmp_path, days(600))
     found = replay_log(log, toml, replicas=3, bootstrap=2, out=tmp_path / "out", progress=False)
-    (stated,) = budgets(found.problem)
+    (stated,) = summed(found.problem)
     text, first = str(found), found.runs[0]
     use = used(first.trace, stated)
     assert "post in each span" in text
@@ -88,3 +89,17 @@ def test_a_report_without_spans_has_no_such_table(tmp_path):
     found = replay_log(log, toml, replicas=1, bootstrap=0, out=tmp_path / "out", progress=False)
     assert "in each span" not in str(found)
     assert not (tmp_path / "out" / "spans.png").exists()
+
+
+def test_a_file_asks_for_a_floor_on_every_day_and_the_report_says_what_each_has(tmp_path):
+    text = DAILY.replace("[[parity]]", '[[floor]]\noutcome = "visit"\ntotal = 3\nper = "day"\n\n[[parity]]')
+    log, toml = write(tmp_path, days(600), text)
+    found = replay_log(log, toml, replicas=2, bootstrap=0, out=tmp_path / "out", progress=False)
+    floor = next(s for s in found.problem.stated if s.spans is not None and not s.spends)
+    assert floor.constraint == Floor("visit", total=3, per="day")
+    reached = used(found.runs[0].trace, floor)
+    np.testing.assert_allclose(reached.sum(1), found.runs[0].trace.total("visit"))
+    (line,) = [z for z in str(found).split("visit in each span")[1].split("\n") if z.startswith("2026-12-15")]
+    cells = line.split()[3:]
+    assert cells[0] == "3"
+    assert cells[1:3] == [f"{reached[:, 1].mean():.1f}", f"{reached[:, 1].min():.1f}"]

@@ -116,12 +116,12 @@ def standings(run: SoFar, waiting: bool, periods: Floats | None = None) -> dict[
                 over=run.rounds >= horizon and not waiting,
             )
             spans = None if periods is None else floors(run.problem, s, periods[None])
-            found.append(standing if spans is None else _in_spans(run.problem, s, spans, standing))
+            found.append(standing if spans is None else _in_spans(run.problem, s, spans, standing, waiting))
     return dict(zip(apart(s.name for s in found), found, strict=True))
 
 
-def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing) -> Standing:
-    """The standing of a floor per span."""
+def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing, waiting: bool) -> Standing:
+    """The standing of a floor per span; what waits may still belong to a span that is over."""
     past = bool(spans.over.any())
     value, limit, error = spans.worst(spans.over if past else spans.begun)
     return replace(
@@ -134,7 +134,7 @@ def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing) 
         groups={},
         needed=None,
         best=None,
-        over=past or whole.over,
+        over=(past and not waiting) or whole.over,
         spans=reached(problem, stated, spans),
     )
 

@@ -109,11 +109,13 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
         yield Measure(f"{name} used", trace.total(name), "high", total)
         yield Measure(f"{name} of budget", trace.total(name) / total, "high", 1.0)
         yield Measure(f"{name} left", total - trace.total(name), "low")
-    for s in spans.budgets(problem):
+    for s in spans.summed(problem):
         use = spans.used(trace, s)
         if use is not None and s.spans is not None:
-            for i, (span, most) in enumerate(zip(spans.names(problem, s), s.spans.allowance.tolist(), strict=True)):
-                yield Measure(spans.measure(s, span), use[:, i], "high", most)
+            for i, (span, most) in enumerate(
+                zip(spans.names(problem, s), np.abs(s.spans.allowance).tolist(), strict=True)
+            ):
+                yield Measure(spans.measure(s, span), use[:, i], s.constraint.worst, most)
     for s in problem.stated:
         c = s.constraint
         if s not in budgets.values():

@@ -68,8 +68,12 @@ def _objective(axes: Axes, replay: Replay) -> None:
     scales.linear(axes.xaxis)
 
 
+def _limit(replay: Replay, c: OneOutcome) -> float:
+    return next(s.limit for s in replay.problem.stated if s.constraint is c)
+
+
 def _rates(axes: Axes, replay: Replay, c: OneOutcome, by: str, legend: dict[str, Artist]) -> None:
-    groups, limit = next(g.names for g in replay.problem.groups if g.name == by), c.limit(replay.problem.horizon)
+    groups, limit = next(g.names for g in replay.problem.groups if g.name == by), _limit(replay, c)
     shown = []
     for i, run in enumerate(replay.runs):
         found = replay.measured[run.name]

@@ -10,7 +10,6 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.policy.standings import Standing
-from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
 from evenhand.replay import spans
@@ -201,16 +200,19 @@ class Replay:
         for s in problem.stated:
             if not s.spends and s.by is None:
                 c = s.constraint
-                d, limit = self.measured[first.name][c.label][1], c.limit(self.problem.horizon)
+                d, limit = self.measured[first.name][c.label][1], s.limit
                 per = s.per(first.trace)
                 one = None if per is None else per[-1].mean(keepdims=True)  # all runs read one log
                 error = chance(s, problem, first.rounds.mean(keepdims=True), one)
                 stands = Standing(name=c.label, value=d.mean, limit=limit, worst=c.worst, error=error, over=True)
                 yield f"{first.name}: {c.label}, is {d.mean:.4f} on average; limit {limit:g},\n{_verdict(stands)}."
-        for c, by in by_group(problem.subject_to):
-            d, limit = self.measured[first.name][c.label][1], c.limit(self.problem.horizon)
+        for s in problem.stated:
+            if s.outcome is None or s.by is None:
+                continue
+            c, by = s.constraint, s.by
+            d, limit = self.measured[first.name][c.label][1], s.limit
             sign = 1.0 if c.worst == "high" else -1.0
-            error = first.even_gap(c.outcome, by)
+            error = first.even_gap(s.outcome, by)
             bound = limit + sign * error
             kept = sign * (d.worst or 0) <= sign * bound
             yield (

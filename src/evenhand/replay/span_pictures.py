@@ -1,4 +1,4 @@
-"""The picture of what a replay used in every span of time: a bar per span."""
+"""The picture of what a replay used or reached in every span of time: a bar per span."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.replay.report import Replay
-from evenhand.replay.spans import MOST, budgets, names, used
+from evenhand.replay.spans import MOST, names, summed, used
 from evenhand.report import style
 from evenhand.report.plots import save
 
 
 def draw(replay: Replay, path: Path) -> Path | None:
-    """Draw a bar per span of what the system under test used, under its allowance; None without spans.
+    """Draw a bar per span of what the system under test used or reached; None without spans.
 
     Thin lines reach from the least to the most of all runs.
     """
-    first, found = replay.runs[0], budgets(replay.problem)
+    first, found = replay.runs[0], summed(replay.problem)
     drawn = [(s, u) for s in found if s.spans is not None and (u := used(first.trace, s)) is not None]
     if not drawn:
         return None
@@ -25,7 +25,7 @@ def draw(replay: Replay, path: Path) -> Path | None:
     for axes, (s, use) in zip(panels, drawn, strict=True):
         assert s.spans is not None
         spans = names(replay.problem, s)[:MOST]
-        use, allowance, at = use[:, :MOST], s.spans.allowance[:MOST], np.arange(len(spans))
+        use, allowance, at = use[:, :MOST], np.abs(s.spans.allowance[:MOST]), np.arange(len(spans))
         mean = use[: replay.shuffles].mean(0)
         axes.bar(at, mean, 0.7, color=style.PALETTE[0])
         reach = np.maximum([mean - use.min(0), use.max(0) - mean], 0.0)
@@ -35,8 +35,6 @@ def draw(replay: Replay, path: Path) -> Path | None:
         axes.set_xticks(at, starts, rotation=90 if len(starts) > 4 else 0, fontsize=style.LABEL)
         style.title(axes, f"{s.outcome} in each span, by its start", 6.0)
         style.labels(axes, "", str(s.outcome), 6.0, 3.0)
-    caption = (
-        f"{first.name}: bars are means over shuffles, thin lines reach over all runs, and lines above are allowances"
-    )
-    style.finish(figure, caption)
+    told = "bars are means over shuffles, thin lines reach over all runs, coloured lines are allowances or floors"
+    style.finish(figure, f"{first.name}: {told}")
     return save(panels, path)

@@ -1,4 +1,4 @@
-"""What a replay used in every span of time: a measure per span, and a table per budget."""
+"""What a replay used or reached in every span of time: a measure per span, and a table per budget or floor."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from evenhand.run.trace import Trace
 MOST = 31  # spans of a table, or of a picture: the days of a month
 
 
-def budgets(problem: Problem) -> list[Stated]:
-    """Return the budgets that have spans of time."""
-    return [s for s in problem.stated if s.spends and s.spans is not None and s.outcome is not None]
+def summed(problem: Problem) -> list[Stated]:
+    """Return the budgets and the floors of everybody that have spans of time."""
+    return [s for s in problem.stated if s.spans is not None and s.outcome is not None and s.by is None]
 
 
 def names(problem: Problem, stated: Stated) -> list[str]:
@@ -32,11 +32,11 @@ def names(problem: Problem, stated: Stated) -> list[str]:
 
 def measure(stated: Stated, span: str) -> str:
     """Return the name of the measure of a span."""
-    return f"{stated.outcome} used {span}"
+    return f"{stated.outcome} {'used' if stated.spends else 'reached'} {span}"
 
 
 def used(trace: Trace, stated: Stated) -> Floats | None:
-    """Return what the decisions of every span used, `->(R,S)`; None of a system that keeps to no spans."""
+    """Return what the decisions of every span used or brought, `->(R,S)`; None of a system that keeps to no spans."""
     if trace.by_period is None or stated.spans is None:
         return None
     own = ByPeriod(trace.problem)
@@ -46,19 +46,24 @@ def used(trace: Trace, stated: Stated) -> Floats | None:
 
 
 def tables(problem: Problem, systems: Mapping[str, Mapping[str, tuple[float, float | None]]]) -> Iterator[str]:
-    """Yield a table per budget with spans: what each system used in every span.
+    """Yield a table per budget or floor with spans: what each system used or reached in every span.
 
     Args:
         problem: that states the budgets.
-        systems: by name, the mean and the most of every measure.
+        systems: by name, the mean and the worst of every measure.
     """
-    for s in budgets(problem):
+    for s in summed(problem):
         assert s.spans is not None
         spans = names(problem, s)
         shown = {name: found for name, found in systems.items() if measure(s, spans[0]) in found}
-        head = [f"{s.outcome} in each span", "allowance", *(title for name in shown for title in (name, "most"))]
+        end = "most" if s.spends else "least"
+        head = [
+            f"{s.outcome} in each span",
+            "allowance" if s.spends else "floor",
+            *(z for name in shown for z in (name, end)),
+        ]
         lines = []
-        for span, allowance in list(zip(spans, s.spans.allowance.tolist(), strict=True))[:MOST]:
+        for span, allowance in list(zip(spans, np.abs(s.spans.allowance).tolist(), strict=True))[:MOST]:
             cells = [number(x, 1) for found in shown.values() for x in found[measure(s, span)]]
             lines.append([span, f"{allowance:,.6g}", *cells])
         rest = len(spans) - len(lines)

@@ -24,7 +24,7 @@ def _constraint(i: int, name: str, status: Status) -> Card:
     if even and s.average is not None:
         low, high = s.average - s.limit, s.average + s.limit
     groups = [(name, math.nan if x is None else x) for name, x in s.groups.items()]
-    values = groups or [("so far", s.value)]
+    values = groups or [("worst span" if s.spans else "so far", s.value)]
     some = status.rounds > status.waiting
     kept, side = s.said if some else "nothing arrived yet", s.side
     words = f"{s.shown}, {side} {digits(s.limit)}: {kept}."
@@ -44,8 +44,22 @@ def _constraint(i: int, name: str, status: Status) -> Card:
         summary=words,
         chart=dots(f"{name}: {s.shown}, {side} {digits(s.limit)}, {kept}", values, low, high, s.average),
         keys=keys,
-        tables=[Table(head, rows)],
+        tables=[Table(head, rows), *_spans(s)],
     )
+
+
+def _spans(s: Standing) -> list[Table]:
+    """What every span has, where each has a floor."""
+    lines = [
+        (
+            f"{z.start} to {z.end}",
+            digits(z.value),
+            digits(z.floor),
+            _inside(z.value, z.floor, math.inf) if z.over else "–",
+        )
+        for z in s.spans
+    ]
+    return [Table(("span", "so far", "at least", "kept"), lines, title="All spans so far")] if lines else []
 
 
 def _inside(x: float, low: float, high: float) -> str:
