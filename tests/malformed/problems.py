@@ -178,7 +178,7 @@ ROWS = [
     (lambda: under(parity(by="sdie")), f"Parity('cost').by: ...({DID} side?)"),
     (lambda: floor(), "Floor('x'): expected exactly one of total= and rate="),
     (lambda: floor(rate=1, total=2), "Floor('x'): expected exactly one of total= and rate="),
-    (lambda: floor(5), "Floor: expected at most 1 argument ... by name (total=, rate=, by=, hard=), got 2"),
+    (lambda: floor(5), "Floor: expected at most 1 argument ... by name (total=, rate=, by=, hard=, per=), got 2"),
     *wrong(floor, "Floor('x').{}: expected a finite number", rate=(NAN,), total=(INF,)),
     (lambda: floor(rate="0.1"), "Floor.rate: ...number"),
     (lambda: floor(rate=0.1, hard=True), "Floor('x').hard: expected False or None, as forbidding plays"),
