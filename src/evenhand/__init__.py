@@ -32,9 +32,9 @@ True
 >>> policy.observe(state, decision, {"answers": 0})
 
 `dir(evenhand)` lists all names of this module. Everything else is in its folders: `evenhand.recipes`, `models`,
-`choices`, `goals`, `objectives`, `sets`, `problem`, `environments`, `welfare`, `policy`, `run`, `replay`, `live`,
-`testing` and `core`. A policy composed by hand is `Policy(problem=, model=, goals=, choice=)`. Folders and names are
-loaded when they are first used, so that `import evenhand` is fast.
+`choices`, `goals`, `objectives`, `sets`, `problem`, `environments`, `welfare`, `policy`, `run`, `replay`, `offline`,
+`live`, `testing` and `core`. A policy composed by hand is `Policy(problem=, model=, goals=, choice=)`. Folders and
+names are loaded when they are first used, so that `import evenhand` is fast.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ NAMES = {
     "policy": ("Policy",),
     "run": ("compare", "opt", "simulate", "sweep"),
     "replay": ("replay_log",),
+    "offline": ("curve", "value"),
     "live": ("Campaign",),
     "core.records": ("Context",),
     "core.errors": ("EvenhandError",),
@@ -88,7 +89,7 @@ FLAT = (
     "core.catalogue",
     "core.luck",
 )
-PLACES = (*FLAT, "goals", "welfare", "testing")
+PLACES = (*FLAT, "goals", "welfare", "offline", "testing")
 _FOLDERS = {place.partition(".")[0] for place in PLACES}
 _PLACE = {name: place for place, names in NAMES.items() for name in names}
 

@@ -6,6 +6,7 @@ from evenhand import (
     live as live,
     models as models,
     objectives as objectives,
+    offline as offline,
     policy as policy,
     problem as problem,
     recipes as recipes,
@@ -26,6 +27,7 @@ from evenhand.models import (
     Ridge as Ridge,
     Stacked as Stacked,
 )
+from evenhand.offline import curve as curve, value as value
 from evenhand.policy import Policy as Policy
 from evenhand.problem import (
     Budget as Budget,

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from evenhand.cli_offline import add as add_offline
 from evenhand.cli_texts import BACKUP, DESCRIPTION, EXPORT, RESTORE, SERVE, WARM
 from evenhand.core.registry import meant
 from evenhand.experiments.experiment import Experiment, discover
@@ -76,6 +77,12 @@ def build() -> Parser:
     replay.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
     replay.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and a picture here")
     replay.set_defaults(run=_replay, parser=replay)
+
+    described = argparse.RawDescriptionHelpFormatter
+    add_offline(
+        lambda name, line, text: commands.add_parser(name, help=line, description=text, formatter_class=described),
+        _count,
+    )
 
     warm = commands.add_parser("warm", help="compile ahead, so that first decisions do not wait", description=WARM,
                                formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
@@ -177,6 +184,8 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
     shown += [(f"reproduce {name}", e.title) for name, e in experiments.items() if name != DEMO]
     shown += [
         ("replay LOG.csv --problem PROBLEM.toml", "run any policy on your own randomised log"),
+        ("curve LOG.csv --problem PROBLEM.toml", "what a larger budget, targeting and fairness would be worth"),
+        ("value LOG.csv --problem PROBLEM.toml", "what rules and fixed policies would have been worth"),
         ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
         ("audit STORE", "recompute every decision of a live campaign"),
         ("backup STORE FILE", "copy its log, while servers run"),

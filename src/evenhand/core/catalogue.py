@@ -27,6 +27,7 @@ KINDS = {
     "evenhand.environments": "environment",
     "evenhand.run.optimum": "benchmark",
     "evenhand.run.optimum_of_satisfaction": "benchmark",
+    "evenhand.offline": "estimate",
     "evenhand.experiments": "experiment",
 }
 

@@ -1,0 +1,71 @@
+"""The commands that read a log and run nothing: what would policies have been worth?"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+VALUE = """\
+What would fixed policies have been worth? Every row of a randomised log says it for the action that was logged; models
+of the outcomes, each fitted to other rows, say it for the others, and their errors are corrected by what was logged
+(doubly robust). The table has what was logged, every action for everybody, the policy that targets within the budget
+of the file, and rules of your own:
+
+  evenhand value LOG.csv --problem PROBLEM.toml --rule "letter where age < 40 and town = Bonn; else none"
+"""
+CURVE = """\
+What is a larger budget worth, and what does targeting bring? The value of the best policy at every budget, beside
+single actions for rows drawn at random, and beside targeting that is even between groups, each with its standard
+error, and the differences by pairs of rows. The problem file has a budget on an outcome that is known, such as a price
+per letter.
+"""
+
+
+def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Callable[[str], int]) -> None:
+    """Add the commands; `parser_of` makes a parser of a name, a line of help and a description."""
+    value = parser_of("value", "what policies and rules would have been worth, from a randomised log", VALUE)
+    _shared(value, count)
+    value.add_argument(
+        "--rule", action="append", default=[], metavar="RULE", help="in words, as above (may be repeated)"
+    )
+    value.set_defaults(run=_value, parser=value)
+    curve = parser_of("curve", "value against budget, and what targeting and fairness are worth, from a log", CURVE)
+    _shared(curve, count)
+    curve.add_argument("--budgets", type=count, default=20, metavar="N", help="how many budgets (default: 20)")
+    curve.add_argument("--at", type=float, action="append", default=[], metavar="B",
+                       help="a budget per row, in place of even steps (may be repeated)")  # fmt: skip
+    curve.add_argument("--tolerance", type=float, action="append", default=[], metavar="X",
+                       help="how far groups may differ, in place of the file's parity (may be repeated)")  # fmt: skip
+    curve.set_defaults(run=_curve, parser=curve)
+
+
+def _shared(parser: argparse.ArgumentParser, count: Callable[[str], int]) -> None:
+    parser.add_argument("log", type=Path, metavar="LOG.csv", help="the log, with a header line")
+    parser.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
+    parser.add_argument("--folds", type=count, default=5, metavar="K",
+                        help="parts of the log, each predicted by models of the others (default: 5)")  # fmt: skip
+    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of how rows are dealt to parts (default: 0)")
+    parser.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and plots here")
+
+
+def _value(o: argparse.Namespace) -> int:
+    from evenhand.offline import value
+
+    print(value(o.log, o.problem, rules=o.rule, folds=o.folds, seed=o.seed, out=o.out))
+    return _written(o.out, "")
+
+
+def _curve(o: argparse.Namespace) -> int:
+    from evenhand.offline import curve
+
+    budgets = sorted(set(o.at)) or o.budgets
+    found = curve(o.log, o.problem, budgets=budgets, tolerances=o.tolerance, folds=o.folds, seed=o.seed, out=o.out)
+    print(found)
+    return _written(o.out, " and a picture")
+
+
+def _written(out: Path | None, more: str) -> int:
+    if out is not None:
+        print(f"\nwritten: {out / 'results.json'}{more}")
+    return 0

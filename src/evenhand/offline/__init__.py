@@ -1,0 +1,23 @@
+"""What policies would have been worth, from a log whose actions were randomised: before anything runs."""
+
+from evenhand.offline.cross_fitting import Regressor, RidgeByErrors, cross_fit
+from evenhand.offline.curves import Curve, curve
+from evenhand.offline.evidence import Evidence
+from evenhand.offline.fair import FairFrontier
+from evenhand.offline.frontier import Frontier
+from evenhand.offline.scores import Estimate
+from evenhand.offline.values import Value, value
+
+__all__ = [
+    "Curve",
+    "Estimate",
+    "Evidence",
+    "FairFrontier",
+    "Frontier",
+    "Regressor",
+    "RidgeByErrors",
+    "Value",
+    "cross_fit",
+    "curve",
+    "value",
+]

@@ -1,0 +1,109 @@
+"""Predictions of outcomes by models that have not seen the row, for every action."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.luck import Stream, uniform
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import whole
+
+PENALTIES = np.logspace(-8, 3, 45)  # of ridge regressions, in units of the mean square of the features
+
+
+class Regressor(Protocol):
+    """What a model of outcomes has to have; estimators of scikit-learn have it."""
+
+    def fit(self, x: Floats, y: Floats) -> Any: ...
+
+    def predict(self, x: Floats) -> Floats: ...
+
+
+class RidgeByErrors:
+    """A ridge regression whose penalty is the one of the least generalised cross-validation error.
+
+    Equation: min |y - x t|^2 + k |t|^2 over t, where k minimises N |y - x t_k|^2 / (N - df_k)^2 among 45 values (Golub,
+    Heath and Wahba 1979). The first column is an intercept, which is not penalised.
+
+    >>> x = np.column_stack([np.ones(200), np.linspace(-1, 1, 200)])
+    >>> model = RidgeByErrors().fit(x, 1.0 + 2.0 * x[:, 1])
+    >>> model.predict(np.array([[1.0, 0.5]])).round(3).tolist()
+    [2.0]
+    """
+
+    def fit(self, x: Floats, y: Floats) -> RidgeByErrors:
+        """Fit the coefficients, `(N,n),(N)->`."""
+        count, mean, level = len(y), x[:, 1:].mean(0), float(y.mean())
+        z, centred = x[:, 1:] - mean, y - level
+        values, vectors = np.linalg.eigh(z.T @ z)
+        values = np.maximum(values, 0.0)
+        along = vectors.T @ (z.T @ centred)
+        penalties = PENALTIES * (float(values.mean()) or 1.0 if len(values) else 1.0)
+        explained = along * along  # by direction, as |y - z t|^2 = |y|^2 - sum_j (along_j)^2 (v_j + 2 k) / (v_j + k)^2
+        shrunk = values + penalties[:, None]
+        left = centred @ centred - (explained * (values + 2.0 * penalties[:, None]) / shrunk**2).sum(1)
+        free = count - 1.0 - (values / shrunk).sum(1)
+        errors = np.where(free > 0.0, np.maximum(left, 0.0) / np.maximum(free, 1e-300) ** 2, np.inf)
+        best = penalties[int(errors.argmin())]
+        slopes = vectors @ (along / (values + best))
+        self.coefficients = np.concatenate([[level - mean @ slopes], slopes])
+        return self
+
+    def predict(self, x: Floats) -> Floats:
+        """Predict outcomes, `(N,n)->(N)`."""
+        return np.asarray(x @ self.coefficients)
+
+
+def folds_of(rows: int, folds: int, seed: int) -> Ints:
+    """Deal rows to folds at random, as evenly as possible, `->(N)`.
+
+    >>> np.bincount(folds_of(11, 5, seed=0)).tolist()
+    [3, 2, 2, 2, 2]
+    """
+    order = np.argsort(uniform(seed, Stream.ORDER, np.arange(1), np.arange(1), rows)[0], kind="stable")
+    found = np.empty(rows, np.int64)
+    found[order] = np.arange(rows) % folds
+    return found
+
+
+def cross_fit(
+    x: Floats,
+    actions: Ints,
+    y: Floats,
+    n_actions: int,
+    *,
+    fold: Ints,
+    model: Callable[[], Regressor] = RidgeByErrors,
+) -> Floats:
+    """Predict the outcome of every action in every row, by models of the other folds, `(N,n),(N),(N)->(N,A)`.
+
+    Each action has a model of its own in each fold.
+
+    Args:
+        x: features, of which the first is 1.
+        actions: those that were logged.
+        y: their outcomes.
+        n_actions: A.
+        fold: of every row; see `folds_of`.
+        model: makes a model that is not fitted yet.
+
+    Raises:
+        InvalidInput: an action was logged outside of a fold less than twice, or a model predicts no finite numbers.
+    """
+    whole("n_actions", n_actions, 1)
+    found = np.empty((len(y), n_actions))
+    for k in range(int(fold.max()) + 1):
+        out = fold == k
+        for a in range(n_actions):
+            seen = ~out & (actions == a)
+            if np.count_nonzero(seen) < 2:
+                expected = "at least two rows of every action outside of each fold"
+                raise InvalidInput("actions", expected, f"{np.count_nonzero(seen)} of action {a}")
+            found[out, a] = model().fit(x[seen], y[seen]).predict(x[out])
+    if not np.isfinite(found).all():
+        raise InvalidInput("model", "finite predictions", "NaN or an infinite number")
+    return found

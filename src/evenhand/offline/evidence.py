@@ -1,0 +1,199 @@
+"""A randomised log, read by a problem: what is known of every row, and what each action would have brought."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import file, whole
+from evenhand.objectives import Linear
+from evenhand.offline.cross_fitting import Regressor, RidgeByErrors, cross_fit, folds_of
+from evenhand.offline.scores import scores
+from evenhand.problem.problem import Problem
+from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.encoding import encode
+from evenhand.replay.problem_file import read_spec
+from evenhand.replay.reading import read_csv
+
+Texts: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.str_]]"
+
+
+class Tables(NamedTuple):
+    """An amount of every action in every row, `(N,A)`, or `(1,A)` where rows do not differ."""
+
+    predicted: Floats  # by models that have not seen the row
+    scores: Floats  # whose averages are unbiased; the same where nothing has to be predicted
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Evidence:
+    """The usable rows of a randomised log.
+
+    Args:
+        log, problem_file: names of the files.
+        problem: what the log is read by.
+        features: `(N,u)` of every row; the first is 1.
+        columns: by name, `(N)` the features as the log has them: numbers, or texts.
+        actions: `(N)` what was played.
+        propensities: `(N)` with which probability.
+        outcomes: `(N,M+B)` learned outcomes, then noisy ones.
+        known: `(N,A,L)` known outcomes, or `(1,A,L)` where rows do not differ.
+        groups: by grouping, the number of the group of every row.
+        left_out: one line per reason for leaving out rows.
+        notes: remarks about the log.
+    """
+
+    log: str
+    problem_file: str
+    problem: Problem
+    features: Floats
+    columns: Mapping[str, Floats | Texts]
+    actions: Ints
+    propensities: Floats
+    outcomes: Floats
+    known: Floats
+    groups: Mapping[str, Ints]
+    left_out: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def read(log_path: str | Path, problem_path: str | Path) -> Evidence:
+        """Read a log by a problem file.
+
+        Raises:
+            InvalidInput: a key or a column is wrong, or too many rows are bad; the error names them.
+        """
+        log_path, problem_path = file("log_path", log_path), file("problem_path", problem_path)
+        spec = read_spec(problem_path).untimed
+        columns = read_csv(log_path, spec.places)
+        bad = BadRows.none(columns.lines, columns.torn)
+        encoded = encode(spec, columns, bad, log_path.name)
+        problem = spec.problem(encoded.levels)
+        texts = {c: np.array(columns.text[c])[bad.good] for c in (*spec.numeric, *spec.categorical)}
+        return Evidence(
+            log=log_path.name,
+            problem_file=problem_path.name,
+            problem=problem,
+            features=encoded.units,
+            columns={c: z.astype(float) if c in spec.numeric else z for c, z in texts.items()},
+            actions=encoded.actions,
+            propensities=encoded.propensities,
+            outcomes=encoded.outcomes,
+            known=problem.declared[None] if encoded.known is None else encoded.known,
+            groups=dict(zip((g.name for g in problem.groups), encoded.groups, strict=True)),
+            left_out=tuple(bad.messages()),
+            notes=tuple(encoded.notes),
+        )
+
+    @property
+    def rows(self) -> int:
+        return len(self.actions)
+
+    @cached_property
+    def playable(self) -> Ints:
+        """The numbers of the actions that were not withdrawn, `()->(A')`."""
+        gone = self.problem.withdrawn
+        return np.array([i for i, action in enumerate(self.problem.actions) if action not in gone])
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The actions that were not withdrawn."""
+        return tuple(self.problem.actions[i] for i in self.playable)
+
+    def tables(
+        self, *, folds: int = 5, seed: int = 0, model: Callable[[], Regressor] = RidgeByErrors
+    ) -> dict[str, Tables]:
+        """Predict and score all outcomes, by name, for the playable actions.
+
+        Args:
+            folds: the number of parts; each is predicted by models of the others. At least 2.
+            seed: of how rows are dealt to the folds.
+            model: makes a model that is not fitted yet, such as an estimator of scikit-learn.
+        """
+        whole("folds", folds, 2)
+        p, fold = self.problem, folds_of(self.rows, min(folds, self.rows), seed)
+        free = p.free[:, : len(p.learned)]
+        raw = np.zeros((2, self.rows, len(p.actions), len(p.observed)))
+        for m, _ in enumerate(p.learned):
+            y = self.outcomes[:, m]
+            q = cross_fit(self.features, self.actions, y, len(p.actions), fold=fold, model=model)
+            q = np.where(free[:, m], 0.0, np.clip(q, p.low[m], p.high[m]))
+            raw[0, :, :, m] = q
+            raw[1, :, :, m] = np.where(free[:, m], 0.0, scores(q, self.actions, self.propensities, y))
+        found = {}
+        amounts = raw if p.factors is None else np.stack([self._amounts(z) for z in raw])
+        for m, name in enumerate(p.learned):
+            found[name] = Tables(*(np.ascontiguousarray(z[:, self.playable, m]) for z in amounts))
+        for k, name in enumerate(p.known):
+            table = np.ascontiguousarray(self.known[:, self.playable, k])
+            found[name] = Tables(table, table)
+        return found
+
+    def worth(self, tables: Mapping[str, Tables]) -> Tables:
+        """Return the objective of every action, for objectives that are weighted sums.
+
+        Raises:
+            InvalidInput: the objective is another one.
+        """
+        parts = [(weight, tables[name]) for name, weight in self._weights.items()]
+        shape = self.rows, len(self.playable)
+        both = (sum((w * t[i] for w, t in parts), np.zeros(shape)) for i in range(2))
+        return Tables(*both)
+
+    @cached_property
+    def played(self) -> Ints:
+        """What was played, as numbers of playable actions; -1 for a withdrawn one, `()->(N)`."""
+        places = np.full(len(self.problem.actions), -1)
+        places[self.playable] = np.arange(len(self.playable))
+        return places[self.actions]
+
+    @cached_property
+    def achieved(self) -> Floats:
+        """The objective of every row as it was logged, `()->(N)`."""
+        found = self.used(self._weights)
+        return sum((w * found[name] for name, w in self._weights.items()), np.zeros(self.rows))
+
+    def used(self, outcomes: Iterable[str]) -> dict[str, Floats]:
+        """Return what was logged of some outcomes in every row, `->(N)` each."""
+        p, rows = self.problem, np.arange(self.rows)
+        known = self.known[rows % len(self.known), self.actions]
+        amounts = p.amounts(known, self.outcomes)
+        found = {name: amounts[:, m] for m, name in enumerate(p.learned)}
+        found |= {name: known[:, k] for k, name in enumerate(p.known)}
+        return {name: found[name] for name in outcomes}
+
+    @property
+    def _weights(self) -> Mapping[str, float]:
+        objective = self.problem.objective
+        if not isinstance(objective, Linear):
+            expected = "a weighted sum of outcomes, as what others are worth depends on all rows together"
+            raise InvalidInput(f"{self.problem_file}: maximize", expected, objective)
+        return objective.weights
+
+    def _amounts(self, y: Floats) -> Floats:
+        """Multiply outcomes of all actions by their known factors, `(N,A,M)->(N,A,M)`."""
+        known = np.broadcast_to(self.known, (*y.shape[:2], self.known.shape[2]))
+        flat = self.problem.amounts(known.reshape(-1, known.shape[2]), y.reshape(-1, y.shape[2]))
+        return flat.reshape(y.shape)
+
+
+def evidence_of(log: str | Path | Evidence, problem: str | Path | None) -> Evidence:
+    """Return evidence as it is, or read a log by a problem file.
+
+    Raises:
+        InvalidInput: there is no problem file, or one too many.
+    """
+    if isinstance(log, Evidence):
+        if problem is not None:
+            raise InvalidInput("problem", "none, as the evidence was read by one", problem)
+        return log
+    if problem is None:
+        raise InvalidInput("problem", "a TOML file that states what the columns of the log mean", None)
+    return Evidence.read(log, problem)

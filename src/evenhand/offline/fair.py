@@ -1,0 +1,152 @@
+"""The best policies for a budget of which each group gets about as much per head."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
+from evenhand.core.types import Floats, Ints
+from evenhand.offline.frontier import Frontier
+
+_STEPS = 80  # of a bisection: beyond the last bit of a double
+
+
+class Split(NamedTuple):
+    """How much each group gets per head."""
+
+    budgets: Floats  # (G,)
+    slope: float  # what the last unit per head of all is worth; below 0 where evenness forces it
+
+
+@dataclass(frozen=True, kw_only=True)
+class FairFrontier:
+    """The policies of the greatest average worth whose average costs by group are within a tolerance of everybody's.
+
+    Equation: max sum_g s_g V_g(b_g) over b s.t. x = sum_g s_g b_g <= B and |b_g - x| <= tolerance, where V_g is the
+    frontier of group g and s_g its share. At a price, b_g is what the group would spend, clipped to the tolerance.
+
+    Args:
+        members: by group, the numbers of its rows.
+        frontiers: of each group.
+        shares: `(G)` of the rows.
+
+    >>> worth = np.array([[0.0, 3.0], [0.0, 2.0], [0.0, 1.0], [0.0, 0.5]])
+    >>> fair = FairFrontier.of(worth, np.array([[0.0, 1.0]]), np.array([0, 0, 1, 1]))
+    >>> [fair.split(0.5, tolerance).budgets.tolist() for tolerance in (0.0, 1.0)]
+    [[0.5, 0.5], [1.0, 0.0]]
+    """
+
+    members: tuple[Ints, ...]
+    frontiers: tuple[Frontier, ...]
+    shares: Floats
+
+    @staticmethod
+    def of(worth: Floats, cost: Floats, groups: Ints) -> FairFrontier:
+        """Compute the frontiers of groups, `(N,A),(N or 1,A),(N)->`."""
+        members = tuple(np.flatnonzero(groups == g) for g in np.unique(groups))
+        each = tuple(Frontier.of(worth[m], cost if len(cost) == 1 else cost[m]) for m in members)
+        return FairFrontier(members=members, frontiers=each, shares=np.array([len(m) for m in members]) / len(worth))
+
+    def split(self, budget: float, tolerance: float) -> Split:
+        """Return how much each group gets per head.
+
+        Raises:
+            InvalidInput: a negative tolerance.
+            InfeasibleProblem: no policy within the budget is as even as that.
+        """
+        if not tolerance >= 0.0:
+            raise InvalidInput("tolerance", "at least 0", tolerance)
+        low, high = float(self.shares @ self._ends[0]), min(budget, float(self.shares @ self._ends[1]))
+        found = self._spend(high, tolerance)
+        best = found
+        if not isinstance(found, Split) or found.slope < 0.0:  # less than all of it is better
+            best = self._spend(low, tolerance)
+            for _ in range(_STEPS):
+                middle = 0.5 * (low + high)
+                found = self._spend(middle, tolerance)
+                if found == "more" or (isinstance(found, Split) and found.slope >= 0.0):
+                    low = middle
+                else:
+                    high = middle
+                best = found if isinstance(found, Split) else best
+        if not isinstance(best, Split):
+            raise InfeasibleProblem(f"no policy within a budget of {budget:g} per row is even within {tolerance:g}")
+        return best
+
+    @cached_property
+    def _prices(self) -> Floats:
+        """The prices of all groups, falling."""
+        return np.unique(np.concatenate([f.price for f in self.frontiers]))[::-1].copy()
+
+    @cached_property
+    def _ends(self) -> tuple[Floats, Floats]:
+        """The least and the most that each group can cost per head."""
+        most = [float(f.spend[-1]) if len(f.spend) else f.least for f in self.frontiers]
+        return np.array([f.least for f in self.frontiers]), np.array(most)
+
+    def _spend(self, x: float, tolerance: float) -> Split | str:
+        """Spend x per head of all in the best way; "more" or "less" where that is not possible."""
+        least, most = self._ends
+        low, high = np.maximum(x - tolerance, least), np.minimum(x + tolerance, most)
+        slack = 1e-12 * max(1.0, abs(x))
+        if (least > x + tolerance + slack).any() or self.shares @ low > x + slack:
+            return "more"
+        if (most < x - tolerance - slack).any() or self.shares @ high < x - slack:
+            return "less"
+        low = np.minimum(low, high)
+        prices = self._prices
+        first, last = 0, len(prices)  # the first price at which all segments of at least it cost x or more
+        while first < last:
+            middle = (first + last) // 2
+            if self.shares @ self._wanted(prices[middle], low, high, "right") >= x:
+                last = middle
+            else:
+                first = middle + 1
+        if first == len(prices):
+            return Split(high, self._slope(high, x, tolerance, 0.0))
+        price = float(prices[first])
+        found = self._wanted(price, low, high, "left")
+        more = self._wanted(price, low, high, "right") - found
+        for g in range(len(found)):  # segments of the same price, from the first group on
+            left = x - float(self.shares @ found)
+            found[g] += min(more[g], max(left, 0.0) / self.shares[g])
+        return Split(found, self._slope(found, x, tolerance, price))
+
+    @cached_property
+    def _falling(self) -> tuple[Floats, ...]:
+        return tuple(-f.price for f in self.frontiers)
+
+    def _wanted(self, price: float, low: Floats, high: Floats, side: Literal["left", "right"]) -> Floats:
+        """What each group spends on segments of more than a price ("left"), or of at least it ("right")."""
+        spent = []
+        for f, falling in zip(self.frontiers, self._falling, strict=True):
+            k = int(np.searchsorted(falling, -price, side=side))
+            spent.append(float(f.spend[k - 1]) if k else f.least)
+        return np.clip(spent, low, high)
+
+    def _slope(self, budgets: Floats, x: float, tolerance: float, price: float) -> float:
+        """What one unit per head less would cost: clipped groups move with the average, the others at the price."""
+        free, total = 1.0, 0.0
+        for share, f, b in zip(self.shares, self.frontiers, budgets, strict=True):
+            if abs(abs(b - x) - tolerance) <= 1e-12 * max(1.0, abs(x)) and len(f.price):
+                own = float(f.price[min(int(np.searchsorted(f.spend, b - 1e-15)), len(f.price) - 1)])
+                total, free = total + share * own, free - share
+        return total + max(free, 0.0) * price
+
+
+def influence(fair: FairFrontier, budgets: Floats, worth: Floats, cost: Floats) -> tuple[Floats, Floats]:
+    """Return what every row brings, and its influence on the average, `(G),(N,A),(N or 1,A)->(N),(N)`.
+
+    Equation: psi_i = v_i - V - price_g (c_i - b_g) for row i of group g.
+    """
+    values, psi = np.empty(len(worth)), np.empty(len(worth))
+    for rows, frontier, budget in zip(fair.members, fair.frontiers, budgets, strict=True):
+        point = frontier.beyond(budget)
+        values[rows] = point.of(worth[rows])
+        spent = point.of(cost if len(cost) == 1 else cost[rows])
+        psi[rows] = values[rows] - point.price * (spent - spent.mean())
+    return values, psi - psi.mean()

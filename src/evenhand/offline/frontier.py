@@ -1,0 +1,190 @@
+"""The best worth for every budget: which rows get a dearer action first, where every row gets one action."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats, Ints
+
+
+class Point(NamedTuple):
+    """What every row gets at one budget; at most one row has a lottery of two actions."""
+
+    actions: Ints  # (N,)
+    row: int  # the row with a lottery, -1 if there is none
+    other: int  # its second action
+    share: float  # the probability of the second action
+    price: float  # what one more unit of the budget is worth; 0 where the budget does not bind
+
+    def of(self, table: Floats) -> Floats:
+        """Return what the rows have of a table of actions, `(N,A)->(N)`; a table of one row is that of all."""
+        found = table[0, self.actions] if len(table) == 1 else table[np.arange(len(self.actions)), self.actions]
+        if self.row >= 0:
+            line = table[self.row % len(table)]
+            found[self.row] += self.share * (line[self.other] - found[self.row])
+        return found
+
+    def probabilities(self, n_actions: int) -> Floats:
+        """Return the lottery of every row, `->(N,A)`."""
+        found = np.zeros((len(self.actions), n_actions))
+        found[np.arange(len(found)), self.actions] = 1.0
+        if self.row >= 0:
+            found[self.row, self.actions[self.row]] -= self.share
+            found[self.row, self.other] += self.share
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frontier:
+    """The policies of the greatest average worth for every average cost.
+
+    Equation: for a budget B, max mean_i sum_a p_ia w_ia s.t. mean_i sum_a p_ia c_ia <= B, where p_i is a lottery.
+
+    Every row begins with its cheapest action. The concave hull of its points (cost, worth) has segments of falling
+    slope; all segments, sorted by slope, are the order in which a growing budget is spent. The slope is the price.
+    This is the fractional knapsack problem with several choices (Sinha and Zoltners 1979), as Sverdrup, Wu, Athey and
+    Wager (*Qini curves for multi-armed treatment rules*, 2024) use it for values of policies.
+
+    Args:
+        start: `(N)` the action of every row at the least cost.
+        row, action: `(S)` what each segment gives to which row.
+        price: `(S)` its worth per unit of cost, falling; below 0 where only costs rise.
+        spend: `(S)` the average cost after each segment.
+        least: the average cost at the start.
+
+    >>> worth = np.array([[0.0, 1.0, 1.5], [0.0, 0.2, 3.0]])
+    >>> frontier = Frontier.of(worth, np.array([[0.0, 1.0, 2.0]]))
+    >>> frontier.row.tolist(), frontier.action.tolist(), frontier.price.tolist()
+    ([1, 0, 0], [2, 1, 2], [1.5, 1.0, 0.5])
+    >>> [frontier.at(budget).of(worth).tolist() for budget in (0.0, 0.5, 1.25)]
+    [[0.0, 0.0], [0.0, 1.5], [0.5, 3.0]]
+    """
+
+    start: Ints
+    row: Ints
+    action: Ints
+    price: Floats
+    spend: Floats
+    least: float
+
+    @staticmethod
+    def of(worth: Floats, cost: Floats) -> Frontier:
+        """Compute the frontier, `(N,A),(N or 1,A)->`.
+
+        Raises:
+            InvalidInput: a table is not finite, or has another shape.
+        """
+        worth, cost = np.ascontiguousarray(worth, float), np.ascontiguousarray(cost, float)
+        if worth.ndim != 2 or not worth.size or not np.isfinite(worth).all():
+            raise InvalidInput("worth", "finite numbers of at least one row and one action", _told(worth))
+        shapes = (worth.shape, (1, worth.shape[1]))
+        if cost.shape not in shapes or not np.isfinite(cost).all():
+            raise InvalidInput("cost", f"finite numbers of shape {shapes[0]} or {shapes[1]}", _told(cost))
+        rows, actions = worth.shape
+        start, row, action = np.empty(rows, np.int64), *np.empty((2, rows * max(actions - 1, 1)), np.int64)
+        price, more = np.empty((2, len(row)))
+        count = _segments(worth, cost, start, row, action, price, more)
+        order = np.argsort(-price[:count], kind="stable")  # stable: the segments of a row stay in their order
+        least = float((cost[0, start] if len(cost) == 1 else cost[np.arange(rows), start]).mean())
+        spend = least + np.cumsum(more[:count][order]) / rows
+        return Frontier(start=start, row=row[order], action=action[order], price=price[order], spend=spend, least=least)
+
+    @property
+    def useful(self) -> int:
+        """The number of segments that are worth something."""
+        return int(np.searchsorted(-self.price, 0.0))
+
+    @property
+    def enough(self) -> float:
+        """The budget beyond which money is worth nothing."""
+        return float(self.spend[self.useful - 1]) if self.useful else self.least
+
+    def at(self, budget: float) -> Point:
+        """Return what every row gets at a budget.
+
+        Raises:
+            InvalidInput: the budget is below the least cost.
+        """
+        return next(self.along([budget]))
+
+    def along(self, budgets: Sequence[float]) -> Iterator[Point]:
+        """Yield what every row gets at each of some budgets, which rise.
+
+        Raises:
+            InvalidInput: the first budget is below the least cost, or the budgets do not rise.
+        """
+        before, done, actions = self.least, 0, self.start.copy()
+        for budget in budgets:
+            if not budget >= before - 1e-12 * abs(before):
+                least = f"{before:g}, " + ("what the cheapest actions cost" if not done else "the one before it")
+                raise InvalidInput("budget", f"at least {least}", budget)
+            until = self.reached(budget, self.useful)
+            _advance(actions, self.row[done:until], self.action[done:until])
+            yield self._point(actions.copy(), until, budget)
+            before, done = budget, until
+
+    def beyond(self, budget: float) -> Point:
+        """Return what every row gets if all of a budget has to be spent, even where that is worth nothing."""
+        until, actions = self.reached(budget, len(self.row)), self.start.copy()
+        _advance(actions, self.row[:until], self.action[:until])
+        return self._point(actions, until, budget, len(self.row))
+
+    def reached(self, budget: float, most: int) -> int:
+        """Return how many of the first `most` segments a budget pays for."""
+        return int(np.searchsorted(self.spend[:most], budget, side="right"))
+
+    def _point(self, actions: Ints, until: int, budget: float, most: int | None = None) -> Point:
+        if until == (self.useful if most is None else most):
+            return Point(actions, -1, 0, 0.0, 0.0)
+        before = float(self.spend[until - 1]) if until else self.least
+        share = max(budget - before, 0.0) / (float(self.spend[until]) - before)
+        return Point(actions, int(self.row[until]), int(self.action[until]), share, float(self.price[until]))
+
+
+@kernel
+def _segments(worth: Floats, cost: Floats, start: Ints, row: Ints, action: Ints, price: Floats, more: Floats) -> int:
+    """Write the segments of the concave hull of every row, and its cheapest action; returns their number."""
+    rows, actions = worth.shape
+    order, hull, slope = np.arange(actions), np.empty(actions, np.int64), np.empty(actions)
+    count = 0
+    for i in range(rows):
+        w, c = worth[i], cost[i if len(cost) > 1 else 0]
+        for p in range(1, actions):  # by cost and, among equals, from the best on
+            a, q = order[p], p - 1
+            while q >= 0 and (c[order[q]] > c[a] or (c[order[q]] == c[a] and w[order[q]] < w[a])):
+                order[q + 1] = order[q]
+                q -= 1
+            order[q + 1] = a
+        top, hull[0] = 0, order[0]
+        for p in range(1, actions):
+            a = order[p]
+            if c[a] == c[order[p - 1]]:
+                continue
+            steep = (w[a] - w[hull[top]]) / (c[a] - c[hull[top]])
+            while top > 0 and steep >= slope[top]:
+                top -= 1
+                steep = (w[a] - w[hull[top]]) / (c[a] - c[hull[top]])
+            top += 1
+            hull[top], slope[top] = a, steep
+        start[i] = hull[0]
+        for p in range(1, top + 1):
+            row[count], action[count] = i, hull[p]
+            price[count], more[count] = slope[p], c[hull[p]] - c[hull[p - 1]]
+            count += 1
+    return count
+
+
+@kernel
+def _advance(actions: Ints, row: Ints, action: Ints) -> None:
+    for s in range(len(row)):
+        actions[row[s]] = action[s]
+
+
+def _told(table: Floats) -> str:
+    return f"shape {table.shape}" if np.isfinite(table).all() else "NaN or an infinite number"

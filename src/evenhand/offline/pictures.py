@@ -1,0 +1,79 @@
+"""The picture of a curve: values against the budget with their bands, and what targeting brings beyond the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from evenhand.offline.lines import Line
+from evenhand.offline.scores import Z
+from evenhand.report import style
+from evenhand.report.plots import save
+from evenhand.report.style import Artist, Axes
+
+WIDTH, HEIGHT = 5.6, 3.8  # of a panel, in inches
+
+
+class Drawn(Protocol):
+    """What is drawn of a curve."""
+
+    @property
+    def objective(self) -> str: ...
+
+    @property
+    def spent(self) -> str: ...
+
+    @property
+    def budgets(self) -> tuple[float, ...]: ...
+
+    @property
+    def lines(self) -> tuple[Line, ...]: ...
+
+    @property
+    def stated(self) -> float: ...
+
+    @property
+    def rows(self) -> int: ...
+
+
+def draw(curve: Drawn, path: Path) -> Path:
+    """Draw a curve and save the figure."""
+    names = [line.name for line in curve.lines]
+    looks = style.looks(names, names[0], ())
+    panels = 2 if len(names) > 1 else 1
+    figure, axes = style.sheet(panels, panels, WIDTH, HEIGHT)
+    legend: dict[str, Artist] = {}
+    for i, (line, look) in enumerate(zip(curve.lines, looks, strict=True)):
+        _band(axes[0], curve.budgets, line.value, look, filled=i == 0)
+        legend[line.name] = look.line()
+        if i:
+            _band(axes[1], curve.budgets, line.less, look, filled=len(names) <= 3)
+    style.title(axes[0], f"{curve.objective} per row, by {curve.spent} allowed per row", WIDTH)
+    style.labels(axes[0], f"{curve.spent} per row at most", f"{curve.objective} per row", WIDTH, HEIGHT)
+    if panels > 1:
+        axes[1].axhline(0.0, color=style.LEVEL, lw=1.0)
+        style.title(axes[1], f"what {names[0]} brings beyond the others", WIDTH)
+        style.labels(axes[1], f"{curve.spent} per row at most", f"{curve.objective} per row", WIDTH, HEIGHT)
+    for panel in axes:
+        if curve.budgets[0] <= curve.stated <= curve.budgets[-1]:
+            panel.axvline(curve.stated, color=style.GREY, lw=1.0, ls=":")
+    caption = f"bands: 95 % at each budget alone, for the population behind the {curve.rows:,} rows of the log"
+    caption += "; dotted: the budget of the file"
+    style.finish(figure, caption, legend)
+    return save(axes, path)
+
+
+def _band(
+    axes: Axes, budgets: Sequence[float], values: Sequence[tuple[float, float]], look: style.Look, *, filled: bool
+) -> None:
+    mean, se = np.array(values).T
+    axes.plot(budgets, mean, color=look.color, lw=look.width)
+    style.set_dashes(axes.lines[-1], look.dashes)
+    low, high = mean - Z * se, mean + Z * se
+    if filled:
+        axes.fill_between(budgets, low, high, color=look.color, alpha=0.15, lw=0)
+    else:
+        axes.errorbar(budgets, mean, yerr=Z * se, fmt="none", ecolor=look.color, elinewidth=0.6, alpha=0.6)

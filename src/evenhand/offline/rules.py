@@ -1,0 +1,80 @@
+"""Rules in words, such as "mens where recency < 4; else none"."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import meant
+from evenhand.core.types import Bools, Floats
+from evenhand.offline.evidence import Evidence
+
+_COMPARE: dict[str, Callable[[Any, Any], Any]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "!=": operator.ne,
+    "<": operator.lt,
+    ">": operator.gt,
+    "=": operator.eq,
+}
+_CONDITION = re.compile(r"\s*(?P<column>.+?)\s*(?P<sign><=|>=|!=|<|>|==?)\s*(?P<value>.+?)\s*")
+FORM = '"ACTION where COLUMN < NUMBER and COLUMN = TEXT; ...; else ACTION"'
+
+
+def policy_of(rule: str, evidence: Evidence) -> Floats:
+    """Return what a rule plays in every row, `->(N,A)` with a 1 per row.
+
+    The first part whose conditions all hold decides. Numbers are compared as they are in the log, before they are
+    encoded. "else ACTION" is what the other rows get.
+
+    Raises:
+        InvalidInput: the rule has another form, or names an action, a column or a level that is not there.
+    """
+    parts = [part.strip() for part in rule.split(";") if part.strip()]
+    last = re.fullmatch(r"else\s+(.+)", parts[-1]) if parts else None
+    if last is None:
+        raise InvalidInput("rule", FORM, repr(rule))
+    chosen = np.full(evidence.rows, _action(last[1], evidence))
+    for part in reversed(parts[:-1]):
+        action, where, conditions = part.partition(" where ")
+        if not where:
+            raise InvalidInput("rule", FORM, repr(part))
+        holds = np.ones(evidence.rows, bool)
+        for condition in conditions.split(" and "):
+            holds &= _holds(condition, evidence)
+        chosen[holds] = _action(action.strip(), evidence)
+    return np.asarray(np.eye(len(evidence.names))[chosen])
+
+
+def _action(name: str, evidence: Evidence) -> int:
+    if name not in evidence.names:
+        raise InvalidInput("rule", f"one of the actions {list(evidence.names)}", name + meant(name, evidence.names))
+    return evidence.names.index(name)
+
+
+def _holds(condition: str, evidence: Evidence) -> Bools:
+    found = _CONDITION.fullmatch(condition)
+    if found is None:
+        raise InvalidInput("rule", "a condition such as recency < 4", repr(condition))
+    column, sign, text = found["column"], found["sign"].replace("==", "="), found["value"].strip("\"'")
+    if column not in evidence.columns:
+        raise InvalidInput(
+            "rule", f"one of the features {list(evidence.columns)}", column + meant(column, evidence.columns)
+        )
+    values = evidence.columns[column]
+    if values.dtype.kind == "f":
+        try:
+            return np.asarray(_COMPARE[sign](values, float(text)))
+        except ValueError:
+            raise InvalidInput("rule", f"a number to compare {column} with", repr(text)) from None
+    if sign not in ("=", "!="):
+        raise InvalidInput("rule", f"= or != for {column}, which has names", sign)
+    levels = np.unique(values).tolist()
+    if text not in levels:
+        raise InvalidInput("rule", f"one of the values of {column}, {levels[:10]}", text + meant(text, levels))
+    return np.asarray(_COMPARE[sign](values, text))

@@ -1,0 +1,129 @@
+"""What every action would have brought in every row of a randomised log: scores whose averages are values."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats, Ints
+
+Z = 1.959963984540054  # standard errors to either side in a 95 % interval
+
+
+class Estimate(NamedTuple):
+    """A value with its standard error."""
+
+    value: float
+    se: float
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval by the normal distribution."""
+        return self.value - Z * self.se, self.value + Z * self.se
+
+    @staticmethod
+    def of(influence: Floats, value: float) -> Estimate:
+        """An estimate by its influence function, `(N)->`.
+
+        Equation: se = sd(psi) / sqrt(N), with N - 1 in the variance.
+        """
+        n = len(influence)
+        return Estimate(value, float(influence.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan"))
+
+
+def direct(policy: Floats, predicted: Floats) -> float:
+    """Estimate the value of a policy by a model of the outcomes alone (the direct method), `(N,A),(N,A)->()`.
+
+    Equation: mean_i sum_a pi_ia q_ia. There is no standard error, as the error of the model is not known.
+
+    >>> direct(np.full((2, 2), 0.5), np.array([[0.0, 1.0], [0.0, 3.0]]))
+    1.0
+    """
+    return float((policy * predicted).sum(1).mean())
+
+
+def inverse(w: Floats, y: Floats) -> Estimate:
+    """Estimate the value of a policy by inverse propensities (Horvitz and Thompson 1952), `(N),(N)->`.
+
+    Equation: mean_i w_i y_i with w_i = pi_i(a_i) / p_i. Unbiased where every action that the policy plays could be
+    logged.
+
+    >>> inverse(np.array([0.0, 2.0, 2.0, 0.0]), np.array([0.0, 1.0, 1.0, 0.0])).value
+    1.0
+    """
+    values = w * y
+    return Estimate.of(values, float(values.mean()))
+
+
+def self_normalised(w: Floats, y: Floats) -> Estimate:
+    """Estimate the value of a policy by weights that are divided by their sum (SNIPS, Swaminathan and Joachims 2015).
+
+    Equation: v = sum_i w_i y_i / sum_i w_i; the influence function is w_i (y_i - v) / mean(w).
+
+    Raises:
+        InvalidInput: no row agrees with the policy.
+
+    >>> self_normalised(np.array([0.0, 2.0, 2.0, 0.0]), np.array([0.0, 1.0, 1.0, 0.0]))
+    Estimate(value=1.0, se=0.0)
+    """
+    if not w.any():
+        raise InvalidInput("policy", "one that plays what was logged in some row", "none that agrees")
+    value = float((w * y).sum() / w.sum())
+    return Estimate.of(w * (y - value) / w.mean(), value)
+
+
+def doubly_robust(policy: Floats, scored: Floats) -> Estimate:
+    """Estimate the value of a policy by `scores`, `(N,A),(N,A)->`.
+
+    Equation: mean_i sum_a pi_ia g_ia (Robins, Rotnitzky and Zhao 1994; Dudik, Langford and Li 2011). Unbiased with
+    known propensities, whatever the model predicts, if it has not seen the row: see `cross_fit`.
+    """
+    values = (policy * scored).sum(1)
+    return Estimate.of(values, float(values.mean()))
+
+
+def switch(policy: Floats, predicted: Floats, w: Floats, missed: Floats, cap: float = 10.0) -> float:
+    """Estimate as `doubly_robust` does, but by the model alone where weights exceed a cap (Wang, Agarwal, Dudik 2017).
+
+    Equation: mean_i [sum_a pi_ia q_ia + w_i 1{w_i <= cap} m_i]. The bias of the model remains beyond the cap, so that
+    there is no standard error.
+
+    Args:
+        policy, predicted: `(N,A)`.
+        w: `(N)` the weights.
+        missed: `(N)` by how much the outcome exceeds its prediction.
+        cap: the largest weight that is used.
+    """
+    values = (policy * predicted).sum(1) + np.where(w <= cap, w, 0.0) * missed
+    return float(values.mean())
+
+
+def scores(predicted: Floats, actions: Ints, propensities: Floats, y: Floats) -> Floats:
+    """Return what a model predicts, corrected by what it missed where the log shows it, `(N,A),(N),(N),(N)->(N,A)`.
+
+    Equation: g_ia = q_ia + 1{a = a_i} (y_i - q_ia) / p_i. The value of a policy pi is mean_i sum_a pi_ia g_ia.
+
+    >>> scores(np.zeros((2, 2)), np.array([0, 1]), np.array([0.5, 0.25]), np.array([1.0, 1.0])).tolist()
+    [[2.0, 0.0], [0.0, 4.0]]
+    """
+    found, i = predicted.copy(), np.arange(len(actions))
+    found[i, actions] += (y - predicted[i, actions]) / propensities
+    return found
+
+
+def weights(policy: Floats, actions: Ints, propensities: Floats) -> Floats:
+    """Return how many rows each row stands for under a policy, `(N,A),(N),(N)->(N)`; 0 for an action of -1."""
+    agree = policy[np.arange(len(actions)), np.maximum(actions, 0)]
+    return np.asarray(np.where(actions >= 0, agree, 0.0) / propensities)
+
+
+def effective(w: Floats) -> float:
+    """Return the effective number of rows, `(N)->`: (sum w)^2 / sum w^2 (Kish 1965), 0 if no row agrees.
+
+    >>> effective(np.array([1.0, 1.0, 0.0])), effective(np.zeros(2))
+    (2.0, 0.0)
+    """
+    square = float((w * w).sum())
+    return float(w.sum()) ** 2 / square if square else 0.0

@@ -1,0 +1,132 @@
+"""Values of rules and policies, and the errors of bad ones."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evenhand.core.errors import InvalidInput
+from evenhand.offline import value
+from evenhand.offline.rules import policy_of
+from evenhand.problem import Budget, Outcome
+from tests.offline.logs import draw, problem
+
+
+@pytest.fixture(scope="module")
+def log():
+    found = draw(3000, 8).evidence
+    return replace(found, columns={**found.columns, "town": np.array(["A", "B", "A"] * 1000)})
+
+
+def valued(found, name):
+    return next(p for p in found.policies if p.policy == name)
+
+
+def test_rules_decide_by_their_first_part_that_holds(log):
+    x0, x1, town = (log.columns[c] for c in ("x0", "x1", "town"))
+    rule = "small where x0 < 0 and town = A; large where x1 >= 0.5; else none"
+    expected = np.where((x0 < 0) & (town == "A"), 1, np.where(x1 >= 0.5, 2, 0))
+    assert np.array_equal(policy_of(rule, log).argmax(1), expected)
+    assert policy_of("else large", log)[:, 2].all()
+    assert np.array_equal(policy_of("small where town != A; else none", log)[:, 1] == 1, town == "B")
+    assert np.array_equal(policy_of("small where x0 == 0.25; else none", log)[:, 1] == 1, x0 == 0.25)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("", "rule: expected"),
+        ("small where x0 < 0", "rule: expected"),
+        ("small; else none", "rule: expected"),
+        ("small where x0; else none", "a condition such as"),
+        ("smal where x0 < 0; else none", r"one of the actions .* \\(did you mean small\\?\\)"),
+        ("small where x0 < 0; else nothing", "one of the actions"),
+        ("small where x9 < 0; else none", "one of the features"),
+        ("small where x0 < many; else none", "a number to compare x0 with, got 'many'"),
+        ("small where town < A; else none", "= or != for town"),
+        ("small where town = C; else none", "one of the values of town"),
+    ],
+)
+def test_rules_that_are_none(log, rule, message):
+    with pytest.raises(InvalidInput, match=message.replace("\\\\", "\\")):
+        policy_of(rule, log)
+
+
+def test_values_against_the_truth():
+    log, means = draw(40_000, 3, skewed=True)
+    rule = "large where x0 > 0; else none"
+    found = value(log, rules=[rule], policies={"even": np.full((40_000, 3), 1 / 3)})
+    truths = {
+        "all none": means[:, 0].mean(),
+        "all large": means[:, 2].mean(),
+        rule: np.where(log.columns["x0"] > 0, means[:, 2], means[:, 0]).mean(),
+        "even": means.mean(),
+    }
+    for name, truth in truths.items():
+        p = valued(found, name)
+        for estimate in (p.value, p.inverse, p.normalised):
+            assert abs(estimate.value - truth) <= 4 * estimate.se, name
+    assert valued(found, rule).value.se < valued(found, rule).inverse.se
+    assert valued(found, "as logged").value.value == log.outcomes.mean()
+    assert valued(found, "all large").used["cents"].value == 2.0
+    assert [p.policy for p in found.policies] == [
+        *("as logged", "all none", "all small", "all large", "targeted, cents 0.4", rule, "even")
+    ]
+    targeted = valued(found, "targeted, cents 0.4")
+    assert targeted.used["cents"].value == pytest.approx(0.4)
+    assert "note: 'all large' uses 2 cents per row of 0.4" in str(found)
+
+
+def test_few_rows_that_agree_are_said():
+    log = draw(90, 3).evidence
+    assert "effective rows, too few for its intervals" in str(value(log))
+
+
+def test_learned_costs_are_estimated(log):
+    stated = problem(subject_to=(Budget("sale", rate=0.3),), maximize="cents")
+    found = value(replace(log, problem=stated))
+    p = valued(found, "all small")
+    rows = log.actions == 1
+    assert p.value.value == 1.0
+    assert abs(p.used["sale"].value - log.outcomes[rows].mean()) < 4 * p.used["sale"].se
+
+
+def test_prices_multiply_what_is_learned():
+    outcomes = (Outcome("sale", times="price"), Outcome("price", known={"small": 10.0, "large": 40.0}))
+    stated = problem(outcomes=outcomes, subject_to=())
+    log, means = draw(40_000, 6, stated=stated)
+    p = valued(value(log), "all large")
+    assert abs(p.value.value - 40.0 * means[:, 2].mean()) <= 4 * p.value.se
+
+
+def test_results_and_frames(log, tmp_path):
+    found = value(log, rules=["small where x0 < 0; else none"], out=tmp_path)
+    kept = json.loads((tmp_path / "results.json").read_text())
+    assert {row["system"] for row in kept["rows"]} == {p.policy for p in found.policies}
+    frame = found.to_frame().set_index("policy")
+    assert frame.loc["all none", "value"] == valued(found, "all none").value.value
+    assert frame.loc["as logged", "beyond logged"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (np.ones((2, 3)) / 3, r"policies\['mine'\]: expected probabilities of shape \(3000, 3\)"),
+        (np.ones((3000, 3)), r"policies\['mine'\]: expected probabilities of at least 0 that add up to 1"),
+        (np.full((3000, 3), np.nan), r"policies\['mine'\]: expected probabilities of at least 0"),
+    ],
+)
+def test_policies_that_are_none(log, policy, message):
+    with pytest.raises(InvalidInput, match=message):
+        value(log, policies={"mine": policy})
+
+
+def test_rows_with_withdrawn_actions_agree_with_no_policy(log):
+    stated = replace(log.problem, withdrawn=("large",))
+    found = value(replace(log, problem=stated))
+    same = value(log)
+    for name in ("all none", "all small"):
+        assert valued(found, name).value == valued(same, name).value
+        assert valued(found, name).inverse == valued(same, name).inverse
+    assert "all large" not in {p.policy for p in found.policies}
