@@ -66,7 +66,7 @@ NAMES = {
     "policy": ("Policy",),
     "run": ("compare", "opt", "simulate", "sweep"),
     "replay": ("replay_log",),
-    "offline": ("curve", "value"),
+    "offline": ("assign", "curve", "value"),
     "live": ("Campaign",),
     "core.records": ("Context",),
     "core.errors": ("EvenhandError",),

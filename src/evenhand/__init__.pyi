@@ -27,7 +27,7 @@ from evenhand.models import (
     Ridge as Ridge,
     Stacked as Stacked,
 )
-from evenhand.offline import curve as curve, value as value
+from evenhand.offline import assign as assign, curve as curve, value as value
 from evenhand.policy import Policy as Policy
 from evenhand.problem import (
     Budget as Budget,

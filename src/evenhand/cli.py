@@ -186,6 +186,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
         ("replay LOG.csv --problem PROBLEM.toml", "run any policy on your own randomised log"),
         ("curve LOG.csv --problem PROBLEM.toml", "what a larger budget, targeting and fairness would be worth"),
         ("value LOG.csv --problem PROBLEM.toml", "what rules and fixed policies would have been worth"),
+        ("assign CASES.csv --problem ...", "who gets what in the next list, by what the log says"),
         ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
         ("audit STORE", "recompute every decision of a live campaign"),
         ("backup STORE FILE", "copy its log, while servers run"),

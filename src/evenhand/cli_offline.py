@@ -20,6 +20,12 @@ single actions for rows drawn at random, and beside targeting that is even betwe
 error, and the differences by pairs of rows. The problem file has a budget on an outcome that is known, such as a price
 per letter.
 """
+ASSIGN = """\
+Who gets what in the next list? Models of a randomised log predict what each action would bring in every case, and the
+best use of the budget over the whole list is found, evenly between groups if the problem file has a parity. The table
+that is written has a row per case: its columns, the action, the probability with which it was drawn, and what is to be
+expected. With a holdout, some cases get any action, so that the list can be evaluated by `evenhand value` afterwards.
+"""
 
 
 def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Callable[[str], int]) -> None:
@@ -38,6 +44,17 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     curve.add_argument("--tolerance", type=float, action="append", default=[], metavar="X",
                        help="how far groups may differ, in place of the file's parity (may be repeated)")  # fmt: skip
     curve.set_defaults(run=_curve, parser=curve)
+    assign = parser_of("assign", "who gets what in the next list, by what a randomised log says", ASSIGN)
+    assign.add_argument("cases", type=Path, metavar="CASES.csv", help="the list: its features, groups and known costs")
+    assign.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what columns mean")
+    assign.add_argument("--learn-from", type=Path, required=True, metavar="LOG.csv", help="a randomised log")
+    assign.add_argument("--budget", type=float, default=None, metavar="B",
+                        help="for the whole list (default: as much per case as the problem file)")  # fmt: skip
+    assign.add_argument("--holdout", type=float, default=0.0, metavar="H",
+                        help="the share of cases that get any action, by chance (default: 0)")  # fmt: skip
+    assign.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
+    assign.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="to write to; it is replaced")
+    assign.set_defaults(run=_assign, parser=assign)
 
 
 def _shared(parser: argparse.ArgumentParser, count: Callable[[str], int]) -> None:
@@ -63,6 +80,15 @@ def _curve(o: argparse.Namespace) -> int:
     found = curve(o.log, o.problem, budgets=budgets, tolerances=o.tolerance, folds=o.folds, seed=o.seed, out=o.out)
     print(found)
     return _written(o.out, " and a picture")
+
+
+def _assign(o: argparse.Namespace) -> int:
+    from evenhand.offline import assign
+
+    found = assign(o.cases, o.problem, learn_from=o.learn_from, budget=o.budget, holdout=o.holdout, seed=o.seed)
+    print(found)
+    print(f"\nwritten: {found.write(o.out)}")
+    return 0
 
 
 def _written(out: Path | None, more: str) -> int:

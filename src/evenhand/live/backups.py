@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 
+from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
-from evenhand.live._beside import beside
 from evenhand.live.events import Damaged
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Adopting, Closing, Copying, Readable, Store

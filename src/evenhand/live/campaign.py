@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from evenhand.core.beside import beside
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
 from evenhand.core.validate import number, on_disk, one_of
-from evenhand.live._beside import beside
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of, refuse_numbers, refuse_past
 from evenhand.live.dashboard.report import report
 from evenhand.live.events import Conflict, Event, Unknown, encode, read

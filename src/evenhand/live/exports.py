@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.registry import meant
 from evenhand.core.validate import on_disk
-from evenhand.live._beside import beside
 from evenhand.live.feedback import Feedback, write_npz, write_vw
 from evenhand.live.history import History
 from evenhand.live.stores.base import Store

@@ -1,5 +1,6 @@
 """What policies would have been worth, from a log whose actions were randomised: before anything runs."""
 
+from evenhand.offline.assignments import Assignment, assign
 from evenhand.offline.cross_fitting import Regressor, RidgeByErrors, cross_fit
 from evenhand.offline.curves import Curve, curve
 from evenhand.offline.evidence import Evidence
@@ -9,6 +10,7 @@ from evenhand.offline.scores import Estimate
 from evenhand.offline.values import Value, value
 
 __all__ = [
+    "Assignment",
     "Curve",
     "Estimate",
     "Evidence",
@@ -17,6 +19,7 @@ __all__ = [
     "Regressor",
     "RidgeByErrors",
     "Value",
+    "assign",
     "cross_fit",
     "curve",
     "value",

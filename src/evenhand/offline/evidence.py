@@ -21,6 +21,8 @@ from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.encoding import encode
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import read_csv
+from evenhand.replay.spec import Spec
+from evenhand.replay.units import Units
 
 Texts: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.str_]]"
 
@@ -46,6 +48,7 @@ class Evidence:
         outcomes: `(N,M+B)` learned outcomes, then noisy ones.
         known: `(N,A,L)` known outcomes, or `(1,A,L)` where rows do not differ.
         groups: by grouping, the number of the group of every row.
+        spec, coding: what the columns mean, and how features are encoded; None for evidence that was not read.
         left_out: one line per reason for leaving out rows.
         notes: remarks about the log.
     """
@@ -60,6 +63,8 @@ class Evidence:
     outcomes: Floats
     known: Floats
     groups: Mapping[str, Ints]
+    spec: Spec | None = None
+    coding: Units | None = None
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
@@ -88,6 +93,8 @@ class Evidence:
             outcomes=encoded.outcomes,
             known=problem.declared[None] if encoded.known is None else encoded.known,
             groups=dict(zip((g.name for g in problem.groups), encoded.groups, strict=True)),
+            spec=spec,
+            coding=encoded.coding,
             left_out=tuple(bad.messages()),
             notes=tuple(encoded.notes),
         )
@@ -127,12 +134,33 @@ class Evidence:
             q = np.where(free[:, m], 0.0, np.clip(q, p.low[m], p.high[m]))
             raw[0, :, :, m] = q
             raw[1, :, :, m] = np.where(free[:, m], 0.0, scores(q, self.actions, self.propensities, y))
+        return self._tables(raw, self.known)
+
+    def predict(
+        self, features: Floats, known: Floats, *, model: Callable[[], Regressor] = RidgeByErrors
+    ) -> dict[str, Tables]:
+        """Predict all outcomes of other cases by models of the whole log, `(N',u),(N',A,L)->`; nothing is corrected."""
+        p = self.problem
+        raw = np.zeros((1, len(features), len(p.actions), len(p.observed)))
+        for m, _ in enumerate(p.learned):
+            for a in self.playable[~p.free[self.playable, m]]:
+                seen = self.actions == a
+                q = model().fit(self.features[seen], self.outcomes[seen, m]).predict(features)
+                raw[0, :, a, m] = np.clip(q, p.low[m], p.high[m])
+        if not np.isfinite(raw).all():
+            raise InvalidInput("model", "finite predictions", "NaN or an infinite number")
+        return self._tables(raw, known)
+
+    def _tables(self, raw: Floats, known: Floats) -> dict[str, Tables]:
+        """Multiply predictions, and scores where there are some, by known factors; add the known outcomes."""
+        p = self.problem
+        amounts = raw if p.factors is None else np.stack([self._amounts(z, known) for z in raw])
         found = {}
-        amounts = raw if p.factors is None else np.stack([self._amounts(z) for z in raw])
         for m, name in enumerate(p.learned):
-            found[name] = Tables(*(np.ascontiguousarray(z[:, self.playable, m]) for z in amounts))
+            each = [np.ascontiguousarray(z[:, self.playable, m]) for z in amounts]
+            found[name] = Tables(each[0], each[-1])
         for k, name in enumerate(p.known):
-            table = np.ascontiguousarray(self.known[:, self.playable, k])
+            table = np.ascontiguousarray(known[:, self.playable, k])
             found[name] = Tables(table, table)
         return found
 
@@ -143,7 +171,7 @@ class Evidence:
             InvalidInput: the objective is another one.
         """
         parts = [(weight, tables[name]) for name, weight in self._weights.items()]
-        shape = self.rows, len(self.playable)
+        shape = max(len(t.predicted) for _, t in parts), len(self.playable)
         both = (sum((w * t[i] for w, t in parts), np.zeros(shape)) for i in range(2))
         return Tables(*both)
 
@@ -177,9 +205,9 @@ class Evidence:
             raise InvalidInput(f"{self.problem_file}: maximize", expected, objective)
         return objective.weights
 
-    def _amounts(self, y: Floats) -> Floats:
-        """Multiply outcomes of all actions by their known factors, `(N,A,M)->(N,A,M)`."""
-        known = np.broadcast_to(self.known, (*y.shape[:2], self.known.shape[2]))
+    def _amounts(self, y: Floats, known: Floats) -> Floats:
+        """Multiply outcomes of all actions by their known factors, `(N,A,M),(N,A,L)->(N,A,M)`."""
+        known = np.broadcast_to(known, (*y.shape[:2], known.shape[2]))
         flat = self.problem.amounts(known.reshape(-1, known.shape[2]), y.reshape(-1, y.shape[2]))
         return flat.reshape(y.shape)
 

@@ -1,0 +1,86 @@
+"""A list of cases to be decided at once, read by the problem and the encoding of a log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import LARGEST
+from evenhand.problem.problem import Problem
+from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.reading import read_csv
+from evenhand.replay.spec import Spec
+from evenhand.replay.units import Units
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Cases:
+    """The rows of a list.
+
+    Args:
+        texts: by column, as the file has them.
+        features: `(N,u)` encoded as the log is.
+        known: `(N,A,L)` known outcomes, or `(1,A,L)` where rows do not differ.
+        groups: by grouping, the number of the group of every row.
+    """
+
+    texts: Mapping[str, list[str]]
+    features: Floats
+    known: Floats
+    groups: Mapping[str, Ints]
+
+    @staticmethod
+    def read(path: Path, spec: Spec, problem: Problem, coding: Units) -> Cases:
+        """Read a list; every row has to be usable, as every case is to be decided.
+
+        Raises:
+            InvalidInput: a column is missing, or a value is of another kind than in the log.
+        """
+        wanted = {*spec.numeric, *spec.categorical, *spec.known_columns, *(g.column for g in spec.groups.values())}
+        read = read_csv(path, {c: place for c, place in spec.places.items() if c in wanted})
+        if not read.lines:
+            raise InvalidInput(path.name, "at least one row", "a header alone")
+        bad, text = BadRows.none(read.lines, read.torn), read.text
+        numbers = {c: _numbers(text[c]) for c in (*spec.numeric, *spec.known_columns)}
+        for c, z in numbers.items():
+            bad.keep(c, text[c], np.abs(z) <= LARGEST, "a finite number")
+        for c, levels in coding.levels.items():
+            bad.keep(c, text[c], np.isin(text[c], levels), f"one of the log's values ({', '.join(levels[:10])})")
+        groups = {}
+        for grouping in problem.groups:
+            column = spec.groups[grouping.name].column
+            place = {name: i for i, name in enumerate(grouping.names)}
+            found = np.array([place.get(t, -1) for t in text[column]], np.int64)
+            bad.keep(column, text[column], found >= 0, f"one of the log's groups ({', '.join(grouping.names[:10])})")
+            groups[grouping.name] = found
+        bad.check(path.name, 0.0)
+        known = spec.known(problem, {c: numbers[c] for c in spec.known_columns})
+        return Cases(
+            texts=text,
+            features=coding.table(len(read.lines), {c: numbers[c] for c in coding.numeric}, text),
+            known=problem.declared[None] if known is None else known,
+            groups=groups,
+        )
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+
+def _numbers(text: list[str]) -> Floats:
+    """Parse texts as numbers; others become NaN."""
+    try:
+        return np.array(text, float)
+    except ValueError:
+        return np.array([_number(t) for t in text])
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return np.nan

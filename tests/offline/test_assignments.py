@@ -1,0 +1,177 @@
+"""Lists: the optimum of a linear program, budgets that always hold, honest probabilities, and errors by line."""
+
+import csv
+import itertools
+
+import numpy as np
+import pytest
+
+from evenhand.cli import main
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
+from evenhand.offline import assign
+from evenhand.offline.rounding import drawn, places
+from tests.offline.test_fair import optimum
+
+HEAD = """
+maximize = "sale"
+horizon = 100
+features = { numeric = ["age"], categorical = ["town"] }
+action = { column = "sent", values = { no = "none", letter = "letter", call = "call" } }
+propensity = { constant = 0.333333 }
+groups = { town = { shares = "log" } }
+outcomes = { sale = { range = [0, 1] }, post = { known = { letter = 1, call = 3 } } }
+"""
+BUDGET = '[[budget]]\noutcome = "post"\nrate = 0.4\n'
+PARITY = '[[parity]]\noutcome = "post"\nby = "town"\ntolerance = 0.05\n'
+
+
+def files(folder, more=BUDGET, cases=300):
+    rng = np.random.default_rng(3)
+    lines = ["age,town,sent,sale"]
+    for i in range(900):
+        age, town, sent = rng.integers(20, 60), "ABC"[rng.integers(3)], i % 3
+        chance = 0.1 + sent * (age - 20) / 100 + 0.1 * sent * (town == "A")
+        lines.append(f"{age},{town},{('no', 'letter', 'call')[sent]},{int(rng.random() < chance)}")
+    (folder / "log.csv").write_text("\n".join(lines) + "\n")
+    (folder / "problem.toml").write_text(HEAD + more)
+    rows = [f"{rng.integers(20, 60)},{'ABC'[rng.integers(3)]},c{i}" for i in range(cases)]
+    (folder / "cases.csv").write_text("\n".join(["age,town,who", *rows]) + "\n")
+    return folder / "cases.csv", folder / "problem.toml"
+
+
+def test_a_list_is_the_optimum_of_a_linear_program(tmp_path):
+    cases, problem = files(tmp_path, BUDGET + PARITY)
+    found = assign(cases, problem, learn_from=tmp_path / "log.csv")
+    frames = {}  # the predictions of all actions, by lists in which each is free
+    for action in ("none", "letter", "call"):
+        others = [a for a in ("none", "letter", "call") if a != action]
+        problem.write_text(HEAD.replace("horizon = 100", f"horizon = 100\nwithdrawn = {others}".replace("'", '"')))
+        frames[action] = assign(cases, problem, learn_from=tmp_path / "log.csv").expected["sale"]
+    worth, cost = np.stack(list(frames.values()), 1), np.array([[0.0, 1.0, 3.0]])
+    towns = np.unique(np.array(found.texts["town"]), return_inverse=True)[1]
+    best = optimum(worth, cost, towns, 0.4, 0.05)
+    rows = np.arange(300)
+    assert np.allclose(found.expected["sale"], worth[rows, found.chosen])
+    assert worth[rows, found.chosen].mean() <= best + 1e-9
+    assert worth[rows, found.chosen].mean() >= best - 3 * np.ptp(worth) / 300  # a case per group is rounded down
+    assert found.spent <= 120.0 + 1e-9
+    averages = list(found.groups["town"].values())
+    assert max(averages) - min(averages) <= 2 * (0.05 + 3.0 / min(np.bincount(towns)))
+
+
+@pytest.mark.parametrize("more", [BUDGET, BUDGET + PARITY])
+@pytest.mark.parametrize("holdout", [0.0, 0.1, 0.25])
+def test_no_draw_costs_more_than_the_budget(tmp_path, more, holdout):
+    cases, problem = files(tmp_path, more)
+    cost = {"none": 0, "letter": 1, "call": 3}
+    for seed, budget in itertools.product(range(3), (None, 150.0, 200.5)):
+        found = assign(cases, problem, learn_from=tmp_path / "log.csv", holdout=holdout, seed=seed, budget=budget)
+        spent = sum(cost[found.actions[a]] for a in found.chosen)
+        assert spent == found.spent <= (120.0 if budget is None else budget)
+        assert found.spent >= (120.0 if budget is None else budget) - 12.0
+        assert abs(found.held_out.mean() - holdout) <= 0.03
+        assert (found.probability >= holdout / 3 - 1e-12).all()
+        assert (found.probability <= 1.0).all()
+
+
+def test_probabilities_are_those_of_draws():
+    """4,000 seeds: each row and action within five standard errors, which are below .008."""
+    rng = np.random.default_rng(0)
+    lottery = rng.dirichlet([0.3, 1.0, 2.0], 30)
+    lottery[0] = 0.0, 1.0, 0.0
+    strata, counts = rng.integers(0, 3, 30), np.zeros((30, 3))
+    for seed in range(4000):
+        counts[np.arange(30), drawn(lottery, places(strata, seed))] += 1
+    error = np.sqrt(lottery * (1 - lottery) / 4000)
+    assert (np.abs(counts / 4000 - lottery) <= 5 * error + 1e-12).all()
+
+
+def test_without_a_budget_everybody_gets_the_best(tmp_path):
+    cases, problem = files(tmp_path, "")
+    found = assign(cases, problem, learn_from=tmp_path / "log.csv")
+    assert (found.wanted, found.price, found.spent) == (None, 0.0, 0.0)
+    assert (found.probability == 1.0).all()
+    assert "budget" not in str(found)
+
+
+def test_a_list_is_written_as_it_came_with_its_actions(tmp_path, capsys):
+    cases, problem = files(tmp_path)
+    told = ["--problem", str(problem), "--learn-from", str(tmp_path / "log.csv"), "--out", str(tmp_path / "out.csv")]
+    assert main(["assign", str(cases), *told, "--holdout", "0.1", "--seed", "4"]) == 0
+    assert "300 cases, by what log.csv says of sale" in capsys.readouterr().out
+    rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
+    given = list(csv.DictReader(cases.read_text().splitlines()))
+    assert [row["age"] for row in rows] == [row["age"] for row in given]
+    assert {row["action"] for row in rows} <= {"none", "letter", "call"}
+    frame = assign(cases, problem, learn_from=tmp_path / "log.csv", holdout=0.1, seed=4).to_frame()
+    assert frame.action.tolist() == [row["action"] for row in rows]
+    assert frame.probability.tolist() == [float(row["probability"]) for row in rows]
+
+
+def test_one_case(tmp_path):
+    cases, problem = files(tmp_path, cases=1)
+    found = assign(cases, problem, learn_from=tmp_path / "log.csv")
+    assert found.spent <= 0.4
+
+
+LEARNED = '[[budget]]\noutcome = "sale"\nrate = 0.4\n'
+FLOOR = '[[floor]]\noutcome = "sale"\nrate = 0.1\n'
+
+
+@pytest.mark.parametrize(
+    ("more", "asked", "message"),
+    [
+        (LEARNED, {}, "constraints: expected one budget, on an outcome that is known before acting"),
+        (BUDGET + FLOOR, {}, "constraints: expected a budget, and at most a parity on the same outcome"),
+        (PARITY, {}, "constraints: expected a budget"),
+        ("", {"budget": 3.0}, "budget: expected none"),
+        (BUDGET, {"budget": -1.0}, "budget: expected a finite number of at least 0"),
+        (BUDGET, {"budget": 10.0, "holdout": 0.5}, "budget: expected at least 200, which the cheapest"),
+        (BUDGET, {"holdout": 1.0}, r"holdout: expected a share in \[0, 1\)"),
+        (BUDGET, {"seed": -1}, "seed"),
+    ],
+)
+def test_what_cannot_be_assigned(tmp_path, more, asked, message):
+    cases, problem = files(tmp_path, more)
+    with pytest.raises(InvalidInput, match=message):
+        assign(cases, problem, learn_from=tmp_path / "log.csv", **asked)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("x,A,z", "'age' is not a finite number .first in line 302: 'x'"),
+        ("nan,A,z", "'age' is not a finite number"),
+        ("30,D,z", "'town' is not one of the log's values"),
+        ("30,A", "more or fewer fields than the header .first in line 302"),
+    ],
+)
+def test_cases_that_are_none(tmp_path, row, message):
+    cases, problem = files(tmp_path)
+    cases.write_text(cases.read_text() + row + "\n")
+    with pytest.raises(InvalidInput, match=message):
+        assign(cases, problem, learn_from=tmp_path / "log.csv")
+
+
+def test_lists_without_a_column_or_a_row(tmp_path):
+    cases, problem = files(tmp_path)
+    cases.write_text("age,who\n30,c1\n")
+    with pytest.raises(InvalidInput, match="town': expected a column of cases"):
+        assign(cases, problem, learn_from=tmp_path / "log.csv")
+    cases.write_text("age,town\n")
+    with pytest.raises(InvalidInput, match="expected at least one row, got a header alone"):
+        assign(cases, problem, learn_from=tmp_path / "log.csv")
+
+
+def test_parities_that_no_policy_keeps(tmp_path):
+    """Where the cheapest actions cost more in one town, a tolerance of 0 needs more than the budget."""
+    more = BUDGET.replace("0.4", "0.1") + PARITY.replace("0.05", "0")
+    cases, problem = files(tmp_path, more)
+    text = problem.read_text().replace("letter = 1, call = 3 }", 'none = 0, letter = 1, call = 3 }, column = "fee"')
+    problem.write_text(text)
+    for name in ("log.csv", "cases.csv"):
+        head, *rows = (tmp_path / name).read_text().splitlines()
+        fees = [f"{row},{0.3 if ',A,' in row else 0.0}" for row in rows]
+        (tmp_path / name).write_text("\n".join([head + ",fee", *fees]) + "\n")
+    with pytest.raises((InfeasibleProblem, InvalidInput)):
+        assign(cases, problem, learn_from=tmp_path / "log.csv")
