@@ -21,6 +21,7 @@ from evenhand.live.folding import Folding
 from evenhand.live.folds import Folds
 from evenhand.live.opening import Terms
 from evenhand.live.packing import chances, pack
+from evenhand.live.phases import Phase, Phases
 from evenhand.live.proof import Head, Proof, prove
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import as_store
@@ -139,8 +140,9 @@ def _recomputed(
     terms, count = Terms.of(first), _Count(tolerance)
     if terms.taught != (None if teacher is None else teacher.mark):
         raise Conflict(f"campaign {campaign!r} learned from another log, or from none, before its first decision")
-    foldings = [Folding(place, campaign, p, e, terms, teacher) for p, e in zip(policies, each, strict=True)]
-    folds = Folds({folding.mark: folding for folding in foldings}, terms, place, campaign)
+    given = [Phase(p, e) for p, e in zip(policies, each, strict=True)]
+    phases = Phases(given, lambda event: None)  # files that the log keeps are given by who trusts them
+    folds = Folds(Folding(place, campaign, phases, terms, teacher, base=first))
     seq = 0
     for event in place.scan(campaign):
         if event.seq > folds.last:
