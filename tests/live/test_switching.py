@@ -393,3 +393,46 @@ def test_an_explanation_is_that_of_the_policy_that_decided():
     assert campaign.explain(said.id) == told
     with pytest.raises(Conflict, match="was not given"):
         Campaign.open(store, "shop", new).explain(said.id)
+
+
+PLAIN = eh.Problem(
+    actions=("none", "letter"),
+    outcomes=(
+        eh.Outcome("answer", free=("none",), fallback=0.0),
+        eh.Outcome("cents", high=4.0, free=("none",), fallback=1.0),
+    ),
+    maximize="answer",
+    subject_to=(eh.Budget("cents", total=60),),
+    horizon=200,
+)
+
+
+def tabular(problem):
+    return eh.resolving(problem, eh.models.Tabular(arms=len(problem.actions), n_outcomes=2, confidence=0.5), warmup=4)
+
+
+@pytest.mark.parametrize("on_expiry", ["hold", "fallback", "release"])
+def test_an_outcome_that_came_late_over_a_switch_that_it_cannot_wait_for(on_expiry):
+    """A table per action cannot settle a decision from before an action came; budgets are right all the same."""
+    old, new = tabular(PLAIN), tabular(replace(PLAIN, actions=(*PLAIN.actions, "visit")))
+    clock = [0]
+    store = MemoryStore(lambda: clock[0])
+    campaign = Campaign.open(store, "shop", old, seed=4, patience=5, on_expiry=on_expiry)
+    late = [campaign.decide({}, key=f"late {i}") for i in range(8)]
+    clock[0] += 10_000_000
+    for i in range(30):
+        said = campaign.decide({}, key=f"{i}")
+        campaign.observe(said.id, outcome(i, said.action))
+    campaign.switch(new)
+    (event,) = [json.loads(e.body) for e in campaign.events() if e.kind == "switched"]
+    assert event["adopts"] is (on_expiry != "hold")
+    one = next(said for said in late if said.action == "letter")
+    campaign.observe(one.id, {"answer": 1.0, "cents": 3.0})
+    campaign.observe(one.id, {"answer": 1.0, "cents": 2.0}, revise=True)
+    spent = campaign.status().accounts["cents"]
+    assert campaign.relearn()
+    assert campaign.status().accounts["cents"] == spent
+    assert not campaign.relearn()
+    store._kept.clear()
+    same_fold(campaign, Campaign.open(store, "shop", (old, new)))
+    assert eh.live.audit(store, "shop", [old, new]).clean

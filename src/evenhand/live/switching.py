@@ -8,9 +8,10 @@ from typing import Any
 
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live.cases import alike
+from evenhand.live.differing import differences
 from evenhand.live.events import Conflict, Event, encode, read
 from evenhand.live.fold import Fold
-from evenhand.live.phases import Phase, mark_in, said, same_features
+from evenhand.live.phases import Phase, mark_in, of_kept, said, same_features
 from evenhand.live.stores.base import Transaction
 from evenhand.problem.appended import refuse_other_actions
 from evenhand.problem.withdrawn import refuse_return
@@ -96,8 +97,12 @@ def refuse_other(name: str, last: Event, given: Phase) -> None:
         given: the policy with which it is opened.
 
     Raises:
-        Conflict: they differ.
+        Conflict: they differ; it says in which settings, where the log keeps the problem file of the other one.
     """
-    if mark_in(last) != given.mark:
-        expected = f"the campaign runs under policy {mark_in(last)}, this one is {given.mark}"
-        raise Conflict(f"{name!r}: {expected}: open it with that one, or switch")
+    if mark_in(last) == given.mark:
+        return
+    there, told = of_kept(last), ""
+    if there is not None and (found := differences(there.policy, given.policy)):
+        told = f" ({found})"
+    expected = f"the campaign runs under policy {mark_in(last)}, this one is {given.mark}{told}"
+    raise Conflict(f"{name!r}: {expected}: open it with that one, or switch")
