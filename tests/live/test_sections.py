@@ -13,7 +13,7 @@ from tests.live.served import CASE, opened
 def sections(campaign):
     """The sections at present, by the names of their functions."""
     status, tally = campaign.status(), Tally(campaign)
-    tally.update(status)
+    tally.update()
     return {show.__name__: show(Readings(campaign, status, tally, linked=True)) for show in SECTIONS}
 
 

@@ -25,6 +25,7 @@ from evenhand.live.phases import Phase, Phases
 from evenhand.live.proof import Head, Proof, prove
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import as_store
+from evenhand.live.switches import Switched, switches
 from evenhand.live.versions import changes
 from evenhand.policy.policy import Policy
 
@@ -43,6 +44,7 @@ class Audit:
     largest: float  # difference between a stored number and its recomputed value
     first: int | None  # the number of the first decision that differs
     versions: tuple[str, ...]  # that differ from those with which the campaign was opened
+    switches: tuple[Switched, ...]  # to other policies
     head: Head | None  # the last event, to be kept elsewhere and given to a later audit; None without hashes
     faults: tuple[str, ...]  # what contradicts the hashes of the log, its files, or a head that was kept elsewhere
 
@@ -61,6 +63,7 @@ class Audit:
             found.append("every decision that was recomputed is as it was stored")
         if self.largest:
             found.append(f"the largest difference of a number is {self.largest:.2g}")
+        found += [str(z) for z in self.switches]
         found += self.faults
         found.append(f"head {self.head}" if self.head else "its events have no hashes, as an earlier version wrote it")
         return "\n".join([*found, *self.versions])
@@ -163,6 +166,7 @@ def _recomputed(
         largest=count.largest,
         first=count.first,
         versions=changes(read(first)["versions"]),
+        switches=tuple(switches(place, campaign)),
         head=None,
         faults=(),
     )
@@ -181,6 +185,7 @@ def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
         largest=0.0,
         first=None,
         versions=(),
+        switches=(),
         head=proof.head,
         faults=faults,
     )

@@ -20,6 +20,7 @@ from evenhand.live.coded import Coded, Text, of_file, of_log, of_stored
 from evenhand.live.events import Conflict, Unknown, read
 from evenhand.live.fold import OnExpiry
 from evenhand.live.opening import Terms
+from evenhand.live.phases import begins, mark_in
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import as_store
 from evenhand.policy.policy import Policy
@@ -145,7 +146,12 @@ def switch_campaign(
         raise Unknown(f"no campaign {name!r}; the store has {list(place.campaigns())}")
     before, stated = of_stored(kept), of_stored(kept, text) if log is None else of_log(text, log)
     teacher = _teacher(log, learn, place, name)
-    campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
+    try:
+        campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
+    except Conflict:
+        if mark_in(begins(place, name)[-1]) != stated.policy.fingerprint():
+            raise
+        campaign = Campaign.open(place, name, stated.policy, encoder=stated.coded, teacher=teacher)  # just switched
     if stated.policy.fingerprint() != campaign.policy.fingerprint() or not alike(stated.coded, before.coded.to_dict()):
         campaign.switch(stated.policy, stated.coded, by=by, why=why)
     return _owned(store, campaign)
