@@ -1,5 +1,7 @@
 """Every section of the dashboard keeps its contract: before the first decision, and after some."""
 
+from dataclasses import replace
+
 import pytest
 from markupsafe import Markup
 
@@ -19,11 +21,12 @@ def sections(campaign):
 
 @pytest.fixture
 def found(tmp_path):
-    """The sections of a new campaign, and those after one letter and its answer."""
+    """The sections of a new campaign, and those after one letter, its answer and a switch."""
     campaign = opened(tmp_path)
     new = sections(campaign)
     reply = campaign.decide(CASE, "key of the first case", offered=["letter"])
     campaign.observe(reply.id, {"answer": 1})
+    campaign.switch(replace(campaign.policy, name="renamed"), why="a better name")
     return new, sections(campaign)
 
 
