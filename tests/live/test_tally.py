@@ -91,6 +91,26 @@ def test_decisions_that_are_no_longer_in_memory_are_read_again(monkeypatch):
     assert short.delays.quantile(0.5) == whole.delays.quantile(0.5)
 
 
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_switch_is_read_on_from_where_decisions_count_the_same(monkeypatch, anew):
+    campaign = worked(rounds=150)
+    tally, problem = Tally(campaign), campaign.policy.problem
+    tally.update()
+    read_to, asked, scan = tally._last, [], campaign._worker.store.scan
+    limits = (replace(problem.subject_to[0], total=400_000, hard=not anew), *problem.subject_to[1:])
+    other = replace(problem, subject_to=limits)
+    campaign.switch(eh.pgd(other, eh.PerAction.of(other), warmup=80, hard=True))
+    monkeypatch.setattr(campaign._worker.store, "scan", lambda *a, **z: (asked.append(a[1:]), scan(*a, **z))[1])
+    tally.update()
+    assert asked[-1] == ((0,) if anew else (read_to,))
+    whole = Tally(campaign)
+    whole.update()
+    assert [s.moved.tolist() for s in tally.spans.all] == [s.moved.tolist() for s in whole.spans.all]
+    assert tally.reference() == whole.reference()
+    assert (tally.objectives(), tally.switches) == (whole.objectives(), whole.switches)
+    assert len(tally.switches) == 1
+
+
 def test_spans_are_of_equal_length_and_lose_nothing():
     spans = Spans()
     for i in range(7001):

@@ -217,6 +217,9 @@ class Worker:
                             raise
                         found.append(error)
             whole = True
+        except Missing:  # before any verb; the fold is that of the events before
+            whole = True
+            raise
         finally:
             self._stale |= not whole  # the fold may be ahead of the log: the next request folds it again
         self._keep_at_times()

@@ -45,18 +45,23 @@ class Tally:
         campaign: the campaign.
     """
 
+    uses: Uses  # by the present policy
+
     def __init__(self, campaign: Watched) -> None:
         self._campaign, self._lock = campaign, threading.Lock()
         self._policy: Policy | None = None
         self._last = 0
 
     def update(self) -> None:
-        """Read the new events, or all events after a switch of the policy, which changes how decisions count."""
+        """Read the new events, or all events after a switch that changes how decisions count, such as other actions."""
         campaign = self._campaign
         with self._lock:
             policy = campaign.policy
             if self._policy is not policy:
-                self._restart(policy)
+                uses = Uses(policy.problem, policy.status(policy.start()).accounts, campaign.terms.on_expiry)
+                if self._policy is None or not uses.counts_like(self.uses):
+                    self._restart(uses)
+                self._policy, self.uses = policy, uses
             for event in campaign.store.scan(campaign.name, self._last):
                 if event.kind == "decided":
                     self._decided(event)
@@ -97,10 +102,9 @@ class Tally:
         warm, whole = self.uses.rounds(self._forced), sum(self.uses.rounds(span.moved) for span in self.spans.all)
         return (self.uses.objective(self._forced) if 0.5 < warm < whole - 0.5 else None), round(warm)
 
-    def _restart(self, policy: Policy) -> None:
-        problem, status = policy.problem, policy.status(policy.start())
-        self._policy, self._last, self._waiting = policy, 0, dict[int, _Open]()
-        self.uses = Uses(problem, status.accounts, self._campaign.terms.on_expiry)
+    def _restart(self, uses: Uses) -> None:
+        self.uses = uses
+        self._last, self._waiting = 0, dict[int, _Open]()
         self.counts, self.played = Counter[str](), Counter[str | None]()
         self._sums, self._stated = Counter[str | None](), Counter[str | None]()
         self.credited = Counter[str]()  # decisions that stated a use of a budget below 0
