@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from evenhand.cli_offline import add as add_offline
-from evenhand.cli_texts import BACKUP, DESCRIPTION, EXPORT, RESTORE, SERVE, WARM
+from evenhand.cli_texts import BACKUP, DESCRIPTION, EXPORT, RESTORE, SERVE, SWITCH, WARM
 from evenhand.core.registry import meant
 from evenhand.experiments.experiment import Experiment, discover
 from evenhand.experiments.options import options
@@ -124,6 +124,17 @@ def build() -> Parser:
                        help="a name that clients call the server by (may be repeated)")  # fmt: skip
     serve.set_defaults(run=_serve, parser=serve)
 
+    switch = commands.add_parser(
+        "switch", help="go on with another problem file, while servers run", description=SWITCH
+    )
+    switch.add_argument("store", metavar="STORE", help="such as sqlite:///email.db")
+    switch.add_argument("problem", type=Path, metavar="PROBLEM.toml", help="that decides from now on")
+    switch.add_argument("--campaign", default=None, metavar="NAME", help="(default: the only one in the store)")
+    switch.add_argument("--why", default=None, metavar="TEXT", help="the reason, for the log")
+    switch.add_argument("--by", default=None, metavar="NAME", help="who switches, for the log")
+    switch.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
+    switch.set_defaults(run=_switch, parser=switch)
+
     audit = commands.add_parser("audit", help="recompute every decision of a live campaign", description=(
         "Recompute every decision of a campaign from the events before it, and name the first that differs. On the "
         "versions and the processor on which the campaign ran, numbers are the same bit for bit."
@@ -188,6 +199,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
         ("value LOG.csv --problem PROBLEM.toml", "what rules and fixed policies would have been worth"),
         ("assign CASES.csv --problem ...", "who gets what in the next list, by what the log says"),
         ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
+        ("switch STORE PROBLEM.toml --why TEXT", "go on with another file, while servers run"),
         ("audit STORE", "recompute every decision of a live campaign"),
         ("backup STORE FILE", "copy its log, while servers run"),
         ("report STORE --out FILE.html", "a page that shows where it stands"),
@@ -309,6 +321,14 @@ def _serve(o: argparse.Namespace) -> int:
         at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known)
         serve_file(o.problem, o.store, opening, at)
     print("stopped; the log has everything that was answered")
+    return 0
+
+
+def _switch(o: argparse.Namespace) -> int:
+    from evenhand.live.commands import switch_file
+
+    found = switch_file(o.store, o.campaign, o.problem, o.log, o.by, o.why)
+    print("nothing to do: the campaign runs under this problem file" if found is None else found)
     return 0
 
 

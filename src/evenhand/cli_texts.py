@@ -29,6 +29,11 @@ given, which fixes them once.
 
 Where other machines reach the server, every request has to carry a token: set EVENHAND_TOKEN."""
 
+SWITCH = """\
+Go on with another problem file: other budgets, goals or settings, an action more or withdrawn. What was spent stays
+spent, and where the file allows it, prices and the model stay as well. Servers that run take the file from the log at
+their next request."""
+
 EXPORT = """\
 Write the decisions of a campaign to a file. The format follows from its name:
 

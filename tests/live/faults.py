@@ -65,9 +65,9 @@ server.run()
 """
 
 
-def policy():
+def policy(name="faults"):
     """Draws actions within the budget."""
-    return plain("faults", TOTAL, 1000)
+    return plain(name, TOTAL, 1000)
 
 
 class Limited(SqliteStore):
@@ -112,7 +112,8 @@ class World:
 
     def opened(self):
         """A worker of its own."""
-        return Campaign.open(self.store, "one", policy(), patience=PATIENCE, on_expiry=self.mode)
+        both = policy("next"), policy()
+        return Campaign.open(self.store, "one", both, patience=PATIENCE, on_expiry=self.mode)
 
     def overdue(self):
         """Wait until outcomes are overdue."""

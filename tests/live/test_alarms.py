@@ -26,7 +26,7 @@ def stated(hard, on_expiry="hold", total=100):
 
 def raised(campaign):
     tally, status = Tally(campaign), campaign.status()
-    tally.update(status)
+    tally.update()
     return alarms(campaign, status, tally)
 
 

@@ -17,7 +17,7 @@ import pytest
 
 from evenhand.live import Busy
 from evenhand.live.http import app
-from tests.live.faults import World
+from tests.live.faults import World, policy
 from tests.live.schedules import Struck
 from tests.live.served import asked, opened, serving
 from tests.live.test_http_security import raw
@@ -49,6 +49,18 @@ def two_workers(world):
         said = list(threads.map(ask, (world.client, other)))
     assert sorted(str(z.json()["action"]) for z in said) == ["None", "letter"]
     return said[0]
+
+
+def switched(world):
+    """Another worker switches the campaign while the server decides, and back again."""
+    other = world.opened()
+    other.switch(policy("next"), why="a trial")
+    assert world.client.get("/readyz").status_code == 200
+    said = world.letter("meanwhile")
+    assert world.client.get("/report").json()["policy"] == "next"
+    other.refresh()
+    other.switch(policy())
+    return said
 
 
 def late(world):
@@ -270,6 +282,9 @@ FAULTS = [
           says={"field": "revize"}),
     Fault("a missing field", lambda w: w.send('{"id": WAITS}'), 422, says={"field": "outcomes"}),
     Fault("a field that is stated twice", lambda w: w.send('{"id": 1, "id": WAITS}', "/cancel"), 422),
+    Fault("the campaign is switched to another policy", switched, 200, ("switched", "decided", "switched"),
+          {"action": "letter"}),
+    Fault("a problem file for a server without a token", lambda w: w.send('{"problem": "maximize"}', "/switch"), 403),
     Fault("the store is locked", locked, 503),
     Fault("another worker is stopped in a transaction", stopped, 503),
     Fault("the store is gone", gone, 503),

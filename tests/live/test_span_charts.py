@@ -73,7 +73,7 @@ def opened(budget=SHOP.subject_to[0], days=2):
 
 def section(campaign):
     status, tally = campaign.status(), Tally(campaign)
-    tally.update(status)
+    tally.update()
     return budgets(Readings(campaign, status, tally, linked=False))
 
 

@@ -22,6 +22,7 @@ from evenhand.live.fold import OnExpiry
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import connect_to_read
+from evenhand.live.switches import Switched, switches
 
 
 def only_campaign(store: Store, campaign: str | None) -> str:
@@ -160,6 +161,23 @@ def _opened(problem_path: Path, url: str, name: str, opening: Opening) -> Campai
         learn=opening.learn,
         **opening.terms(),
     )
+
+
+def switch_file(
+    url: str, campaign: str | None, problem_path: Path, log_path: Path | None, by: str | None, why: str | None
+) -> Switched | None:
+    """Switch a campaign to another problem file, which servers that run take from the log; None if it has that one.
+
+    Raises:
+        Unknown, InvalidInput: as for `only_campaign`; or as for `switch_campaign`.
+        Conflict, Busy: as for `switch_campaign`.
+    """
+    with closing(connect_to_read(url)) as store:  # so that no store is made
+        name = only_campaign(store, campaign)
+        before = len(switches(store, name))
+    with switch_campaign(url, name, problem_path, log_path=log_path, by=by, why=why) as made:
+        found = switches(made.store, name)
+    return found[-1] if len(found) > before else None
 
 
 def write_report(url: str, campaign: str | None, out: Path, log_path: Path | None = None) -> None:

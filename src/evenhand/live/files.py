@@ -20,6 +20,7 @@ from evenhand.live.coded import Coded, Text, of_file, of_log, of_stored
 from evenhand.live.events import Conflict, Unknown, read
 from evenhand.live.fold import OnExpiry
 from evenhand.live.opening import Terms
+from evenhand.live.phases import begins, mark_in
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import as_store
 from evenhand.policy.policy import Policy
@@ -121,17 +122,22 @@ def switch_campaign(
     *,
     log_path: str | Path | None = None,
     learn: bool | float = True,
+    by: str | None = None,
+    why: str | None = None,
 ) -> Campaign:
     """Open a campaign of a problem file, and continue it with the policy of another one.
+
+    Servers that run take the new file from the log at their next request.
 
     Args:
         store, name, problem_path, log_path, learn: as for `open_campaign`. Cases are encoded as the
             new log fixes it, by default as before.
+        by, why: as for `Campaign.switch`.
 
     Raises:
         Unknown: there is no such campaign.
         InvalidInput: as for `open_campaign`, or as for `Campaign.switch`.
-        Conflict: the problem file has other columns, or the policy learned from another log.
+        Conflict: the problem file has other columns, the policy learned from another log, or somebody else was first.
         Busy: the store cannot be written.
     """
     text, log, place = _files(problem_path, log_path, store)
@@ -140,9 +146,14 @@ def switch_campaign(
         raise Unknown(f"no campaign {name!r}; the store has {list(place.campaigns())}")
     before, stated = of_stored(kept), of_stored(kept, text) if log is None else of_log(text, log)
     teacher = _teacher(log, learn, place, name)
-    campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
+    try:
+        campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
+    except Conflict:
+        if mark_in(begins(place, name)[-1]) != stated.policy.fingerprint():
+            raise
+        campaign = Campaign.open(place, name, stated.policy, encoder=stated.coded, teacher=teacher)  # just switched
     if stated.policy.fingerprint() != campaign.policy.fingerprint() or not alike(stated.coded, before.coded.to_dict()):
-        campaign.switch(stated.policy, stated.coded)
+        campaign.switch(stated.policy, stated.coded, by=by, why=why)
     return _owned(store, campaign)
 
 

@@ -12,6 +12,8 @@ from evenhand.core.records import Context, Decision
 from evenhand.live.cases import Encoder, context_of
 from evenhand.live.events import Event, read
 from evenhand.live.packing import closed, foreign, unpack
+from evenhand.live.phases import Phase, adopts, mark_in
+from evenhand.policy.appending import carries
 from evenhand.policy.policy import Policy
 from evenhand.policy.revising import Settled, revise
 from evenhand.policy.state import PolicyState
@@ -30,6 +32,9 @@ class Rewritten(EvenhandError):
     def __init__(self, known: int) -> None:
         super().__init__(f"corrections up to event {known} are in their places from here on")
         self.known = known
+
+
+Find = Callable[[Event], Phase]  # raises `Missing`
 
 
 class Made(NamedTuple):
@@ -68,16 +73,21 @@ class Pending:
 class Fold:
     """The state of a policy after the first `seq` events.
 
-    Decisions are entered as they are stored. Those of another policy, before a switch, are entered as forced decisions.
+    Decisions are entered as they are stored. At a switch that adopts, the next policy adopts the state. At one that
+    does not, the log is folded anew, with the decisions of all other policies before it as forced ones: the fold of
+    that policy ignores the switches before.
+
     A correction is an outcome that was revised, or that arrived after its expiry was settled. The table of outcomes and
-    hard limits take it in at once (`revise`); prices, plans and the model only after a mark (`refolded` or `switched`),
-    which states `known`: from there on the state is that of a fold that enters `corrected` outcomes, those of
-    corrections up to event `known`, in place of the first ones. A fold without them raises `Rewritten` at the mark.
+    hard limits take it in at once (`revise`); prices, plans and the model only after a mark (`refolded`, or a switch
+    that folds anew), which states `known`: from there on the state is that of a fold that enters `corrected` outcomes,
+    those of corrections up to event `known`, in place of the first ones. A fold without them raises `Rewritten` at the
+    mark.
 
     Args:
-        policy: the policy that currently decides.
-        mark: its fingerprint, which its decisions carry.
-        encoder: turns cases into contexts.
+        phase: the policy that decides at present, and its encoder.
+        began: the event with which it began.
+        base: the event that began the policy with which the log is folded from its first event on.
+        find: returns the policy that begins with an event.
         seed: the seed of all random numbers.
         on_expiry: the fate of the budget that an expired decision reserves: it stays reserved until an outcome arrives,
             is settled with the outcomes' `fallback`, or is released.
@@ -86,9 +96,10 @@ class Fold:
         known: the last event that `corrected` takes into account.
     """
 
-    policy: Policy
-    mark: str
-    encoder: Encoder
+    phase: Phase
+    began: int
+    base: int
+    find: Find
     seed: int
     on_expiry: OnExpiry
     about: Callable[[int], Sequence[Event]]
@@ -104,11 +115,25 @@ class Fold:
         self.pending: dict[int, Pending] = {}
         self._due: list[tuple[int, int]] = []  # a heap
 
+    @property
+    def policy(self) -> Policy:
+        return self.phase.policy
+
+    @property
+    def encoder(self) -> Encoder:
+        return self.phase.encoder
+
+    @property
+    def mark(self) -> str:
+        """The fingerprint of the policy, which its decisions carry."""
+        return self.phase.mark
+
     def apply(self, event: Event, made: Made | Earlier | None = None) -> None:
         """Apply the next event; `made` is its decision, or what it corrects, where the caller has that already.
 
         Raises:
             Rewritten: the log has to be folded again.
+            Missing: the policy that begins here is not known.
         """
         if event.seq != self.seq + 1:
             raise EvenhandError(f"event {event.seq} does not follow event {self.seq}")
@@ -145,9 +170,23 @@ class Fold:
         self.runs, self.version = body["first"], body.get("versions", {}).get("evenhand", "")
 
     def _switched(self, event: Event, made: object) -> None:
-        self.runs = read(event)["mark"]
-        if self.runs == self.mark:
+        if event.seq > self.base:
+            if not adopts(event):
+                raise Rewritten(event.seq)
+            self._adopt(event)
+        elif event.seq == self.base:
             self._refolded(event, made)
+        self.runs = mark_in(event)
+
+    def _adopt(self, event: Event) -> None:
+        """Let the next policy adopt the state, except of what could not be settled in it."""
+        phase = self.find(event)
+        if not carries(phase.policy, self.policy):
+            # What expired waits only as its later outcome is known; when the campaign was switched, it was settled.
+            for ref in [ref for ref, waiting in self.pending.items() if waiting.expired]:
+                self._settle(ref)
+        self.state = phase.policy.adopt(self.state, of=self.policy)
+        self.phase, self.began = phase, event.seq
 
     def _refolded(self, event: Event, made: object) -> None:
         mark = mark_of(event)
@@ -198,8 +237,12 @@ class Fold:
         before: Settled = "expired" if self.on_expiry == "fallback" else "cancelled"
         if settled is not None:
             before = read(settled)["y"]
-        revise(self.policy, self.state, decision, before, read(event)["y"])
-        self.reach, self.first = min(self.reach or ref, ref), self.first or event.seq
+        outcome = read(event)["y"]
+        if event.seq <= self.known:  # which was settled at a switch, though this is known
+            outcome = self.corrected.get(ref, outcome)
+        revise(self.policy, self.state, decision, before, outcome)
+        if event.seq > self.known:
+            self.reach, self.first = min(self.reach or ref, ref), self.first or event.seq
 
     def _earlier(self, event: Event, ref: int) -> Earlier:
         decided, *others = (e for e in self.about(ref) if e.seq < event.seq)
@@ -213,16 +256,20 @@ class Fold:
     def _expired(self, event: Event, made: object) -> None:
         ref = event.ref
         assert ref is not None
-        if self.on_expiry == "hold" or ref in self.corrected:
-            self.pending[ref].expired = True
-        elif self.on_expiry == "fallback":
+        self.pending[ref].expired = True
+        if self.on_expiry != "hold" and ref not in self.corrected:
+            self._settle(ref)
+
+    def _settle(self, ref: int) -> None:
+        """Settle a decision that expired, unless what it reserves stays held."""
+        if self.on_expiry == "fallback":
             self.policy.expire(self.state, self.pending.pop(ref).decision)
-        else:
+        elif self.on_expiry == "release":
             self.policy.cancel(self.state, self.pending.pop(ref).decision)
 
 
 def mark_of(event: Event) -> Mark:
-    """Read a mark; a switch of the policy puts all corrections before it in their places."""
+    """Read a mark; a switch that folds anew puts all corrections before it in their places."""
     if event.kind == "switched":
         return Mark(event.seq, event.seq, 0)
     body = read(event)
@@ -246,7 +293,7 @@ class Survey:
     def add(self, event: Event) -> None:
         """Take in the next event."""
         self.last, ref = event.seq, event.ref
-        if event.kind in ("refolded", "switched"):
+        if event.kind == "refolded" or (event.kind == "switched" and not adopts(event)):
             self.marks.append(mark_of(event))
         elif event.kind == "expired" and ref is not None and self.on_expiry != "hold":
             self._expired.add(ref)

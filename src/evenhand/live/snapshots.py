@@ -16,7 +16,7 @@ from evenhand.policy.saving import fill, flatten, refusals
 from evenhand.version import __version__
 
 _META = "meta"
-_NUMBERS = ("seq", "runs", "known", "marked", "reach", "first", "version")
+_NUMBERS = ("seq", "began", "runs", "known", "marked", "reach", "first", "version")
 _FIELDS = Decision._fields[:-1]  # the last field is the names, which the problem has
 
 
@@ -39,6 +39,19 @@ def dump(fold: Fold, *, ahead: bool = False) -> bytes:
     arrays |= _join([p.decision for p in fold.pending.values()])
     np.savez(file, allow_pickle=False, **{_META: np.array(json.dumps(meta))}, **arrays)
     return file.getvalue()
+
+
+def began(blob: bytes) -> int:
+    """Return the event with which the policy of a snapshot began.
+
+    Raises:
+        BrokenSnapshot: the bytes are damaged or foreign.
+    """
+    try:
+        with np.load(io.BytesIO(blob), allow_pickle=False) as file:
+            return int(json.loads(str(file[_META]))["began"])
+    except Exception as error:
+        raise BrokenSnapshot(f"a snapshot that cannot be read: {error}") from error
 
 
 def restore(fold: Fold, blob: bytes) -> bool:

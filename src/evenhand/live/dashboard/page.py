@@ -52,7 +52,7 @@ def render_file(campaign: Watched) -> str:
     (True, False, True)
     """
     status, tally = campaign.status(), Tally(campaign)
-    tally.update(status)
+    tally.update()
     style = Markup(files("evenhand.live.dashboard").joinpath("static/page.css").read_text("utf-8"))
     return render("dashboard.html", _values(campaign, status, tally, linked=False) | {"style": style})
 

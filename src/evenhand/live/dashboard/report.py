@@ -23,7 +23,7 @@ KINDS = {
 def report(campaign: Watched) -> dict[str, Any]:
     """Report on a campaign after reading its whole log."""
     status, tally = campaign.status(), Tally(campaign)
-    tally.update(status)
+    tally.update()
     return to_json(campaign, status, tally)
 
 
@@ -44,6 +44,8 @@ def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
         "reference": tally.reference()[0],
         "alarms": alarms(campaign, status, tally),
         "actions": actions,
+        "mark": campaign.policy.fingerprint(),
+        "switches": [z._asdict() for z in tally.switches],
     }
 
 

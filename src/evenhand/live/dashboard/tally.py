@@ -16,8 +16,8 @@ from evenhand.live.dashboard.spans import Span, Spans
 from evenhand.live.dashboard.uses import Uses, plain_known
 from evenhand.live.dashboard.watched import Watched
 from evenhand.live.events import Event, read
+from evenhand.live.switches import Switched
 from evenhand.policy.policy import Policy
-from evenhand.policy.status import Status
 
 BINS = 20
 RARE = 0.01  # probabilities below this are counted
@@ -45,23 +45,33 @@ class Tally:
         campaign: the campaign.
     """
 
+    uses: Uses  # by the present policy
+
     def __init__(self, campaign: Watched) -> None:
         self._campaign, self._lock = campaign, threading.Lock()
         self._policy: Policy | None = None
         self._last = 0
 
-    def update(self, status: Status) -> None:
-        """Read the new events, or all events after a switch of the policy, which changes how decisions count."""
+    def update(self) -> None:
+        """Read the new events, or all events after a switch that changes how decisions count, such as other actions."""
         campaign = self._campaign
         with self._lock:
-            if self._policy is not campaign.policy:
-                self._restart(campaign.policy, status)
+            policy = campaign.policy
+            if self._policy is not policy:
+                uses = Uses(policy.problem, policy.status(policy.start()).accounts, campaign.terms.on_expiry)
+                if self._policy is None or not uses.counts_like(self.uses):
+                    self._restart(uses)
+                self._policy, self.uses = policy, uses
             for event in campaign.store.scan(campaign.name, self._last):
                 if event.kind == "decided":
                     self._decided(event)
                 elif event.ref is not None:
                     self._about(event, event.ref)
+                elif event.kind == "switched":
+                    self.switches.append(Switched.of(event))
                 self._last = event.seq
+            if campaign.policy is not policy:  # another thread met a switch meanwhile
+                self._policy = None
 
     def probability(self, action: str | None) -> float | None:
         """Return the mean of an action's probabilities over its plays, None if none is known."""
@@ -92,14 +102,14 @@ class Tally:
         warm, whole = self.uses.rounds(self._forced), sum(self.uses.rounds(span.moved) for span in self.spans.all)
         return (self.uses.objective(self._forced) if 0.5 < warm < whole - 0.5 else None), round(warm)
 
-    def _restart(self, policy: Policy, status: Status) -> None:
-        problem = policy.problem
-        self._policy, self._last, self._waiting = policy, 0, dict[int, _Open]()
-        self.uses = Uses(problem, status.accounts, self._campaign.terms.on_expiry)
+    def _restart(self, uses: Uses) -> None:
+        self.uses = uses
+        self._last, self._waiting = 0, dict[int, _Open]()
         self.counts, self.played = Counter[str](), Counter[str | None]()
         self._sums, self._stated = Counter[str | None](), Counter[str | None]()
         self.credited = Counter[str]()  # decisions that stated a use of a budget below 0
         self.bins, self.rare, self.unstated = [0] * BINS, 0, 0
+        self.switches: list[Switched] = []
         self.spans, self.delays, self.recent = Spans(), Delays(), Recent()
         self._forced = self.uses.none()
 

@@ -36,6 +36,15 @@ class Uses:
         self._columns = [problem.names.index(outcome) for outcome, *_ in simple]
         self._hard = np.array([a.hard for *_, a in simple], bool)
 
+    def counts_like(self, other: Uses) -> bool:
+        """Return whether every decision has the same increments by the problem of another policy."""
+        mine, theirs = self._problem, other._problem
+        same = all(
+            getattr(mine, z) == getattr(theirs, z) for z in ("actions", "outcomes", "names", "groups", "n_plays")
+        )
+        kinds = [(u.names, u._columns, u._hard.tolist()) for u in (self, other)]
+        return same and kinds[0] == kinds[1]
+
     def none(self) -> Floats:
         """Return the increments of a cancelled decision."""
         return np.zeros(len(self.names) + books.start(self._problem, 1).shape[2])

@@ -22,7 +22,7 @@ from evenhand.live.dashboard.page import page
 from evenhand.live.dashboard.report import to_json
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.events import Conflict, Unknown
-from evenhand.live.http import asked
+from evenhand.live.http import asked, switching
 from evenhand.live.http.answers import Refused, entry, error_response
 from evenhand.live.http.bodies import parse, receive
 from evenhand.live.http.commits import Commits
@@ -46,6 +46,7 @@ _STATIC = {
 }
 _ROUTES = (
     *_VERBS,
+    switching.ROUTE,
     "/report",
     "/decisions",
     "/decisions/{number}",
@@ -116,7 +117,7 @@ def app(
 
     def stand() -> Status:
         status = campaign.status()  # first, since it expires overdue decisions
-        tally.update(status)
+        tally.update()
         return status
 
     async def reading(call: Callable[[], T]) -> T:
@@ -174,6 +175,7 @@ def app(
     for path, made_of in zip(_VERBS, makers, strict=True):
         schema = {"requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMAS[path]}}}}
         made.add_api_route(path, _verb(commits, made_of), methods=["POST"], name=path[1:], openapi_extra=schema)
+    switching.add(made, campaign, reading, allowed=token is not None)
     number = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}
     pages: dict[str, Handler] = {
         "/report": report_,

@@ -10,6 +10,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.live.campaign import Campaign
 from evenhand.live.events import Busy, Conflict
 from evenhand.live.http.answers import LOG
+from evenhand.live.phases import Missing
 
 SECONDS = 2.0  # until a server that does not answer counts as behind
 _KEPT = 1.0  # seconds for which an answer counts, so that probes do not load the store
@@ -58,8 +59,10 @@ class Readiness:
                     raise _Undone
             except _Undone:
                 return None
+        except Missing:
+            return "the campaign was switched to another policy of Python: start the server with that one"
         except Conflict:
-            return "the campaign was switched to another policy: start the server with that one"
+            return "a later version of evenhand decides for the campaign: start the server with that one"
         except Busy as error:
             LOG.warning("not ready: %s", error)
             return _BUSY
