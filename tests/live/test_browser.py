@@ -116,6 +116,7 @@ def test_no_page_scrolls_sideways_and_no_text_is_cut(watched, campaign, width):
         page.evaluate("document.querySelectorAll('details').forEach((z) => z.open = true)")
         assert page.evaluate("document.scrollingElement.scrollWidth") <= width
         assert page.evaluate(TEXTS) == []
+        assert page.evaluate("[...document.querySelectorAll('pre')].every((z) => z.scrollWidth <= z.clientWidth)")
 
 
 def test_a_decision_is_a_click_away(watched, campaign):

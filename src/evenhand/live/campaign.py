@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
+from evenhand.core.records import Context, Decision
 from evenhand.core.validate import number, on_disk, one_of
 from evenhand.live._beside import beside
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of, refuse_numbers, refuse_past
@@ -23,8 +24,10 @@ from evenhand.live.replies import Reply
 from evenhand.live.stores.base import Closing, Store, Transaction
 from evenhand.live.stores.opening import as_store
 from evenhand.live.verbs import Outcomes, Verbs, check_text, is_number
+from evenhand.live.why import Why, named
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
+from evenhand.policy.state import PolicyState
 from evenhand.policy.status import Status
 from evenhand.problem.appended import refuse_other_actions
 from evenhand.problem.withdrawn import refuse_return
@@ -247,6 +250,23 @@ class Campaign:
         Raises:
             Conflict: another policy made it.
         """
+        state, context, made = self._before(decision)
+        return self.policy.explain(state, context, made)
+
+    def why(self, decision: int) -> tuple[str, Why | None]:
+        """Return what `explain` says, and which features made the play worth more than the best other action.
+
+        The latter is None if the model cannot say, features have no names, or nothing else could be played.
+
+        Raises:
+            Conflict: another policy made it.
+        """
+        state, context, made = self._before(decision)
+        found = named(self.policy.reasons(state, context, made), self.policy.problem.actions, self._worker.encoder)
+        return self.policy.explain(state, context, made), found
+
+    def _before(self, decision: int) -> tuple[PolicyState, Context, Decision]:
+        """Return the state before a decision, its context, and the decision."""
         event = next(iter(self._worker.store.scan(self.name, decision - 1)), None) if is_number(decision) else None
         if event is None or event.seq != decision or event.kind != "decided":
             raise Unknown(f"no decision {shown(decision)} in campaign {self.name!r}")
@@ -255,7 +275,7 @@ class Campaign:
             raise Conflict(f"decision {decision} was made by policy {body['by']}, which the campaign was switched from")
         context = context_of(self._worker.encoder, self.policy.problem.clock, body, event.at)
         state = self._worker.before(decision).state
-        return self.policy.explain(state, context, unpack(body, context, self.policy, state.t))
+        return state, context, unpack(body, context, self.policy, state.t)
 
     def status(self) -> Status:
         """Return the current status of the campaign: rounds, averages, budgets, constraints and prices."""

@@ -100,6 +100,16 @@ class Coded:
         return layout(self.spec, self.units)
 
     @cached_property
+    def origins(self) -> tuple[tuple[str | None, ...], ...]:
+        """The column that each number of each action's features encodes, `(A,n)`; see `Policy.origins`."""
+        names: list[str | None] = [""] * (len(self.units.names) + 1)
+        names[-1] = None  # index -1 reads the appended 0
+        for column, places in self.units.of_column.items():
+            for i in places:
+                names[i] = column
+        return tuple(tuple(names[i] for i in row) for row in self.layout.tolist())
+
+    @cached_property
     def _names(self) -> tuple[str, ...]:
         grouped = (grouping.column for grouping in self.spec.groups.values())
         return tuple(dict.fromkeys([*self.spec.numeric, *self.spec.categorical, *self.spec.known_columns, *grouped]))

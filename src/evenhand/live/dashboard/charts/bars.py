@@ -71,10 +71,10 @@ def bars(about: str, chances: Sequence[tuple[str, float, bool, str]]) -> Markup:
     return both(draw)
 
 
-def signed(about: str, amounts: Sequence[tuple[str, float, str]]) -> Markup:
+def signed_bars(about: str, amounts: Sequence[tuple[str, float, str]]) -> Markup:
     """Draw a bar per amount, to the right of a middle line where it is above 0 and to the left where it is below.
 
-    >>> signed("two parts", [("age", 0.25, "+0.25"), ("channel", -0.1, "-0.1")]).count("bar less")
+    >>> signed_bars("two parts", [("age", 0.25, "+0.25"), ("channel", -0.1, "-0.1")]).count("bar less")
     2
     """
     height, most = _ROW * len(amounts) + 4.0, max([abs(x) for _, x, _ in amounts], default=0.0) or 1.0
