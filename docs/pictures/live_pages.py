@@ -1,4 +1,4 @@
-"""Take docs/live-email.png and docs/live-dashboard.png: `python docs/pictures/live_pages.py` (needs chromium, playwright).
+"""Take docs/live-email.png and docs/live-dashboard.png: `python docs/pictures/live_pages.py` (needs playwright).
 
 Two campaigns whose customers are simulated, on a clock of their own: every decision gets its outcome, hours later.
 """
@@ -19,7 +19,7 @@ from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import serving
 
-HOUR, HEIGHT = 3_600_000_000, 1500
+HOUR = 3_600_000_000  # microseconds
 Case = dict[str, Any]
 Outcomes = Mapping[str, float]
 START = int(datetime(2026, 11, 2, 8, tzinfo=UTC).timestamp() * 1e6)
@@ -120,13 +120,16 @@ def played(
     return campaign
 
 
-def picture(campaign: eh.Campaign, path: Path) -> None:
-    """Take a picture of the head of the page."""
+def picture(campaign: eh.Campaign, path: Path, last: str) -> None:
+    """Take a picture of the page, down to a part of it."""
     with serving(app(campaign)) as client, sync_playwright() as started:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": HEIGHT}, color_scheme="light")
+        page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
         page.goto(str(client.base_url))
-        page.screenshot(path=path)
+        end = page.locator(last).bounding_box()
+        assert end is not None
+        size = {"x": 0.0, "y": 0.0, "width": 1280.0, "height": end["y"] + end["height"] + 20.0}
+        page.screenshot(path=path, full_page=True, clip=size)
         browser.close()
 
 
@@ -134,9 +137,9 @@ def main(folder: Path) -> None:
     """Take both pictures."""
     model, lottery = eh.PerAction.of(EMAIL), {"none": 0.7, "mens": 0.15, "womens": 0.15}
     email = eh.resolving(EMAIL, model, holdout=eh.Holdout(0.1, lottery=lottery))
-    picture(played("autumn e-mail", email, 6200, 21, customer, visits), folder / "live-email.png")
-    care = eh.resolving(CARE, eh.PerAction.of(CARE), holdout=0.1)
-    picture(played("home care", care, 2300, 19.2, patient, answers), folder / "live-dashboard.png")
+    picture(played("autumn e-mail", email, 6200, 21, customer, visits), folder / "live-email.png", "#actions-over-time")
+    care = eh.resolving(CARE, eh.PerAction.of(CARE), holdout=eh.Holdout(0.1, lottery={"nothing": 1}))
+    picture(played("home care", care, 2300, 19.2, patient, answers), folder / "live-dashboard.png", "#constraints")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, paired, percent
 from evenhand.policy.status import Account
 
-_BARS = 14
+_BARS, _FEW = 14, 10  # spans in the chart, and in the table beside it
 
 
 def budgets(now: Readings) -> Section | None:
@@ -95,11 +95,16 @@ def _spans(i: int, name: str, account: Account) -> Card:
     lines = [
         (f"{u.start} to {u.end}", digits(u.used), digits(u.allowance), percent(u.used / u.allowance)) for u in uses
     ]
+    head = ("used", "allowance", "part")
+    latest = [(label, *line[1:]) for label, line in zip(names, lines, strict=True)]
     return Card(
         name=f"budget-{i}-spans",
         title=f"{name} by the end of spans" if same else f"{name} by span",
         summary=words,
         chart=bars(f"{name}: {words}", shown),
         keys=[Key("bar", "past"), Key("played", "now")],
-        tables=[Table(("span", "used", "allowance", "part"), lines, title="All of the latest spans")],
+        tables=[
+            Table(("span", *head), lines, title="All of the latest spans"),
+            Table(("by the end of" if same else "span from", *head), latest[-_FEW:]),
+        ],
     )

@@ -65,7 +65,7 @@ def _held_out(status: Status) -> list[Card]:
     ]
     words = "Rounds drawn at random, which a known lottery played, beside all others."
     head = ("per round", "rounds held out", "held out", "others", "difference, 95% interval")
-    return [Card(name="held-out", title="Held out", summary=words, tables=[Table(head, rows)], wide=True)]
+    return [Card(name="held-out", title="Held out", summary=words, tables=[Table(head, rows, texts=True)], wide=True)]
 
 
 def _came(status: Status, tally: Tally) -> list[Card]:
