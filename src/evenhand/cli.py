@@ -97,7 +97,8 @@ def build() -> Parser:
     serve.add_argument("--campaign", default=None, metavar="NAME", help="(default: the name of the problem file)")
     logs = serve.add_mutually_exclusive_group()
     logs.add_argument("--learn-from", type=Path, default=None, metavar="LOG.csv",
-                      help="a log that the policy learns from before the first decision, at no cost")  # fmt: skip
+                      help="a log that the policy learns from before the first decision, at no cost; the store keeps "
+                      "what it learned, and a log as long as the warm-up takes its place")  # fmt: skip
     serve.add_argument("--weight", type=float, default=None, metavar="W",
                        help="of a row of that log, in observations, such as 0.05 for one that may be out of date "
                        "(default: log_weight of the problem file, else 1)")  # fmt: skip
@@ -142,7 +143,13 @@ def build() -> Parser:
     _add_campaign(audit, _audit)
     audit.add_argument("--problem", type=Path, default=[], action="append", metavar="PROBLEM.toml",
                        help="in place of the problem files that the campaign kept (may be repeated)")  # fmt: skip
-    audit.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
+    audit.add_argument(
+        "--log",
+        type=Path,
+        default=None,
+        metavar="LOG.csv",
+        help="that the policy learned from (default: what the store keeps of it)",
+    )
     audit.add_argument("--tolerance", type=float, default=0.0, metavar="X",
                        help="of numbers, relative, on another machine (default: 0)")  # fmt: skip
 
@@ -180,7 +187,13 @@ def build() -> Parser:
     ))  # fmt: skip
     _add_campaign(report, _report)
     report.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="to write to; it is replaced")
-    report.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
+    report.add_argument(
+        "--log",
+        type=Path,
+        default=None,
+        metavar="LOG.csv",
+        help="that the policy learned from (default: what the store keeps of it)",
+    )
 
     systems = commands.add_parser("systems", help="list every named system, or print what one of them does")
     systems.add_argument("name", nargs="?", default=None, metavar="NAME",

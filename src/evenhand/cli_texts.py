@@ -19,6 +19,8 @@ Kernels are kept in the folder NUMBA_CACHE_DIR, or else beside the code of evenh
 it may write to that folder, and on the same kind of processor. For parts of your own, make one decision and observe
 one outcome while the image is built."""
 
+OF_LOG = "that the policy learned from (default: what the store keeps of it)"
+
 SERVE = """\
 Decide for real: POST /decide answers with an action, POST /observe takes its outcome, and http://127.0.0.1:8000 shows
 where the campaign stands. Everything is written to one log before it is answered; start the same command again to go

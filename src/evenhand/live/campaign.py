@@ -10,11 +10,12 @@ from evenhand.core.beside import beside
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
+from evenhand.core.records import Context, Decision
 from evenhand.core.validate import number, on_disk, one_of
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of, refuse_numbers, refuse_past
 from evenhand.live.dashboard.report import report
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
-from evenhand.live.fold import OnExpiry
+from evenhand.live.fold import Fold, OnExpiry
 from evenhand.live.history import History
 from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
 from evenhand.live.packing import unpack
@@ -25,6 +26,7 @@ from evenhand.live.stores.base import Closing, Store, Transaction
 from evenhand.live.stores.opening import as_store
 from evenhand.live.switching import Switch
 from evenhand.live.verbs import Outcomes, Verbs, check_text, is_number
+from evenhand.live.why import Why, named
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
 from evenhand.policy.status import Status
@@ -260,6 +262,23 @@ class Campaign:
         Raises:
             Conflict: another policy made it before the log was folded anew; or that policy is not known.
         """
+        fold, context, made = self._before(decision)
+        return fold.policy.explain(fold.state, context, made)
+
+    def why(self, decision: int) -> tuple[str, Why | None]:
+        """Return what `explain` says, and which features made the play worth more than the best other action.
+
+        The latter is None if the model cannot say, features have no names, or nothing else could be played.
+
+        Raises:
+            Conflict: another policy made it.
+        """
+        fold, context, made = self._before(decision)
+        found = named(fold.policy.reasons(fold.state, context, made), fold.policy.problem.actions, fold.encoder)
+        return fold.policy.explain(fold.state, context, made), found
+
+    def _before(self, decision: int) -> tuple[Fold, Context, Decision]:
+        """Return the fold before a decision, its context, and the decision."""
         event = next(iter(self._worker.store.scan(self.name, decision - 1)), None) if is_number(decision) else None
         if event is None or event.seq != decision or event.kind != "decided":
             raise Unknown(f"no decision {shown(decision)} in campaign {self.name!r}")
@@ -271,7 +290,7 @@ class Campaign:
         if body["by"] != fold.mark:
             raise Conflict(other)
         context = context_of(fold.encoder, fold.policy.problem.clock, body, event.at)
-        return fold.policy.explain(fold.state, context, unpack(body, context, fold.policy, fold.state.t))
+        return fold, context, unpack(body, context, fold.policy, fold.state.t)
 
     def status(self) -> Status:
         """Return the current status of the campaign: rounds, averages, budgets, constraints and prices."""

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -33,6 +33,15 @@ class Encoder(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoder's settings for JSON."""
+
+
+@runtime_checkable
+class Traces(Encoder, Protocol):
+    """An encoder whose numbers come from names in the case."""
+
+    @property
+    def origins(self) -> Sequence[Sequence[str | None]]:
+        """The name that each number of each action's features encodes, `(A,n)`; see `Policy.origins`."""
 
 
 def context_of(encoder: Encoder, clock: Clock, body: Mapping[str, Any], at: int) -> Context:
@@ -86,6 +95,10 @@ class Named:
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> Context:
         return self.policy.encode(case, offered=offered, known=known)
+
+    @property
+    def origins(self) -> Sequence[Sequence[str | None]]:
+        return self.policy.origins
 
     def to_dict(self) -> dict[str, Any]:
         """Return an empty mapping: the problem states how cases are encoded."""

@@ -17,7 +17,7 @@ from evenhand.live.campaign import Campaign
 from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
-from evenhand.live.files import Rows, open_campaign, switch_campaign, weight_of
+from evenhand.live.files import Rows, open_campaign, switch_campaign, taught, weight_of
 from evenhand.live.fold import OnExpiry
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Store
@@ -196,7 +196,7 @@ def write_report(url: str, campaign: str | None, out: Path, log_path: Path | Non
     if not each:
         expected = "one that was opened with a problem file; others have `Campaign.save_report`"
         raise InvalidInput("campaign", expected, f"{name!r}, which was not")
-    teacher = None if log_path is None else Rows(log_path, weight_of(store, name))
+    teacher = taught(store, name, None if log_path is None else Rows(log_path, weight_of(store, name)))
     Campaign.open(store, name, each[-1].policy, encoder=each[-1].coded, teacher=teacher).save_report(out)
 
 
@@ -222,7 +222,7 @@ def audit_files(
         if problem_paths and each:
             encoding = each[0].coded.to_dict()
             each = [of_stored(encoding, Text.of(path)) for path in problem_paths]
-        teacher = None if log_path is None else Rows(log_path, weight_of(store, name))
+        teacher = taught(store, name, None) if log_path is None else Rows(log_path, weight_of(store, name))
     except Exception as error:  # anything can be in a damaged log
         proof = prove(store, name, kept)
         if not proof.faults:

@@ -23,6 +23,7 @@ from evenhand.live.opening import Terms
 from evenhand.live.phases import begins, mark_in
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import as_store
+from evenhand.live.taught import Taught
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.policy.teaching import refuse_weight
@@ -84,7 +85,8 @@ def open_campaign(
     """Open a campaign of a problem file in the format of `evenhand replay`.
 
     The log or the problem file fixes the encoding of cases once: ranges, levels, groups and their shares. The campaign
-    stores the encoding, so it can be opened again without the log, unless its policy learned from it.
+    stores the encoding, and what the policy learned from the log, so it can be opened again without the log. A policy
+    that learned from at least as many rows as its warm-up is long has no warm-up.
 
     Args:
         store, name, seed, patience, on_expiry: as for `Campaign.open`.
@@ -103,16 +105,21 @@ def open_campaign(
     text, log, place = _files(problem_path, log_path, store)
     kept = last_encoding(place, name)
     if kept is None:
-        stated = of_file(text) if log is None else of_log(text, log)
+        stated = of_file(text) if log is None else of_log(text, log, learn)
     else:
         stated = of_stored(kept, text)
-        if log is not None and of_log(text, log).coded.to_dict() != stated.coded.to_dict():
+        plain = {key: value for key, value in kept.items() if key != "taught"}
+        if log is not None and not alike(of_log(text, log).coded, plain):
             raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
     terms: dict[str, Any] = {"seed": seed, "patience": patience, "on_expiry": on_expiry}
-    teacher = _teacher(log, learn, place, name)
+    rows, spec = _rows(log, learn, place, name), stated.coded.spec
+    if rows is not None:
+        refuse_weight(stated.policy.model, spec.log_weight if rows.weight is None else rows.weight)
+    teacher = taught(place, name, rows)
+    campaign = Campaign.open(place, name, stated.policy, **terms, encoder=stated.coded, teacher=teacher)
     if teacher is not None:
-        refuse_weight(stated.policy.model, stated.coded.spec.log_weight if teacher.weight is None else teacher.weight)
-    return _owned(store, Campaign.open(place, name, stated.policy, **terms, encoder=stated.coded, teacher=teacher))
+        teacher.keep()
+    return _owned(store, campaign)
 
 
 def switch_campaign(
@@ -144,8 +151,9 @@ def switch_campaign(
     kept = last_encoding(place, name)
     if kept is None:
         raise Unknown(f"no campaign {name!r}; the store has {list(place.campaigns())}")
-    before, stated = of_stored(kept), of_stored(kept, text) if log is None else of_log(text, log)
-    teacher = _teacher(log, learn, place, name)
+    before = of_stored(kept)
+    stated = of_stored(kept, text) if log is None else of_log(text, log, before.coded.taught)
+    teacher = taught(place, name, _rows(log, learn, place, name))
     try:
         campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
     except Conflict:
@@ -154,6 +162,8 @@ def switch_campaign(
         campaign = Campaign.open(place, name, stated.policy, encoder=stated.coded, teacher=teacher)  # just switched
     if stated.policy.fingerprint() != campaign.policy.fingerprint() or not alike(stated.coded, before.coded.to_dict()):
         campaign.switch(stated.policy, stated.coded, by=by, why=why)
+    if teacher is not None:
+        teacher.keep()
     return _owned(store, campaign)
 
 
@@ -169,7 +179,16 @@ def _files(problem: str | Path, log: str | Path | None, store: str | Store) -> t
     return text, None if log is None else file("log_path", log), place
 
 
-def _teacher(log: Path | None, learn: bool | float, store: Store, name: str) -> Rows | None:
+def taught(store: Store, name: str, rows: Rows | None) -> Taught | None:
+    """Return what trains the policy of a campaign: rows of a log, or what the store keeps; None if nothing does."""
+    if rows is not None:
+        return Taught(store, name, rows.mark, rows)
+    first = next(iter(store.scan(name)), None)
+    mark = None if first is None else Terms.of(first).taught
+    return None if mark is None else Taught(store, name, mark, None)
+
+
+def _rows(log: Path | None, learn: bool | float, store: Store, name: str) -> Rows | None:
     if isinstance(learn, bool):
         return Rows(log, weight_of(store, name)) if learn and log is not None else None
     if log is None:

@@ -42,7 +42,7 @@ class Spec:
     Args:
         actions: the names of actions by logged value.
         action: the column of the logged action.
-        propensity: the column of its probability, or one number for all rows.
+        propensity: the column of its probability, or one number for all rows; a campaign needs none.
         numeric, categorical: the columns from which features are computed.
         ranges: the ranges [low, high] of numeric columns; those not stated here are read from the log.
         levels: the levels of categorical columns, the base first; those not stated here are read from the log.
@@ -67,7 +67,7 @@ class Spec:
 
     actions: Mapping[str, str]
     action: str
-    propensity: str | float
+    propensity: str | float | None = None
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from evenhand.core.types import Floats
 from evenhand.live.cases import Named
 from evenhand.live.dashboard.recent import Delays, Recent
 from evenhand.live.dashboard.spans import Span, Spans
-from evenhand.live.dashboard.uses import Uses, plain_known
+from evenhand.live.dashboard.uses import Moments, Uses, plain_known
 from evenhand.live.dashboard.watched import Watched
 from evenhand.live.events import Event, read
 from evenhand.live.switches import Switched
@@ -101,6 +101,18 @@ class Tally:
         """
         warm, whole = self.uses.rounds(self._forced), sum(self.uses.rounds(span.moved) for span in self.spans.all)
         return (self.uses.objective(self._forced) if 0.5 < warm < whole - 0.5 else None), round(warm)
+
+    def moments(self) -> tuple[Moments, Moments] | None:
+        """Return the moments of the objective's outcomes in rounds at random, and in the others; None by group."""
+        sums = self.uses.none()
+        for span in self.spans.all:
+            sums = sums + span.moved
+        forced, whole = self.uses.moments(self._forced), self.uses.moments(sums)
+        return None if forced is None or whole is None else (forced, whole.less(forced))
+
+    def arrived(self) -> int:
+        """Count the decisions that averages are over: those with their outcomes."""
+        return round(sum(self.uses.rounds(span.moved) for span in self.spans.all))
 
     def _restart(self, uses: Uses) -> None:
         self.uses = uses

@@ -162,10 +162,10 @@ def app(
     async def decision_(request: Request) -> Response:
         found = await find_decision(request)
         try:
-            explained = await reading(lambda: campaign.explain(found["id"]))
+            explained, why = await reading(lambda: campaign.why(found["id"]))
         except Conflict:  # another policy made it
-            explained = None
-        return HTMLResponse(decision_page(campaign.name, campaign.policy.name, found, explained))
+            explained, why = None, None
+        return HTMLResponse(decision_page(campaign.name, campaign.policy.name, found, explained, why))
 
     makers: tuple[Callable[[object], asked.Verb], ...] = (
         partial(asked.decide, accepted=known),
