@@ -117,3 +117,31 @@ def test_a_sample_of_cases_has_all_positions_within_rounds():
     _, counts = np.unique(kept // 1000.0, return_counts=True)
     assert len(counts) == 4
     assert counts.max() <= 2 * counts.min()
+
+
+def test_a_context_is_forgotten_as_if_it_had_not_come():
+    state, other = history.start(1), history.start(1)
+    for i in [0, 1, 0, 2, 3]:
+        history.keep(state, came([i]), np.ones(1), room=8)
+    state.forget(came([0]), np.zeros(1, int))
+    np.testing.assert_array_equal(state.weight[0, :5], [1, 1, 1, 1, 0])
+    state.forget(came([0]), np.zeros(1, int))
+    state.forget(came([9]), np.zeros(1, int))  # which is not there
+    for i in [1, 2, 3]:
+        history.keep(other, came([i]), np.ones(1), room=8)
+    for name in ("kept", "weight", "key", "features", "known", "groups", "offered"):
+        np.testing.assert_array_equal(getattr(state, name), getattr(other, name))
+    for i in [1, 2, 3]:
+        state.forget(came([i]), np.zeros(1, int))
+    assert (state.kept[0], state.met[0], state.stride[0]) == (0, 0, 1)
+    history.keep(state, came([5]), np.ones(1), room=8)
+    assert state.kept[0] == 1
+
+
+def test_nothing_of_thinned_contexts_is_left_in_the_arrays():
+    state = history.start(1)
+    for i in range(1, 12):
+        history.keep(state, came([i]), np.ones(1), room=4)
+    assert state.features[0, int(state.kept[0]) :].any()
+    state.forget(came([2]), np.zeros(1, int))
+    assert not state.features[0, int(state.kept[0]) :].any()

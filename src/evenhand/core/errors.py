@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
+    "CannotErase",
     "CannotSave",
     "ConcurrentUse",
     "EvenhandError",
@@ -68,6 +69,10 @@ class StateMismatch(EvenhandError, ValueError):
 
 class CannotSave(EvenhandError, TypeError):
     """A part of a state belongs to another library and cannot be written as arrays."""
+
+
+class CannotErase(EvenhandError, TypeError):
+    """A part of a state keeps single cases and cannot take one out."""
 
 
 class StaleDecision(EvenhandError, ValueError):

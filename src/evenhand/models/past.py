@@ -6,8 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.core.errors import CannotErase
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Floats
+from evenhand.core.records import Context
+from evenhand.core.types import Floats, Ints
 from evenhand.numerics.likelihood import fold
 
 Arrays = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats]
@@ -31,6 +33,29 @@ class Past:
     @property
     def arrays(self) -> Arrays:
         return self.x, self.y, self.kept, self.weight, self.anchor, self.slope, self.curve
+
+    def forget(self, context: Context, plays: Ints) -> None:
+        """Take an observation of every play out of the rows of its action, or of all rows where they have no actions.
+
+        Where equal features came several times, the earliest of them is taken out. What is folded stays, as sums.
+
+        Raises:
+            CannotErase: the model does not read features as they are stated.
+        """
+        for a in plays[plays >= 0].tolist():
+            z, rows, n = context.features[0, a], range(len(self.kept)), self.x.shape[2]
+            if len(z) == n + 1:  # the number of the action leads
+                rows, z = range(int(z[0]), int(z[0]) + 1) if len(rows) == context.features.shape[1] else rows, z[1:]
+            if len(z) != n:
+                raise CannotErase(f"a model keeps observations of {n} features, and cases have {len(z)}")
+            for r in rows:
+                kept = int(self.kept[r])
+                for s in np.flatnonzero((self.x[r, :kept] == z).all(1))[:1].tolist():
+                    for old in (self.x[r], self.y[r], self.weight[r]):
+                        old[s : kept - 1] = old[s + 1 : kept].copy()
+                    self.kept[r] -= 1.0
+        for r, kept in enumerate(self.kept.astype(int).tolist()):  # and what was folded, which is still there
+            self.x[r, kept:], self.y[r, kept:], self.weight[r, kept:] = 0.0, 0.0, 1.0
 
     def make_room(self, plays: int, most: int) -> None:
         """Double the arrays until the plays of a round fit in, or `most` observations do."""

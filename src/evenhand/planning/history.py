@@ -19,6 +19,7 @@ from evenhand.core.types import Bools, Floats, Ints
 
 _GOLDEN = 0.6180339887498949  # its multiples are spread evenly, whatever regular part of them is taken
 _FIRST = 16  # initial room for contexts; it doubles up to its bound
+_OF_CASES = ("weight", "key", "features", "known", "groups", "offered")
 
 
 @dataclass
@@ -34,6 +35,42 @@ class HistoryState:
     known: Floats  # (R, S, A, L)
     groups: Ints  # (R, S, 1 or A, G)
     offered: Bools  # (R, S, A)
+
+    def forget(self, context: Context, plays: Ints) -> None:
+        """Take the cases of a round out of the sample of one replica, and what the arrays have of dropped ones.
+
+        Where equal cases came several times, one of them is taken out, which need not be the one that was sampled.
+        """
+        actions = self.features.shape[2]
+        if actions == 0:  # there was no case
+            return
+        cases = max(context.features.shape[1] // actions, 1)
+        x, known, offered = (
+            _of_cases(z, cases, actions)[0] for z in (context.features, context.known, context.offered)
+        )
+        groups = context.groups[:1] if self.groups.shape[2] == 1 else _of_cases(context.groups, cases, actions)[0]
+        for c in range(cases):
+            equal = np.flatnonzero(self.key[0, : self.kept[0]] == _mark(x[c]))
+            here = x[c], known[c], groups[c if len(groups) > 1 else 0], offered[c]
+            there = self.features[0], self.known[0], self.groups[0], self.offered[0]
+            same = [
+                s for s in equal if _same(*here, *(z[s] for z in there))
+            ]  # actions may be offered that were not then
+            for s in [*same, *equal][:1]:
+                self._drop(int(s))
+        for name in _OF_CASES:  # contexts that were dropped for lack of room
+            getattr(self, name)[0, self.kept[0] :] = 0
+        if self.kept[0] == 0:  # as at the start: the next case is sampled
+            self.met[0], self.stride[0] = 0, 1
+
+    def _drop(self, s: int) -> None:
+        """Take a sampled case out, and its context if no other case has it."""
+        self.weight[0, s] -= 1.0
+        if self.weight[0, s] <= 0.0:
+            self.kept[0] -= 1
+            for name in _OF_CASES:
+                z, kept = getattr(self, name)[0], int(self.kept[0])
+                z[s:kept] = z[s + 1 : kept + 1].copy()
 
 
 def start(n_replicas: int) -> HistoryState:
@@ -90,7 +127,7 @@ def _grow(state: HistoryState, context: Context, size: int, actions: int) -> Non
     wide = ("features", "known", "offered", "groups") if state.groups.shape[2] > 1 else ("features", "known", "offered")
     for name in wide:
         setattr(state, name, _padded(getattr(state, name), 2, actions))
-    for name in ("weight", "key", "features", "known", "groups", "offered"):
+    for name in _OF_CASES:
         setattr(state, name, _padded(getattr(state, name), 1, size))
 
 
