@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks import live_logs, live_waits
 from benchmarks.live_worlds import NAME, case, opened, timed
+from evenhand.live.events import Event
 from evenhand.live.http.asked import decide
 from evenhand.live.http.commits import Commits
 from evenhand.live.stores._sqlite_sessions import Sessions
@@ -34,15 +35,17 @@ class Bare:
         SqliteStore(path)
         self._sessions, self._last = Sessions(path, 5.0), 0
 
-    def insert(self, bodies: Sequence[str]) -> None:
-        """Write bodies in one transaction."""
-        query = f"INSERT INTO events (campaign, seq, kind, key, at, body) VALUES ('{NAME}', ?, 'decided', ?, 1, ?)"
+    def insert(self, events: Sequence[Event]) -> None:
+        """Write what events have in one transaction."""
+        columns = "campaign, kind, at, seq, key, body, hash, own, salt, seal"
+        query = f"INSERT INTO events ({columns}) VALUES ('{NAME}', 'decided', 1, ?, ?, ?, ?, ?, ?, ?)"
         with self._sessions.turn():
             db = self._sessions.mine
             db.execute("BEGIN IMMEDIATE")
-            for body in bodies:
+            for event in events:
                 self._last += 1
-                db.execute(query, (self._last, f"key {self._last}", body))
+                personal = event.hash, event.own, event.salt, event.seal
+                db.execute(query, (self._last, f"key {self._last}", event.body, *personal))
             db.execute("COMMIT")
 
 
@@ -83,15 +86,15 @@ def one_client(folder: Path, count: int) -> tuple[float, float]:
     def ask(cases: Sequence[tuple[str, dict[str, object]]]) -> list[int]:
         return [campaign.decide(stated, key).id for key, stated in cases]
 
-    def write(bodies: Sequence[str]) -> None:
-        for body in bodies:
-            bare.insert([body])
+    def write(events: Sequence[Event]) -> None:
+        for event in events:
+            bare.insert([event])
 
     for first in chunks:
         cases = [(f"key {i}", case(i)) for i in range(first, first + _CHUNK)]
         ours += timed(partial(ask, cases))
-        bodies = [group[0] for group in _commits(campaign._worker.store, first + 1)]
-        plain += timed(partial(write, bodies))
+        events = [group[0] for group in _commits(campaign._worker.store, first + 1)]
+        plain += timed(partial(write, events))
     whole = len(chunks) * _CHUNK
     return whole / ours, whole / plain
 
@@ -107,8 +110,8 @@ def sharing(folder: Path, count: int) -> tuple[float, float]:
             commits.submit([decide({"key": key, "case": stated})]).result()
 
     def write(groups: Sequence[Sequence[str]]) -> None:
-        for bodies in groups:
-            bare.insert(bodies)
+        for events in groups:
+            bare.insert(events)
 
     with ThreadPoolExecutor(_THREADS) as pool:
         for first in chunks:
@@ -121,10 +124,10 @@ def sharing(folder: Path, count: int) -> tuple[float, float]:
     return whole / ours, whole / plain
 
 
-def _commits(store: object, after: int) -> list[list[str]]:
-    """The texts of decisions after an event, by the commit that wrote them, as all of one have its time."""
+def _commits(store: object, after: int) -> list[list[Event]]:
+    """The decisions after an event, by the commit that wrote them, as all of one have its time."""
     assert isinstance(store, SqliteStore)
-    return [[event.body for event in group] for _, group in groupby(store.scan(NAME, after), lambda event: event.at)]
+    return [list(group) for _, group in groupby(store.scan(NAME, after), lambda event: event.at)]
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def repeat(store: SqliteStore, pattern: Sequence[Event], events: int) -> None:
             for event in pattern[: events - start]:
                 ahead = log.last + 1 - event.seq
                 ref = None if event.ref is None else event.ref + ahead
-                log.append(event.kind, event.body, ref=ref, key=event.key and f"{ahead}: {event.key}")
+                log.append(event.kind, event.body, ref=ref, key=event.key and f"{ahead}: {event.key}", own=event.own)
 
 
 def late_outcomes(path: Path, events: int) -> tuple[float, float, int]:

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from evenhand.cli_erasing import add as add_erasing
 from evenhand.cli_offline import add as add_offline
 from evenhand.cli_texts import BACKUP, DESCRIPTION, EXPORT, RESTORE, SERVE, SWITCH, WARM
 from evenhand.core.registry import meant
@@ -168,6 +169,8 @@ def build() -> Parser:
     restore.add_argument("store", metavar="STORE", help="without a campaign; a file is created")
     restore.set_defaults(run=_restore, parser=restore)
 
+    add_erasing(commands, _add_campaign)
+
     export = commands.add_parser("export", help="write the decisions of a live campaign to a file",
                                  description=EXPORT, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     _add_campaign(export, _export)
@@ -215,6 +218,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
         ("switch STORE PROBLEM.toml --why TEXT", "go on with another file, while servers run"),
         ("audit STORE", "recompute every decision of a live campaign"),
         ("backup STORE FILE", "copy its log, while servers run"),
+        ("erase STORE --key KEY", "take the case and the key of a person out of the log"),
         ("report STORE --out FILE.html", "a page that shows where it stands"),
         ("export STORE --out FILE", "its decisions as a file, for replay and other libraries"),
         ("warm", "compile ahead, so that first decisions do not wait"),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Conflict, Unknown
+from evenhand.live.events import read
 
 
 @dataclass
@@ -20,6 +20,7 @@ class Line:
     due: int
     expired: bool = False
     cancelled: bool = False
+    erased: bool = False
     outcomes: list = field(default_factory=list)
 
 
@@ -59,6 +60,8 @@ class Ledger:
                 return False
             if not revise:
                 return Conflict
+        if line.erased:
+            return Conflict
         if y[1] > self.worst or (line.action == 0 and y != (0, 0)):
             return InvalidInput
         self.must.append(("revised" if line.outcomes else "observed", ref, None))
@@ -73,6 +76,17 @@ class Ledger:
         if line.action < 0 or line.outcomes or (line.expired and self.mode != "hold"):
             return Conflict
         self.must.append(("cancelled", ref, None))
+        return True
+
+    def erasable(self):
+        """The keys of what waits for nothing."""
+        return [line.key for line in self.decisions.values() if not line.erased and not self._waits(line)]
+
+    def erase(self, keys):
+        for key in keys:
+            self.decisions[self.keys.pop(key)].erased = True
+            self.replies.pop(key, None)
+        self.must.append(("erased", None, None))
         return True
 
     def expire(self, now):
@@ -98,15 +112,16 @@ class Ledger:
         assert self.replies.setdefault(said.key, told) == told, "the same key has the same reply"
 
     def _take(self, event):
-        body = json.loads(event.body)
+        body = read(event)
         if event.kind == "decided":
             action = body["a"][0]
             if action > 0:
                 after = self.spent() + self.held() + self.worst
                 assert after <= self.total + 1e-9, f"decision {event.seq} may spend {after} of {self.total}"
             assert event.key not in self.keys, "a key has one decision"
-            self.keys[event.key] = event.seq
-            self.decisions[event.seq] = Line(event.seq, event.key, body["case"], action, body["due"])
+            if event.key is not None:  # else it was erased
+                self.keys[event.key] = event.seq
+            self.decisions[event.seq] = Line(event.seq, event.key, body.get("case"), action, body["due"])
         elif event.kind in ("observed", "revised"):
             line = self.decisions[event.ref]
             assert bool(line.outcomes) == (event.kind == "revised"), "an outcome is learned once"

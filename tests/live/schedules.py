@@ -15,6 +15,7 @@ from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import indifferent
 from evenhand.live import Busy, Campaign, Conflict
 from evenhand.live.cases import Named
+from evenhand.live.events import is_erased
 from evenhand.live.phases import Phase
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker import Worker
@@ -144,8 +145,11 @@ class _Striking:
     def about(self, ref):
         return self._said(lambda: self._log.about(ref))
 
-    def append(self, kind, body, *, ref=None, key=None):
-        return self._said(lambda: self._log.append(kind, body, ref=ref, key=key))
+    def append(self, kind, body, *, ref=None, key=None, own=None):
+        return self._said(lambda: self._log.append(kind, body, ref=ref, key=key, own=own))
+
+    def erase(self, events):
+        return self._said(lambda: self._log.erase(events))
 
 
 @dataclass
@@ -199,6 +203,8 @@ class Schedule:
             self.guarded(lambda one: one.snapshot(), None)
         elif draw < 0.25:
             self.switch()
+        elif draw < 0.27:
+            self.erase()
         else:
             if not self.sent or self.luck.random() < 0.7:
                 self.sent.append(self.request())
@@ -239,10 +245,11 @@ class Schedule:
             narrow = self.open(narrow=True)
         if self.luck.random() < 0.3:
             self.store.strike(self.luck.randrange(14), self.luck.choice((Struck(), Busy("struck"))))
-        with suppress(Struck, Busy):
+        erased = any(e.kind == "erased" for e in self.log())
+        with suppress(Struck, Busy, *([Conflict] if erased else [])):  # it may not adopt the state of an erasure
             who.switch(self.others, expected=self.policy.fingerprint())
         done = any(e.kind == "switched" for e in self.log()[before:])
-        assert done or self.store.hit, "a switch is in the log"
+        assert done or self.store.hit or erased, "a switch is in the log"
         if done:
             whole = not self.store.hit
             self.policy, self.others = self.others, self.policy
@@ -254,6 +261,18 @@ class Schedule:
             self.team = [self.open() if z else one for z, one in zip(again, old, strict=True)]
         self.store.left, self.store.hit = None, False
         self.ledger.read(self.log())
+
+    def erase(self):
+        """Erase one or two decisions."""
+        before, found = len(self.log()), self.ledger.erasable()
+        keys = self.luck.sample(found, min(len(found), self.luck.randint(1, 2)))
+
+        def expected():
+            done = any(e.kind == "erased" for e in self.log()[before:])
+            return self.ledger.erase(keys) if done else Busy  # or struck while corrections were learned
+
+        if keys:
+            self.guarded(lambda one: bool(one.erase(keys).decisions), expected)
 
     @staticmethod
     def refused(call, kind):
@@ -278,7 +297,7 @@ class Schedule:
         struck = self.store.hit
         self.store.hit = False
         after = self.log()
-        assert after[: len(before)] == before, "the log is append-only"
+        assert unerased(before, after), "the log is append-only"
         if struck and isinstance(said, Struck) and self.luck.random() < 0.7:
             self.team[i] = self.open()
         if struck and len(after) == len(before) and isinstance(said, Struck | Busy):
@@ -342,10 +361,23 @@ class Schedule:
         assert found.largest == 0.0
 
 
+def unerased(before, after):
+    """Whether a log goes on from what it was, but for what was erased."""
+    pairs = zip(before, after[: len(before)], strict=True)
+    return all(a in (b, b._replace(key=None, own=None, salt=None)) and (a == b or is_erased(a)) for b, a in pairs)
+
+
 def same_fold(one, other):
     """Require that two workers have the same state, but for the random tokens of receipts."""
     a, b = one._worker.fold, other._worker.fold
-    assert (a.seq, a.known, a.marked, a.reach, a.first) == (b.seq, b.known, b.marked, b.reach, b.first)
+    assert (a.seq, a.known, a.marked, a.erased, a.reach, a.first) == (
+        b.seq,
+        b.known,
+        b.marked,
+        b.erased,
+        b.reach,
+        b.first,
+    )
     assert {r: (p.due, p.expired) for r, p in a.pending.items()} == {
         r: (p.due, p.expired) for r, p in b.pending.items()
     }

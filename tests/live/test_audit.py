@@ -7,8 +7,9 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.live.events import digest
+from evenhand.live.events import digest, read, sealed
 from evenhand.live.fold import Fold
+from evenhand.live.packing import apart
 from evenhand.live.stores.memory import MemoryStore
 
 SHOP = eh.Problem(
@@ -87,8 +88,11 @@ def changed(store, kind, number, change):
     """The same log with one event that is another, and with hashes that were made anew."""
     events = store._books["shop"].events
     i = [e.seq for e in events if e.kind == kind][number] - 1
-    body = json.loads(events[i].body)
-    events[i] = events[i]._replace(body=json.dumps(change(body)))
+    event, (body, own) = events[i], apart(change(read(events[i])))
+    events[i] = event._replace(body=json.dumps(body))
+    if event.seal:
+        own = json.dumps(own)
+        events[i] = events[i]._replace(own=own, seal=sealed(event.salt, event.key, own))
     for k in range(i, len(events)):
         events[k] = events[k]._replace(hash=digest(events[k], events[k - 1].hash if k else b""))
     return events[i].seq

@@ -159,3 +159,25 @@ def test_a_store_without_a_campaign_is_named(tmp_path, capsys):
     SqliteStore(tmp_path / "empty.db")
     assert main(["audit", f"sqlite:///{tmp_path / 'empty.db'}"]) == 2
     assert capsys.readouterr().err == "evenhand: store: expected one that has a campaign, got an empty one\n"
+
+
+def test_a_person_is_erased_by_the_command(served, capsys, tmp_path):
+    store, _, log = served
+    said = ["--by", "a clerk", "--why", "asked to", "--log", str(log)]
+    assert main(["erase", store, "--key", "customer 1", "--key", "customer 2", *said]) == 0
+    assert capsys.readouterr().out == "2 erased\n"
+    assert b'customer 1"' not in (tmp_path / "shop.db").read_bytes()
+    assert main(["audit", store, "--log", str(log)]) == 0
+    assert "2 decisions erased; 87 others before the last erasure cannot be recomputed" in capsys.readouterr().out
+    assert main(["erase", store, "--key", "customer 0", *said]) == 2
+    assert "waits for its outcome: observe or cancel it first" in capsys.readouterr().err
+    assert main(["erase", store, "--before", "2099-01-31", *said]) == 0
+    assert capsys.readouterr().out == "58 erased; 30 left, as they wait for their outcomes\n"
+    assert main(["erase", store, "--log", str(log)]) == 0
+    assert capsys.readouterr().out == "0 erased\n"
+    assert main(["erase", store, "--before", "yesterday"]) == 2
+    assert "before: expected a date such as 2026-01-31" in capsys.readouterr().err
+    assert main(["erase", f"sqlite:///{tmp_path}/none.db", "--key", "x"]) == 2
+    assert not (tmp_path / "none.db").exists()
+    assert main(["export", store, "--out", str(tmp_path / "all.csv")]) == 0
+    assert (tmp_path / "all.csv").read_text().count(",erased,") == 60

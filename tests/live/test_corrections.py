@@ -82,7 +82,7 @@ def as_said_last(store):
             if event.kind in ("opened", "decided", "observed"):
                 ref = None if event.ref is None else moved[event.ref]
                 body = final[event.ref] if event.kind == "observed" else event.body
-                moved[event.seq] = log.append(event.kind, body, ref=ref, key=event.key).seq
+                moved[event.seq] = log.append(event.kind, body, ref=ref, key=event.key, own=event.own).seq
     return other
 
 

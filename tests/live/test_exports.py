@@ -15,6 +15,7 @@ from evenhand.cli import main
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.live import Busy
 from evenhand.live.commands import policies
+from evenhand.live.events import read
 from evenhand.live.exports import export
 from evenhand.live.history import History
 from evenhand.live.stores.memory import MemoryStore
@@ -103,7 +104,7 @@ def test_a_name_of_a_case_does_not_hide_what_was_decided(tmp_path):
 def test_a_spreadsheet_runs_no_cell(tmp_path, text):
     store = shop()
     with store.write("shop") as log:
-        log.append("decided", json.dumps({**json.loads(log.get(2).body), "case": {**ODD, "state": text}}), key=text)
+        log.append("decided", json.dumps({**read(log.get(2)), "case": {**ODD, "state": text}}), key=text)
     for verbatim, expected in ((False, f"'{text}"), (True, text)):
         export(store, "shop", tmp_path / "x.csv", verbatim=verbatim)
         with (tmp_path / "x.csv").open(newline="") as file:
@@ -158,7 +159,7 @@ def test_parquet_has_lists_and_mixed_values_as_json(tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     store = shop()
     with store.write("shop") as log:
-        body = json.loads(log.get(2).body)
+        body = read(log.get(2))
         for i, case in enumerate(({"n": [1, 2], "m": 1, "w": 1}, {"m": "x", "w": 0.5})):
             log.append("decided", json.dumps({**body, "case": case}), key=str(i))
     export(store, "shop", tmp_path / "x.parquet")
@@ -231,7 +232,7 @@ def test_names_for_vowpal_wabbit_are_escaped(tmp_path):
 def test_only_what_has_a_probability_and_the_outcome_is_fed_back(tmp_path):
     store = shop()
     with store.write("shop") as log:
-        body = json.loads(log.get(2).body)
+        body = read(log.get(2))
         unknown = log.append("decided", json.dumps({**body, "p": [None]}), key="unknown").seq
         partly = log.append("decided", json.dumps(body), key="partly").seq
         log.append("observed", '{"y":{"won":1,"paid":1}}', ref=unknown)
@@ -320,12 +321,12 @@ import json
 import resource
 import sys
 from pathlib import Path
-from evenhand.live.events import Busy
+from evenhand.live.events import read
 from evenhand.live.exports import export
 from tests.live.test_exports import shop
 store = shop()
 with store.write("shop") as log:
-    body = json.loads(log.get(2).body)
+    body = read(log.get(2))
     for i in range(20_000):
         seq = log.append("decided", json.dumps({**body, "case": {**body["case"], "size: big": i}}), key=f"c {i}").seq
         log.append("observed", json.dumps({"y": {"won": 1, "paid": i / 7}}), ref=seq)

@@ -204,6 +204,16 @@ def costs(known):
     return provoke
 
 
+def erased(call):
+    """Erase what was observed, and then ask."""
+
+    def provoke(world):
+        world.erase("seen")
+        return call(world)
+
+    return provoke
+
+
 def half(world):
     """More half requests than connections are allowed."""
     with serving(app(world.campaign), most=10) as client:
@@ -304,6 +314,11 @@ FAULTS = [
     Fault("a cost of 1e15, where clients may state costs", costs(True), 422, says={"field": "known.cents.letter"}),
     Fault("null for every outcome", outcome('{"answer": null, "cents": null}'), 422, says={"field": "outcomes"}),
     Fault("an outcome under an unknown key", lambda w: w.send('{"key": "nobody", "outcomes": {"answer": 1}}'), 404),
+    Fault("an outcome of an erased decision", erased(lambda w: w.observe(w.seen, {"answer": 0, "cents": 2}, True)), 409,
+          ("erased",)),
+    Fault("an erased key", erased(lambda w: w.letter("seen")), 200, ("erased", "decided"), {"repeated": False}),
+    Fault("an erased decision is looked up", erased(lambda w: w.client.get(f"/decisions/{w.seen}")), 200, ("erased",),
+          {"state": "erased", "key": "", "outcomes": {"answer": 1, "cents": 1}}),
     Fault("a probe while the store takes no writes", unready, 503, says={"ready": False}),
     Fault("a script as a key", script, 200, ("decided",)),
     Fault("a foreign Host", from_(Host="evil.example"), 400),

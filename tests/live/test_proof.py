@@ -37,7 +37,10 @@ def test_a_hash_is_that_of_the_documented_bytes():
     store = filled(MemoryStore())
     before = b""
     for e in store.scan("coins"):
-        key = "-" if e.key is None else f"{len(e.key)} {e.key}"
+        key = "-"
+        if e.key is not None:
+            assert e.seal == hashlib.sha256(e.salt + f"{len(e.key)} {e.key}\n{e.own}".encode()).digest()
+            key = f"= {e.seal.hex()}"
         before = hashlib.sha256(before + f"{e.seq} {e.at} {e.kind} {e.ref} {key}\n{e.body}".encode()).digest()
         assert e.hash == before
     assert prove(store, "coins").head == Head(22, before)
@@ -97,7 +100,7 @@ def test_a_change_in_a_database_is_found_also_without_a_head(change, url):
     head = prove(store, "coins").head
     assert eh.live.audit(store, "coins", [POLICY], head=head).clean
     with asked(url) as db:
-        db.execute("ALTER TABLE evenhand_events DISABLE TRIGGER evenhand_append_only")
+        db.execute("ALTER TABLE evenhand_events DISABLE TRIGGER USER")
         db.execute(statement.format(*2 * ["evenhand_events"]))
     check_change(store, head, says)
     assert prove(store, "coins").faults  # the table of heads has the last event that was committed
@@ -131,7 +134,8 @@ def test_a_row_cannot_be_replaced(tmp_path, into):
     for seq in (22, 9, 24):  # the last, one in the middle, one that leaves a gap
         with closing(sqlite3.connect(tmp_path / "log.db")) as db, pytest.raises(sqlite3.Error, match="append only"):
             db.execute(
-                f"{into} INTO events SELECT campaign, ?, kind, ref, key, at, '{{}}', hash FROM events WHERE seq = 22",
+                f"{into} INTO events SELECT campaign, ?, kind, ref, key, at, '{{}}', hash, own, salt, seal"
+                " FROM events WHERE seq = 22",
                 (seq,),
             )
     assert list(store.scan("coins")) == before

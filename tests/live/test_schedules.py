@@ -56,8 +56,8 @@ class Hasty(Worker):
         while (ref := self.fold.overdue(log.now)) is not None:
             self.enter(log, "expired", "{}", ref=ref)
 
-    def enter(self, log, kind, body, *, ref=None, key=None, made=None):
-        event = log.append(kind, body, ref=ref, key=key)
+    def enter(self, log, kind, body, *, ref=None, key=None, own=None, made=None):
+        event = log.append(kind, body, ref=ref, key=key, own=own)
         try:
             self.fold.fold(log.tail(self.fold.seq))
         except Rewritten:

@@ -9,7 +9,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Campaign, Conflict
-from evenhand.live.events import digest
+from evenhand.live.events import digest, read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker import Worker
 from evenhand.policy.saving import flatten
@@ -261,7 +261,7 @@ def replayed(campaign, old, new, on_expiry, changed):
 
     loop = Loop(old, on_expiry)
     for event in campaign.events():
-        body = json.loads(event.body)
+        body = read(event)
         if event.kind == "decided":
             context = loop.policy.encode(body["case"])
             decision = unpack(body, context, loop.policy, loop.state.t)

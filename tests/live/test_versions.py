@@ -12,7 +12,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Conflict, Damaged
-from evenhand.live.events import read
+from evenhand.live.events import encode, read
 from evenhand.live.proof import prove
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
@@ -25,7 +25,8 @@ COLUMNS = "campaign, seq, kind, ref, key, at, body"
 
 def rows():
     """The rows of two campaigns, without hashes."""
-    return [(name, *event[:-1]) for name in ("coins", "more coins") for event in filled(MemoryStore()).scan("coins")]
+    events = list(filled(MemoryStore()).scan("coins"))
+    return [(name, *e[:5], encode(read(e))) for name in ("coins", "more coins") for e in events]
 
 
 def old_file(path):
@@ -60,7 +61,7 @@ def check(store, expected):
     """The events are the same, their hashes follow from each other, and campaigns go on."""
     for name, own in zip(("coins", "more coins"), expected, strict=True):
         events = list(store.scan(name))
-        assert [(name, *event[:-1]) for event in events] == own
+        assert [(name, *event[:6]) for event in events] == own
         assert prove(store, name).faults == ()
         assert prove(store, name).head.seq == 22
     campaign = eh.Campaign.open(store, "coins", POLICY)
@@ -79,7 +80,7 @@ def test_a_file_of_version_1_is_brought_up_to_date(tmp_path):
     assert SqliteStore(path).snapshots("coins", "x") == [5]
     assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
     with closing(sqlite3.connect(path)) as db:
-        assert db.execute("PRAGMA user_version").fetchone() == (2,)
+        assert db.execute("PRAGMA user_version").fetchone() == (3,)
         fresh = SqliteStore(tmp_path / "new.db")
         tables = "SELECT type, name, replace(sql, '\"', '') FROM sqlite_master ORDER BY name"
         assert db.execute(tables).fetchall() == fresh._db.execute(tables).fetchall()
@@ -93,7 +94,7 @@ def test_a_database_of_version_1_is_brought_up_to_date(url):
     expected = old_database(url)
     check(connect(url), expected)
     with asked(url) as db:
-        assert db.execute("SELECT version FROM evenhand_schema").fetchone() == (2,)
+        assert db.execute("SELECT version FROM evenhand_schema").fetchone() == (3,)
         with pytest.raises(Exception, match="append only"):
             db.execute("DELETE FROM evenhand_events")
     assert len(list(connect(url).scan("coins"))) == 23
@@ -129,16 +130,16 @@ def test_tables_of_a_later_version_are_refused_by_name(tmp_path, url, capsys):
 
     filled(SqliteStore(tmp_path / "log.db")).close()
     with closing(sqlite3.connect(tmp_path / "log.db")) as db:
-        db.execute("PRAGMA user_version = 3")
+        db.execute("PRAGMA user_version = 4")
     filled(connect(url))
     with asked(url) as db:
-        db.execute("UPDATE evenhand_schema SET version = 3")
+        db.execute("UPDATE evenhand_schema SET version = 4")
     for one in (f"sqlite:///{tmp_path}/log.db", url):
         for call in (connect, connect_to_read):
-            with pytest.raises(InvalidInput, match=r"store: expected tables of version 2 at most.*got version 3"):
+            with pytest.raises(InvalidInput, match=r"store: expected tables of version 3 at most.*got version 4"):
                 call(one)
     assert main(["audit", f"sqlite:///{tmp_path}/log.db"]) == 2
-    assert "got version 3" in capsys.readouterr().err
+    assert "got version 4" in capsys.readouterr().err
 
 
 def upgraded(monkeypatch, version):

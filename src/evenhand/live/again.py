@@ -23,7 +23,7 @@ def is_due(folding: Folding, fold: Fold) -> bool:
     if not fold.reach or fold.seq - fold.first < (fold.seq - fold.reach) // _AGE:
         return False
     numbers = folding.store.snapshots(folding.name, folding.mark)
-    start = max((number for number in numbers if number < fold.reach), default=0)
+    start = max((number for number in numbers if number < fold.reach), default=fold.erased)
     return fold.seq - start <= _SHARE * (fold.seq - fold.marked)
 
 
@@ -37,7 +37,7 @@ class Again:
 
     def __init__(self, folding: Folding, fold: Fold) -> None:
         self._folding, self._survey = folding, Survey(folding.terms.on_expiry)
-        self.base, self.known, self._reach = fold.known, fold.seq, fold.reach
+        self.base, self.known, self._reach = (fold.known, fold.erased), fold.seq, fold.reach
         self.fold, self._turns, self.is_long = folding.fresh(), self._go(), False
         self._last, self._most = fold.seq, TURN  # the events to fold in a turn
 
@@ -67,7 +67,7 @@ class Again:
             self._survey.add(event)
             if event.seq % _SKIMMED == 0:
                 yield
-        self.fold.known, self.fold.corrected = self.known, self._survey.corrected(self.known)
+        self.fold.known, self.fold.corrected = self.known, self._survey.corrected(self.known, self.fold.erased)
         while True:
             begun = self.fold.seq
             for event in folding.store.scan(folding.name, begun):
@@ -79,10 +79,10 @@ class Again:
             yield
 
     def _start(self) -> Fold:
-        """Return the fold of the latest snapshot before the first decision that was corrected, or of no events."""
+        """Return the fold of the latest snapshot before the first decision that was corrected, or else the first."""
         folding = self._folding
         for fold, ahead in folding.kept(self._reach):
             marks = folding.survey(folding.store.scan(folding.name, fold.seq, ("switched", "refolded"))).marks
             if fits(fold, ahead, marks):
                 return fold
-        return folding.trained()
+        return folding.begun()

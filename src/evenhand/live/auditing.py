@@ -15,13 +15,13 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.validate import nonnegative
 from evenhand.live.cases import Encoder, Named, Teacher
-from evenhand.live.events import Conflict, Damaged, Event, Unknown, read
+from evenhand.live.events import Conflict, Damaged, Event, Unknown, is_erased, read
 from evenhand.live.fold import Fold
 from evenhand.live.folding import Folding
 from evenhand.live.folds import Folds
 from evenhand.live.opening import Terms
 from evenhand.live.packing import chances, pack
-from evenhand.live.phases import Phase, Phases
+from evenhand.live.phases import Phase, Phases, begins
 from evenhand.live.proof import Head, Proof, prove
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import as_store
@@ -43,6 +43,8 @@ class Audit:
     differing: int
     largest: float  # difference between a stored number and its recomputed value
     first: int | None  # the number of the first decision that differs
+    erased: int  # decisions whose cases were erased
+    between: int  # others between the first of these and the last erasure, whose states cannot be found again
     versions: tuple[str, ...]  # that differ from those with which the campaign was opened
     switches: tuple[Switched, ...]  # to other policies
     head: Head | None  # the last event, to be kept elsewhere and given to a later audit; None without hashes
@@ -50,13 +52,16 @@ class Audit:
 
     @property
     def clean(self) -> bool:
-        """Whether all decisions were recomputed, none differs, and the log is as it was written."""
+        """Whether all decisions that erasures leave were recomputed, none differs, and the log is as it was written."""
         return self.differing == 0 and self.unknown == 0 and not self.faults
 
     def __str__(self) -> str:
         found = [f"{self.campaign}: {faces.count(self.events, 'event')}, {faces.count(self.decisions, 'decision')}"]
         if self.unknown:
             found.append(f"{self.unknown:,} decisions of policies that were not given were not recomputed")
+        if self.erased:
+            others = f"; {self.between:,} others before the last erasure cannot be recomputed" if self.between else ""
+            found.append(f"{faces.count(self.erased, 'decision')} erased{others}")
         if self.differing:
             found.append(f"{self.differing:,} decisions differ, the first is number {self.first}")
         elif self.decisions or not self.faults:
@@ -145,12 +150,22 @@ def _recomputed(
         raise Conflict(f"campaign {campaign!r} learned from another log, or from none, before its first decision")
     given = [Phase(p, e) for p, e in zip(policies, each, strict=True)]
     phases = Phases(given, lambda event: None)  # files that the log keeps are given by who trusts them
-    folds = Folds(Folding(place, campaign, phases, terms, teacher, base=first))
+    *_, erasure = None, *place.scan(campaign, kinds=("erased",))
+    gone = _first_erased(place, campaign)
+    folds = after = Folds(Folding(place, campaign, phases, terms, teacher, base=first))
+    if erasure is not None:
+        since = begins(place, campaign)[0]
+        after = Folds(Folding(place, campaign, phases, terms, teacher, base=since), erasure)
     seq = 0
     for event in place.scan(campaign):
-        if event.seq > folds.last:
+        if event.seq > after.last:
             break
         seq = event.seq
+        if erasure is not None and event.seq >= gone:
+            folds = after
+            if event.seq <= erasure.seq:
+                count.leave_out(event)
+                continue
         body, context = dict[str, Any](), None
         if event.kind == "decided":
             body = read(event)
@@ -165,11 +180,18 @@ def _recomputed(
         differing=count.differing,
         largest=count.largest,
         first=count.first,
+        erased=count.erased,
+        between=count.between,
         versions=changes(read(first)["versions"]),
         switches=tuple(switches(place, campaign)),
         head=None,
         faults=(),
     )
+
+
+def _first_erased(place: Store, campaign: str) -> int:
+    """Return the first decision that was erased, 0 if there is none."""
+    return min((ref for e in place.scan(campaign, kinds=("erased",)) for ref in read(e)["decisions"]), default=0)
 
 
 def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
@@ -184,6 +206,8 @@ def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
         differing=0,
         largest=0.0,
         first=None,
+        erased=0,
+        between=0,
         versions=(),
         switches=(),
         head=proof.head,
@@ -197,9 +221,17 @@ class _Count:
     def __init__(self, tolerance: float) -> None:
         self.tolerance, self.decisions, self.unknown, self.differing = tolerance, 0, 0, 0
         self.largest, self.first = 0.0, None
+        self.erased = self.between = 0
 
     largest: float
     first: int | None
+
+    def leave_out(self, event: Event) -> None:
+        """Count a decision that cannot be recomputed."""
+        if event.kind == "decided":
+            self.decisions += 1
+            self.erased += is_erased(event)
+            self.between += not is_erased(event)
 
     def compare(self, event: Event, body: dict[str, Any], fold: Fold | None, context: Context | None) -> None:
         self.decisions += 1

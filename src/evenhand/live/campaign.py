@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,9 +13,11 @@ from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
 from evenhand.core.records import Context, Decision
 from evenhand.core.validate import number, on_disk, one_of
+from evenhand.live import erasing
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of, refuse_numbers, refuse_past
 from evenhand.live.dashboard.report import report
-from evenhand.live.events import Conflict, Event, Unknown, encode, read
+from evenhand.live.erasing import Erasure
+from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, read
 from evenhand.live.fold import Fold, OnExpiry
 from evenhand.live.history import History
 from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
@@ -201,6 +204,40 @@ class Campaign:
         """
         return self._worker.one(lambda log: Verbs(self._worker, log).cancel(decision))
 
+    def erase(self, keys: Collection[str] = (), *, before: date | None = None, by: str = "", why: str = "") -> Erasure:
+        """Erase the cases and keys of decisions, by their keys or all those before a date, also from the store's files.
+
+        What was played, its probability, what it cost and its outcomes stay, so that all sums do. Hashes still prove
+        the log. The state after the erasure is kept in the log: folds begin there, so that earlier states cannot be
+        computed again, and only a policy that adopts the state can be switched to. Without keys and date, only the
+        files are cleaned again, as after an erasure that was cut off.
+
+        Args:
+            keys: of the decisions, all of which are erased or none.
+            before: a date or a time, in UTC if it has no zone. Decisions that wait, and those that a version without
+                erasure wrote, are left and counted.
+            by, why: who asks for it and why, for the log; no personal data of the erased.
+
+        Raises:
+            Unknown: there is no decision with a key.
+            Conflict: a decision waits for its outcome, or was written by a version without erasure.
+            CannotErase: the policy keeps single cases in its state, and cannot take one out.
+            CannotSave: the state cannot be written as arrays.
+            Busy: the store cannot be written, or another process reads the file, so that it cannot be cleaned now.
+        """
+        for field, value in (("by", by), ("why", why)):
+            if value != "":
+                check_text(field, value)
+        if keys and before is not None:
+            raise InvalidInput("before", "none beside keys", before)
+        found = Erasure(decisions=())
+        if before is not None:
+            found = erasing.by_date(self._worker, before, by, why)
+        elif keys:
+            found = erasing.by_key(self._worker, keys, by, why)
+        erasing.scrub(self._worker)
+        return found
+
     def switch(
         self,
         policy: Policy,
@@ -226,7 +263,8 @@ class Campaign:
         Raises:
             InvalidInput: the policy has other outcomes or numbers of plays, other actions than those so far and
                 appended ones, or would play a withdrawn action; or a text is none.
-            Conflict: the campaign runs under another policy than the expected one, as somebody else was first.
+            Conflict: the campaign runs under another policy than the expected one, as somebody else was first; or
+                something was erased, and the policy cannot adopt the state.
         """
         if not isinstance(policy, Policy):
             raise InvalidInput("policy", "a Policy", shown(policy))
@@ -260,7 +298,8 @@ class Campaign:
         The events before it are folded again, starting from the latest snapshot before it if there is one.
 
         Raises:
-            Conflict: another policy made it before the log was folded anew; or that policy is not known.
+            Conflict: another policy made it before the log was folded anew; or that policy is not known;
+                or the decision, or one before it, was erased.
         """
         fold, context, made = self._before(decision)
         return fold.policy.explain(fold.state, context, made)
@@ -282,6 +321,8 @@ class Campaign:
         event = next(iter(self._worker.store.scan(self.name, decision - 1)), None) if is_number(decision) else None
         if event is None or event.seq != decision or event.kind != "decided":
             raise Unknown(f"no decision {shown(decision)} in campaign {self.name!r}")
+        if is_erased(event):
+            raise Conflict(f"decision {decision} was erased")
         body, base = read(event), self._worker.folding.base
         other = f"decision {decision} was made by policy {body['by']}, which the campaign was switched from"
         if decision < base.seq and body["by"] != mark_in(base):

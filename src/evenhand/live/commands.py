@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,13 +16,14 @@ from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
 from evenhand.live.coded import Stated, Text, of_stored
+from evenhand.live.erasing import Erasure
 from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_campaign, switch_campaign, taught, weight_of
 from evenhand.live.fold import OnExpiry
 from evenhand.live.proof import Head, prove, refuse
-from evenhand.live.stores.base import Store
-from evenhand.live.stores.opening import connect_to_read
+from evenhand.live.stores.base import Closing, Store
+from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.switches import Switched, switches
 
 
@@ -192,12 +194,53 @@ def write_report(url: str, campaign: str | None, out: Path, log_path: Path | Non
     store = connect_to_read(url)
     name = only_campaign(store, campaign)
     refuse(name, prove(store, name))
-    each = policies(store, name)
-    if not each:
-        expected = "one that was opened with a problem file; others have `Campaign.save_report`"
-        raise InvalidInput("campaign", expected, f"{name!r}, which was not")
+    stated = _last(store, name)
     teacher = taught(store, name, None if log_path is None else Rows(log_path, weight_of(store, name)))
-    Campaign.open(store, name, each[-1].policy, encoder=each[-1].coded, teacher=teacher).save_report(out)
+    Campaign.open(store, name, stated.policy, encoder=stated.coded, teacher=teacher).save_report(out)
+
+
+def erase_file(
+    url: str,
+    campaign: str | None,
+    keys: Sequence[str],
+    before: str | None,
+    note: tuple[str, str] = ("", ""),
+    log_path: Path | None = None,
+) -> Erasure:
+    """Erase decisions of a campaign of a problem file; `note` says by whom and why. See `Campaign.erase`.
+
+    Raises:
+        Unknown, InvalidInput: as for `only_campaign` and `Campaign.erase`; or the date is none.
+        Conflict, CannotErase, Busy: as for `Campaign.erase`; or the policy learned from another log.
+    """
+    try:
+        date = None if before is None else datetime.fromisoformat(before)
+    except ValueError:
+        raise InvalidInput("before", "a date such as 2026-01-31, or a time such as 2026-01-31T12:00", before) from None
+    with closing(connect_to_read(url)) as store:
+        name = only_campaign(store, campaign)
+        stated = _last(store, name)
+    place = connect(url)
+    try:
+        teacher = taught(place, name, None if log_path is None else Rows(log_path, weight_of(place, name)))
+        made = Campaign.open(place, name, stated.policy, encoder=stated.coded, teacher=teacher)
+        return made.erase(keys, before=date, by=note[0], why=note[1])
+    finally:
+        if isinstance(place, Closing):
+            place.close()
+
+
+def _last(store: Store, campaign: str) -> Stated:
+    """Return the policy of the problem file that decides at present.
+
+    Raises:
+        InvalidInput: the campaign was not opened with a problem file.
+    """
+    each = policies(store, campaign)
+    if not each:
+        expected = "one that was opened with a problem file; others have the methods of `Campaign`"
+        raise InvalidInput("campaign", expected, f"{campaign!r}, which was not")
+    return each[-1]
 
 
 def audit_files(

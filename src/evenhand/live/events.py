@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +12,9 @@ import numpy as np
 
 from evenhand.core.errors import EvenhandError
 
-Kind = Literal["opened", "decided", "observed", "revised", "cancelled", "expired", "switched", "refolded", "upgraded"]
+Kind = Literal[
+    "opened", "decided", "observed", "revised", "cancelled", "expired", "switched", "refolded", "upgraded", "erased"
+]
 KINDS: tuple[Kind, ...] = (
     "opened",
     "decided",
@@ -22,12 +25,18 @@ KINDS: tuple[Kind, ...] = (
     "switched",
     "refolded",
     "upgraded",
+    "erased",
 )
+_SALT = 16  # bytes
 ABOUT: tuple[Kind, ...] = ("observed", "revised", "cancelled", "expired")  # a decision, which they name
 
 
 class Event(NamedTuple):
-    """One line of the log of a campaign."""
+    """One line of the log of a campaign.
+
+    Its personal part, which is the key of a decision and `own`, can be erased: the hash does not cover it, but `seal`,
+    which is the hash of the personal part and of a salt. Decisions of earlier versions have no seal.
+    """
 
     seq: int  # 1, 2, ... within the campaign
     kind: Kind
@@ -36,6 +45,9 @@ class Event(NamedTuple):
     at: int  # microseconds since 1970, by the clock of the store, never going back
     body: str  # JSON, kept as it was encoded
     hash: bytes = b""  # SHA-256 of the event and of the hash before it; empty where it was not appended yet
+    own: str | None = None  # JSON that continues the body; None where there is none, or it was erased
+    salt: bytes | None = None  # destroyed with what it hides
+    seal: bytes = b""  # SHA-256 of the salt and the personal part; empty where there never was one
 
 
 class Conflict(EvenhandError):
@@ -76,18 +88,37 @@ _WRITER = json.JSONEncoder(separators=(",", ":"), allow_nan=False, sort_keys=Tru
 
 
 def read(event: Event) -> dict[str, Any]:
-    """Decode the body of an event.
+    """Decode the body of an event, with its personal part if it has one.
 
     Raises:
         Damaged: the body is no JSON object.
     """
+    found = _object(event.seq, event.body)
+    return found if event.own is None else found | _object(event.seq, event.own)
+
+
+def _object(seq: int, text: str) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = json.loads(event.body)
+        found: dict[str, Any] = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise Damaged(f"event {event.seq}: its body is no JSON") from error
+        raise Damaged(f"event {seq}: its body is no JSON") from error
     if type(found) is not dict:
-        raise Damaged(f"event {event.seq}: its body is no object of JSON")
+        raise Damaged(f"event {seq}: its body is no object of JSON")
     return found
+
+
+def is_erased(event: Event) -> bool:
+    """Return whether the personal part of an event was erased."""
+    return event.seal != b"" and event.own is None
+
+
+def sealed(salt: bytes, key: str | None, own: str) -> bytes:
+    """Return the seal of a personal part, which says nothing of it once the salt is destroyed.
+
+    >>> sealed(b"salt", "a", "{}").hex()[:16]
+    'd9d849f4edaf0472'
+    """
+    return hashlib.sha256(salt + f"{_stated(key)}\n{own}".encode("utf-8", "surrogatepass")).digest()
 
 
 def digest(event: Event, before: bytes) -> bytes:
@@ -96,19 +127,26 @@ def digest(event: Event, before: bytes) -> bytes:
     >>> digest(Event(1, "opened", None, None, 0, "{}"), b"").hex()[:16]
     'e4ab9c9de2596054'
     """
-    return _digest(before, event.seq, event.at, event.kind, event.ref, event.key, event.body)
-
-
-def _digest(before: bytes, seq: int, at: int, kind: str, ref: int | None, key: str | None, body: str) -> bytes:
-    stated = "-" if key is None else f"{len(key)} {key}"
-    text = f"{seq} {at} {kind} {ref} {stated}\n{body}"
+    stated = _stated(event.key) if event.seal == b"" else f"= {event.seal.hex()}"
+    text = f"{event.seq} {event.at} {event.kind} {event.ref} {stated}\n{event.body}"
     return hashlib.sha256(before + text.encode("utf-8", "surrogatepass")).digest()
 
 
+def _stated(key: str | None) -> str:
+    return "-" if key is None else f"{len(key)} {key}"
+
+
 def linked(
-    last: int, before: bytes, at: int, kind: Kind, body: str, ref: int | None = None, key: str | None = None
+    last: int,
+    before: bytes,
+    at: int,
+    kind: Kind,
+    body: str,
+    ref: int | None = None,
+    key: str | None = None,
+    own: str | None = None,
 ) -> Event:
-    """Make the event that follows event `last`, whose hash is `before`.
+    """Make the event that follows event `last`, whose hash is `before`; a key and `own` are sealed with a new salt.
 
     Raises:
         Conflict: the kind is unknown; or an outcome is about no decision, or another event is about one; or another
@@ -119,4 +157,8 @@ def linked(
     """
     if kind not in KINDS or (key is not None and kind != "decided") or (kind in ABOUT) != (ref is not None):
         raise Conflict(f"an event of kind {kind!r} about {ref}, with key {key!r}")
-    return Event(last + 1, kind, ref, key, at, body, _digest(before, last + 1, at, kind, ref, key, body))
+    event = Event(last + 1, kind, ref, key, at, body)
+    if key is not None or own is not None:
+        salt, own = os.urandom(_SALT), own or "{}"
+        event = event._replace(own=own, salt=salt, seal=sealed(salt, key, own))
+    return event._replace(hash=digest(event, before))

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from evenhand.core.errors import EvenhandError
 from evenhand.core.records import Context, Decision
 from evenhand.live.cases import Encoder, context_of
-from evenhand.live.events import Event, read
+from evenhand.live.events import Event, is_erased, read
 from evenhand.live.packing import closed, foreign, unpack
 from evenhand.live.phases import Phase, adopts, mark_in
 from evenhand.policy.appending import carries
@@ -23,15 +23,7 @@ _FEW = 1000  # stale deadlines that the heap may hold
 
 
 class Rewritten(EvenhandError):
-    """From here on corrections are in the places of what they correct: the log has to be folded again.
-
-    Args:
-        known: the last event whose corrections are.
-    """
-
-    def __init__(self, known: int) -> None:
-        super().__init__(f"corrections up to event {known} are in their places from here on")
-        self.known = known
+    """From here on the state is another one than what was folded: the log has to be folded again."""
 
 
 Find = Callable[[Event], Phase]  # raises `Missing`
@@ -83,6 +75,9 @@ class Fold:
     those of corrections up to event `known`, in place of the first ones. A fold without them raises `Rewritten` at the
     mark.
 
+    An erasure keeps the state after it, with which folds begin from then on: `Rewritten` is raised there as well.
+    Corrections of decisions before it are taken in at once, and by no mark.
+
     Args:
         phase: the policy that decides at present, and its encoder.
         began: the event with which it began.
@@ -111,6 +106,7 @@ class Fold:
         self.seq, self.runs = 0, ""  # `runs`: the fingerprint of the policy under which the campaign runs
         self.version = ""  # of evenhand that decides
         self.marked = 0  # the last mark
+        self.erased = 0  # the last erasure
         self.reach = self.first = 0  # since `known`: the earliest decision that was corrected, the first correction
         self.pending: dict[int, Pending] = {}
         self._due: list[tuple[int, int]] = []  # a heap
@@ -172,7 +168,7 @@ class Fold:
     def _switched(self, event: Event, made: object) -> None:
         if event.seq > self.base:
             if not adopts(event):
-                raise Rewritten(event.seq)
+                raise Rewritten(f"the log is folded anew from event {event.seq} on")
             self._adopt(event)
         elif event.seq == self.base:
             self._refolded(event, made)
@@ -191,13 +187,23 @@ class Fold:
     def _refolded(self, event: Event, made: object) -> None:
         mark = mark_of(event)
         if mark.known > self.known:
-            raise Rewritten(mark.known)
+            raise Rewritten(f"corrections up to event {mark.known} are in their places from here on")
         self.marked = event.seq
+
+    def _erased(self, event: Event, made: object) -> None:
+        raise Rewritten(f"what was erased is not in the state from event {event.seq} on")
+
+    def begin(self, seq: int) -> None:
+        """Begin anew at an erasure, event `seq`, which keeps this state."""
+        self.seq = self.erased = seq
+        self.reach = self.first = 0
 
     def _upgraded(self, event: Event, made: object) -> None:
         self.version = read(event)["versions"]["evenhand"]
 
     def _decided(self, event: Event, made: Made | None) -> None:
+        if made is None:
+            _refuse_erased(event)
         context, decision, due = made or self._decode(read(event), event.at)
         self.policy.enter(self.state, context, decision)
         if decision.counted[0]:
@@ -224,12 +230,13 @@ class Fold:
 
     def _revised(self, event: Event, made: Earlier | None) -> None:
         assert event.ref is not None
-        if event.seq > self.known:
+        if event.seq > self.known or event.ref <= self.erased:
             self._correct(event, event.ref, made)
 
     def _correct(self, event: Event, ref: int, made: Earlier | None) -> None:
         """Replace the outcome of a decision that was settled, where that depends on no other event."""
         decided, settled = made or self._earlier(event, ref)
+        _refuse_erased(decided)
         body = read(decided)
         body |= {} if body["by"] == self.mark else {"c": []}  # what another policy carried says nothing here
         context = context_of(self.encoder, self.policy.problem.clock, body, decided.at)
@@ -241,7 +248,7 @@ class Fold:
         if event.seq <= self.known:  # which was settled at a switch, though this is known
             outcome = self.corrected.get(ref, outcome)
         revise(self.policy, self.state, decision, before, outcome)
-        if event.seq > self.known:
+        if event.seq > self.known and ref > self.erased:
             self.reach, self.first = min(self.reach or ref, ref), self.first or event.seq
 
     def _earlier(self, event: Event, ref: int) -> Earlier:
@@ -266,6 +273,16 @@ class Fold:
             self.policy.expire(self.state, self.pending.pop(ref).decision)
         elif self.on_expiry == "release":
             self.policy.cancel(self.state, self.pending.pop(ref).decision)
+
+
+def _refuse_erased(decided: Event) -> None:
+    """End a fold that does not know yet what a later erasure says.
+
+    Raises:
+        Rewritten: the decision was erased.
+    """
+    if is_erased(decided):
+        raise Rewritten(f"decision {decided.seq} was erased: no state between it and the erasure can be found again")
 
 
 def mark_of(event: Event) -> Mark:
@@ -300,6 +317,7 @@ class Survey:
         elif event.kind == "revised" or (event.kind == "observed" and ref in self._expired):
             self.corrections.append(event)
 
-    def corrected(self, known: int) -> dict[int, Any]:
-        """Return the outcomes of corrections up to an event, by decision."""
-        return {e.ref: read(e)["y"] for e in self.corrections if e.seq <= known and e.ref is not None}
+    def corrected(self, known: int, erased: int) -> dict[int, Any]:
+        """Return the outcomes of corrections up to an event, of the decisions after an erasure."""
+        found = ((e.ref, e) for e in self.corrections if e.seq <= known and e.ref is not None)
+        return {ref: read(e)["y"] for ref, e in found if ref > erased}

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 from evenhand.live.cases import Teacher
-from evenhand.live.events import Event
-from evenhand.live.fold import Fold, Mark, Survey
+from evenhand.live.events import Conflict, Event, is_erased, read
+from evenhand.live.fold import Fold, Mark, Rewritten, Survey
 from evenhand.live.opening import Terms
 from evenhand.live.phases import Phase, Phases, mark_in, missing
 from evenhand.live.snapshots import BrokenSnapshot, began, dump, restore
@@ -64,20 +66,31 @@ class Folding:
             events: returns the events after a number.
             before: use only snapshots of fewer events.
         """
+        with suppress(Rewritten):
+            return self._of(events, before)
+        try:
+            return self._of(events, before)  # an erasure came meanwhile
+        except Rewritten as error:  # or it came later, and took what is needed
+            raise Conflict(f"{self.name!r}: {error}") from error
+
+    def _of(self, events: Events, before: int | None) -> Fold:
         for fold, ahead in self.kept(before):
             if next(iter(events(fold.seq - 1)), None) is None:  # it is ahead of the log
                 continue
             found = self.survey(events(fold.seq), fold.seq)
             if fits(fold, ahead, found.marks):
                 return _apply(fold, events, found)
-        return self.whole(events)
+        fold = self.begun(before)
+        return _apply(fold, events, self.survey(events(fold.seq), fold.seq))
 
     def kept(self, before: int | None) -> Iterator[tuple[Fold, bool]]:
         """Yield the folds of snapshots of fewer events than a number, the latest first, and whether each is ahead.
 
-        Those of policies that are not known are left out.
+        Those of policies that are not known are left out, and those before an erasure.
         """
-        while (kept := self.store.snapshot(self.name, self.mark, before)) is not None:
+        erased = self._erasure(before)
+        least = 0 if erased is None else erased.seq
+        while (kept := self.store.snapshot(self.name, self.mark, before)) is not None and kept[0] >= least:
             before = kept[0]
             try:
                 begin = self._begin(began(kept[1]))
@@ -102,9 +115,32 @@ class Folding:
             found.add(event)
         return found
 
-    def whole(self, events: Events) -> Fold:
-        """Fold the first events of the log without a snapshot."""
-        return _apply(self.trained(), events, self.survey(events(0)))
+    def begun(self, before: int | None = None) -> Fold:
+        """Return the fold that the last erasure before an event keeps, or else the one of no events.
+
+        Raises:
+            Conflict: the state cannot be read here, as its policy is not known.
+        """
+        erased = self._erasure(before)
+        if erased is None:
+            return self.trained()
+        try:
+            blob = b64decode(read(erased)["state"])
+            begin = self._begin(began(blob))
+            if begin is None:
+                raise BrokenSnapshot("it is of another policy")
+            fold = self.fresh(begin)
+            restore(fold, blob, any_version=True)
+        except BrokenSnapshot as error:
+            raise Conflict(
+                f"{self.name!r}: the state that erasure {erased.seq} keeps cannot be read: {error}"
+            ) from error
+        return fold
+
+    def _erasure(self, before: int | None) -> Event | None:
+        """Return the last erasure before an event, None if a later one took its state."""
+        found = [e for e in self.store.scan(self.name, kinds=("erased",)) if before is None or e.seq < before]
+        return found[-1] if found and not is_erased(found[-1]) else None
 
     def trained(self) -> Fold:
         """Return a fold of no events whose policy the teacher has trained."""
@@ -149,7 +185,7 @@ def _apply(fold: Fold, events: Events, found: Survey) -> Fold:
     """Apply all events of a survey to a fold; events written meanwhile are left to the next call."""
     if found.marks:
         fold.known = max(fold.known, found.marks[-1].known)
-    fold.corrected = found.corrected(fold.known)
+    fold.corrected = found.corrected(fold.known, fold.erased)
     fold.fold(event for event in events(fold.seq) if event.seq <= found.last)
     return fold
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any
 
 from evenhand.core.records import Context
@@ -35,26 +36,29 @@ class Folds:
     adopts its state that is not known.
 
     Args:
-        folding: with the policy that the campaign was opened with.
+        folding: with the policy that the campaign was opened with, or was switched to before the erasure.
+        erasure: at which they begin, from the state that it keeps; None for the first event.
     """
 
     folding: Folding
+    erasure: Event | None = None
     main: Fold | None = None
     _later: list[_Later] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        folding = self.folding
-        found = folding.survey(folding.store.scan(folding.name))
+        folding, erased = self.folding, 0 if self.erasure is None else self.erasure.seq
+        until = takewhile(lambda event: event.kind != "erased", folding.store.scan(folding.name, erased))
+        found = folding.survey(until, erased)  # what follows an erasure begins there
         switched = {event.seq: event for event in folding.store.scan(folding.name, kinds=("switched",))}
         self.last = found.last
-        self.main = _trained(folding)
+        self.main = _begun(folding, self.erasure)
         before = 0
         for mark in found.marks:
-            corrected = found.corrected(mark.known)
-            refs = [e.ref for e in found.corrections if before < e.seq <= mark.known and e.ref is not None]
+            corrected = found.corrected(mark.known, erased)
+            refs = [e.ref for e in found.corrections if before < e.seq <= mark.known and e.ref and e.ref > erased]
             later = _Later(mark, min(refs, default=mark.seq), corrected, follows=mark.seq not in switched)
             if not later.follows:
-                later.start, later.fold = 0, _trained(replace(folding, base=switched[mark.seq]))
+                later.start, later.fold = 0, _begun(replace(folding, base=switched[mark.seq]), None)
             if later.fold is not None:
                 _at(later.fold, later)
             self._later.append(later)
@@ -85,9 +89,12 @@ class Folds:
             before = later.fold if later.fold is not None or not later.follows else before
 
 
-def _trained(folding: Folding) -> Fold | None:
-    """The fold of no events, None if its policy is not known."""
-    return None if folding.phases.of(folding.base) is None else folding.trained()
+def _begun(folding: Folding, erasure: Event | None) -> Fold | None:
+    """The fold of an erasure, or of no events; None if its policy is not known."""
+    try:
+        return folding.trained() if erasure is None else folding.begun(erasure.seq + 1)
+    except Missing:
+        return None
 
 
 def _applied(fold: Fold | None, event: Event, body: dict[str, Any], context: Context | None) -> Fold | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from evenhand.live.events import Event, read
+from evenhand.live.events import Event, is_erased, read
 from evenhand.live.replies import reply
 from evenhand.live.stores.base import Store
 from evenhand.live.switches import Switched
@@ -70,7 +70,7 @@ class History:
             elif event.kind == "decided":
                 body = read(event)
                 plays = max(plays, len(body["a"]))
-                for name, value in body["case"].items():
+                for name, value in body.get("case", {}).items():
                     cases.setdefault(name, set()).add(type(value))
             elif event.ref is not None:
                 settled = event.kind in ("observed", "revised")
@@ -85,8 +85,8 @@ class History:
         """The columns: `id`, `key`, `at` (microseconds since 1970), and the names in the cases.
 
         Then `action` and `probability`, with a number from the second play on; `state` (waiting, observed, cancelled,
-        expired, or nothing played); and `outcome NAME` for every observed outcome. A name in a case that is one of
-        these becomes `case NAME`.
+        expired, erased, or nothing played); and `outcome NAME` for every observed outcome. A name in a case that is one
+        of these becomes `case NAME`.
         """
         first, rest = self._own
         return (*first, *map(self.column, self.cases), *rest)
@@ -106,7 +106,7 @@ class History:
             body = read(event)
             told = reply(event, body, self.actions)
             row: dict[str, Any] = {"id": told.id, "key": told.key, "at": told.at}
-            row |= {self.column(name): value for name, value in body["case"].items()}
+            row |= {self.column(name): value for name, value in body.get("case", {}).items()}
             for p, (action, probability) in enumerate(zip(told.actions, told.probabilities, strict=True)):
                 row |= {f"action{_place(p)}": action, f"probability{_place(p)}": probability}
             row["state"], outcomes = self.end(event)
@@ -121,6 +121,8 @@ class History:
 
     def end(self, event: Event) -> tuple[str, str | None]:
         """Return the final state of a decision, and the body with its outcomes."""
+        if is_erased(event):
+            return "erased", self.ends.get(event.seq, ("", None))[1]
         return self.ends.get(event.seq, ("waiting" if read(event)["n"] else "nothing played", None))
 
 

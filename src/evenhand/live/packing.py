@@ -11,7 +11,9 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
+from evenhand.problem.problem import Problem
 
+_OWN = ("case", "offered", "known", "l", "s", "w", "q", "c")
 _MOST = 100  # chances stored per decision
 # The arrays of one replica by their short names in the log.
 _ARRAYS = {"s": "shares", "w": "prices", "q": "row_prices", "c": "carried"}
@@ -43,6 +45,23 @@ def chances(state: PolicyState) -> dict[str, Any]:
     if found is None or not np.isfinite(found[0]).all() or np.count_nonzero(found[0]) > _MOST:
         return {}
     return {"l": [[a, p] for a, p in enumerate(found[0].tolist()) if p > 0.0]}
+
+
+def apart(body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Split the body of a decision into what stays after an erasure, and the case with all that may tell of it.
+
+    >>> apart({"case": {"age": 33}, "a": [1], "q": [0.5], "p": [0.25]})
+    ({'a': [1], 'p': [0.25]}, {'case': {'age': 33}, 'q': [0.5]})
+    """
+    stays = {name: value for name, value in body.items() if name not in _OWN}
+    return stays, {name: value for name, value in body.items() if name in _OWN}
+
+
+def charged(decision: Decision, problem: Problem) -> dict[str, Any]:
+    """Return the known outcomes of the plays, if they are others than the problem declares."""
+    plays, known = decision.plays[0], decision.known[0]
+    declared = np.where((plays >= 0)[:, None], problem.declared[np.maximum(plays, 0)], 0.0)
+    return {} if np.array_equal(known, declared) else {"k": known.tolist()}
 
 
 def unpack(body: dict[str, Any], context: Context, policy: Policy, t: Floats) -> Decision:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live.events import Damaged, digest
+from evenhand.live.events import Damaged, Event, digest, is_erased, sealed
 from evenhand.live.stores.base import Readable, SelfChecking
 
 _MOST = 10  # faults that are told one by one
@@ -52,7 +54,8 @@ class Proof:
 def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
     r"""Check the hashes of a log, its numbers and times, and what the store finds in its own files.
 
-    Every hash is SHA-256 of the hash before it, followed by "NUMBER TIME KIND REF KEY\nBODY"; see `events.digest`.
+    Every hash is SHA-256 of the hash before it, followed by "NUMBER TIME KIND REF KEY\nBODY"; see `events.digest`. In
+    an event with a personal part its seal stands in place of the key. What is missing has to be named by an erasure.
 
     Args:
         store: the store with the log.
@@ -72,15 +75,16 @@ def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
     """
     faults = list(store.damage()) if isinstance(store, SelfChecking) else []
     found, last, before, at, changed = 0, 0, b"", 0, 0
-    sealed, matches = True, head is None
+    hashed, matches, erasures = True, head is None, _Erasures()
     try:
         for event in store.scan(campaign):
             found += 1
             if event.seq != last + 1:
                 faults.append(f"event {last + 1} is missing: event {event.seq} follows event {last}")
                 break
-            sealed &= event.hash != b""
-            if sealed and event.hash != digest(event, before):
+            hashed &= event.hash != b""
+            erasures.add(event)
+            if hashed and (event.hash != digest(event, before) or erasures.is_false(event)):
                 changed += 1
                 if changed <= _MOST:
                     faults.append(f"event {event.seq} is not what was written: its hash differs")
@@ -92,10 +96,40 @@ def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
         faults.append(f"the events after {last} cannot be read: {error}")
     if changed > _MOST:
         faults.append(f"{changed - _MOST:,} more events are not what was written")
+    faults += erasures.faults()
     if head is not None and not matches:
         told = "that event has another hash" if last >= head.seq else f"the log ends at event {last}: its tail was cut"
         faults.append(f"the head {str(head)[:20]}... is not in the log: {told}")
-    return Proof(Head(last, before) if sealed and last else None, tuple(faults), last, sealed)
+    return Proof(Head(last, before) if hashed and last else None, tuple(faults), last, hashed)
+
+
+class _Erasures:
+    """The personal parts that a log lacks, and those that its erasures name."""
+
+    def __init__(self) -> None:
+        self._missing, self._named = set[int](), set[int]()
+
+    def add(self, event: Event) -> None:
+        """Take in the next event."""
+        if is_erased(event):
+            self._missing.add(event.seq)
+        if event.kind == "erased":
+            with suppress(ValueError, TypeError, KeyError):  # anything can be in a damaged log, whose hash differs
+                body = json.loads(event.body)
+                self._named |= {*body["decisions"], *([body["before"]] if body["before"] else [])}
+
+    def is_false(self, event: Event) -> bool:
+        """Return whether the personal part of an event is another than what was sealed."""
+        if event.seal == b"" or event.own is None:
+            return (event.own, event.salt) != (None, None) or (event.seal != b"" and event.key is not None)
+        return sealed(event.salt or b"", event.key, event.own) != event.seal
+
+    def faults(self) -> list[str]:
+        """Return what is missing and was not erased, and what is there again."""
+        missing, there = self._missing - self._named, self._named - self._missing
+        told = [(seq, "is missing, and no erasure names it") for seq in sorted(missing)[:_MOST]]
+        told += [(seq, "was erased, and is there") for seq in sorted(there)[:_MOST]]
+        return [f"the personal part of event {seq} {what}" for seq, what in told]
 
 
 def refuse(campaign: str, proof: Proof) -> None:

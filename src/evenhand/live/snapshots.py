@@ -16,7 +16,7 @@ from evenhand.policy.saving import fill, flatten, refusals
 from evenhand.version import __version__
 
 _META = "meta"
-_NUMBERS = ("seq", "began", "runs", "known", "marked", "reach", "first", "version")
+_NUMBERS = ("seq", "began", "runs", "known", "marked", "erased", "reach", "first", "version")
 _FIELDS = Decision._fields[:-1]  # the last field is the names, which the problem has
 
 
@@ -54,8 +54,13 @@ def began(blob: bytes) -> int:
         raise BrokenSnapshot(f"a snapshot that cannot be read: {error}") from error
 
 
-def restore(fold: Fold, blob: bytes) -> bool:
+def restore(fold: Fold, blob: bytes, *, any_version: bool = False) -> bool:
     """Restore a snapshot into a new fold; returns whether it was `ahead`.
+
+    Args:
+        fold: the new fold.
+        blob: the bytes.
+        any_version: whether another version of evenhand may have written it.
 
     Raises:
         BrokenSnapshot: the bytes are damaged or foreign; the fold is then unusable.
@@ -64,7 +69,7 @@ def restore(fold: Fold, blob: bytes) -> bool:
         with np.load(io.BytesIO(blob), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(str(arrays.pop(_META)))
-        if meta["by"] != __version__:
+        if not any_version and meta["by"] != __version__:
             raise ValueError(f"version {meta['by']} of evenhand wrote it")
         for name in _NUMBERS:
             setattr(fold, name, meta[name])

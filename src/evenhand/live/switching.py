@@ -77,6 +77,9 @@ class Switch:
                 adopted.apply(event)
             except EvenhandError as error:
                 adopted, reason = None, str(error)
+        if adopted is None and fold.erased:
+            told = f"the log cannot be folded anew after an erasure, and the policy cannot adopt the state: {reason}"
+            raise Conflict(told)
         body |= {"adopts": True} if adopted is not None else {"adopts": False, "because": reason}
         return log.append("switched", encode(body)), adopted
 

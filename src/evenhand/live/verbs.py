@@ -11,9 +11,9 @@ from typing import Any
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.live.cases import Case, context_of
-from evenhand.live.events import Conflict, Event, Unknown, encode, read
+from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, read
 from evenhand.live.fold import Earlier, Made
-from evenhand.live.packing import chances, pack
+from evenhand.live.packing import apart, chances, charged, pack
 from evenhand.live.replies import Reply, reply
 from evenhand.live.stores.base import Transaction
 from evenhand.live.worker import Worker
@@ -62,7 +62,9 @@ class Verbs:
         due = self.log.now + int(self.worker.terms.patience * 1e6)
         body = {**plain, "by": self.worker.mark, "due": due, **pack(decision), **chances(self.worker.fold.state)}
         body |= {"t": int(decision.time[0])} if context.time is None else {}  # a correction comes at a later round
-        event = self.worker.enter(self.log, "decided", encode(body), key=key, made=Made(context, decision, due))
+        body |= charged(decision, self.worker.policy.problem)
+        stays, own = (encode(part) for part in apart(body))
+        event = self.worker.enter(self.log, "decided", stays, key=key, own=own, made=Made(context, decision, due))
         return reply(event, body, self.worker.policy.problem.actions)
 
     def observe(self, ref: int, outcomes: Outcomes, *, revise: bool = False) -> bool:
@@ -80,6 +82,8 @@ class Verbs:
                 return False
             if not revise:
                 raise Conflict(f"decision {ref} has other outcomes: `revise` replaces them")
+        if decided is not None and is_erased(decided):
+            raise Conflict(f"decision {ref} was erased: no outcome of it can be entered or corrected any more")
         earlier = None if decided is None else Earlier(decided, before)
         self.worker.enter(self.log, "observed" if before is None else "revised", encode(plain), ref=ref, made=earlier)
         return True

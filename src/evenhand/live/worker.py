@@ -95,17 +95,18 @@ class Worker:
         *,
         ref: int | None = None,
         key: str | None = None,
+        own: str | None = None,
         made: Made | Earlier | None = None,
     ) -> Event:
         """Apply a new event to the fold, then append it to the log; a refused event changes neither."""
-        event = Event(log.last + 1, kind, ref, key, log.now, body)
+        event = Event(log.last + 1, kind, ref, key, log.now, body, own=own)
         try:
             self.fold.apply(event, made)
         except EvenhandError:
             if kind == "decided":  # a plan can fail after the round was counted
                 self.fold = self._fold_log(log)
             raise
-        log.append(kind, body, ref=ref, key=key)
+        log.append(kind, body, ref=ref, key=key, own=own)
         return event
 
     def switch(self, switch: Switch) -> None:
@@ -241,6 +242,8 @@ class Worker:
             if far and not near and again.is_near(self.fold.seq):
                 with suppress(CannotSave):
                     self.folding.keep(again.fold, ahead=True)  # so that others need not fold the log at the mark
+        except Rewritten:  # another worker erased what it had not reached
+            self._again = None
         except BaseException:
             self._again = None
             raise
@@ -268,7 +271,10 @@ class Worker:
         except Rewritten:
             self.fold = self._fold_log(log)
         self._check()
-        if self._again is not None and self._again.base != self.fold.known:  # another worker was first
+        if self._again is not None and self._again.base != (
+            self.fold.known,
+            self.fold.erased,
+        ):  # another worker was first
             self._again = None
         if self._again is not None and self._again.is_near(log.last):
             again, self._again = self._again, None

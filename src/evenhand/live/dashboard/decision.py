@@ -50,7 +50,10 @@ def decision_page(
 def _choice(found: Mapping[str, Any], explained: str | None, reasons: Why | None) -> list[Card]:
     cards = [_chances(found), *([] if reasons is None else [_mattered(found["case"], reasons)])]
     if explained is None:
-        text, words = "", "Another policy made this decision, so that the one that decides now cannot explain it."
+        text, words = (
+            "",
+            "Another policy made this decision, or what is needed was erased: it cannot be explained any more.",
+        )
     else:
         text, words = dedent(explained), "Prices, worths and limits are those of the decision."
     said = Card(name="explained", title="What the policy says", summary=words, text=text, wide=True)
@@ -111,6 +114,8 @@ def _chances(found: Mapping[str, Any]) -> Card:
 
 
 def _case(found: Mapping[str, Any]) -> list[Card]:
+    if "case" not in found:
+        return [Card(name="stated", title="Stated", summary="Erased.")]
     cards = [Card(name="stated", title="Stated", tables=[_named(("name", "value"), found["case"])])]
     offered = found.get("offered")
     words = "All actions." if offered is None else ", ".join(offered)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evenhand.live.events import Event
+from evenhand.live.events import Event, is_erased
 from evenhand.live.replies import reply
 
 SHOWN = 20
@@ -35,14 +35,20 @@ class Recent:
 
     def decided(self, event: Event, body: Mapping[str, Any], actions: Sequence[str]) -> None:
         found = reply(event, body, actions)
-        state = "waiting" if body["n"] else "played nothing"
+        state = "erased" if is_erased(event) else "waiting" if body["n"] else "played nothing"
         self._lines.appendleft(Line(found.id, found.key, found.at, found.actions, found.probabilities, state))
 
     def changed(self, event: Event) -> None:
         """Update the state of a decision after an event about it."""
         for line in self._lines:
-            if line.number == event.ref:
+            if line.number == event.ref and line.state != "erased":
                 line.state = event.kind
+
+    def erased(self, decisions: Collection[int]) -> None:
+        """Leave out what was erased of decisions."""
+        for line in self._lines:
+            if line.number in decisions:
+                line.key, line.state = "", "erased"
 
     def lines(self) -> list[Line]:
         return list(self._lines)

@@ -69,6 +69,8 @@ class Tally:
                     self._about(event, event.ref)
                 elif event.kind == "switched":
                     self.switches.append(Switched.of(event))
+                elif event.kind == "erased":
+                    self.recent.erased(set(read(event)["decisions"]))
                 self._last = event.seq
             if campaign.policy is not policy:  # another thread met a switch meanwhile
                 self._policy = None
@@ -192,7 +194,9 @@ class Tally:
     def _opened(self, at: int, body: dict[str, Any]) -> _Open:
         campaign, plays = self._campaign, body["a"]
         encoder = campaign.encoder
-        if isinstance(encoder, Named) and "known" not in body:
+        if "k" in body:
+            known = np.array(body["k"], float)
+        elif "case" not in body or (isinstance(encoder, Named) and "known" not in body):
             known = plain_known(campaign.policy.problem, plays)
         else:
             context = encoder.context(body["case"], body.get("offered"), body.get("known"))

@@ -8,7 +8,7 @@ from typing import Any
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
-from evenhand.live.events import Unknown, read
+from evenhand.live.events import Unknown, is_erased, read
 from evenhand.live.http import stated
 from evenhand.live.http.bodies import plain
 from evenhand.live.replies import reply
@@ -80,7 +80,13 @@ def lookup(decision: int | str) -> Verb:
             # of the first play, None if the policy did not know them
             "chances": {name: dict(body["l"]).get(a, 0.0) for a, name in enumerate(actions)} if "l" in body else None,
             "outcomes": read(last[-1])["y"] if last else None,
-            "state": about[-1].kind if about else "waiting" if body["n"] else "played nothing",
+            "state": "erased"
+            if is_erased(event)
+            else about[-1].kind
+            if about
+            else "waiting"
+            if body["n"]
+            else "played nothing",
             "events": [{"number": e.seq, "kind": e.kind, "at": e.at, "outcomes": read(e).get("y")} for e in about],
         }
 

@@ -31,7 +31,9 @@ class _Log:
     def about(self, ref: int) -> Sequence[Event]:
         return [event for event in self.tail(ref) if event.ref == ref]
 
-    def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
+    def append(
+        self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None, own: str | None = None
+    ) -> Event:
         raise Busy("the store was opened to be read only")
 
 

@@ -8,12 +8,28 @@ from evenhand.core.errors import InvalidInput, MissingFile
 from evenhand.live.events import Event, digest
 from evenhand.version import __version__
 
-VERSION = 2  # in `evenhand_schema`; 1, which did not state it, had no hashes, and knew the kinds of its time
-COLUMNS = "seq, kind, ref, key, at, body, hash"
-_OLD_COLUMNS = "seq, kind, ref, key, at, body, ''::bytea"
+# In `evenhand_schema`. 1, which did not state it, had no hashes, and knew the kinds of its time; 2 had no seals.
+VERSION = 3
+COLUMNS = "seq, kind, ref, key, at, body, hash, own, salt, seal"
+_READ = {1: "seq, kind, ref, key, at, body, ''::bytea", 2: "seq, kind, ref, key, at, body, hash", VERSION: COLUMNS}
 _LOCK = 0x6576656E68616E64  # the advisory lock for creating tables: "evenhand"
-_TRIGGER = """CREATE TRIGGER evenhand_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON evenhand_events
+_FUNCTION = """CREATE FUNCTION evenhand_refuse() RETURNS trigger LANGUAGE plpgsql AS
+  $$ BEGIN RAISE EXCEPTION 'append only' USING ERRCODE = 'integrity_constraint_violation'; END $$;
+"""
+# An erasure takes away personal parts, right after the event that names it; nothing else is changed.
+_TRIGGERS = """CREATE TRIGGER evenhand_append_only BEFORE DELETE OR TRUNCATE ON evenhand_events
   FOR EACH STATEMENT EXECUTE FUNCTION evenhand_refuse();
+CREATE FUNCTION evenhand_only_erase() RETURNS trigger LANGUAGE plpgsql AS
+  $$ BEGIN
+    IF NEW.key IS NOT NULL OR NEW.own IS NOT NULL OR NEW.salt IS NOT NULL OR OLD.seal = ''
+      OR (NEW.campaign, NEW.seq, NEW.kind, NEW.ref, NEW.at, NEW.body, NEW.hash, NEW.seal)
+        IS DISTINCT FROM (OLD.campaign, OLD.seq, OLD.kind, OLD.ref, OLD.at, OLD.body, OLD.hash, OLD.seal)
+      OR (SELECT kind FROM evenhand_events WHERE campaign = OLD.campaign ORDER BY seq DESC LIMIT 1) <> 'erased'
+    THEN RAISE EXCEPTION 'append only' USING ERRCODE = 'integrity_constraint_violation'; END IF;
+    RETURN NEW;
+  END $$;
+CREATE TRIGGER evenhand_only_erasures BEFORE UPDATE ON evenhand_events
+  FOR EACH ROW EXECUTE FUNCTION evenhand_only_erase();
 """
 _TEXT = 'text COLLATE "C"'  # ordered by code points, whatever the locale of the database
 _SCHEMA = f"""
@@ -26,6 +42,9 @@ CREATE TABLE evenhand_events (
   at bigint NOT NULL,
   body text NOT NULL,
   hash bytea NOT NULL CHECK (length(hash) = 32),
+  own text,
+  salt bytea,
+  seal bytea NOT NULL CHECK (length(seal) IN (0, 32)),
   PRIMARY KEY (campaign, seq),
   FOREIGN KEY (campaign, ref) REFERENCES evenhand_events (campaign, seq)
 );
@@ -33,10 +52,7 @@ CREATE UNIQUE INDEX evenhand_one_decision_per_key ON evenhand_events (campaign, 
 CREATE UNIQUE INDEX evenhand_settled_once ON evenhand_events (campaign, ref) WHERE kind IN ('observed', 'cancelled');
 CREATE UNIQUE INDEX evenhand_expired_once ON evenhand_events (campaign, ref) WHERE kind = 'expired';
 CREATE INDEX evenhand_about ON evenhand_events (campaign, ref) WHERE ref IS NOT NULL;
-CREATE FUNCTION evenhand_refuse() RETURNS trigger LANGUAGE plpgsql AS
-  $$ BEGIN RAISE EXCEPTION 'append only' USING ERRCODE = 'integrity_constraint_violation'; END $$;
-{_TRIGGER}
-CREATE TABLE evenhand_heads (
+{_FUNCTION}{_TRIGGERS}CREATE TABLE evenhand_heads (
   campaign {_TEXT} PRIMARY KEY, last bigint NOT NULL, at bigint NOT NULL, hash bytea NOT NULL
 );
 CREATE TABLE evenhand_snapshots (
@@ -45,6 +61,11 @@ CREATE TABLE evenhand_snapshots (
 );
 CREATE TABLE evenhand_schema (version integer NOT NULL);
 INSERT INTO evenhand_schema VALUES ({VERSION});
+"""
+_SEALS = """
+ALTER TABLE evenhand_events ADD COLUMN own text, ADD COLUMN salt bytea,
+  ADD COLUMN seal bytea NOT NULL DEFAULT '' CHECK (length(seal) IN (0, 32));
+ALTER TABLE evenhand_events ALTER seal DROP DEFAULT;
 """
 _CHECKS = """
 SELECT conname FROM pg_constraint WHERE conrelid = 'evenhand_events'::regclass AND contype = 'c'
@@ -61,7 +82,7 @@ def columns(db: psycopg.Connection) -> str:
     found = _version(db)
     if found == 0:
         raise MissingFile("store", "a database with the log of a campaign", "one without its tables")
-    return COLUMNS if found == VERSION else _OLD_COLUMNS
+    return _READ[found]
 
 
 def prepare(db: psycopg.Connection) -> str:
@@ -76,8 +97,11 @@ def prepare(db: psycopg.Connection) -> str:
             found = _version(db)  # another worker may have been faster
             if found == 0:
                 db.execute(_SCHEMA)
-            elif found == 1:
-                _add_hashes(db)
+            elif found < VERSION:
+                db.execute("DROP TRIGGER evenhand_append_only ON evenhand_events")
+                if found == 1:
+                    _add_hashes(db)
+                db.execute(f"{_SEALS}{_TRIGGERS}UPDATE evenhand_schema SET version = {VERSION}")
     return COLUMNS
 
 
@@ -97,13 +121,12 @@ def _version(db: psycopg.Connection) -> int:
 
 def _add_hashes(db: psycopg.Connection) -> None:
     """Add their hashes to the events of version 1."""
-    db.execute("DROP TRIGGER evenhand_append_only ON evenhand_events")
     for (name,) in db.execute(_CHECKS).fetchall():
         db.execute(f'ALTER TABLE evenhand_events DROP CONSTRAINT "{name}"')
     db.execute("ALTER TABLE evenhand_events ADD COLUMN hash bytea, ADD CHECK (seq > 0)")
     db.execute("ALTER TABLE evenhand_heads ADD COLUMN hash bytea NOT NULL DEFAULT ''")
     campaign, before = None, b""
-    query = f"SELECT campaign, {_OLD_COLUMNS} FROM evenhand_events ORDER BY campaign, seq"
+    query = f"SELECT campaign, {_READ[1]} FROM evenhand_events ORDER BY campaign, seq"
     update = "UPDATE evenhand_events SET hash = %s WHERE campaign = %s AND seq = %s"
     with db.cursor("evenhand_old") as reading, db.cursor() as writing:
         while rows := reading.execute(query).fetchmany(1000) if campaign is None else reading.fetchmany(1000):
@@ -116,7 +139,4 @@ def _add_hashes(db: psycopg.Connection) -> None:
     db.execute("ALTER TABLE evenhand_events ALTER hash SET NOT NULL, ADD CHECK (length(hash) = 32)")
     query = "UPDATE evenhand_heads h SET hash = e.hash FROM evenhand_events e"
     db.execute(f"{query} WHERE e.campaign = h.campaign AND e.seq = h.last")
-    db.execute(_TRIGGER)
-    db.execute(
-        f"CREATE TABLE evenhand_schema (version integer NOT NULL); INSERT INTO evenhand_schema VALUES ({VERSION})"
-    )
+    db.execute("CREATE TABLE evenhand_schema (version integer NOT NULL); INSERT INTO evenhand_schema VALUES (2)")

@@ -15,7 +15,7 @@ from weakref import finalize
 from evenhand.core.errors import InvalidInput, MissingFile
 from evenhand.live.events import Damaged, Event, Kind
 from evenhand.live.stores._sqlite_errors import translated
-from evenhand.live.stores._sqlite_schema import COLUMNS, OLD_COLUMNS, VERSION, version
+from evenhand.live.stores._sqlite_schema import COLUMNS, READ, version
 from evenhand.live.stores.base import unknown_url
 
 PAGE = 1000  # events read at once
@@ -38,6 +38,8 @@ class Reading:
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         some = f" AND kind IN ({','.join('?' * len(kinds))})" if kinds else ""
+        if kinds and not {"decided", "observed"} & set(kinds):  # so that the index `rare` is used
+            some += " AND kind NOT IN ('decided', 'observed')"
         query = f"SELECT {self._columns} FROM events WHERE campaign = ? AND seq > ?{some} ORDER BY seq LIMIT {PAGE}"
         while True:  # page by page, as an unfinished statement hides new events from its connection
             rows = self._ask(query, (campaign, after, *kinds))
@@ -91,7 +93,7 @@ class SqliteReader:
             found = version(self._db)
         if found == 0:
             raise InvalidInput("store", "a file of SQLite with the log of a campaign", str(path))
-        self._reading = Reading(self._ask, COLUMNS if found == VERSION else OLD_COLUMNS)
+        self._reading = Reading(self._ask, READ[found])
 
     def campaigns(self) -> Sequence[str]:
         return self._reading.campaigns()

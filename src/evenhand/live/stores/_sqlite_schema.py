@@ -8,9 +8,10 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live.events import Damaged, Event, digest
 from evenhand.version import __version__
 
-VERSION = 2  # in `PRAGMA user_version`; 1, which did not state it, had no hashes, and knew the kinds of its time
-COLUMNS = "seq, kind, ref, key, at, body, hash"
-OLD_COLUMNS = "seq, kind, ref, key, at, body, x''"
+# In `PRAGMA user_version`. 1, which did not state it, had no hashes, and knew the kinds of its time; 2 had no seals.
+VERSION = 3
+COLUMNS = "seq, kind, ref, key, at, body, hash, own, salt, seal"
+READ = {1: "seq, kind, ref, key, at, body, x''", 2: "seq, kind, ref, key, at, body, hash", VERSION: COLUMNS}
 _TABLE = """CREATE TABLE {name} (
   campaign TEXT NOT NULL,
   seq INTEGER NOT NULL CHECK (seq > 0),
@@ -20,9 +21,13 @@ _TABLE = """CREATE TABLE {name} (
   at INTEGER NOT NULL,
   body TEXT NOT NULL,
   hash BLOB NOT NULL CHECK (length(hash) = 32),
+  own TEXT,
+  salt BLOB,
+  seal BLOB NOT NULL CHECK (length(seal) IN (0, 32)),
   PRIMARY KEY (campaign, seq),
   FOREIGN KEY (campaign, ref) REFERENCES {name} (campaign, seq)
 ) STRICT, WITHOUT ROWID"""
+# The trigger on updates lets an erasure take away personal parts, right after the event that names it.
 # The trigger on inserts also refuses INSERT OR REPLACE, which deletes without the trigger on deletes.
 _REST = (
     "CREATE UNIQUE INDEX one_decision_per_key ON events (campaign, key) WHERE key IS NOT NULL",
@@ -30,7 +35,12 @@ _REST = (
     "CREATE UNIQUE INDEX expired_once ON events (campaign, ref) WHERE kind = 'expired'",
     "CREATE INDEX about ON events (campaign, ref) WHERE ref IS NOT NULL",
     "CREATE INDEX rare ON events (campaign, kind, seq) WHERE kind NOT IN ('decided', 'observed')",
-    "CREATE TRIGGER no_update BEFORE UPDATE ON events BEGIN SELECT RAISE(ABORT, 'append only'); END",
+    """CREATE TRIGGER no_update BEFORE UPDATE ON events
+       WHEN NEW.key IS NOT NULL OR NEW.own IS NOT NULL OR NEW.salt IS NOT NULL OR OLD.seal = x''
+         OR (NEW.campaign, NEW.seq, NEW.kind, NEW.ref, NEW.at, NEW.body, NEW.hash, NEW.seal)
+           IS NOT (OLD.campaign, OLD.seq, OLD.kind, OLD.ref, OLD.at, OLD.body, OLD.hash, OLD.seal)
+         OR (SELECT kind FROM events WHERE campaign = OLD.campaign ORDER BY seq DESC LIMIT 1) <> 'erased'
+       BEGIN SELECT RAISE(ABORT, 'append only'); END""",
     "CREATE TRIGGER no_delete BEFORE DELETE ON events BEGIN SELECT RAISE(ABORT, 'append only'); END",
     """CREATE TRIGGER only_next BEFORE INSERT ON events
        WHEN NEW.seq <> 1 + coalesce((SELECT max(seq) FROM events WHERE campaign = NEW.campaign), 0)
@@ -65,10 +75,11 @@ def version(db: sqlite3.Connection) -> int:
         if tables:
             raise InvalidInput("store", expected, "one of another program")
         return 0
-    has_hash = any(row[1] == "hash" for row in db.execute("PRAGMA table_info(events)"))
-    if has_hash != (found == VERSION):
+    columns = {row[1] for row in db.execute("PRAGMA table_info(events)")}
+    is_of = VERSION if "seal" in columns else 2 if "hash" in columns else 1
+    if found != (0 if is_of == 1 else is_of):
         raise Damaged(f"the store is damaged: its tables are not those of version {found or 1}")
-    return VERSION if has_hash else 1
+    return is_of
 
 
 def prepare(db: sqlite3.Connection) -> bool:
@@ -76,24 +87,28 @@ def prepare(db: sqlite3.Connection) -> bool:
     found = version(db)
     if found == VERSION:
         return False
-    if found == 1:
-        _add_hashes(db)
-    else:
+    if found == 0:
         db.execute(_TABLE.format(name="events"))
+    else:
+        _copy(db, found)
     for statement in (*_REST, _SNAPSHOTS, f"PRAGMA user_version = {VERSION}"):
         db.execute(statement)
     return True
 
 
-def _add_hashes(db: sqlite3.Connection) -> None:
-    """Copy the events of version 1 into a table with their hashes, which takes the place of theirs."""
-    db.execute(_TABLE.format(name="events_2"))
-    query = f"SELECT campaign, {OLD_COLUMNS} FROM events ORDER BY campaign, seq"
+def _copy(db: sqlite3.Connection, found: int) -> None:
+    """Copy the events of an earlier version into a table of this one, with their hashes, which takes its place.
+
+    Their whole bodies are hashed: they have no seal.
+    """
+    db.execute(_TABLE.format(name="events_new"))
+    query = f"SELECT campaign, {READ[found]} FROM events ORDER BY campaign, seq"
+    insert = "INSERT INTO events_new (campaign, seq, kind, ref, key, at, body, hash, seal) VALUES (?,?,?,?,?,?,?,?,x'')"
     campaign, before = None, b""
     for name, *row in db.execute(query):
         event = Event(*row)
-        before = digest(event, before if name == campaign else b"")
+        before = event.hash or digest(event, before if name == campaign else b"")
         campaign = name
-        db.execute(f"INSERT INTO events_2 (campaign, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?)", (name, *event[:-1], before))
+        db.execute(insert, (name, *event[:6], before))
     db.execute("DROP TABLE events")
-    db.execute("ALTER TABLE events_2 RENAME TO events")
+    db.execute("ALTER TABLE events_new RENAME TO events")

@@ -34,13 +34,41 @@ class Transaction(Protocol):
     def about(self, ref: int) -> Sequence[Event]:
         """Return the events about a decision, in order."""
 
-    def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
+    def append(
+        self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None, own: str | None = None
+    ) -> Event:
         """Append the next event, which `evenhand.live.events.linked` makes of the last one's number and hash.
+
+        `own` continues the body by what can be erased.
 
         Raises:
             Conflict: the key has a decision already; or the event is a second outcome, cancellation or expiry of a
                 decision, or refers to no decision. Nothing was written then.
             Busy: as for `Store.write`.
+        """
+
+
+@runtime_checkable
+class Erasing(Protocol):
+    """A transaction of a store whose events can lose their personal parts."""
+
+    def erase(self, events: Sequence[int]) -> None:
+        """Remove key, `own` and salt of sealed events, and all snapshots of the campaign.
+
+        The last event is the one of kind "erased" that names them. From then on the store takes no snapshot of fewer
+        events than that one's number.
+        """
+
+
+@runtime_checkable
+class Scrubbing(Protocol):
+    """A store whose files have traces of what was erased until they are cleaned."""
+
+    def scrub(self) -> None:
+        """Remove what no event has any more from the files.
+
+        Raises:
+            Busy: another process reads the store, or holds its lock.
         """
 
 

@@ -29,12 +29,19 @@ class _Book:
         if event.ref is not None:
             self.about.setdefault(event.ref, []).append(event)
 
+    def without(self, erased: frozenset[int]) -> _Book:
+        """Return the same book without the personal parts of some events; readers may be at work on this one."""
+        found = _Book()
+        for event in self.events:
+            found.add(event._replace(key=None, own=None, salt=None) if event.seq in erased else event)
+        return found
+
 
 class _Log:
     """The log of one campaign within a transaction, with its uncommitted events."""
 
     def __init__(self, book: _Book, now: int) -> None:
-        self._book, self.fresh = book, _Book()
+        self._book, self.fresh, self.erased = book, _Book(), frozenset[int]()
         self.now = max(now, book.events[-1].at if book.events else 0)
 
     @property
@@ -58,12 +65,17 @@ class _Log:
     def about(self, ref: int) -> Sequence[Event]:
         return [*self._book.about.get(ref, ()), *self.fresh.about.get(ref, ())]
 
-    def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
+    def append(
+        self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None, own: str | None = None
+    ) -> Event:
         last = (self.fresh.events or self._book.events or _NONE)[-1]
-        event = linked(last.seq, last.hash, self.now, kind, body, ref, key)
+        event = linked(last.seq, last.hash, self.now, kind, body, ref, key, own)
         self._refuse(event)
         self.fresh.add(event)
         return event
+
+    def erase(self, events: Sequence[int]) -> None:
+        self.erased |= frozenset(events)
 
     def _refuse(self, event: Event) -> None:
         """Refuse the events that the schema of a database refuses."""
@@ -106,6 +118,11 @@ class MemoryStore:
             yield log
             for event in log.fresh.events:
                 book.add(event)
+            if log.erased:
+                self._books[campaign] = book.without(log.erased)
+                for (name, _), kept in self._kept.items():
+                    if name == campaign:
+                        kept.clear()
 
     def scan(self, campaign: str, after: int = 0, kinds: Sequence[Kind] = ()) -> Iterator[Event]:
         for event in self._books.get(campaign, _Book()).events[after:]:
@@ -133,10 +150,12 @@ class MemoryStore:
         return sorted(self._kept.get((campaign, mark), {}))
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
-        kept = self._kept.setdefault((campaign, mark), {})
-        for number in drop:
-            kept.pop(number, None)
-        kept[seq] = blob
+        with self._lock:
+            kept = self._kept.setdefault((campaign, mark), {})
+            for number in drop:
+                kept.pop(number, None)
+            if not any(event.kind == "erased" for event in self.scan(campaign, seq)):
+                kept[seq] = blob
 
 
 def connect(url: str) -> MemoryStore:

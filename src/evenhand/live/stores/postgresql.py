@@ -25,7 +25,7 @@ INSERT INTO evenhand_heads SELECT %(name)s::text, coalesce(max(seq), 0), coalesc
   coalesce((array_agg(hash ORDER BY seq DESC))[1], '')
 FROM evenhand_events WHERE campaign = %(name)s ON CONFLICT DO NOTHING
 """
-_INSERT = f"INSERT INTO evenhand_events (campaign, {COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s)"
+_INSERT = f"INSERT INTO evenhand_events (campaign, {COLUMNS}) VALUES ({', '.join(['%s'] * 11)})"
 
 
 class _Log:
@@ -59,8 +59,10 @@ class _Log:
     def about(self, ref: int) -> Sequence[Event]:
         return self._rows("ref = %s", ref)
 
-    def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
-        event = linked(self.last, self._hash, self.now, kind, body, ref, key)
+    def append(
+        self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None, own: str | None = None
+    ) -> Event:
+        event = linked(self.last, self._hash, self.now, kind, body, ref, key, own)
         self._db.execute("SAVEPOINT event")
         try:
             self._db.execute(_INSERT, (self._campaign, *event))
@@ -70,6 +72,12 @@ class _Log:
         self._db.execute("RELEASE event")
         self.last, self._hash = event.seq, event.hash
         return event
+
+    def erase(self, events: Sequence[int]) -> None:
+        which = "campaign = %s AND seq = ANY(%s)"
+        query = f"UPDATE evenhand_events SET key = NULL, own = NULL, salt = NULL WHERE {which}"
+        self._db.execute(query, (self._campaign, list(events)))
+        self._db.execute("DELETE FROM evenhand_snapshots WHERE campaign = %s", (self._campaign,))
 
     def commit(self, before: int) -> None:
         if self.last > before:
@@ -159,13 +167,17 @@ class PostgresStore:
             return [seq for (seq,) in self._sessions.mine.execute(query, (campaign, mark))]
 
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
-        query = """INSERT INTO evenhand_snapshots VALUES (%s, %s, %s, %s)
+        query = """INSERT INTO evenhand_snapshots SELECT %(name)s, %(mark)s, %(seq)s, %(blob)s WHERE NOT EXISTS
+                   (SELECT 1 FROM evenhand_events WHERE campaign = %(name)s AND kind = 'erased' AND seq > %(seq)s)
                    ON CONFLICT (campaign, mark, seq) DO UPDATE SET blob = excluded.blob"""
         others = "DELETE FROM evenhand_snapshots WHERE campaign = %s AND mark = %s AND seq = ANY(%s)"
         with self._sessions.errors():
-            self._sessions.mine.execute(query, (campaign, mark, seq, blob))
+            db = self._sessions.mine
+            with db.transaction():  # which waits for an erasure that is under way
+                db.execute("SELECT 1 FROM evenhand_heads WHERE campaign = %s FOR SHARE", (campaign,))
+                db.execute(query, {"name": campaign, "mark": mark, "seq": seq, "blob": blob})
             if drop:
-                self._sessions.mine.execute(others, (campaign, mark, list(drop)))
+                db.execute(others, (campaign, mark, list(drop)))
 
     def adopt(self, logs: Iterable[tuple[str, Iterable[Event]]]) -> None:
         with self._sessions.errors():

@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from evenhand.live.events import Conflict, Event, Kind, linked
+from evenhand.live.events import Busy, Conflict, Event, Kind, linked
 from evenhand.live.stores._clock import Watch, clock
 from evenhand.live.stores._sqlite_reading import (
     PAGE,
@@ -22,7 +22,9 @@ from evenhand.live.stores._sqlite_reading import (
 from evenhand.live.stores._sqlite_schema import COLUMNS, prepare
 from evenhand.live.stores._sqlite_sessions import Sessions
 
-_INSERT = f"INSERT INTO events (campaign, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?)"
+_INSERT = f"INSERT INTO events (campaign, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+_KEEP = """INSERT OR REPLACE INTO snapshots SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS
+           (SELECT 1 FROM events WHERE campaign = ?1 AND kind = 'erased' AND seq > ?3)"""
 
 
 class _Log:
@@ -53,14 +55,23 @@ class _Log:
         # The query planner of SQLite would read the whole log in the order of its events.
         return self._rows("INDEXED BY about WHERE campaign = ? AND ref = ? AND ref IS NOT NULL", ref)
 
-    def append(self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None) -> Event:
-        event = linked(self.last, self._hash, self.now, kind, body, ref, key)
+    def append(
+        self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None, own: str | None = None
+    ) -> Event:
+        event = linked(self.last, self._hash, self.now, kind, body, ref, key, own)
         try:
             self._db.execute(_INSERT, (self._campaign, *event))
         except sqlite3.IntegrityError as error:
             raise Conflict(f"event {event.seq} contradicts the log: {error}") from error
         self.last, self._hash = event.seq, event.hash
         return event
+
+    def erase(self, events: Sequence[int]) -> None:
+        rows = ((self._campaign, seq) for seq in events)
+        self._db.executemany(
+            "UPDATE events SET key = NULL, own = NULL, salt = NULL WHERE campaign = ? AND seq = ?", rows
+        )
+        self._db.execute("DELETE FROM snapshots WHERE campaign = ?", (self._campaign,))
 
 
 class SqliteStore:
@@ -155,9 +166,18 @@ class SqliteStore:
     def keep(self, campaign: str, mark: str, seq: int, blob: bytes, drop: Sequence[int] = ()) -> None:
         others = [(campaign, mark, number) for number in drop]
         with self._sessions.turn(), self._sessions.errors():
-            self._db.execute("INSERT OR REPLACE INTO snapshots VALUES (?,?,?,?)", (campaign, mark, seq, blob))
+            self._db.execute(_KEEP, (campaign, mark, seq, blob))
             if others:
                 self._db.executemany("DELETE FROM snapshots WHERE campaign = ? AND mark = ? AND seq = ?", others)
+
+    def scrub(self) -> None:
+        with self._sessions.turn(), self._sessions.errors():
+            # A page that lost an event has its bytes still; so have pages of the WAL.
+            self._db.execute("PRAGMA secure_delete=ON").fetchall()
+            self._db.execute("VACUUM")
+            (busy, _, _) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+            if busy:
+                raise Busy(f"{self._path}: another process reads the log, so that it has traces of what was erased")
 
     @property
     def _reading(self) -> Reading:

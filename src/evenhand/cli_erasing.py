@@ -1,0 +1,39 @@
+"""The command that takes cases and keys out of the log of a campaign."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ERASE = """\
+Take the cases and keys of decisions out of the log of a campaign of a problem file, and out of the files of the store:
+those of some keys, or all before a date. What was played, what it cost and its outcomes stay, so that sums and hashes
+do. Decisions that wait for their outcomes are refused by --key, and left by --before.
+
+Afterwards earlier states cannot be computed any more: audit first. The campaign goes on, and takes another policy only
+where that adopts the state, as with other budgets.
+Backups and exports that were made before have what was erased. Without --key and --before the files are cleaned again,
+as after an erasure that was cut off."""
+
+
+def add(commands: Any, add_campaign: Callable[[Any, Callable[[argparse.Namespace], int]], None]) -> None:
+    """Add the command; `add_campaign` adds the store and the campaign to it."""
+    erase = commands.add_parser("erase", help="take cases and keys out of the log of a live campaign",
+                                description=ERASE, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    add_campaign(erase, _erase)
+    chosen = erase.add_mutually_exclusive_group()
+    chosen.add_argument("--key", action="append", default=[], metavar="KEY", help="of a decision (may be repeated)")
+    chosen.add_argument("--before", default=None, metavar="DATE",
+                        help="all decisions before a date or time, such as 2026-01-31, in UTC")  # fmt: skip
+    erase.add_argument("--by", default="", metavar="WHO", help="who asks for it, for the log")
+    erase.add_argument("--why", default="", metavar="TEXT", help="why, for the log")
+    erase.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
+
+
+def _erase(o: argparse.Namespace) -> int:
+    from evenhand.live.commands import erase_file
+
+    print(erase_file(o.store, o.campaign, o.key, o.before, (o.by, o.why), o.log))
+    return 0

@@ -1,0 +1,132 @@
+"""Erasures: keys and cases are taken out of a log, whose hashes, sums and outcomes stay."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from itertools import islice
+
+import numpy as np
+
+from evenhand.core.checked import shown
+from evenhand.core.errors import InvalidInput
+from evenhand.live.cases import context_of
+from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, read
+from evenhand.live.snapshots import dump
+from evenhand.live.stores.base import Erasing, Scrubbing, Transaction
+from evenhand.live.verbs import check_text
+from evenhand.live.worker import Worker
+from evenhand.policy.forgetting import forget
+
+MOST = 2000  # decisions of one erasure, since others wait for its lock
+
+
+@dataclass(frozen=True, kw_only=True)
+class Erasure:
+    """What was erased, and what was not; `print` shows it as a sentence."""
+
+    decisions: tuple[int, ...]  # the numbers of those that were erased
+    waiting: int = 0  # decisions before the date that still wait for their outcomes, and were left
+    unsealed: int = 0  # decisions before the date that an earlier version wrote, and were left
+
+    def __str__(self) -> str:
+        found = [f"{len(self.decisions):,} erased"]
+        if self.waiting:
+            found.append(f"{self.waiting:,} left, as they wait for their outcomes")
+        if self.unsealed:
+            found.append(f"{self.unsealed:,} left, as an earlier version of evenhand wrote them")
+        return "; ".join(found)
+
+
+def by_key(worker: Worker, keys: Collection[str], who: str, why: str) -> Erasure:
+    """Erase the decisions of some keys, all or none; see `Campaign.erase`."""
+    if isinstance(keys, str) or not keys or len(set(keys)) > MOST:
+        raise InvalidInput("keys", f"a list of 1 to {MOST:,} keys", shown(keys))
+    for key in keys:
+        check_text("keys", key)
+
+    def chosen(log: Transaction) -> list[Event]:
+        found = []
+        for key in dict.fromkeys(keys):
+            event = log.find(key)
+            if event is None:
+                raise Unknown(f"no decision with the key {shown(key)} in campaign {worker.name!r}")
+            if event.seq in worker.fold.pending:
+                told = "waits for its outcome: observe or cancel it first"
+                raise Conflict(f"decision {event.seq}, of the key {shown(key)}, {told}")
+            if event.seal == b"":
+                told = "was written by an earlier version of evenhand: its hash covers its case"
+                raise Conflict(f"decision {event.seq}, of the key {shown(key)}, {told}")
+            found.append(event)
+        return sorted(found)
+
+    worker.relearn()
+    return Erasure(decisions=_erased(worker, chosen, who, why))
+
+
+def by_date(worker: Worker, before: date, who: str, why: str) -> Erasure:
+    """Erase the decisions before a date, 2,000 at a time; see `Campaign.erase`."""
+    if not isinstance(before, date):
+        raise InvalidInput("before", "a date", shown(before))
+    at = before if isinstance(before, datetime) else datetime.combine(before, time())
+    end = int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1e6)
+    after = waiting = unsealed = 0
+
+    def old(log: Transaction) -> Iterator[Event]:
+        nonlocal after, waiting, unsealed
+        for event in log.tail(after):
+            if event.at >= end:
+                return
+            after = event.seq
+            if event.kind == "decided" and not is_erased(event):
+                waits, old_form = event.seq in worker.fold.pending, event.seal == b""
+                waiting, unsealed = waiting + waits, unsealed + (old_form and not waits)
+                if not waits and not old_form:
+                    yield event
+
+    worker.relearn()
+    found: tuple[int, ...] = ()
+    while some := _erased(worker, lambda log: list(islice(old(log), MOST)), who, why):
+        found += some
+    return Erasure(decisions=found, waiting=waiting, unsealed=unsealed)
+
+
+def scrub(worker: Worker) -> None:
+    """Clean the files of the store of what was erased.
+
+    Raises:
+        Busy: another process reads the store; what was erased is not in the log, but in pages that nothing reads.
+    """
+    if isinstance(worker.store, Scrubbing):
+        worker.store.scrub()
+
+
+def _erased(worker: Worker, chosen: Callable[[Transaction], list[Event]], who: str, why: str) -> tuple[int, ...]:
+    """Erase the decisions that are chosen in a transaction; returns their numbers."""
+
+    def verb(log: Transaction) -> tuple[int, ...]:
+        if not isinstance(log, Erasing):
+            raise InvalidInput("store", "one that can erase", type(worker.store).__name__)
+        events = chosen(log)
+        if events:
+            _erase(worker, log, log, events, {"by": who, "why": why})
+        return tuple(event.seq for event in events)
+
+    return worker.one(verb)
+
+
+def _erase(worker: Worker, log: Transaction, store: Erasing, events: list[Event], note: dict[str, str]) -> None:
+    """Append the event of an erasure, which keeps the state after it, and take the personal parts of others away."""
+    clock, encoder = worker.policy.problem.clock, worker.encoder
+    bodies = [read(event) for event in events]
+    contexts = [context_of(encoder, clock, body, event.at) for body, event in zip(bodies, events, strict=True)]
+    plays = [np.array(body["a"], np.int64) for body in bodies]
+    *_, last = None, *(e for e in worker.store.scan(worker.name, kinds=("erased",)))
+    refs = [event.seq for event in events]
+    worker.fold.begin(log.last + 1)
+    forget(worker.policy, worker.fold.state, list(zip(contexts, plays, strict=True)))
+    body = {**note, "decisions": refs, "before": None if last is None else last.seq}
+    log.append("erased", encode(body), own=encode({"state": b64encode(dump(worker.fold)).decode()}))
+    store.erase(refs if last is None else [*refs, last.seq])
