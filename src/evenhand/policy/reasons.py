@@ -49,7 +49,7 @@ def reasons(ask: Questions, state: PolicyState, context: Context, d: Decision, r
     pair = [int(played[0]), int(np.where(playable, net, -np.inf).argmax())]
     x = np.broadcast_to(context.features, (len(state.t), *context.features.shape[1:]))[:, pair]
     model: Any = ask.model
-    parts = model.parts(state.model, x, prices[:, :, pair] if prices.shape[2] > 1 else prices)[replica].sum(0)
+    parts = model.contributions(state.model, x, prices[:, :, pair] if prices.shape[2] > 1 else prices)[replica].sum(0)
     means, unsure, known = (float(z[pair[0]] - z[pair[1]]) for z in (mean, bonus, offsets))
     return Reasons(
         played=pair[0],
