@@ -165,7 +165,7 @@ class Evidence:
         return found
 
     def worth(self, tables: Mapping[str, Tables], rows: int | None = None) -> Tables:
-        """Return the objective of every action, for objectives that are weighted sums; of so many rows, or of the log's.
+        """Return the objective of every action, a weighted sum, for so many rows or those of the log.
 
         Raises:
             InvalidInput: the objective is another one.
