@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from evenhand.cli_life import add_life
 from evenhand.cli_offline import add as add_offline
 from evenhand.cli_texts import BACKUP, DESCRIPTION, EXPORT, RESTORE, SERVE, SWITCH, WARM
 from evenhand.core.registry import meant
@@ -163,6 +164,13 @@ def build() -> Parser:
     backup.add_argument("file", type=Path, metavar="FILE", help="to write to; it must not be there yet")
     backup.set_defaults(run=_backup, parser=backup)
 
+    def of_campaign(name: str, brief: str, description: str, run: Callable[[argparse.Namespace], int]) -> Parser:
+        added = commands.add_parser(name, help=brief, description=description)
+        _add_campaign(added, run)
+        return added
+
+    add_life(of_campaign)
+
     restore = commands.add_parser("restore", help="make a store of a backup", description=RESTORE)
     restore.add_argument("file", type=Path, metavar="FILE", help="that `evenhand backup` wrote")
     restore.add_argument("store", metavar="STORE", help="without a campaign; a file is created")
@@ -214,6 +222,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
         ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
         ("switch STORE PROBLEM.toml --why TEXT", "go on with another file, while servers run"),
         ("audit STORE", "recompute every decision of a live campaign"),
+        ("pause STORE --by WHO --why REASON", "make no decisions for now; so resume, end, change"),
         ("backup STORE FILE", "copy its log, while servers run"),
         ("report STORE --out FILE.html", "a page that shows where it stands"),
         ("export STORE --out FILE", "its decisions as a file, for replay and other libraries"),

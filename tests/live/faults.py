@@ -174,7 +174,7 @@ class World:
         kinds = [event.kind for event in after[len(before) :]]
         assert tuple(kind for kind in kinds if kind != "refolded") == new  # corrections are learned in between
         assert [event.seq for event in after] == list(range(1, len(after) + 1))
-        ledger = Ledger(self.mode, TOTAL, WORST, 1.0)
+        ledger = Ledger(self.mode, TOTAL, WORST, 1.0, PATIENCE)
         for event in after[1:]:
             ledger._take(event)  # which refuses a decision that may overspend
         assert (spent, held) == pytest.approx((ledger.spent(), ledger.held()))

@@ -5,6 +5,7 @@ from evenhand.live.backups import backup, restore
 from evenhand.live.campaign import Campaign
 from evenhand.live.events import Busy, Conflict, Damaged, Unknown
 from evenhand.live.files import open_campaign, switch_campaign
+from evenhand.live.life import Ended, Life, Paused
 from evenhand.live.replies import Reply
 
 __all__ = [
@@ -13,6 +14,9 @@ __all__ = [
     "Campaign",
     "Conflict",
     "Damaged",
+    "Ended",
+    "Life",
+    "Paused",
     "Reply",
     "Unknown",
     "audit",

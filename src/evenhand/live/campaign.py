@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -11,12 +12,14 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
 from evenhand.core.records import Context, Decision
-from evenhand.core.validate import number, on_disk, one_of
+from evenhand.core.validate import on_disk, one_of
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of, refuse_numbers, refuse_past
+from evenhand.live.changing import Ask, check_patience
 from evenhand.live.dashboard.report import report
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
-from evenhand.live.fold import Fold, OnExpiry
+from evenhand.live.fold import Fold
 from evenhand.live.history import History
+from evenhand.live.life import FATES, Life, OnExpiry
 from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
 from evenhand.live.packing import unpack
 from evenhand.live.phases import Phase, mark_in
@@ -134,8 +137,8 @@ class Campaign:
             raise InvalidInput("policy", "a Policy, or a list of them with the present one last", shown(policy))
         policy = every[-1]
         refuse_numbers(policy)
-        number("patience", patience, "seconds above 0", lambda x: 0 < x < 1e9)
-        one_of("on_expiry", on_expiry, ("hold", "fallback", "release"))
+        check_patience(patience)
+        one_of("on_expiry", on_expiry, FATES)
         place = as_store(store)
         policy.start(seed=seed)  # refuses a seed, and prepares kernels, before the lock is taken
         phases = [Phase(one, encoder or Named(one)) for one in every]
@@ -144,7 +147,7 @@ class Campaign:
         with place.write(name) as log:
             if log.last == 0:
                 refuse_past(policy, log.now)
-                warn_of_jams(terms, policy)
+                warn_of_jams(on_expiry, policy)
                 log.append("opened", encode(opening(terms, policy, encoder)))
             else:
                 *_, deciding = place.scan(name, kinds=("opened", "upgraded"))
@@ -200,6 +203,54 @@ class Campaign:
             Conflict: its outcome was observed, or it played nothing.
         """
         return self._worker.one(lambda log: Verbs(self._worker, log).cancel(decision))
+
+    def pause(self, *, by: str, why: str) -> bool:
+        """Make no decisions until `resume`; outcomes go on to count. Returns False if it is paused already.
+
+        Every worker refuses new keys with `Paused` from its next call on; a repeated key gets its stored reply.
+
+        Args:
+            by: who asks for it, a text of at most 200 characters, which the log keeps.
+            why: the reason, as well.
+
+        Raises:
+            Ended: the campaign has ended.
+        """
+        return self._change(Ask("paused", by, why))
+
+    def resume(self, *, by: str, why: str) -> bool:
+        """Decide again after `pause`; returns False if the campaign runs. Arguments and errors are those of `pause`."""
+        return self._change(Ask("resumed", by, why))
+
+    def end(self, *, by: str, why: str) -> bool:
+        """Make no decisions any more, which is final; outcomes go on to count. Returns False if it has ended already.
+
+        Every worker refuses new keys with `Ended` from its next call on. Arguments are those of `pause`.
+        """
+        return self._change(Ask("ended", by, why))
+
+    def change(self, *, by: str, why: str, patience: float | None = None, on_expiry: OnExpiry | None = None) -> bool:
+        """Change settings from now on; returns False if they are so already.
+
+        Args:
+            by, why: as for `pause`.
+            patience: for decisions from now on; those that wait keep the deadline that was told with them.
+            on_expiry: for whatever expires from now on, whenever it was decided.
+
+        Raises:
+            InvalidInput: no setting is stated, or one out of its range.
+        """
+        if on_expiry is not None:
+            warn_of_jams(on_expiry, self.policy)
+        return self._change(Ask("changed", by, why, patience, on_expiry))
+
+    def _change(self, ask: Ask) -> bool:
+        return self._worker.one(lambda log: Verbs(self._worker, log).change(ask))
+
+    @property
+    def life(self) -> Life:
+        """Whether the campaign runs, is paused or has ended, who said so, and its settings, as of now."""
+        return self._worker.look(lambda fold: fold.life)
 
     def switch(
         self,
@@ -294,7 +345,7 @@ class Campaign:
 
     def status(self) -> Status:
         """Return the current status of the campaign: rounds, averages, budgets, constraints and prices."""
-        return self._worker.look(lambda fold: fold.policy.status(fold.state))
+        return self._worker.look(_status)
 
     def report(self) -> dict[str, Any]:
         """Make a report for JSON: the status, counts of outcomes, delays, actions and alarms."""
@@ -353,3 +404,9 @@ class Campaign:
     def events(self) -> Iterator[Event]:
         """Iterate over all events of the log."""
         return self._worker.store.scan(self.name)
+
+
+def _status(fold: Fold) -> Status:
+    """Return the status of the policy, and whether its campaign decides."""
+    status = fold.policy.status(fold.state)
+    return status if fold.life.state == "running" else replace(status, life=fold.life.told)

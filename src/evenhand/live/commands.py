@@ -18,7 +18,7 @@ from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_campaign, switch_campaign, taught, weight_of
-from evenhand.live.fold import OnExpiry
+from evenhand.live.life import OnExpiry
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import connect_to_read
