@@ -135,6 +135,10 @@ class World:
     def cancel(self, number):
         return self.client.post("/cancel", json={"id": number})
 
+    def change(self, verb, why="the printer is broken"):
+        """Pause, resume or end the campaign."""
+        return self.client.post(f"/{verb}", json={"by": "anna", "why": why})
+
     def send(self, text, path="/observe"):
         """A body as text, in which WAITS is the decision that waits."""
         return self.client.post(path, content=text.replace("WAITS", str(self.waits)))
@@ -183,5 +187,9 @@ class World:
         for key in list(self.replies):
             assert self.letter(key).json()["repeated"] is True, "what was answered is lost"
         assert [event for event in self.log()[len(after) :] if event.kind != "refolded"] == []
-        goes_on = self.letter("afterwards").json()
+        goes_on = self.letter("afterwards")
+        if new[:1] == ("ended",):
+            assert goes_on.status_code == 410
+            return
+        goes_on = goes_on.json()
         assert goes_on["action"] == ("letter" if left >= WORST else None)
