@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ _COMMANDS: dict[str, tuple[Kind, str, str]] = {
         "them; what expires from now on is treated as --on-expiry says.",
     ),
 }
+_ARCHIVE = (
+    "Write the log of a campaign that has ended, and of which nothing waits, to a file that nobody may write, and "
+    "print its head, to be kept elsewhere. The file is as one of `evenhand backup`; the campaign stays in the store."
+)
 
 
 def add_life(adder: Adder) -> None:
@@ -49,6 +54,16 @@ def add_life(adder: Adder) -> None:
             parser.add_argument("--patience", type=float, default=None, metavar="SECONDS", help="of new decisions")
             fates = ("hold", "fallback", "release")
             parser.add_argument("--on-expiry", choices=fates, default=None, help="of decisions that expire from now on")
+
+    archive = adder("archive", "write the log of a campaign that has ended to a file", _ARCHIVE, _archive)
+    archive.add_argument("file", type=Path, metavar="FILE", help="to write to; it must not be there yet")
+
+
+def _archive(o: argparse.Namespace) -> int:
+    from evenhand.live.life_commands import write_archive
+
+    print(f"written: {o.file}\n{write_archive(o.store, o.campaign, o.file)}")
+    return 0
 
 
 def _run(o: argparse.Namespace, kind: Kind) -> int:

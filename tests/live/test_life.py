@@ -1,6 +1,7 @@
 """A campaign is paused, resumed, ended and changed by events of its log; outcomes arrive in every state."""
 
 import json
+import time
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
-from evenhand.live import Conflict, Ended, Paused
+from evenhand.live import Conflict, Ended, Paused, Unknown
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.life import Life
 from evenhand.live.stores.memory import MemoryStore
@@ -275,6 +276,41 @@ def test_commands_change_a_campaign_whose_workers_run(tmp_path, capsys):
     assert main(["pause", f"sqlite:///{tmp_path}/none.db", *who]) != 0
     assert not Path(tmp_path / "none.db").exists()
     assert eh.live.audit(url, "shop", [POLICY]).clean
+
+
+def test_a_campaign_that_has_ended_is_archived(tmp_path, capsys):
+    """Once nothing waits: an expired decision does not, whatever becomes of what it reserves."""
+    url = f"sqlite:///{tmp_path}/log.db"
+    eh.Campaign.open(url, "other", POLICY).decide({"age": 33}, key="one")
+    campaign = opened(url, patience=0.2)
+    words = ["archive", url, "shop", str(tmp_path / "shop.archive")]
+
+    def refused(text):
+        assert main(words) != 0
+        assert text in capsys.readouterr().err
+        assert not list(tmp_path.glob("*shop.archive*"))
+
+    call(campaign, "one")
+    campaign.observe(call(campaign, "two").id, {"answer": 1, "cents": 1})
+    campaign.cancel(call(campaign, "three").id)
+    refused("campaign 'shop' is running: only one that has ended is archived")
+    campaign.end(by="anna", why="christmas is over")
+    refused("waits for outcomes of 1 decision, the first of them 2: a server lets them expire")
+    time.sleep(0.21)
+    campaign.refresh()
+    assert main(words) == 0
+    head = campaign.head()
+    assert capsys.readouterr().out == f"written: {tmp_path}/shop.archive\nshop: head {head}\n"
+    kept = tmp_path / "shop.archive"
+    assert kept.stat().st_mode & 0o777 == 0o400
+    assert [file.name for file in tmp_path.glob("*shop.archive*")] == ["shop.archive"]
+    found = eh.live.audit(f"sqlite:///{kept}", "shop", [POLICY], head=head)
+    assert found.clean
+    assert eh.live.restore(kept, MemoryStore()) == {"shop": head}
+    assert main(words) != 0
+    assert "one that is not there yet" in capsys.readouterr().err
+    with pytest.raises(Unknown):
+        eh.live.archive(url, tmp_path / "none", "none")
 
 
 def test_a_command_of_another_version_changes_nothing(tmp_path, capsys, monkeypatch):

@@ -1,7 +1,7 @@
 """Campaigns: live decisions by any number of workers on one event log, from which all state is derived."""
 
 from evenhand.live.auditing import Audit, audit
-from evenhand.live.backups import backup, restore
+from evenhand.live.backups import archive, backup, restore
 from evenhand.live.campaign import Campaign
 from evenhand.live.events import Busy, Conflict, Damaged, Unknown
 from evenhand.live.files import open_campaign, switch_campaign
@@ -19,6 +19,7 @@ __all__ = [
     "Paused",
     "Reply",
     "Unknown",
+    "archive",
     "audit",
     "backup",
     "open_campaign",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from contextlib import closing
+from pathlib import Path
 
+from evenhand.live.backups import archive
 from evenhand.live.changing import Ask
 from evenhand.live.commands import only_campaign
 from evenhand.live.events import Conflict, read
@@ -51,3 +53,10 @@ def write_change(url: str, campaign: str | None, ask: Ask) -> str:
             store.close()
     settings = f"patience {life.patience:g} s, on expiry {life.on_expiry}"
     return f"{name}: {life.told}; {settings}{'' if body is not None else ' (as before)'}"
+
+
+def write_archive(url: str, campaign: str | None, out: Path) -> str:
+    """Archive a campaign, by default the only one in the store; returns its name and head. See `archive`."""
+    with closing(connect_to_read(url)) as found:
+        name = only_campaign(found, campaign)
+    return f"{name}: head {archive(url, out, name)}"
