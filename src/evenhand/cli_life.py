@@ -28,9 +28,9 @@ _COMMANDS: dict[str, tuple[Kind, str, str]] = {
     ),
     "change": (
         "changed",
-        "change the patience of a campaign, or what becomes of expired decisions",
-        "State one of --patience and --on-expiry, or both. Decisions that wait keep the deadline that was told with "
-        "them; what expires from now on is treated as --on-expiry says.",
+        "change patience, what becomes of expired decisions, or what follows the horizon",
+        "State one of --patience, --on-expiry and --after, or several. Decisions that wait keep the deadline that was "
+        "told with them; what expires from now on is treated as --on-expiry says.",
     ),
 }
 _ARCHIVE = (
@@ -54,6 +54,8 @@ def add_life(adder: Adder) -> None:
             parser.add_argument("--patience", type=float, default=None, metavar="SECONDS", help="of new decisions")
             fates = ("hold", "fallback", "release")
             parser.add_argument("--on-expiry", choices=fates, default=None, help="of decisions that expire from now on")
+            parser.add_argument("--after", choices=("nothing", "stop"), default=None,
+                                help="what follows the horizon: nothing is played, or nothing is decided")  # fmt: skip
 
     archive = adder("archive", "write the log of a campaign that has ended to a file", _ARCHIVE, _archive)
     archive.add_argument("file", type=Path, metavar="FILE", help="to write to; it must not be there yet")
@@ -70,6 +72,6 @@ def _run(o: argparse.Namespace, kind: Kind) -> int:
     from evenhand.live.changing import Ask
     from evenhand.live.life_commands import write_change
 
-    settings = (o.patience, o.on_expiry) if kind == "changed" else ()
+    settings = (o.patience, o.on_expiry, o.after) if kind == "changed" else ()
     print(write_change(o.store, o.campaign, Ask(kind, o.by, o.why, *settings)))
     return 0

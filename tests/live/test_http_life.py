@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+import evenhand as eh
 from evenhand.live.http import app, readiness
 from tests.live.served import asked, opened, serving
 
@@ -77,6 +78,20 @@ def test_settings_change(client, campaign):
     assert [event.kind for event in campaign.events()] == ["opened", "changed", "decided"]
 
 
+def test_after_its_horizon_a_campaign_that_stops_there_is_over():
+    coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=2)
+    campaign = eh.Campaign.open("memory://", "coins", eh.uniform(coin, 1))
+    with serving(app(campaign)) as client:
+        assert client.post("/change", json={**ANNA, "after": "stop"}).json()["life"]["after"] == "stop"
+        said = [client.post("/decide", json={"key": f"{i}", "case": {}}) for i in range(3)]
+        assert [z.status_code for z in said] == [200, 200, 410]
+        assert said[2].json()["error"] == "campaign 'coins' is over: its horizon of 2 rounds is reached"
+        assert client.post("/decide", json={"key": "1", "case": {}}).json()["repeated"] is True
+        assert client.post("/observe", json={"key": "1", "outcomes": {"gain": 1}}).json() == {"new": True}
+        assert client.post("/change", json={**ANNA, "after": "nothing"}).status_code == 200
+        assert client.post("/decide", json={"key": "2", "case": {}}).json()["action"] is None
+
+
 @pytest.mark.parametrize(
     ("path", "body", "field"),
     [
@@ -85,8 +100,8 @@ def test_settings_change(client, campaign):
         ("/resume", {"by": ["anna"], "why": "so"}, "by"),
         ("/end", [], None),
         ("/end", 5, "body"),
-        ("/change", ANNA, "patience or on_expiry"),
-        ("/change", {**ANNA, "patience": None}, "patience or on_expiry"),
+        ("/change", ANNA, "change"),
+        ("/change", {**ANNA, "patience": None}, "change"),
         ("/change", {**ANNA, "patience": -1}, "patience"),
         ("/change", {**ANNA, "on_expiry": ["hold"]}, "on_expiry"),
         ("/change", {**ANNA, "on_expiry": {}}, "on_expiry"),

@@ -2,6 +2,7 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -114,7 +115,7 @@ def test_a_paused_campaign_expires_and_says_so():
     assert kinds(campaign)[-1] == "expired"
     assert budget(campaign) == (0.0, 0.0)
     assert campaign.report()["life"] == {
-        **ANNA, "state": "paused", "since": 10**9, "patience": 10, "on_expiry": "release",
+        **ANNA, "state": "paused", "since": 10**9, "patience": 10, "on_expiry": "release", "after": "nothing",
     }  # fmt: skip
 
 
@@ -197,6 +198,39 @@ def test_what_comes_after_an_expiry_of_another_setting_is_learned():
                 assert np.array_equal(z, state[path], equal_nan=z.dtype.kind == "f"), path
 
 
+def test_after_the_horizon_nothing_is_played_or_the_campaign_is_over():
+    """Keys that were decided before get their reply; a cancelled round makes room; a longer horizon goes on."""
+    shop = replace(SHOP, horizon=2)
+    policy = eh.uniform(shop, 4)
+    campaign = eh.Campaign.open(MemoryStore(), "shop", policy)
+    told = [campaign.decide({"age": 33}, key=f"{i}") for i in range(3)]
+    assert [said.action is None for said in told] == [False, False, True]
+    campaign.change(after="stop", by="anna", why="clients should know")
+    with pytest.raises(Ended, match="campaign 'shop' is over: its horizon of 2 rounds is reached"):
+        campaign.decide({"age": 33}, key="3")
+    assert kinds(campaign)[-1] == "changed"
+    assert campaign.decide({"age": 33}, key="2").repeated
+    assert campaign.observe(told[0].id, {"answer": 0, "cents": 0}) is True
+    campaign.switch(eh.uniform(replace(SHOP, horizon=3), 4))
+    assert campaign.decide({"age": 33}, key="3").action is not None
+    with pytest.raises(Ended, match="horizon of 3 rounds"):
+        campaign.decide({"age": 33}, key="4")
+
+
+def test_after_its_last_day_a_campaign_is_over_and_not_after_more_cases_than_were_forecast():
+    clock = Clock()
+    shop = replace(SHOP, horizon=2, since="1970-01-01", until="1970-01-02", subject_to=())
+    campaign = eh.Campaign.open(MemoryStore(clock), "shop", eh.uniform(shop, 4))
+    campaign.change(after="stop", by="anna", why="clients should know")
+    for i in range(4):
+        assert campaign.decide({"age": 33}, key=f"{i}").action is not None
+    clock.now = 86_400 * SECOND
+    with pytest.raises(Ended, match="campaign 'shop' is over: its end, 1970-01-02, is past"):
+        campaign.decide({"age": 33}, key="late")
+    campaign.change(after="nothing", by="anna", why="to see")
+    assert campaign.decide({"age": 33}, key="late").action is None
+
+
 def test_a_switch_keeps_the_life():
     clock = Clock()
     campaign = opened(MemoryStore(clock))
@@ -218,12 +252,13 @@ def test_a_switch_keeps_the_life():
         ("resume", {"by": "anna", "why": 5}, "why"),
         ("end", {"by": "anna", "why": "x" * 201}, "why"),
         ("end", {"by": "anna\x1b[2J", "why": "so"}, "by"),
-        ("change", ANNA, "patience or on_expiry"),
+        ("change", ANNA, "change"),
         ("change", {**ANNA, "patience": 0}, "patience"),
         ("change", {**ANNA, "patience": float("nan")}, "patience"),
         ("change", {**ANNA, "patience": True}, "patience"),
         ("change", {**ANNA, "patience": "5"}, "patience"),
         ("change", {**ANNA, "on_expiry": "relaese"}, "on_expiry"),
+        ("change", {**ANNA, "after": "go on"}, "after"),
     ],
 )
 def test_what_is_no_reason_and_no_setting_is_refused(verb, said, field):
@@ -256,7 +291,7 @@ def test_commands_change_a_campaign_whose_workers_run(tmp_path, capsys):
     code, text = said("pause")
     assert code == 0
     assert text.startswith("shop: paused by anna since ")
-    assert text.endswith("UTC: the printer is broken; patience 10 s, on expiry hold\n")
+    assert text.endswith("UTC: the printer is broken; patience 10 s, on expiry hold, after the horizon nothing\n")
     with pytest.raises(Paused):
         call(campaign, "one")
     assert said("pause", "shop")[1].endswith("(as before)\n")
@@ -270,7 +305,7 @@ def test_commands_change_a_campaign_whose_workers_run(tmp_path, capsys):
     assert "cannot be resumed" in text
     code, text = said("change")
     assert code != 0
-    assert "patience or on_expiry: expected a value for one of them" in text
+    assert "change: expected a value for one of" in text
     with pytest.raises(SystemExit):
         main(["pause", url, "--by", "anna"])
     assert main(["pause", f"sqlite:///{tmp_path}/none.db", *who]) != 0

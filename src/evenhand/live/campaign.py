@@ -19,7 +19,7 @@ from evenhand.live.dashboard.report import report
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
 from evenhand.live.fold import Fold
 from evenhand.live.history import History
-from evenhand.live.life import FATES, Life, OnExpiry
+from evenhand.live.life import FATES, After, Life, OnExpiry
 from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
 from evenhand.live.packing import unpack
 from evenhand.live.phases import Phase, mark_in
@@ -229,20 +229,30 @@ class Campaign:
         """
         return self._change(Ask("ended", by, why))
 
-    def change(self, *, by: str, why: str, patience: float | None = None, on_expiry: OnExpiry | None = None) -> bool:
+    def change(
+        self,
+        *,
+        by: str,
+        why: str,
+        patience: float | None = None,
+        on_expiry: OnExpiry | None = None,
+        after: After | None = None,
+    ) -> bool:
         """Change settings from now on; returns False if they are so already.
 
         Args:
             by, why: as for `pause`.
             patience: for decisions from now on; those that wait keep the deadline that was told with them.
             on_expiry: for whatever expires from now on, whenever it was decided.
+            after: what is answered after the horizon, or the end of a run with dates: "nothing" (the default) makes
+                decisions that play nothing, "stop" refuses new keys with `Ended`.
 
         Raises:
             InvalidInput: no setting is stated, or one out of its range.
         """
         if on_expiry is not None:
             warn_of_jams(on_expiry, self.policy)
-        return self._change(Ask("changed", by, why, patience, on_expiry))
+        return self._change(Ask("changed", by, why, patience, on_expiry, after))
 
     def _change(self, ask: Ask) -> bool:
         return self._worker.one(lambda log: Verbs(self._worker, log).change(ask))

@@ -9,7 +9,7 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import number, one_of
 from evenhand.live.events import Kind, encode
-from evenhand.live.life import FATES, STATES, Ended, Life, OnExpiry
+from evenhand.live.life import AFTERS, FATES, SETTINGS, STATES, After, Ended, Life, OnExpiry
 
 _LONGEST = 200  # characters of a name or a reason
 
@@ -29,7 +29,7 @@ class Ask:
         kind: of the event that it becomes: "paused", "resumed", "ended" or "changed".
         by: who asks, a text of 1 to 200 printable characters.
         why: the reason, such a text.
-        patience, on_expiry: for "changed" alone, what is to change; None leaves a setting as it is.
+        patience, on_expiry, after: for "changed" alone, what is to change; None leaves a setting as it is.
 
     Raises:
         InvalidInput: a text that is none, a setting out of its range, or a change of no setting.
@@ -43,6 +43,7 @@ class Ask:
     why: str
     patience: float | None = None
     on_expiry: OnExpiry | None = None
+    after: After | None = None
 
     def __post_init__(self) -> None:
         for name in ("by", "why"):
@@ -53,13 +54,14 @@ class Ask:
             check_patience(self.patience)
         if self.on_expiry is not None:
             one_of("on_expiry", self.on_expiry, FATES)
+        if self.after is not None:
+            one_of("after", self.after, AFTERS)
         if self.kind == "changed" and not self._settings:
-            raise InvalidInput("patience or on_expiry", "a value for one of them", "none")
+            raise InvalidInput("change", f"a value for one of {SETTINGS}", "none")
 
     @property
     def _settings(self) -> dict[str, Any]:
-        found = {"patience": self.patience, "on_expiry": self.on_expiry}
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name in SETTINGS if (value := getattr(self, name)) is not None}
 
     def body(self, life: Life) -> str | None:
         """Return the body of the event; None if the campaign is already as it is asked to be.

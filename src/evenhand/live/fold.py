@@ -217,7 +217,7 @@ class Fold:
         self.version = read(event)["versions"]["evenhand"]
 
     def _lives(self, event: Event, made: object) -> None:
-        self.life = self.life.after(event)
+        self.life = self.life.then(event)
 
     _paused = _resumed = _ended = _changed = _lives
 

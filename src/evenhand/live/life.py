@@ -12,7 +12,10 @@ from evenhand.live.events import Event, Kind, read
 
 OnExpiry = Literal["hold", "fallback", "release"]
 FATES: tuple[OnExpiry, ...] = ("hold", "fallback", "release")
+After = Literal["nothing", "stop"]
+AFTERS: tuple[After, ...] = ("nothing", "stop")
 State = Literal["running", "paused", "ended"]
+SETTINGS = ("patience", "on_expiry", "after")
 LIFE: tuple[Kind, ...] = ("paused", "resumed", "ended", "changed")
 STATES: dict[Kind, State] = {"paused": "paused", "resumed": "running", "ended": "ended"}
 
@@ -32,6 +35,7 @@ class Life:
     Args:
         patience: the seconds after which the outcome of a new decision is overdue.
         on_expiry: the fate of the hard budget that a decision reserves when it expires from now on.
+        after: what is answered after the horizon: "nothing" is played, or the campaign is over ("stop").
         state: "running", "paused" or "ended".
         by, why: who brought the state about, and why; empty for a campaign that was only opened.
         since: when, in microseconds since 1970.
@@ -39,6 +43,7 @@ class Life:
 
     patience: float
     on_expiry: OnExpiry
+    after: After = "nothing"
     state: State = "running"
     by: str = ""
     why: str = ""
@@ -56,19 +61,19 @@ class Life:
         first, *rest = events
         found = Life.opened(first)
         for event in rest:
-            found = found.after(event)
+            found = found.then(event)
         return found
 
-    def after(self, event: Event) -> Life:
+    def then(self, event: Event) -> Life:
         """Return the life after an event about it.
 
         >>> life = Life(patience=60.0, on_expiry="hold")
-        >>> life.after(Event(7, "paused", None, None, 0, '{"by":"anna","why":"no letters"}')).told
+        >>> life.then(Event(7, "paused", None, None, 0, '{"by":"anna","why":"no letters"}')).told
         'paused by anna since 1970-01-01 00:00:00 UTC: no letters'
         """
         body = read(event)
         if event.kind == "changed":
-            return replace(self, **{name: body[name] for name in ("patience", "on_expiry") if name in body})
+            return replace(self, **{name: body[name] for name in SETTINGS if name in body})
         return replace(self, state=STATES[event.kind], by=body["by"], why=body["why"], since=event.at)
 
     @property

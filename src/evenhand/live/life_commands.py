@@ -47,11 +47,11 @@ def write_change(url: str, campaign: str | None, ask: Ask) -> str:
             life = Life.of(store.scan(name, kinds=("opened", *LIFE)))
             body = ask.body(life)
             if body is not None:
-                life = life.after(log.append(ask.kind, body))
+                life = life.then(log.append(ask.kind, body))
     finally:
         if isinstance(store, Closing):
             store.close()
-    settings = f"patience {life.patience:g} s, on expiry {life.on_expiry}"
+    settings = f"patience {life.patience:g} s, on expiry {life.on_expiry}, after the horizon {life.after}"
     return f"{name}: {life.told}; {settings}{'' if body is not None else ' (as before)'}"
 
 

@@ -14,6 +14,7 @@ from evenhand.live.cases import Case, context_of
 from evenhand.live.changing import Ask
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
 from evenhand.live.fold import Earlier, Made
+from evenhand.live.horizon import refuse_late
 from evenhand.live.packing import chances, pack
 from evenhand.live.replies import Reply, reply
 from evenhand.live.stores.base import Transaction
@@ -60,6 +61,9 @@ class Verbs:
             return reply(old, body, self.worker.policy.problem.actions, repeated=True)
         self.worker.fold.life.refuse(self.worker.name)
         context = context_of(self.worker.encoder, self.worker.policy.problem.clock, plain, self.log.now)
+        if self.worker.fold.life.after == "stop":
+            time = None if context.time is None else float(context.time[0])
+            refuse_late(self.worker.name, self.worker.policy.problem, float(self.worker.fold.state.t[0]), time)
         decision = self.worker.policy.decide(self.worker.fold.state, context)
         due = self.log.now + int(self.worker.fold.life.patience * 1e6)
         body = {**plain, "by": self.worker.mark, "due": due, **pack(decision), **chances(self.worker.fold.state)}

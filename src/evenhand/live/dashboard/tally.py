@@ -71,7 +71,7 @@ class Tally:
                 if event.kind == "decided":
                     self._decided(event)
                 elif event.kind in LIFE:
-                    self.life = self.life.after(event)
+                    self.life = self.life.then(event)
                     self.changes.appendleft(event)
                 elif event.kind == "opened":
                     self.life = Life.opened(event)

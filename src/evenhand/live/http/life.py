@@ -10,10 +10,8 @@ from evenhand.live.changing import Ask
 from evenhand.live.events import Kind
 from evenhand.live.http.asked import Verb, fields
 from evenhand.live.http.schemas import one_or_many
-from evenhand.live.life import FATES
+from evenhand.live.life import AFTERS, FATES, SETTINGS
 from evenhand.live.verbs import Verbs
-
-_SETTINGS = ("patience", "on_expiry")
 
 
 def change(body: object, kind: Kind, settings: tuple[str, ...] = ()) -> Verb:
@@ -35,7 +33,7 @@ MAKERS: dict[str, Callable[[object], Verb]] = {
     "/pause": partial(change, kind="paused"),
     "/resume": partial(change, kind="resumed"),
     "/end": partial(change, kind="ended"),
-    "/change": partial(change, kind="changed", settings=_SETTINGS),
+    "/change": partial(change, kind="changed", settings=SETTINGS),
 }
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 200}
@@ -43,6 +41,7 @@ _WHO = {"by": _TEXT, "why": _TEXT}
 _NEW = {
     "patience": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e9},
     "on_expiry": {"enum": list(FATES)},
+    "after": {"enum": list(AFTERS)},
 }
 SCHEMAS: dict[str, dict[str, Any]] = {
     path: one_or_many(("by", "why"), {**_WHO, **(_NEW if path == "/change" else {})}) for path in MAKERS

@@ -5,6 +5,7 @@ from __future__ import annotations
 from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.view import Card, Section, Table, duration, moment
 from evenhand.live.events import Event, read
+from evenhand.live.life import SETTINGS
 
 
 def life(now: Readings) -> Section | None:
@@ -22,5 +23,5 @@ def life(now: Readings) -> Section | None:
 
 def _what(event: Event) -> str:
     body = read(event)
-    new = [f"{name.replace('_', ' ')} {body[name]}" for name in ("patience", "on_expiry") if name in body]
+    new = [f"{name.replace('_', ' ')} {body[name]}" for name in SETTINGS if name in body]
     return f"{event.kind}: {', '.join(new)}" if new else event.kind
