@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
     Kind = Literal["paused", "resumed", "ended", "changed"]
     Run = Callable[[argparse.Namespace], int]
-    Adder = Callable[[str, str, str, Run], argparse.ArgumentParser]
+    P = TypeVar("P", bound=argparse.ArgumentParser)
 
 _SERVERS = "Servers take it in at their next request; the log keeps who asked and why."
 _COMMANDS: dict[str, tuple[Kind, str, str]] = {
@@ -33,21 +32,18 @@ _COMMANDS: dict[str, tuple[Kind, str, str]] = {
         "told with them; what expires from now on is treated as --on-expiry says.",
     ),
 }
-_ARCHIVE = (
-    "Write the log of a campaign that has ended, and of which nothing waits, to a file that nobody may write, and "
-    "print its head, to be kept elsewhere. The file is as one of `evenhand backup`; the campaign stays in the store."
-)
 
 
-def add_life(adder: Adder) -> None:
+def add_life(commands: argparse._SubParsersAction[P], of_campaign: Callable[[P, Run], None]) -> None:
     """Add the commands.
 
     Args:
-        adder: adds a command that takes a store and a campaign, given its name, its help, its description, and the
-            function that runs it.
+        commands: the parsers of all commands.
+        of_campaign: lets a parser take a store and a campaign, and run a function.
     """
     for command, (kind, brief, more) in _COMMANDS.items():
-        parser = adder(command, brief, f"{more} {_SERVERS}", partial(_run, kind=kind))
+        parser = commands.add_parser(command, help=brief, description=f"{more} {_SERVERS}")
+        of_campaign(parser, partial(_run, kind=kind))
         parser.add_argument("--by", required=True, metavar="WHO", help="who asks for it")
         parser.add_argument("--why", required=True, metavar="REASON", help="such as a ticket")
         if kind == "changed":
@@ -56,16 +52,6 @@ def add_life(adder: Adder) -> None:
             parser.add_argument("--on-expiry", choices=fates, default=None, help="of decisions that expire from now on")
             parser.add_argument("--after", choices=("nothing", "stop"), default=None,
                                 help="what follows the horizon: nothing is played, or nothing is decided")  # fmt: skip
-
-    archive = adder("archive", "write the log of a campaign that has ended to a file", _ARCHIVE, _archive)
-    archive.add_argument("file", type=Path, metavar="FILE", help="to write to; it must not be there yet")
-
-
-def _archive(o: argparse.Namespace) -> int:
-    from evenhand.live.life_commands import write_archive
-
-    print(f"written: {o.file}\n{write_archive(o.store, o.campaign, o.file)}")
-    return 0
 
 
 def _run(o: argparse.Namespace, kind: Kind) -> int:

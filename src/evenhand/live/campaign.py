@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -207,26 +206,16 @@ class Campaign:
     def pause(self, *, by: str, why: str) -> bool:
         """Make no decisions until `resume`; outcomes go on to count. Returns False if it is paused already.
 
-        Every worker refuses new keys with `Paused` from its next call on; a repeated key gets its stored reply.
-
-        Args:
-            by: who asks for it, a text of at most 200 characters, which the log keeps.
-            why: the reason, as well.
-
-        Raises:
-            Ended: the campaign has ended.
+        New keys raise `Paused`; a repeated one gets its stored reply. `by` and `why` have at most 200 characters.
         """
         return self._change(Ask("paused", by, why))
 
     def resume(self, *, by: str, why: str) -> bool:
-        """Decide again after `pause`; returns False if the campaign runs. Arguments and errors are those of `pause`."""
+        """Decide again after `pause`; returns False if the campaign runs already."""
         return self._change(Ask("resumed", by, why))
 
     def end(self, *, by: str, why: str) -> bool:
-        """Make no decisions any more, which is final; outcomes go on to count. Returns False if it has ended already.
-
-        Every worker refuses new keys with `Ended` from its next call on. Arguments are those of `pause`.
-        """
+        """Make no decisions any more, which is final: new keys raise `Ended`. Returns False if it has ended already."""
         return self._change(Ask("ended", by, why))
 
     def change(
@@ -242,13 +231,9 @@ class Campaign:
 
         Args:
             by, why: as for `pause`.
-            patience: for decisions from now on; those that wait keep the deadline that was told with them.
+            patience: for decisions from now on; those that wait keep their deadline.
             on_expiry: for whatever expires from now on, whenever it was decided.
-            after: what is answered after the horizon, or the end of a run with dates: "nothing" (the default) makes
-                decisions that play nothing, "stop" refuses new keys with `Ended`.
-
-        Raises:
-            InvalidInput: no setting is stated, or one out of its range.
+            after: the horizon or the last day: "nothing" is played then, or new keys raise `Ended` ("stop").
         """
         if on_expiry is not None:
             warn_of_jams(on_expiry, self.policy)
@@ -355,7 +340,7 @@ class Campaign:
 
     def status(self) -> Status:
         """Return the current status of the campaign: rounds, averages, budgets, constraints and prices."""
-        return self._worker.look(_status)
+        return self._worker.look(lambda fold: fold.status())
 
     def report(self) -> dict[str, Any]:
         """Make a report for JSON: the status, counts of outcomes, delays, actions and alarms."""
@@ -381,13 +366,8 @@ class Campaign:
 
     def head(self) -> Head:
         """Return the number and the hash of the last event; kept elsewhere, a later audit compares it with the log."""
-
-        def last(log: Transaction) -> Event:
-            found = log.get(log.last)
-            assert found is not None  # it was opened
-            return found
-
-        event = self._worker.one(last)
+        event = self._worker.one(lambda log: log.get(log.last))
+        assert event is not None  # it was opened
         return Head(event.seq, event.hash)
 
     def relearn(self) -> bool:
@@ -414,9 +394,3 @@ class Campaign:
     def events(self) -> Iterator[Event]:
         """Iterate over all events of the log."""
         return self._worker.store.scan(self.name)
-
-
-def _status(fold: Fold) -> Status:
-    """Return the status of the policy, and whether its campaign decides."""
-    status = fold.policy.status(fold.state)
-    return status if fold.life.state == "running" else replace(status, life=fold.life.told)

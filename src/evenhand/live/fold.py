@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from evenhand.core.errors import EvenhandError
@@ -19,6 +19,7 @@ from evenhand.policy.appending import carries
 from evenhand.policy.policy import Policy
 from evenhand.policy.revising import Settled, revise
 from evenhand.policy.state import PolicyState
+from evenhand.policy.status import Status
 
 _FEW = 1000  # stale deadlines that the heap may hold
 
@@ -168,6 +169,11 @@ class Fold:
             if ref in self.pending and not self.pending[ref].expired:
                 return ref
         return None
+
+    def status(self) -> Status:
+        """Return the status of the policy, and whether its campaign decides."""
+        found = self.policy.status(self.state)
+        return found if self.life.state == "running" else replace(found, life=self.life.told)
 
     def expiry(self) -> str:
         """Return the body of an expiry at this moment, which says what becomes of what the decision reserves."""
