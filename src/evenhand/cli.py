@@ -14,8 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from evenhand.cli_keeping import add_keeping
+from evenhand.cli_life import add_life
 from evenhand.cli_offline import add as add_offline
-from evenhand.cli_texts import BACKUP, DESCRIPTION, EXPORT, RESTORE, SERVE, SWITCH, WARM
+from evenhand.cli_texts import DESCRIPTION, EXPORT, SERVE, SWITCH, WARM
 from evenhand.core.registry import meant
 from evenhand.experiments.experiment import Experiment, discover
 from evenhand.experiments.options import options
@@ -156,17 +158,8 @@ def build() -> Parser:
     audit.add_argument("--head", default=None, metavar="NUMBER:HASH",
                        help="an event that an earlier audit named: the log has to have it still")  # fmt: skip
 
-    backup = commands.add_parser(
-        "backup", help="copy the log of live campaigns to a file, while they go on", description=BACKUP
-    )
-    backup.add_argument("store", metavar="STORE", help="sqlite:///FILE or postgresql://HOST/DATABASE")
-    backup.add_argument("file", type=Path, metavar="FILE", help="to write to; it must not be there yet")
-    backup.set_defaults(run=_backup, parser=backup)
-
-    restore = commands.add_parser("restore", help="make a store of a backup", description=RESTORE)
-    restore.add_argument("file", type=Path, metavar="FILE", help="that `evenhand backup` wrote")
-    restore.add_argument("store", metavar="STORE", help="without a campaign; a file is created")
-    restore.set_defaults(run=_restore, parser=restore)
+    add_life(commands, _add_campaign)
+    add_keeping(commands, _add_campaign)
 
     export = commands.add_parser("export", help="write the decisions of a live campaign to a file",
                                  description=EXPORT, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
@@ -214,6 +207,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
         ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
         ("switch STORE PROBLEM.toml --why TEXT", "go on with another file, while servers run"),
         ("audit STORE", "recompute every decision of a live campaign"),
+        ("pause STORE --by WHO --why REASON", "make no decisions for now; so resume, end, change"),
         ("backup STORE FILE", "copy its log, while servers run"),
         ("report STORE --out FILE.html", "a page that shows where it stands"),
         ("export STORE --out FILE", "its decisions as a file, for replay and other libraries"),
@@ -358,22 +352,6 @@ def _report(o: argparse.Namespace) -> int:
 
     write_report(o.store, o.campaign, o.out, o.log)
     print(f"written: {o.out}")
-    return 0
-
-
-def _backup(o: argparse.Namespace) -> int:
-    from evenhand.live.backups import backup
-
-    heads = backup(o.store, o.file)
-    print("\n".join([f"written: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
-    return 0
-
-
-def _restore(o: argparse.Namespace) -> int:
-    from evenhand.live.backups import restore
-
-    heads = restore(o.file, o.store)
-    print("\n".join([f"restored: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
     return 0
 
 

@@ -57,3 +57,7 @@ SQLite: audit, report and export read it, also from read-only media, and `evenha
 RESTORE = """\
 Write the campaigns of a backup to a store that has none, and check all their hashes there. What was decided after the
 backup is not in it: stop all servers of the lost store first."""
+
+ARCHIVE = """\
+Write the log of a campaign that has ended, and of which nothing waits, to a file that nobody may write, and print its
+head, to be kept elsewhere. The file is as one of `evenhand backup`; the campaign stays in the store."""

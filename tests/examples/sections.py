@@ -5,6 +5,7 @@ SECTIONS = {
     "constraints": "cents gap by zone",
     "actions": "letter 100%, none 0%",
     "outcomes": "Objective: average answer",
+    "life": "the printer of letters is broken",
     "changes": "a better name",
     "latest": "key of the first case",
 }

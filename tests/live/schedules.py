@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -167,7 +167,7 @@ class Schedule:
         first = Campaign.open(self.store, "one", self.policy, seed=self.seed, patience=PATIENCE, on_expiry=self.mode)
         self.terms = first.terms
         self.team = [self.open() for _ in range(self.luck.randint(2, self.workers))]
-        self.ledger = Ledger(self.mode, TOTAL, WORST, 1.0)
+        self.ledger = Ledger(self.mode, TOTAL, WORST, 1.0, PATIENCE)
         self.sent = []  # requests on their way, which may be delivered in any order, several times or never
         self.cases = 0
 
@@ -199,6 +199,8 @@ class Schedule:
             self.guarded(lambda one: one.snapshot(), None)
         elif draw < 0.25:
             self.switch()
+        elif draw < 0.32:
+            self.change()
         else:
             if not self.sent or self.luck.random() < 0.7:
                 self.sent.append(self.request())
@@ -207,6 +209,17 @@ class Schedule:
                 self.sent.remove((verb, *said))
             expected = getattr(self.ledger, verb)
             self.guarded(lambda one: self.call(one, verb, said), lambda: expected(*said))
+
+    def change(self):
+        """Pause, resume, end or change the campaign."""
+        draw = self.luck.random()
+        verb = "pause" if draw < 0.2 else "resume" if draw < 0.6 else "change" if draw < 0.98 else "end"
+        new = {}
+        if verb == "change":
+            new = {"on_expiry": self.luck.choice(("hold", "fallback", "release"))}
+            new |= {"patience": self.luck.choice((4.0, PATIENCE))} if self.luck.random() < 0.5 else {}
+        call = partial(getattr(Campaign, verb), by="anna", why="chance", **new)
+        self.guarded(call, lambda: self.ledger.change(verb, new))
 
     def request(self):
         draw, known = self.luck.random(), list(self.ledger.decisions)
@@ -346,6 +359,7 @@ def same_fold(one, other):
     """Require that two workers have the same state, but for the random tokens of receipts."""
     a, b = one._worker.fold, other._worker.fold
     assert (a.seq, a.known, a.marked, a.reach, a.first) == (b.seq, b.known, b.marked, b.reach, b.first)
+    assert a.life == b.life
     assert {r: (p.due, p.expired) for r, p in a.pending.items()} == {
         r: (p.due, p.expired) for r, p in b.pending.items()
     }

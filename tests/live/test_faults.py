@@ -83,6 +83,42 @@ def released(world):
     return said
 
 
+def paused(world):
+    """A decision is asked for while the campaign is paused; what was decided is told again."""
+    assert world.change("pause").json()["new"] is True
+    said = world.letter("new")
+    assert world.letter("seen").json()["repeated"] is True
+    assert world.change("resume").json()["new"] is True
+    return said
+
+
+def twice_paused(world):
+    """Two operators pause; the first of them is in the log."""
+    world.change("pause")
+    said = world.change("pause", why="as well")
+    world.change("resume")
+    return said
+
+
+def ended(world):
+    """A decision is asked for when no more are made."""
+    assert world.change("end").json()["new"] is True
+    return world.letter("new")
+
+
+def seen_while(verb, *after):
+    """An outcome arrives while no decisions are made."""
+
+    def provoke(world):
+        world.change(verb)
+        said = world.observe(world.waits, {"answer": 1, "cents": 2})
+        for word in after:
+            world.change(word)
+        return said
+
+    return provoke
+
+
 def never(world):
     """No outcome comes."""
     world.overdue()
@@ -305,6 +341,13 @@ FAULTS = [
     Fault("null for every outcome", outcome('{"answer": null, "cents": null}'), 422, says={"field": "outcomes"}),
     Fault("an outcome under an unknown key", lambda w: w.send('{"key": "nobody", "outcomes": {"answer": 1}}'), 404),
     Fault("a probe while the store takes no writes", unready, 503, says={"ready": False}),
+    Fault("a decision while the campaign is paused", paused, 503, ("paused", "resumed")),
+    Fault("an outcome while the campaign is paused", seen_while("pause", "resume"), 200,
+          ("paused", "observed", "resumed"), {"new": True}),
+    Fault("a decision after the campaign has ended", ended, 410, ("ended",)),
+    Fault("an outcome after the campaign has ended", seen_while("end"), 200, ("ended", "observed"), {"new": True}),
+    Fault("a pause of a paused campaign", twice_paused, 200, ("paused", "resumed"), {"new": False}),
+    Fault("a pause without a reason", lambda w: w.change("pause", why=""), 422, says={"field": "why"}),
     Fault("a script as a key", script, 200, ("decided",)),
     Fault("a foreign Host", from_(Host="evil.example"), 400),
     Fault("a page of another site", from_(**{"Sec-Fetch-Site": "cross-site"}), 403),

@@ -163,12 +163,12 @@ def test_settings_that_the_campaign_does_not_have_are_noted(tmp_path, capsys, mo
         (["--seed", "3", "--patience", "60", "--on-expiry", "release"], []),
         ([], []),
         (["--seed", "3"], []),
-        (["--seed", "4"], ["--seed 4 is not used: the campaign was opened with 3"]),
+        (["--seed", "4"], ["--seed 4 is not used: the campaign has 3"]),
         (
             ["--patience", "61", "--on-expiry", "hold"],
             [
-                "--patience 61.0 is not used: the campaign was opened with 60.0",
-                "--on-expiry hold is not used: the campaign was opened with release",
+                "--patience 61.0 is not used: the campaign has 60.0",
+                "--on-expiry hold is not used: the campaign has release",
             ],
         ),
     ):

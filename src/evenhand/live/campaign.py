@@ -11,12 +11,14 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
 from evenhand.core.records import Context, Decision
-from evenhand.core.validate import number, on_disk, one_of
+from evenhand.core.validate import on_disk, one_of
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of, refuse_numbers, refuse_past
+from evenhand.live.changing import Ask, check_patience
 from evenhand.live.dashboard.report import report
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
-from evenhand.live.fold import Fold, OnExpiry
+from evenhand.live.fold import Fold
 from evenhand.live.history import History
+from evenhand.live.life import FATES, After, Life, OnExpiry
 from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
 from evenhand.live.packing import unpack
 from evenhand.live.phases import Phase, mark_in
@@ -134,8 +136,8 @@ class Campaign:
             raise InvalidInput("policy", "a Policy, or a list of them with the present one last", shown(policy))
         policy = every[-1]
         refuse_numbers(policy)
-        number("patience", patience, "seconds above 0", lambda x: 0 < x < 1e9)
-        one_of("on_expiry", on_expiry, ("hold", "fallback", "release"))
+        check_patience(patience)
+        one_of("on_expiry", on_expiry, FATES)
         place = as_store(store)
         policy.start(seed=seed)  # refuses a seed, and prepares kernels, before the lock is taken
         phases = [Phase(one, encoder or Named(one)) for one in every]
@@ -144,7 +146,7 @@ class Campaign:
         with place.write(name) as log:
             if log.last == 0:
                 refuse_past(policy, log.now)
-                warn_of_jams(terms, policy)
+                warn_of_jams(on_expiry, policy)
                 log.append("opened", encode(opening(terms, policy, encoder)))
             else:
                 *_, deciding = place.scan(name, kinds=("opened", "upgraded"))
@@ -200,6 +202,50 @@ class Campaign:
             Conflict: its outcome was observed, or it played nothing.
         """
         return self._worker.one(lambda log: Verbs(self._worker, log).cancel(decision))
+
+    def pause(self, *, by: str, why: str) -> bool:
+        """Make no decisions until `resume`; outcomes go on to count. Returns False if it is paused already.
+
+        New keys raise `Paused`; a repeated one gets its stored reply. `by` and `why` have at most 200 characters.
+        """
+        return self._change(Ask("paused", by, why))
+
+    def resume(self, *, by: str, why: str) -> bool:
+        """Decide again after `pause`; returns False if the campaign runs already."""
+        return self._change(Ask("resumed", by, why))
+
+    def end(self, *, by: str, why: str) -> bool:
+        """Make no decisions any more, which is final: new keys raise `Ended`. Returns False if it has ended already."""
+        return self._change(Ask("ended", by, why))
+
+    def change(
+        self,
+        *,
+        by: str,
+        why: str,
+        patience: float | None = None,
+        on_expiry: OnExpiry | None = None,
+        after: After | None = None,
+    ) -> bool:
+        """Change settings from now on; returns False if they are so already.
+
+        Args:
+            by, why: as for `pause`.
+            patience: for decisions from now on; those that wait keep their deadline.
+            on_expiry: for whatever expires from now on, whenever it was decided.
+            after: the horizon or the last day: "nothing" is played then, or new keys raise `Ended` ("stop").
+        """
+        if on_expiry is not None:
+            warn_of_jams(on_expiry, self.policy)
+        return self._change(Ask("changed", by, why, patience, on_expiry, after))
+
+    def _change(self, ask: Ask) -> bool:
+        return self._worker.one(lambda log: Verbs(self._worker, log).change(ask))
+
+    @property
+    def life(self) -> Life:
+        """Whether the campaign runs, is paused or has ended, who said so, and its settings, as of now."""
+        return self._worker.look(lambda fold: fold.life)
 
     def switch(
         self,
@@ -294,7 +340,7 @@ class Campaign:
 
     def status(self) -> Status:
         """Return the current status of the campaign: rounds, averages, budgets, constraints and prices."""
-        return self._worker.look(lambda fold: fold.policy.status(fold.state))
+        return self._worker.look(lambda fold: fold.status())
 
     def report(self) -> dict[str, Any]:
         """Make a report for JSON: the status, counts of outcomes, delays, actions and alarms."""
@@ -320,13 +366,8 @@ class Campaign:
 
     def head(self) -> Head:
         """Return the number and the hash of the last event; kept elsewhere, a later audit compares it with the log."""
-
-        def last(log: Transaction) -> Event:
-            found = log.get(log.last)
-            assert found is not None  # it was opened
-            return found
-
-        event = self._worker.one(last)
+        event = self._worker.one(lambda log: log.get(log.last))
+        assert event is not None  # it was opened
         return Head(event.seq, event.hash)
 
     def relearn(self) -> bool:

@@ -18,7 +18,7 @@ from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_campaign, switch_campaign, taught, weight_of
-from evenhand.live.fold import OnExpiry
+from evenhand.live.life import OnExpiry
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import connect_to_read
@@ -110,15 +110,16 @@ def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> N
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
     for name, value in opening.terms().items():
-        kept = getattr(made.terms, name)
+        kept = made.terms.seed if name == "seed" else getattr(made.life, name)
         if value != kept:
             option = name.replace("_", "-")
-            print(f"note: --{option} {value} is not used: the campaign was opened with {kept}", file=sys.stderr)
+            print(f"note: --{option} {value} is not used: the campaign has {kept}", file=sys.stderr)
     with made:
         events = made.head().seq
         found = "new campaign" if events == 1 else f"found {events:,} events"
         told = f"{made.status().rounds:,} of {made.policy.problem.horizon:,} decided"
-        print(f"{made.name}: {made.policy.name}; {found}, {told}")
+        life = "" if made.life.state == "running" else f"; {made.life.told}"
+        print(f"{made.name}: {made.policy.name}; {found}, {told}{life}")
         try:
             serve(made, **at._asdict(), ready=lambda url: print(f"{url} (Ctrl-C stops)", flush=True))
         finally:

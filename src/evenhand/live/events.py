@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from evenhand.core.errors import EvenhandError
 
-Kind = Literal["opened", "decided", "observed", "revised", "cancelled", "expired", "switched", "refolded", "upgraded"]
-KINDS: tuple[Kind, ...] = (
+Kind = Literal[
     "opened",
     "decided",
     "observed",
@@ -22,7 +21,12 @@ KINDS: tuple[Kind, ...] = (
     "switched",
     "refolded",
     "upgraded",
-)
+    "paused",
+    "resumed",
+    "ended",
+    "changed",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 ABOUT: tuple[Kind, ...] = ("observed", "revised", "cancelled", "expired")  # a decision, which they name
 
 

@@ -277,7 +277,7 @@ class Worker:
             ref = self.fold.overdue(log.now)
             if ref is None:
                 break
-            self.enter(log, "expired", "{}", ref=ref)
+            self.enter(log, "expired", self.fold.expiry(), ref=ref)
 
     def _fold_log(self, log: Transaction | None = None) -> Fold:
         """Fold all events, or those that a transaction sees, starting from a snapshot if there is one."""

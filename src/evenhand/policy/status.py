@@ -80,6 +80,7 @@ class Status:
     )  # the rounds that were held out beside the others, by outcome
     credits: Mapping[str, float] = field(default_factory=dict)  # what is left of them, by constraint with one
     notes: tuple[Note, ...] = ()  # what the model says of itself
+    life: str = ""  # of a campaign that does not decide: who paused or ended it, when and why
 
     def __str__(self) -> str:
         rows = [(what, faces.clipped(name), said) for what, name, said in self._rows()]
@@ -97,7 +98,8 @@ class Status:
         return f"{self.rounds:,} of {self.horizon:,} rounds decided{waiting}"
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        rows = [] if self.objective is None else [("objective", "", amount(self.objective))]
+        rows = [("campaign", "", self.life)] if self.life else []
+        rows += [] if self.objective is None else [("objective", "", amount(self.objective))]
         rows += [("average", name, "-" if math.isnan(x) else amount(x)) for name, x in self.averages.items()]
         for name, a in self.accounts.items():
             held = f", {amount(a.held)} held" if a.held else ""

@@ -17,7 +17,7 @@ _FEW = 20  # with fewer due outcomes than this, the share is not judged
 def alarms(campaign: Watched, status: Status, tally: Tally) -> list[str]:
     """List the alarms: overspent or jammed budgets, missed limits, late outcomes, too many expiries; the model's."""
     said = [f"{note.text[:1].upper()}{note.text[1:]}." for note in status.notes if note.alarm]
-    return [*_budgets(status, tally), *_limits(status), *_outcomes(campaign, tally), *said]
+    return [*_budgets(status, tally), *_limits(status), *_outcomes(tally), *said]
 
 
 def count_due(tally: Tally) -> int:
@@ -50,9 +50,10 @@ def _limits(status: Status) -> Iterator[str]:
             yield f"{name}: {digits(s.value)}, {s.side} {digits(s.limit)}. It is {s.said}."
 
 
-def _outcomes(campaign: Watched, tally: Tally) -> Iterator[str]:
-    late, expired, whole = tally.counts["late"], tally.counts["expired"], count_due(tally)
-    if late and campaign.terms.on_expiry == "release":
-        yield f"{count(late, 'outcome')} came after what was held was given back: hard budgets may be overspent by it."
+def _outcomes(tally: Tally) -> Iterator[str]:
+    released, expired, whole = tally.counts["released"], tally.counts["expired"], count_due(tally)
+    if released:
+        said = count(released, "outcome")
+        yield f"{said} came after what was held was given back: hard budgets may be overspent by it."
     if whole >= _FEW and expired > MANY * whole:
         yield f"{percent(expired / whole)} of the outcomes that were due expired ({expired:,} of {whole:,})."

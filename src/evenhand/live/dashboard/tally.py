@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +11,12 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.live.cases import Named
-from evenhand.live.dashboard.recent import Delays, Recent
+from evenhand.live.dashboard.recent import SHOWN, Delays, Recent
 from evenhand.live.dashboard.spans import Span, Spans
 from evenhand.live.dashboard.uses import Moments, Uses, plain_known
 from evenhand.live.dashboard.watched import Watched
 from evenhand.live.events import Event, read
+from evenhand.live.life import LIFE, Life, OnExpiry, fate_of
 from evenhand.live.switches import Switched
 from evenhand.policy.policy import Policy
 
@@ -32,7 +33,7 @@ class _Open:
     plays: list[int]
     known: Floats
     forced: bool
-    expired: bool
+    fate: OnExpiry | None  # of what it reserves, once it expired
     now: Floats  # its present increments
 
 
@@ -51,6 +52,10 @@ class Tally:
         self._campaign, self._lock = campaign, threading.Lock()
         self._policy: Policy | None = None
         self._last = 0
+        self._begin()
+
+    life: Life
+    changes: deque[Event]  # of the life, the newest first
 
     def update(self) -> None:
         """Read the new events, or all events after a switch that changes how decisions count, such as other actions."""
@@ -58,13 +63,18 @@ class Tally:
         with self._lock:
             policy = campaign.policy
             if self._policy is not policy:
-                uses = Uses(policy.problem, policy.status(policy.start()).accounts, campaign.terms.on_expiry)
+                uses = Uses(policy.problem, policy.status(policy.start()).accounts)
                 if self._policy is None or not uses.counts_like(self.uses):
                     self._restart(uses)
                 self._policy, self.uses = policy, uses
             for event in campaign.store.scan(campaign.name, self._last):
                 if event.kind == "decided":
                     self._decided(event)
+                elif event.kind in LIFE:
+                    self.life = self.life.then(event)
+                    self.changes.appendleft(event)
+                elif event.kind == "opened":
+                    self.life = Life.opened(event)
                 elif event.ref is not None:
                     self._about(event, event.ref)
                 elif event.kind == "switched":
@@ -114,9 +124,15 @@ class Tally:
         """Count the decisions that averages are over: those with their outcomes."""
         return round(sum(self.uses.rounds(span.moved) for span in self.spans.all))
 
+    def _begin(self) -> None:
+        terms = self._campaign.terms
+        self.life = Life(patience=terms.patience, on_expiry=terms.on_expiry)
+        self.changes = deque(maxlen=SHOWN)
+
     def _restart(self, uses: Uses) -> None:
         self.uses = uses
         self._last, self._waiting = 0, dict[int, _Open]()
+        self._begin()
         self.counts, self.played = Counter[str](), Counter[str | None]()
         self._sums, self._stated = Counter[str | None](), Counter[str | None]()
         self.credited = Counter[str]()  # decisions that stated a use of a budget below 0
@@ -158,22 +174,30 @@ class Tally:
         if event.kind in ("observed", "revised"):
             after = self.uses.arrived(one.plays, one.known, read(event)["y"])
         else:
-            after = self.uses.none() if event.kind == "cancelled" else self.uses.expired(one.plays, one.known)
+            after = self.uses.none() if event.kind == "cancelled" else self._expired(event, one)
         moved = after - one.now
         self.counts[event.kind] += 1
-        self.counts["overdue"] += event.kind == "expired"
-        self.counts["overdue"] -= one.expired and event.kind in ("observed", "cancelled")
+        if one.fate is not None and event.kind != "revised":
+            step = 1 if event.kind == "expired" else -1
+            self.counts["overdue"] += step
+            self.counts["held"] += step if one.fate == "hold" else 0  # it goes on to wait
         if event.kind == "observed":
-            self.counts["late"] += one.expired
+            self.counts["late"] += one.fate is not None
+            self.counts["released"] += one.fate == "release"
             self.delays.add((event.at - one.at) / 1e6)
         if one.forced:
             self._forced += moved
         plays = np.zeros(len(self._campaign.policy.problem.actions) + 1, np.int64)
         self.spans.add(Span(0, 0, plays, moved, event.at))
         self.recent.changed(event)
-        one.now, one.expired = after, one.expired or event.kind == "expired"
+        one.now = after
         if event.kind != "expired":
             self._waiting.pop(ref, None)
+
+    def _expired(self, event: Event, one: _Open) -> Floats:
+        """Note the fate of an expired decision, and return its increments."""
+        one.fate = fate_of(event, self._campaign.terms.on_expiry)
+        return self.uses.expired(one.plays, one.known, one.fate)
 
     def _recalled(self, event: Event, ref: int) -> _Open:
         """Rebuild the state of a decision before an event from the log."""
@@ -184,7 +208,7 @@ class Tally:
         one = self._opened(decided.at, read(decided))
         for e in about:
             if e.kind == "expired":
-                one.expired, one.now = True, self.uses.expired(one.plays, one.known)
+                one.now = self._expired(e, one)
             elif e.kind in ("observed", "revised"):
                 one.now = self.uses.arrived(one.plays, one.known, read(e)["y"])
         return one
@@ -198,4 +222,4 @@ class Tally:
             context = encoder.context(body["case"], body.get("offered"), body.get("known"))
             at_play = np.array(plays)
             known = np.where((at_play >= 0)[:, None], context.known[0, np.maximum(at_play, 0)], 0.0)
-        return _Open(at, plays, known, bool(body["f"]), False, self.uses.decided(plays, known))
+        return _Open(at, plays, known, bool(body["f"]), None, self.uses.decided(plays, known))

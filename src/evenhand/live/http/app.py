@@ -22,7 +22,7 @@ from evenhand.live.dashboard.page import page
 from evenhand.live.dashboard.report import to_json
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.events import Conflict, Unknown
-from evenhand.live.http import asked, switching
+from evenhand.live.http import asked, life, switching
 from evenhand.live.http.answers import Refused, entry, error_response
 from evenhand.live.http.bodies import parse, receive
 from evenhand.live.http.commits import Commits
@@ -46,6 +46,7 @@ _STATIC = {
 }
 _ROUTES = (
     *_VERBS,
+    *life.MAKERS,
     switching.ROUTE,
     "/report",
     "/decisions",
@@ -97,7 +98,7 @@ def app(
     reader = ThreadPoolExecutor(1, "evenhand reports")  # one thread: reports wait for the campaign's lock anyway
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         commits.close()
 
@@ -107,7 +108,7 @@ def app(
         version=__version__,
         docs_url=None,
         redoc_url=None,
-        lifespan=life,
+        lifespan=lifespan,
         redirect_slashes=False,
     )
     made.add_middleware(Guard, token=token, hosts=hosts, requests=requests)
@@ -136,7 +137,7 @@ def app(
     async def ready(_: Request) -> Response:
         reason = await readiness.reason()
         if reason is None:
-            return JSONResponse({"ready": True})
+            return JSONResponse({"ready": True, **readiness.standing()})
         return JSONResponse({"ready": False, "reason": reason}, 503, headers={"Retry-After": "1"})
 
     async def find_decision(request: Request) -> dict[str, Any]:
@@ -167,13 +168,10 @@ def app(
             explained, why = None, None
         return HTMLResponse(decision_page(campaign.name, campaign.policy.name, found, explained, why))
 
-    makers: tuple[Callable[[object], asked.Verb], ...] = (
-        partial(asked.decide, accepted=known),
-        asked.observe,
-        asked.cancel,
-    )
-    for path, made_of in zip(_VERBS, makers, strict=True):
-        schema = {"requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMAS[path]}}}}
+    makers: tuple[Maker, ...] = (partial(asked.decide, accepted=known), asked.observe, asked.cancel)
+    for path, made_of in {**dict(zip(_VERBS, makers, strict=True)), **life.MAKERS}.items():
+        stated = {**SCHEMAS, **life.SCHEMAS}[path]
+        schema = {"requestBody": {"required": True, "content": {"application/json": {"schema": stated}}}}
         made.add_api_route(path, _verb(commits, made_of), methods=["POST"], name=path[1:], openapi_extra=schema)
     switching.add(made, campaign, reading, allowed=token is not None)
     number = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}

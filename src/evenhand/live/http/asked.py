@@ -26,7 +26,7 @@ def decide(body: object, accepted: bool = False) -> Verb:
     Raises:
         InvalidInput: a field is missing, unknown or of another type; the other functions here raise it as well.
     """
-    asked = _fields(body, ("key",), ("case", "features", "groups", "offered", "known"))
+    asked = fields(body, ("key",), ("case", "features", "groups", "offered", "known"))
     case = _case(asked)
     offered, known = asked.get("offered"), asked.get("known")
     if offered is not None and not (isinstance(offered, list) and all(isinstance(z, str) for z in offered)):
@@ -43,7 +43,7 @@ def decide(body: object, accepted: bool = False) -> Verb:
 
 def observe(body: object) -> Verb:
     """Parse a request to observe outcomes."""
-    asked = _fields(body, ("outcomes",), ("id", "key", "revise"))
+    asked = fields(body, ("outcomes",), ("id", "key", "revise"))
     which, outcomes, revise = _which(asked), asked["outcomes"], asked.get("revise", False)
     if not isinstance(revise, bool):
         raise InvalidInput("revise", "true or false", shown(revise))
@@ -60,7 +60,7 @@ def observe(body: object) -> Verb:
 
 def cancel(body: object) -> Verb:
     """Parse a request to cancel a decision."""
-    which = _which(_fields(body, (), ("id", "key")))
+    which = _which(fields(body, (), ("id", "key")))
     return lambda verbs: {"new": verbs.cancel(which(verbs))}
 
 
@@ -87,7 +87,7 @@ def lookup(decision: int | str) -> Verb:
     return verb
 
 
-def _fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
+def fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
     """Check that a body has all needed fields and no unknown ones."""
     asked = _mapping("body", body)
     known = (*needed, *others)

@@ -18,6 +18,9 @@ def metrics(status: Status, tally: Tally, requests: Requests) -> str:
         *_family("decisions_total", "counter", "Decisions that count.", [({}, status.rounds)]),
         *_family("waiting", "gauge", "Decisions whose outcomes are still to come.", [({}, status.waiting)]),
     ]
+    states = {"paused": "1 while the campaign is paused.", "ended": "1 once the campaign has ended."}
+    for state, text in states.items():
+        lines += _family(state, "gauge", text, [({}, int(tally.life.state == state))])
     for kind, text in KINDS.items():
         lines += _family(f"{kind}_total", "counter", text, [({}, tally.counts[kind])])
     credited = [({"budget": name}, tally.credited[name]) for name, _ in accounts]
