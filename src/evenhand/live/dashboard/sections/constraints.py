@@ -25,6 +25,8 @@ def _constraint(i: int, name: str, status: Status) -> Card:
         low, high = s.average - s.limit, s.average + s.limit
     groups = [(name, math.nan if x is None else x) for name, x in s.groups.items()]
     values = groups or [("worst span" if s.spans else "so far", s.value)]
+    if s.credit is not None:  # which is what is promised; the ratio is only planned
+        low, high, values = min(s.credit, 0.0) if s.kept else 0.0, math.inf, [("credit left", s.credit)]
     some = status.rounds > status.waiting
     kept, side = s.said if some else "nothing arrived yet", s.side
     words = f"{s.shown}, {side} {digits(s.limit)}: {kept}."
@@ -68,5 +70,5 @@ def _inside(x: float, low: float, high: float) -> str:
 
 def _gap(x: float, s: Standing, even: bool) -> str:
     if not even or s.average is None:
-        return digits(s.limit)
+        return digits(s.limit if s.credit is None else 0.0)
     return "–" if math.isnan(x) else f"{'+' if x >= s.average else '−'}{digits(abs(x - s.average))}"
