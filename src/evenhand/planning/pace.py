@@ -110,13 +110,10 @@ class Pace:
         rates = whole.copy()
         for j, spans in self._on_grid:
             period = spans.period(time)
-            to_come = self._ahead(state, time, spans.ends)
-            if self._traffic is not None:  # too few is worse than too many: what is over is lost with the span
-                margin = _FLOORS if spans.floors else Traffic.margin
-                to_come = np.where(spans.ends < self.problem.clock.last, margin * to_come, to_come)
+            coming = self._ahead(state, time, spans.ends) * margins(self.problem, spans)
             waiting = spans.sums(state.decided) - spans.sums(state.counted[:, j])
             rest = spans.rest(state.used[:, j], period)
-            rates[:, j] = (rest / np.maximum(to_come + waiting, 1.0)).min(1)
+            rates[:, j] = (rest / np.maximum(coming + waiting, 1.0)).min(1)
             if spans.floors:  # where nothing is owed, a bound that no round reaches
                 rates[:, j] = np.minimum(rates[:, j], np.abs(spans.allowance).max())
         return rates
@@ -138,14 +135,10 @@ class Pace:
 
     def _ahead(self, state: PaceState, time: Floats, ends: Floats) -> Floats:
         """The cases that are expected after one that came at a time, up to some ends, `(),(n)->(R,n)`."""
-        ends = np.minimum(ends, self.problem.clock.last)  # the last period of a calendar may end later
-        if self._traffic is None:
-            return np.asarray(np.maximum(ends - time[:, None] - 1.0, 0.0))
-        clock, traffic = self.problem.clock, self._traffic
+        clock, traffic, rest = self.problem.clock, self._traffic, to_come(self.problem, time, ends)
+        if traffic is None or math.isinf(traffic.trust):
+            return rest
         now = traffic.expected(clock, time)
-        rest = np.maximum(traffic.expected(clock, ends) - now[:, None], 0.0)
-        if math.isinf(traffic.trust):
-            return np.asarray(rest)
         since = np.maximum(traffic.begin(clock, time), 0.0)
         so_far = np.concatenate([np.zeros((len(time), 1)), np.cumsum(state.decided, 1)], 1)
         first = np.searchsorted(self._edges, since)
@@ -180,3 +173,22 @@ def traffic_of(problem: Problem) -> Traffic | None:
     if problem.until is None:
         return None
     return problem.traffic or Traffic(problem.horizon, per=problem.clock.last)
+
+
+def to_come(problem: Problem, time: Floats, ends: Floats) -> Floats:
+    """Return the cases that are forecast after one that came at a time, up to some ends, `(),(n)->(R,n)`."""
+    clock, traffic = problem.clock, traffic_of(problem)
+    ends = np.minimum(ends, clock.last)  # the last period of a calendar may end later
+    if traffic is None:
+        return np.asarray(np.maximum(ends - time[:, None] - 1.0, 0.0))
+    return np.asarray(np.maximum(traffic.expected(clock, ends) - traffic.expected(clock, time)[:, None], 0.0))
+
+
+def margins(problem: Problem, spans: Spans) -> Floats:
+    """Return the part of the forecast that plans count on in each span, `->(S)`.
+
+    What a span leaves or owes is lost with it, so that too few cases are worse than too many for a budget, and the
+    other way round for a floor. All that is left of the run is counted as it is forecast.
+    """
+    margin = 1.0 if traffic_of(problem) is None else _FLOORS if spans.floors else Traffic.margin
+    return np.where(spans.ends < problem.clock.last, margin, 1.0)

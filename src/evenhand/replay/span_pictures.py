@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.replay.report import Replay
-from evenhand.replay.spans import MOST, names, summed, used
+from evenhand.replay.spans import MOST, least, names, summed, used
 from evenhand.report import style
 from evenhand.report.plots import save
 
@@ -33,7 +33,7 @@ def draw(replay: Replay, path: Path) -> Path | None:
         axes.hlines(allowance, at - 0.45, at + 0.45, color=style.PALETTE[1])
         starts = [span.split(" to ")[0] for span in spans]
         axes.set_xticks(at, starts, rotation=90 if len(starts) > 4 else 0, fontsize=style.LABEL)
-        style.title(axes, f"{s.outcome} in each span, by its start", 6.0)
+        style.title(axes, f"{s.outcome} in each span{least(s)}, by its start", 6.0)
         style.labels(axes, "", str(s.outcome), 6.0, 3.0)
     told = "bars are means over shuffles, thin lines reach over all runs, coloured lines are allowances or floors"
     style.finish(figure, f"{first.name}: {told}")

@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.policy.by_period import ByPeriod
+from evenhand.policy.floors import floors
 from evenhand.problem.constraints import Stated
 from evenhand.problem.problem import Problem
 from evenhand.report.summary import number, table
@@ -17,8 +18,8 @@ MOST = 31  # spans of a table, or of a picture: the days of a month
 
 
 def summed(problem: Problem) -> list[Stated]:
-    """Return the budgets and the floors of everybody that have spans of time."""
-    return [s for s in problem.stated if s.spans is not None and s.outcome is not None and s.by is None]
+    """Return the budgets and the floors that have spans of time."""
+    return [s for s in problem.stated if s.spans is not None and s.outcome is not None]
 
 
 def names(problem: Problem, stated: Stated) -> list[str]:
@@ -32,16 +33,27 @@ def names(problem: Problem, stated: Stated) -> list[str]:
 
 def measure(stated: Stated, span: str) -> str:
     """Return the name of the measure of a span."""
-    return f"{stated.outcome} {'used' if stated.spends else 'reached'} {span}"
+    return f"{stated.outcome} {'used' if stated.spends else 'reached'} {span}{least(stated)}"
+
+
+def least(stated: Stated) -> str:
+    """Return which group a measure is of, where groups are compared: sums are then per unit of the share."""
+    return "" if stated.by is None else f", least by {stated.by}"
 
 
 def used(trace: Trace, stated: Stated) -> Floats | None:
-    """Return what the decisions of every span used or brought, `->(R,S)`; None of a system that keeps to no spans."""
+    """Return what the decisions of every span used or brought, `->(R,S)`; None of a system that keeps to no spans.
+
+    Where groups are compared, it is the least sum of a group, divided by its share.
+    """
     if trace.by_period is None or stated.spans is None:
         return None
     own = ByPeriod(trace.problem)
     if not np.isin(stated.spans.edges, own.edges).all():
         return None
+    if stated.by is not None:
+        found = floors(trace.problem, stated, trace.by_period)
+        return None if found is None else found.value.T
     return own.used(trace.by_period, stated.spans, trace.problem.names.index(str(stated.outcome)))
 
 
@@ -58,7 +70,7 @@ def tables(problem: Problem, systems: Mapping[str, Mapping[str, tuple[float, flo
         shown = {name: found for name, found in systems.items() if measure(s, spans[0]) in found}
         end = "most" if s.spends else "least"
         head = [
-            f"{s.outcome} in each span",
+            f"{s.outcome} in each span{least(s)}",
             "allowance" if s.spends else "floor",
             *(z for name in shown for z in (name, end)),
         ]
