@@ -171,12 +171,14 @@ def explained(stated, offered, groups=(), cases=None):
 def test_an_explanation_says_which_span_owes_most_per_case_to_come():
     floor = Floor("sale", total=[(0, 60, 12), (10, 25, 6)])
     # in round 21 the spans have 39 and 4 rounds to come
-    said = explained(floor, ["call"] * 11 + ["nothing"] * 9)
-    assert "  sale: 1 of 6 reached from 10 to 25, 5 owed in about 4 cases to come, the most of 2 spans\n" in said
+    said = explained(floor, ["nothing"] * 10 + ["call"] * 3 + ["nothing"] * 7)
+    assert "  sale: 3 of 6 reached from 10 to 25, 3 owed in about 4 cases to come, the most of 2 spans\n" in said
     said = explained(floor, ["nothing"] * 10 + ["call"] * 6 + ["nothing"] * 4)
     assert "  sale: 6 of 12 reached from 0 to 60, 6 owed in about 39 cases to come, the most of 2 spans\n" in said
     said = explained(floor, ["call"] * 20)
     assert "nothing owed, the most of 2 spans\n" in said
+    said = explained(floor, ["call"] * 2 + ["nothing"] * 28)  # the second span is over
+    assert "  sale: 2 of 12 reached from 0 to 60, 10 owed in about 29 cases to come\n" in said
 
 
 def test_an_explanation_says_nothing_of_floors_between_their_spans():
