@@ -105,7 +105,7 @@ def test_a_status_says_what_every_day_has():
         policy.learn(state, decision, arrival.y)
         sales[int(time)] += arrival.y[0, 0, 0]
     (standing,) = policy.status(state).standings.values()
-    assert [(z.start, z.end, z.floor, z.over) for z in standing.spans] == [
+    assert [(z.start, z.end, z.limit, z.over) for z in standing.spans] == [
         ("0", "1", 10.0, True), ("1", "2", 10.0, True), ("2", "3", 10.0, False)]  # fmt: skip
     np.testing.assert_allclose([z.value for z in standing.spans], sales)
     assert standing.name == "sale in the worst span"
@@ -147,8 +147,8 @@ def test_the_page_of_a_campaign_has_a_line_for_every_day():
         limit=10.0,
         worst="low",
         spans=(
-            Reached(start="1", end="2", floor=10.0, value=9.0, over=True),
-            Reached(start="2", end="3", floor=10.0, value=4.0, over=False),
+            Reached(start="1", end="2", limit=10.0, value=9.0, over=True),
+            Reached(start="2", end="3", limit=10.0, value=4.0, over=False),
         ),
     )
     (table,) = _spans(stands)

@@ -38,11 +38,12 @@ def owed(problem: Problem, stated: Stated, table: Floats, time: float) -> Owed |
 
     None where the constraint has no floor per span, or no span contains the time.
     """
-    found, spans = floors(problem, stated, table[None]), stated.spans
+    spans = stated.spans
+    found = floors(problem, stated, table[None]) if spans is not None and spans.floors else None
     if found is None or spans is None:
         return None
-    now, at = np.array([time]), int(spans.period(np.array([time]))[0])
-    inside = (spans.first <= at) & (at <= spans.last)
+    now = np.array([time])
+    inside = spans.contain(spans.period(now))[0]
     if not inside.any():
         return None
     cases = to_come(problem, now, spans.ends)[0]

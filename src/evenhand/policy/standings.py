@@ -37,7 +37,7 @@ class Standing:
     best: float | None = None  # the best that these can bring
     over: bool = False  # whether all outcomes have come
     credit: float | None = None  # what is left of it, where it is a credit that is promised and the value only planned
-    spans: tuple[Reached, ...] = ()  # of time that have begun, if it is a floor in each; the value is the worst one's
+    spans: tuple[Reached, ...] = ()  # of time that have begun, if it is to hold in each; the value is the worst one's
 
     @property
     def kept(self) -> bool:
@@ -106,8 +106,8 @@ def standings(
 
     `left` has what is left of each constraint that states a credit, as of `credits_left`, `(k)`.
 
-    `periods` is the replica's table by period, `(P,1+C,W)`, where there are spans of time: a floor per span is judged
-    by the worst span that is over, and before one is over by the first one, which may still be kept.
+    `periods` is the replica's table by period, `(P,1+C,W)`, where there are spans of time: what is to hold per span is
+    judged by the worst span that is over, and before one is over by the first one, which may still be kept.
     """
     filled, found, horizon = run.filled(), [], run.problem.horizon
     credit_left = iter(() if left is None else left.tolist())
@@ -138,7 +138,7 @@ def standings(
 
 
 def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing, waiting: bool) -> Standing:
-    """The standing of a floor per span; what waits may still belong to a span that is over."""
+    """The standing of a constraint per span; what waits may still belong to a span that is over."""
     past = bool(spans.over.any())
     value, limit, error = spans.worst(spans.over if past else spans.begun)
     return replace(

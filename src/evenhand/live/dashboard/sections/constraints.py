@@ -51,17 +51,17 @@ def _constraint(i: int, name: str, status: Status) -> Card:
 
 
 def _spans(s: Standing) -> list[Table]:
-    """What every span has, where each has a floor."""
+    """What every span has, where the constraint is to hold in each."""
     lines = [
         (
             f"{z.start} to {z.end}",
             digits(z.value),
-            digits(z.floor),
-            _inside(z.value, z.floor, math.inf) if z.over else "–",
+            digits(z.limit),
+            _inside(z.value, *((-math.inf, z.limit) if s.worst == "high" else (z.limit, math.inf))) if z.over else "–",
         )
         for z in s.spans
     ]
-    return [Table(("span", "so far", "at least", "kept"), lines, title="All spans so far")] if lines else []
+    return [Table(("span", "so far", s.side, "kept"), lines, title="All spans so far")] if lines else []
 
 
 def _inside(x: float, low: float, high: float) -> str:
