@@ -5,6 +5,8 @@ import pytest
 import evenhand as eh
 from evenhand.live import Campaign
 from evenhand.live.dashboard.alarms import alarms
+from evenhand.live.dashboard.sections.base import Readings
+from evenhand.live.dashboard.sections.constraints import constraints
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.worked import DAY, Clock
@@ -89,3 +91,49 @@ def test_a_floor_that_is_missed_by_more_than_chance_explains():
             begin = "answer per round, at least: 0, at least 0.5. It is "
             assert said.startswith(begin + ("missed so far; the rounds to come need" if i == 10 else "out of reach"))
         campaign.observe(campaign.decide({}, key=f"{i}").id, {"answer": 0})
+
+
+def careful(slack):
+    """A campaign of which the new letter may never be worse than the old one by more than a slack."""
+    problem = eh.Problem(
+        actions=("old", "new"),
+        outcomes=(eh.Outcome("sale"), eh.Outcome("usual", known=0.4)),
+        maximize="sale",
+        subject_to=(eh.problem.NeverWorse("sale", than="usual", alpha=0.2, slack=slack),),
+        horizon=400,
+    )
+    return Campaign.open(MemoryStore(Clock()), "letters", eh.resolving(problem, eh.PerAction.of(problem)), patience=9e6)
+
+
+def test_a_ratio_that_is_missed_raises_no_alarm_while_its_credit_holds():
+    campaign = careful(slack=50)
+    for i in range(60):
+        campaign.observe(campaign.decide({}, key=f"{i}", offered=["new"]).id, {"sale": 0})
+    standing = campaign.status().standings["sale / usual"]
+    assert (standing.value, standing.limit) == (0.0, 0.8)
+    assert standing.credit == pytest.approx(50 - 60 * 0.32)
+    assert (standing.kept, standing.verdict, standing.said) == (True, "kept", "kept, with a credit of 30.8")
+    assert raised(campaign) == []
+    assert "missed" not in str(campaign.status())
+    tally = Tally(campaign)
+    tally.update(campaign.status())
+    (card,) = constraints(Readings(campaign, campaign.status(), tally, linked=True)).cards
+    assert [list(row) for row in card.tables[0].rows] == [["credit left", "30.8", "0", "yes"]]
+
+
+def test_a_credit_that_a_correction_overdraws_raises_an_alarm():
+    campaign = careful(slack=5)
+    numbers = [campaign.decide({}, key=f"{i}", offered=["new"]).id for i in range(15)]
+    for number in numbers:
+        campaign.observe(number, {"sale": 1})
+    more = [campaign.decide({}, key=f"more {i}", offered=["new"]).id for i in range(15)]
+    for number in more:
+        campaign.observe(number, {"sale": 0})
+    assert raised(campaign) == []
+    for number in numbers:
+        campaign.observe(number, {"sale": 0}, revise=True)
+    credit = 5 - 30 * 0.32
+    assert campaign.status().credits["sale / usual"] == pytest.approx(credit)
+    said = f"missed: the credit is overdrawn by {-credit:.4g}"
+    assert raised(campaign) == [f"sale / usual: 0, at least 0.8. It is {said}."]
+    assert said in str(campaign.status())

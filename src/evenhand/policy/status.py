@@ -16,6 +16,7 @@ from evenhand.goals.base import Accounts, Credits, Spanned
 from evenhand.models.base import Note
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.books import SoFar
+from evenhand.policy.credits import credits_left
 from evenhand.policy.held_out import Comparison, held_out
 from evenhand.policy.standings import Standing, apart, standings
 from evenhand.policy.state import PolicyState
@@ -242,6 +243,7 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
             numbers = zip(left[replica].tolist(), held[replica].tolist(), strict=True)
             now = _now(problem, limits, state.goals[i], replica) if isinstance(limits, Spanned) else None
             hard += [Kept(c, *row, now) for c, row in zip(limits.constraints, numbers, strict=False)]  # if of any
+    credit = credits_left(problem, can.limits, state.goals)
     return Status(
         rounds=int(rounds),
         horizon=problem.horizon,
@@ -249,7 +251,12 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
         objective=objective(problem, run),
         averages=averages(run),
         accounts=accounts(run, hard),
-        standings=standings(run, waiting > 0, None if state.periods is None else state.periods[replica]),
+        standings=standings(
+            run,
+            waiting > 0,
+            None if state.periods is None else state.periods[replica],
+            None if credit is None else credit[replica],
+        ),
         prices=prices(can, state.goals, replica),
         held_out=held_out(can.compares, state.goals, replica),
         credits={g.label: float(g.left(state.goals[i])[replica]) for i, g in can.limits if isinstance(g, Credits)},
