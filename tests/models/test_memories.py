@@ -212,6 +212,8 @@ def test_a_problem_file_names_them():
     assert Settings.of(table).build_model(shop, 9) == Memories(inner=INNER, judge=300)
     table["model"] = {"name": "restarting", "inner": {"kind": "bayesian_ridge"}, "nats": 9}
     assert Settings.of(table).build(shop, 9).model == Restarting(inner=INNER, nats=9)
+    table["model"] = {"name": "restarting", "inner": {"kind": "memories", "inner": {"kind": "bayesian_ridge"}}}
+    assert Settings.of(table).build_model(shop, 9) == Restarting(inner=Memories(inner=INNER))
     table["model"] = {"name": "restarting", "inner": {"kind": "null_model"}}
     with pytest.raises(eh.core.errors.InvalidInput, match=r"inner.*bayesian_ridge"):
         Settings.of(table).build_model(shop, 9)
