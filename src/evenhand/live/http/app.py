@@ -166,7 +166,7 @@ def app(
             explained, why = await reading(lambda: campaign.why(found["id"]))
         except Conflict:  # another policy made it
             explained, why = None, None
-        return HTMLResponse(decision_page(campaign.name, campaign.policy.name, found, explained, why))
+        return HTMLResponse(decision_page(campaign.name, found, explained, why))
 
     makers: tuple[Maker, ...] = (partial(asked.decide, accepted=known), asked.observe, asked.cancel)
     for path, made_of in {**dict(zip(_VERBS, makers, strict=True)), **life.MAKERS}.items():

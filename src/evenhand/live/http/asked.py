@@ -12,6 +12,7 @@ from evenhand.live.events import Unknown, read
 from evenhand.live.http import stated
 from evenhand.live.http.bodies import plain
 from evenhand.live.replies import reply
+from evenhand.live.switches import policies
 from evenhand.live.verbs import Verbs, check_text
 
 Verb = Callable[[Verbs], dict[str, Any]]
@@ -76,6 +77,7 @@ def lookup(decision: int | str) -> Verb:
         last = [e for e in about if e.kind in ("observed", "revised")]
         return {
             **reply(event, body, actions).to_dict(),
+            "policy": policies(worker.store, worker.name).get(body["by"]),
             **{name: body[name] for name in ("case", "offered", "known") if name in body},
             # of the first play, None if the policy did not know them
             "chances": {name: dict(body["l"]).get(a, 0.0) for a, name in enumerate(actions)} if "l" in body else None,
