@@ -16,6 +16,7 @@ from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Adopting, Closing, Copying, Readable, Store
 from evenhand.live.stores.opening import as_store, connect_to_read, readable
 from evenhand.live.stores.sqlite import SqliteStore
+from evenhand.live.taught import copy_learned
 
 
 def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
@@ -64,8 +65,8 @@ def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
 def archive(store: str | Store, path: str | Path, campaign: str) -> Head:
     """Write the log of a campaign that has ended to a new file, which nobody may write.
 
-    Every decision has to have an outcome, or to be cancelled or expired. The file is as one of `backup`, without
-    snapshots; the campaign stays in the store.
+    Every decision has to have an outcome, or to be cancelled or expired. The file is as one of `backup`, and
+    has no snapshots but what was learned from a log; the campaign stays in the store.
 
     Args:
         store: the store, or its URL.
@@ -132,9 +133,12 @@ def _new(path: str | Path) -> Iterator[Path]:
 
 
 def _copy(store: Readable, campaigns: Iterable[str], part: Path) -> None:
-    """Copy logs event by event."""
+    """Copy logs event by event, and what was learned from other logs before them."""
+    names = list(campaigns)
     with closing(SqliteStore(part)) as copy:
-        copy.adopt((name, store.scan(name)) for name in campaigns)
+        copy.adopt((name, store.scan(name)) for name in names)
+        for name in names:
+            copy_learned(store, copy, name)
     for end in (".gate", ".lock"):
         part.with_name(part.name + end).unlink()
 
@@ -170,6 +174,8 @@ def restore(path: str | Path, store: str | Store) -> Mapping[str, Head]:
             place.adopt((name, copy.scan(name)) for name in heads)
             if _heads(place) != heads:
                 raise Damaged("the store has other events than the backup")
+            for name in heads:
+                copy_learned(copy, place, name)
         finally:
             if isinstance(store, str) and isinstance(place, Closing):
                 place.close()

@@ -31,6 +31,7 @@ from evenhand.live.verbs import Outcomes, Verbs, check_text, is_number
 from evenhand.live.why import Why, named
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
+from evenhand.policy.reasons import reasons
 from evenhand.policy.status import Status
 
 if TYPE_CHECKING:
@@ -320,7 +321,7 @@ class Campaign:
             Conflict: another policy made it.
         """
         fold, context, made = self._before(decision)
-        found = named(fold.policy.reasons(fold.state, context, made), fold.policy.problem.actions, fold.encoder)
+        found = named(reasons(fold.policy, fold.state, context, made), fold.policy.problem.actions, fold.encoder)
         return fold.policy.explain(fold.state, context, made), found
 
     def _before(self, decision: int) -> tuple[Fold, Context, Decision]:

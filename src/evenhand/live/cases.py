@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.policy.policy import Policy
+from evenhand.policy.reasons import origins
 from evenhand.policy.state import PolicyState
 from evenhand.problem.clock import Clock
 
@@ -41,7 +42,7 @@ class Traces(Encoder, Protocol):
 
     @property
     def origins(self) -> Sequence[Sequence[str | None]]:
-        """The name that each number of each action's features encodes, `(A,n)`; see `Policy.origins`."""
+        """The name that each number of each action's features encodes, `(A,n)`; see `policy.reasons.origins`."""
 
 
 def context_of(encoder: Encoder, clock: Clock, body: Mapping[str, Any], at: int) -> Context:
@@ -98,7 +99,7 @@ class Named:
 
     @property
     def origins(self) -> Sequence[Sequence[str | None]]:
-        return self.policy.origins
+        return origins(self.policy)
 
     def to_dict(self) -> dict[str, Any]:
         """Return an empty mapping: the problem states how cases are encoded."""

@@ -103,7 +103,7 @@ class Coded:
 
     @cached_property
     def origins(self) -> tuple[tuple[str | None, ...], ...]:
-        """The column that each number of each action's features encodes, `(A,n)`; see `Policy.origins`."""
+        """The column that each number of each action's features encodes, `(A,n)`; see `policy.reasons.origins`."""
         names: list[str | None] = [""] * (len(self.units.names) + 1)
         names[-1] = None  # index -1 reads the appended 0
         for column, places in self.units.of_column.items():

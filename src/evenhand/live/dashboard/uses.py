@@ -57,7 +57,7 @@ class Uses:
         same = all(
             getattr(mine, z) == getattr(theirs, z) for z in ("actions", "outcomes", "names", "groups", "n_plays")
         )
-        kinds = [(u.names, u._columns, u._hard.tolist()) for u in (self, other)]
+        kinds = [(u.names, u._columns, u._hard.tolist(), u._objective, u._by_group) for u in (self, other)]
         return same and kinds[0] == kinds[1]
 
     def none(self) -> Floats:
