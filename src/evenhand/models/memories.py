@@ -42,11 +42,11 @@ class Memories(Wraps, WithoutLuck):
 
     Equation: memory k multiplies its sums by 2^(-1 / h_k) per round, h_k its half-life, and one forgets nothing. Means
     are averaged with weights exp(-E_k / 2 - k doubt), the longest memory having k = 0, and the bonus is the least of
-    theirs: what one memory still knows is not worth finding out again. E_k is the sum of a memory's squared errors,
-    each made before the outcome was learned, discounted with the half-life `judge` and in units of one noise per
-    outcome, which all memories share. What is forgotten falls back to what was believed before any data, and a memory
-    of half-life h explores as if at most h / ln 2 rounds were to come, so that exploration neither dies nor goes on for
-    lessons that will be forgotten. Rounds count when their outcomes arrive.
+    theirs: what one memory still knows, or will soon have forgotten, is not worth finding out again. E_k is the sum of
+    a memory's squared errors, each made before the outcome was learned, discounted with the half-life `judge` and in
+    units of one noise per outcome, which all memories share. What is forgotten falls back to what was believed before
+    any data, and a memory of half-life h explores as if at most h / ln 2 rounds were to come, so that exploration
+    neither dies nor goes on for lessons that will be forgotten. Rounds count when their outcomes arrive.
 
     Deviation: D-LinUCB has one memory, whose half-life has to be known, and widths by a bound on the drift.
 
@@ -95,7 +95,7 @@ class Memories(Wraps, WithoutLuck):
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> MemoriesState:
         members = [self.inner.start(n_replicas, low, high, horizon) for _ in self._lives]
-        return MemoriesState(
+        state = MemoriesState(
             members=members,
             errors=np.zeros((n_replicas, len(members), len(low))),
             judged=np.zeros(n_replicas),
@@ -106,6 +106,9 @@ class Memories(Wraps, WithoutLuck):
             units=np.array([unit(*ends) for ends in zip(low, high, strict=True)]),
             horizon=np.full(n_replicas, float(horizon)),
         )
+        for life, member in zip(self._lives, members, strict=True):
+            self.inner.fade(member, np.ones(n_replicas), self._memory(state, life))
+        return state
 
     def weights(self, state: MemoriesState) -> Floats:
         """Return the weight of every memory, the longest first, `->(K)`."""
