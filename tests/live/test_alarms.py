@@ -116,7 +116,7 @@ def test_a_ratio_that_is_missed_raises_no_alarm_while_its_credit_holds():
     assert raised(campaign) == []
     assert "missed" not in str(campaign.status())
     tally = Tally(campaign)
-    tally.update(campaign.status())
+    tally.update()
     (card,) = constraints(Readings(campaign, campaign.status(), tally, linked=True)).cards
     assert [list(row) for row in card.tables[0].rows] == [["credit left", "30.8", "0", "yes"]]
 
