@@ -11,13 +11,15 @@ from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
 
 MANY = 0.1  # the share of due outcomes that may expire without an alarm
+CLIPPED = 0.05  # the share of the latest decisions that may state a value out of range without an alarm
 _FEW = 20  # with fewer due outcomes than this, the share is not judged
+_FEW_CASES = 100  # with fewer decisions than this, values out of range are not judged
 
 
 def alarms(campaign: Watched, status: Status, tally: Tally) -> list[str]:
     """List the alarms: overspent or jammed budgets, missed limits, late outcomes, too many expiries; the model's."""
     said = [f"{note.text[:1].upper()}{note.text[1:]}." for note in status.notes if note.alarm]
-    return [*_budgets(status, tally), *_limits(status), *_outcomes(tally), *said]
+    return [*_budgets(status, tally), *_limits(status), *_outcomes(tally), *_cases(tally), *said]
 
 
 def count_due(tally: Tally) -> int:
@@ -57,3 +59,10 @@ def _outcomes(tally: Tally) -> Iterator[str]:
         yield f"{said} came after what was held was given back: hard budgets may be overspent by it."
     if whole >= _FEW and expired > MANY * whole:
         yield f"{percent(expired / whole)} of the outcomes that were due expired ({expired:,} of {whole:,})."
+
+
+def _cases(tally: Tally) -> Iterator[str]:
+    for name, n, whole in tally.clipped.latest():
+        if whole >= _FEW_CASES and n > CLIPPED * whole:
+            of = f"{percent(n / whole)} of the latest {whole:,} decisions"
+            yield f"{name}: {of} stated a value out of its range, which counted as another one."

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.live.cases import Named
+from evenhand.live.cases import Named, Ranged
+from evenhand.live.dashboard.clipped import Clipped
 from evenhand.live.dashboard.recent import SHOWN, Delays, Recent
 from evenhand.live.dashboard.spans import Span, Spans
 from evenhand.live.dashboard.uses import Moments, Uses, plain_known
@@ -47,6 +48,8 @@ class Tally:
     """
 
     uses: Uses  # by the present policy
+    _ranged: Ranged | None  # the present encoder
+    _ranges: tuple[object, object]  # by which values count as out of range
 
     def __init__(self, campaign: Watched) -> None:
         self._campaign, self._lock = campaign, threading.Lock()
@@ -64,9 +67,12 @@ class Tally:
             policy = campaign.policy
             if self._policy is not policy:
                 uses = Uses(policy.problem, policy.status(policy.start()).accounts)
-                if self._policy is None or not uses.counts_like(self.uses):
+                encoder = campaign.encoder
+                ranges = policy.problem.features, {**encoder.to_dict(), "file": None}
+                if self._policy is None or not uses.counts_like(self.uses) or ranges != self._ranges:
                     self._restart(uses)
-                self._policy, self.uses = policy, uses
+                self._policy, self.uses, self._ranges = policy, uses, ranges
+                self._ranged = encoder if isinstance(encoder, Ranged) else None
             for event in campaign.store.scan(campaign.name, self._last):
                 if event.kind == "decided":
                     self._decided(event)
@@ -139,7 +145,7 @@ class Tally:
         self.bins, self.rare, self.unstated = [0] * BINS, 0, 0
         self.switches: list[Switched] = []
         self.spans, self.delays, self.recent = Spans(), Delays(), Recent()
-        self._forced = self.uses.none()
+        self._forced, self.clipped = self.uses.none(), Clipped()
 
     def _decided(self, event: Event) -> None:
         body, actions = read(event), self._campaign.policy.problem.actions
@@ -158,6 +164,7 @@ class Tally:
             self.bins[min(int(p * BINS), BINS - 1)] += 1
             self.rare += p < RARE
         counts = bool(body["n"])
+        self.clipped.add(self._ranged.outside(body["case"]) if self._ranged else ())
         self.recent.decided(event, body, actions)
         found = self.uses.none()
         if counts:

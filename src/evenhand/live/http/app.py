@@ -128,7 +128,7 @@ def app(
         return JSONResponse(await reading(lambda: to_json(campaign, stand(), tally)))
 
     async def metrics_(_: Request) -> Response:
-        text = await reading(lambda: metrics(stand(), tally, requests))
+        text = await reading(lambda: metrics(campaign, stand(), tally, requests))
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def page_(_: Request) -> Response:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
+from evenhand.live.cases import ranged
 from evenhand.live.dashboard.report import KINDS
 from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.watched import Watched
 from evenhand.live.http.guard import Requests
 from evenhand.policy.status import Status
 
 
-def metrics(status: Status, tally: Tally, requests: Requests) -> str:
+def metrics(campaign: Watched, status: Status, tally: Tally, requests: Requests) -> str:
     """Format a status, a tally and the counts of requests for Prometheus."""
     accounts = status.accounts.items()
     lines = [
@@ -23,6 +25,8 @@ def metrics(status: Status, tally: Tally, requests: Requests) -> str:
         lines += _family(state, "gauge", text, [({}, int(tally.life.state == state))])
     for kind, text in KINDS.items():
         lines += _family(f"{kind}_total", "counter", text, [({}, tally.counts[kind])])
+    clipped = [({"feature": name}, tally.clipped.counts[name]) for name in ranged(campaign.encoder)]
+    lines += _family("clipped_total", "counter", "Decisions that stated a value out of its range.", clipped)
     credited = [({"budget": name}, tally.credited[name]) for name, _ in accounts]
     lines += _family("budget_credited_total", "counter", "Decisions that stated a use below 0.", credited)
     for field in ("spent", "held", "left", "total"):
