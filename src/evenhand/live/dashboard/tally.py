@@ -11,8 +11,9 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.live.cases import Named, Ranged
-from evenhand.live.dashboard.clipped import Clipped
+from evenhand.live.dashboard.clipped import LATEST, Clipped
 from evenhand.live.dashboard.recent import SHOWN, Delays, Recent
+from evenhand.live.dashboard.silence import Silence
 from evenhand.live.dashboard.spans import Span, Spans
 from evenhand.live.dashboard.uses import Moments, Uses, plain_known
 from evenhand.live.dashboard.watched import Watched
@@ -23,6 +24,7 @@ from evenhand.policy.policy import Policy
 
 BINS = 20
 RARE = 0.01  # probabilities below this are counted
+_FEW = 100  # with fewer plays than this, it is not said how many had probability 1
 _KEPT = 20_000  # decisions in memory that have no outcome; of older ones the log is asked
 
 
@@ -94,6 +96,10 @@ class Tally:
         count = self._stated[action]
         return self._sums[action] / count if count else None
 
+    def certain(self) -> float | None:
+        """Return the share of the latest 1,000 plays that had probability 1, None of fewer than 100 plays."""
+        return sum(self._certain) / len(self._certain) if len(self._certain) >= _FEW else None
+
     def spent(self, budget: str) -> list[float] | None:
         """Return the spending of a budget at the end of every span, None if it is no sum of one outcome."""
         if budget not in self.uses.names:
@@ -145,7 +151,8 @@ class Tally:
         self.bins, self.rare, self.unstated = [0] * BINS, 0, 0
         self.switches: list[Switched] = []
         self.spans, self.delays, self.recent = Spans(), Delays(), Recent()
-        self._forced, self.clipped = self.uses.none(), Clipped()
+        self._forced, self.clipped, self.silence = self.uses.none(), Clipped(), Silence()
+        self._certain = deque[bool](maxlen=LATEST)
 
     def _decided(self, event: Event) -> None:
         body, actions = read(event), self._campaign.policy.problem.actions
@@ -163,6 +170,7 @@ class Tally:
             self._stated[name] += 1
             self.bins[min(int(p * BINS), BINS - 1)] += 1
             self.rare += p < RARE
+            self._certain.append(p >= 1.0)
         counts = bool(body["n"])
         self.clipped.add(self._ranged.outside(body["case"]) if self._ranged else ())
         self.recent.decided(event, body, actions)
@@ -170,6 +178,7 @@ class Tally:
         if counts:
             one = self._opened(event.at, body)
             self._waiting[event.seq], found = one, one.now
+            self.silence.decided(event.at)
             self.credited.update(self.uses.credited(one.plays, one.known))
             if len(self._waiting) > _KEPT:
                 del self._waiting[next(iter(self._waiting))]
@@ -188,6 +197,10 @@ class Tally:
             step = 1 if event.kind == "expired" else -1
             self.counts["overdue"] += step
             self.counts["held"] += step if one.fate == "hold" else 0  # it goes on to wait
+        if event.kind == "expired":
+            self.silence.expired(event.at, 1e6 * self.life.patience)
+        elif event.kind != "cancelled":
+            self.silence.came(event.at)
         if event.kind == "observed":
             self.counts["late"] += one.fate is not None
             self.counts["released"] += one.fate == "release"
