@@ -90,6 +90,14 @@ class Campaign:
         return self._worker.store
 
     @property
+    def ahead(self) -> float:
+        """The seconds by which the log was ahead of the clock at the last call, for which time stands still; 0 usually.
+
+        `evenhand.live.set_clock` lets the campaign go by the clock again.
+        """
+        return self._worker.ahead
+
+    @property
     def encoder(self) -> Encoder:
         """The encoder that turns cases into contexts of the policy."""
         return self._worker.encoder
@@ -129,6 +137,7 @@ class Campaign:
             Conflict: the campaign runs under another policy, an earlier one is needed and was not given, or a later
                 version of evenhand decides for it.
             Damaged: the store is damaged.
+            Busy: the store cannot be written, or its clock is far ahead of the log; see `evenhand.live.set_clock`.
         """
         check_text("name", name)
         every = [policy] if isinstance(policy, Policy) else list(policy) if isinstance(policy, Sequence) else []
@@ -159,7 +168,9 @@ class Campaign:
                 else "learned from no log"
             )
             raise Conflict(f"campaign {name!r} {before}")
-        campaign = Campaign(Worker(place, name, phases, terms, teacher), terms, owner=place is not store)
+        worker = Worker(place, name, phases, terms, teacher)
+        worker.refuse_leap()
+        campaign = Campaign(worker, terms, owner=place is not store)
         *_, last = place.scan(name, kinds=("opened", "switched"))
         if not alike(encoder, read(last)["encoding"]):
             raise Conflict(f"campaign {name!r} encodes cases in another way: open it with the encoder that it has")

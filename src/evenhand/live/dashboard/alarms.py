@@ -13,11 +13,24 @@ from evenhand.policy.status import Status
 
 MANY = 0.1  # the share of due outcomes that may expire without an alarm
 CLIPPED = 0.05  # the share of the latest decisions that may state a value out of range without an alarm
+AHEAD = 60.0  # seconds by which the log may be ahead of the clock without an alarm
 _FEW = 20  # with fewer due outcomes than this, or rounds held out, their share is not judged
 _FEW_CASES = 100  # with fewer decisions than this, values out of range are not judged
 
 # What alarms are about, as metrics name them.
-NAMES = ("credit", "overspent", "jammed", "limit", "released", "expired", "silence", "clipped", "holdout", "model")
+NAMES = (
+    "credit",
+    "overspent",
+    "jammed",
+    "limit",
+    "released",
+    "expired",
+    "silence",
+    "clipped",
+    "holdout",
+    "model",
+    "clock",
+)
 
 
 class Alarm(NamedTuple):
@@ -40,6 +53,7 @@ def raised(campaign: Watched, status: Status, tally: Tally) -> list[Alarm]:
         *_outcomes(tally),
         *_cases(tally),
         *_held_out(campaign, status),
+        *_clock(campaign),
         *(Alarm("model", f"{note.text[:1].upper()}{note.text[1:]}.") for note in status.notes if note.alarm),
     ]
 
@@ -98,6 +112,12 @@ def _cases(tally: Tally) -> Iterator[Alarm]:
         if whole >= _FEW_CASES and n > CLIPPED * whole:
             of = f"{percent(n / whole)} of the latest {whole:,} decisions"
             yield Alarm("clipped", f"{name}: {of} stated a value out of its range, which counted as another one.")
+
+
+def _clock(campaign: Watched) -> Iterator[Alarm]:
+    if campaign.ahead >= AHEAD:
+        told = "until the clock has caught up, time stands still and nothing expires. `evenhand clock` sets it back."
+        yield Alarm("clock", f"The log is ahead of the clock by {count(round(campaign.ahead), 'second')}: {told}")
 
 
 def _held_out(campaign: Watched, status: Status) -> Iterator[Alarm]:

@@ -46,6 +46,7 @@ def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
         "reference": tally.reference()[0],
         "alarms": alarms(campaign, status, tally),
         "actions": actions,
+        "ahead": campaign.ahead,
         "certain": tally.certain(),
         "clipped": {name: tally.clipped.counts[name] for name in ranged(campaign.encoder)},
         "mark": campaign.policy.fingerprint(),

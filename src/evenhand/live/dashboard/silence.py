@@ -34,3 +34,8 @@ class Silence:
         """Enter a decision whose outcome is overdue, with the microseconds that are waited for one."""
         since = self._first if self.last is None else self.last
         self.due += since is not None and at - since >= patience
+
+    def set_back(self, at: int) -> None:
+        """Let nothing have come after a time to which the clock was set back."""
+        self.last = None if self.last is None else min(self.last, at)
+        self._first = None if self._first is None else min(self._first, at)

@@ -87,6 +87,9 @@ class Tally:
                     self._about(event, event.ref)
                 elif event.kind == "switched":
                     self.switches.append(Switched.of(event))
+                elif event.kind == "clock":
+                    self.spans.set_back(event.at)
+                    self.silence.set_back(event.at)
                 self._last = event.seq
             if campaign.policy is not policy:  # another thread met a switch meanwhile
                 self._policy = None
@@ -204,7 +207,8 @@ class Tally:
         if event.kind == "observed":
             self.counts["late"] += one.fate is not None
             self.counts["released"] += one.fate == "release"
-            self.delays.add((event.at - one.at) / 1e6)
+            if event.at >= one.at:  # else the clock was set back meanwhile
+                self.delays.add((event.at - one.at) / 1e6)
         if one.forced:
             self._forced += moved
         plays = np.zeros(len(self._campaign.policy.problem.actions) + 1, np.int64)

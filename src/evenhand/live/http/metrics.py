@@ -33,6 +33,7 @@ def metrics(campaign: Watched, status: Status, tally: Tally, requests: Requests)
     lines += _family("alarms", "gauge", "Alarms, as the page has them.", [({}, found.total())])
     named = [({"name": name}, found[name]) for name in NAMES]
     lines += _family("alarm", "gauge", "Alarms by what they are about.", named)
+    lines += _family("log_ahead_seconds", "gauge", "How far the log is ahead of the clock.", [({}, campaign.ahead)])
     certain = tally.certain()
     shares: Sequence[tuple[Mapping[str, str], float]] = () if certain is None else (({}, certain),)
     lines += _family("certain_share", "gauge", "Share of the latest plays that had probability 1.", shares)
