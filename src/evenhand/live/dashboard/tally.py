@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,17 +13,20 @@ import numpy as np
 from evenhand.core.types import Floats
 from evenhand.live.cases import Named, Ranged
 from evenhand.live.dashboard.clipped import LATEST, Clipped
-from evenhand.live.dashboard.recent import SHOWN, Delays, Recent
+from evenhand.live.dashboard.keeping import BrokenTally, dump, restore
+from evenhand.live.dashboard.recent import SHOWN, Delays, Line, Recent
 from evenhand.live.dashboard.silence import Silence
 from evenhand.live.dashboard.spans import Span, Spans
 from evenhand.live.dashboard.uses import Moments, Uses, plain_known
 from evenhand.live.dashboard.watched import Watched
-from evenhand.live.events import Event, read
+from evenhand.live.events import Busy, Event, read
 from evenhand.live.life import LIFE, Life, OnExpiry, fate_of
+from evenhand.live.stores.base import OnlyRead
 from evenhand.live.switches import Switched
 from evenhand.policy.policy import Policy
 
 BINS = 20
+EVERY = 4_000  # events from one tally that is kept to the next
 RARE = 0.01  # probabilities below this are counted
 _FEW = 100  # with fewer plays than this, it is not said how many had probability 1
 _KEPT = 20_000  # decisions in memory that have no outcome; of older ones the log is asked
@@ -40,10 +44,17 @@ class _Open:
     now: Floats  # its present increments
 
 
+_CLASSES: dict[str, type] = {
+    kind.__name__: kind for kind in (_Open, Clipped, Delays, Line, Recent, Silence, Span, Spans, Switched, Life, Event)
+}
+_DERIVED = ("_campaign", "_lock", "_policy", "_ranged", "_ranges", "_mark", "_kept", "uses")  # all else is kept
+
+
 class Tally:
     """Counts, sums and the course of a campaign, in a memory that does not grow with the log.
 
-    Each update reads only new events.
+    Each update reads only new events. Every 4,000 of them the tally is kept in the store, so that another process
+    begins with it; it is the same, bit for bit, as one that reads the whole log.
 
     Args:
         campaign: the campaign.
@@ -56,7 +67,7 @@ class Tally:
     def __init__(self, campaign: Watched) -> None:
         self._campaign, self._lock = campaign, threading.Lock()
         self._policy: Policy | None = None
-        self._last = 0
+        self._last = self._kept = 0
         self._begin()
 
     life: Life
@@ -68,13 +79,8 @@ class Tally:
         with self._lock:
             policy = campaign.policy
             if self._policy is not policy:
-                uses = Uses(policy.problem, policy.status(policy.start()).accounts)
-                encoder = campaign.encoder
-                ranges = policy.problem.features, {**encoder.to_dict(), "file": None}
-                if self._policy is None or not uses.counts_like(self.uses) or ranges != self._ranges:
-                    self._restart(uses)
-                self._policy, self.uses, self._ranges = policy, uses, ranges
-                self._ranged = encoder if isinstance(encoder, Ranged) else None
+                self._go_on(policy)
+            last: Event | None = None
             for event in campaign.store.scan(campaign.name, self._last):
                 if event.kind == "decided":
                     self._decided(event)
@@ -90,9 +96,11 @@ class Tally:
                 elif event.kind == "clock":
                     self.spans.set_back(event.at)
                     self.silence.set_back(event.at)
-                self._last = event.seq
+                self._last, last = event.seq, event
             if campaign.policy is not policy:  # another thread met a switch meanwhile
                 self._policy = None
+            elif last is not None and self._last - self._kept >= EVERY and not isinstance(campaign.store, OnlyRead):
+                self._keep(last)
 
     def probability(self, action: str | None) -> float | None:
         """Return the mean of an action's probabilities over its plays, None if none is known."""
@@ -144,6 +152,18 @@ class Tally:
         self.life = Life(patience=terms.patience, on_expiry=terms.on_expiry)
         self.changes = deque(maxlen=SHOWN)
 
+    def _go_on(self, policy: Policy) -> None:
+        """Go on under another policy; begin anew where it counts decisions in another way."""
+        encoder = self._campaign.encoder
+        uses = Uses(policy.problem, policy.status(policy.start()).accounts)
+        ranges = policy.problem.features, {**encoder.to_dict(), "file": None}
+        self._mark, self._kept = f"tally {policy.fingerprint()}", 0
+        if self._policy is None or not uses.counts_like(self.uses) or ranges != self._ranges:
+            self._restart(uses)
+            self._load()
+        self._policy, self.uses, self._ranges = policy, uses, ranges
+        self._ranged = encoder if isinstance(encoder, Ranged) else None
+
     def _restart(self, uses: Uses) -> None:
         self.uses = uses
         self._last, self._waiting = 0, dict[int, _Open]()
@@ -156,6 +176,30 @@ class Tally:
         self.spans, self.delays, self.recent = Spans(), Delays(), Recent()
         self._forced, self.clipped, self.silence = self.uses.none(), Clipped(), Silence()
         self._certain = deque[bool](maxlen=LATEST)
+
+    @property
+    def _state(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in _DERIVED}
+
+    def _load(self) -> None:
+        """Go on from the latest tally of this log that is in the store, if there is one."""
+        campaign, before = self._campaign, None
+        while (kept := campaign.store.snapshot(campaign.name, self._mark, before)) is not None:
+            before, blob = kept
+            event = next(iter(campaign.store.scan(campaign.name, before - 1)), None)
+            with suppress(BrokenTally):  # it is a cache
+                found = restore(blob, event, _CLASSES)
+                if found.keys() == self._state.keys():
+                    vars(self).update(found)
+                    self._kept = self._last
+                    return
+
+    def _keep(self, last: Event) -> None:
+        store, name = self._campaign.store, self._campaign.name
+        self._kept = self._last
+        with suppress(Busy):  # it is kept later
+            numbers = store.snapshots(name, self._mark)
+            store.keep(name, self._mark, last.seq, dump(self._state, last), drop=numbers[:-1])
 
     def _decided(self, event: Event) -> None:
         body, actions = read(event), self._campaign.policy.problem.actions
