@@ -91,10 +91,7 @@ class Campaign:
 
     @property
     def ahead(self) -> float:
-        """The seconds by which the log was ahead of the clock at the last call, for which time stands still; 0 usually.
-
-        `evenhand.live.set_clock` lets the campaign go by the clock again.
-        """
+        """The seconds by which the log was ahead of the clock at the last call, while time stands still; 0 usually."""
         return self._worker.ahead
 
     @property
@@ -136,8 +133,7 @@ class Campaign:
             InvalidInput: a setting is out of its range.
             Conflict: the campaign runs under another policy, an earlier one is needed and was not given, or a later
                 version of evenhand decides for it.
-            Damaged: the store is damaged.
-            Busy: the store cannot be written, or its clock is far ahead of the log; see `evenhand.live.set_clock`.
+            Damaged, Busy: the store is damaged, cannot be written, or its clock is far ahead; see `set_clock`.
         """
         check_text("name", name)
         every = [policy] if isinstance(policy, Policy) else list(policy) if isinstance(policy, Sequence) else []
@@ -162,15 +158,11 @@ class Campaign:
                 take_over(log, name, deciding)
         terms = Terms.of(next(iter(place.scan(name))))
         if terms.taught != taught:
-            before = (
-                "learned from a log: open it with the same one, at the same weight"
-                if terms.taught
-                else "learned from no log"
-            )
+            same = "learned from a log: open it with the same one, at the same weight"
+            before = same if terms.taught else "learned from no log"
             raise Conflict(f"campaign {name!r} {before}")
-        worker = Worker(place, name, phases, terms, teacher)
-        worker.refuse_leap()
-        campaign = Campaign(worker, terms, owner=place is not store)
+        campaign = Campaign(Worker(place, name, phases, terms, teacher), terms, owner=place is not store)
+        campaign._worker.refuse_leap()
         *_, last = place.scan(name, kinds=("opened", "switched"))
         if not alike(encoder, read(last)["encoding"]):
             raise Conflict(f"campaign {name!r} encodes cases in another way: open it with the encoder that it has")
