@@ -120,6 +120,8 @@ def build() -> Parser:
     begun.add_argument("--new", dest="new", action="store_true", default=None, help="refuse a campaign that is there")
     begun.add_argument("--existing", dest="new", action="store_false",
                        help="refuse to begin a campaign: a store that is missing is an error")  # fmt: skip
+    serve.add_argument("--accept-clock", action="store_true",
+                       help="the clock is right, though it is far ahead of the log")  # fmt: skip
     serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
                        help="to listen at (default: 127.0.0.1, which this machine alone reaches)")  # fmt: skip
     serve.add_argument("--port", type=int, default=8000, metavar="N", help="(default: 8000; 0 takes one that is free)")
@@ -321,6 +323,7 @@ def _serve(o: argparse.Namespace) -> int:
         patience=o.patience,
         on_expiry=o.on_expiry,
         new=o.new,
+        accept_clock=o.accept_clock,
     )
     token = os.environ.get("EVENHAND_TOKEN") or None
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word

@@ -1,4 +1,4 @@
-"""The commands of the command line that keep logs: backups, archives, and the way back."""
+"""The commands of the command line that keep logs: backups, archives, the way back, and clocks that were wrong."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from evenhand.cli_texts import ARCHIVE, BACKUP, RESTORE
+from evenhand.cli_texts import ARCHIVE, BACKUP, CLOCK, RESTORE
 
 if TYPE_CHECKING:
     Run = Callable[[argparse.Namespace], int]
@@ -39,6 +39,14 @@ def add_keeping(commands: argparse._SubParsersAction[P], of_campaign: Callable[[
     restore.add_argument("store", metavar="STORE", help="without a campaign; a file is created")
     restore.set_defaults(run=_restore, parser=restore)
 
+    clock = commands.add_parser(
+        "clock", help="let a live campaign go by the clock again, after it was wrong", description=CLOCK
+    )
+    of_campaign(clock, _clock)
+    clock.add_argument("--reset", action="store_true", required=True, help="write it to the log")
+    clock.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log")
+    clock.add_argument("--who", default=None, metavar="NAME", help="who says so (default: the name of the user)")
+
 
 def _archive(o: argparse.Namespace) -> int:
     from evenhand.live.life_commands import write_archive
@@ -60,4 +68,11 @@ def _restore(o: argparse.Namespace) -> int:
 
     heads = restore(o.file, o.store)
     print("\n".join([f"restored: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
+    return 0
+
+
+def _clock(o: argparse.Namespace) -> int:
+    from evenhand.live.commands import reset_clock
+
+    print(reset_clock(o.store, o.campaign, o.why, o.who))
     return 0

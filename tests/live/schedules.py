@@ -120,11 +120,18 @@ class _Striking:
     """A transaction that fails before or after a statement."""
 
     def __init__(self, store, log):
-        self._store, self._log, self.now = store, log, log.now
+        self._store, self._log, self.clock, self.distrust = store, log, log.clock, log.distrust
+
+    @property
+    def now(self):
+        return self._log.now
 
     @property
     def last(self):
         return self._log.last
+
+    def set_back(self):
+        self._log.set_back()
 
     def _said(self, call):
         self._store.step()

@@ -15,9 +15,10 @@ from typing import Any
 
 import pytest
 
-from evenhand.live import Busy
+from evenhand.live import Busy, Campaign, set_clock
 from evenhand.live.http import app
-from tests.live.faults import World, policy
+from evenhand.live.stores.sqlite import SqliteStore
+from tests.live.faults import PATIENCE, World, policy
 from tests.live.schedules import Struck
 from tests.live.served import asked, opened, serving
 from tests.live.test_http_security import raw
@@ -218,6 +219,28 @@ def jumps(world):
     return said
 
 
+def started_ahead(world):
+    """A worker of another process is started while the clock is ten days ahead."""
+    world.clock[0] += 10 * 86_400 * 10**6
+    with pytest.raises(Busy, match=r"the clock says .*, 10 days after the last event of 'one', and 1 decision would"):
+        Campaign.open(SqliteStore(world.folder / "log.db"), "one", policy())
+    world.clock[0] -= 10 * 86_400 * 10**6
+    return 503
+
+
+def set_right(world):
+    """Another process, by a clock that is ahead, let a decision expire; then the clock is right again."""
+    world.clock[0] += int(PATIENCE * 1e6)
+    Campaign.open(SqliteStore(world.folder / "log.db"), "one", policy()).refresh()
+    world.clock[0] -= int(PATIENCE * 1e6)
+    assert "ahead of the clock by 1,000 seconds" in str(world.client.get("/report").json()["alarms"])
+    set_clock(f"sqlite:///{world.folder / 'log.db'}", "one", why="the clock was wrong")
+    assert world.client.get("/report").json()["alarms"] == []
+    said = world.observe(world.waits, {"answer": 1, "cents": 2})
+    assert world.log()[-1].at == world.clock[0]
+    return said
+
+
 def script(world):
     key = "<script>alert(1)</script>"
     said = world.letter(key)
@@ -330,6 +353,8 @@ FAULTS = [
     Fault("the store is full", limited("PRAGMA max_page_count=1", "PRAGMA max_page_count=100000", 100), 503),
     Fault("the clock is set back", set_back, 200, ("decided",), {"action": "letter"}),
     Fault("the clock jumps forward", jumps, 503),
+    Fault("a worker is started while the clock is far ahead", started_ahead, 503),
+    Fault("a clock that was wrong is set back", set_right, 200, ("expired", "clock", "observed"), {"new": True}),
     Fault("a body of 100 MB", long, 413),
     Fault("a body that is no JSON", lambda w: w.send('{"id": WAITS', "/cancel"), 400),
     Fault("JSON that is nested 10,000 deep", lambda w: w.send('{"id":' * 10_000 + "1" + "}" * 10_000), 422),

@@ -3,6 +3,7 @@
 from evenhand.live.auditing import Audit, audit
 from evenhand.live.backups import archive, backup, restore
 from evenhand.live.campaign import Campaign
+from evenhand.live.clocks import set_clock
 from evenhand.live.events import Busy, Conflict, Damaged, Unknown
 from evenhand.live.files import open_campaign, switch_campaign
 from evenhand.live.life import Ended, Life, Paused
@@ -24,5 +25,6 @@ __all__ = [
     "backup",
     "open_campaign",
     "restore",
+    "set_clock",
     "switch_campaign",
 ]

@@ -91,6 +91,11 @@ class Campaign:
         return self._worker.store
 
     @property
+    def ahead(self) -> float:
+        """The seconds by which the log was ahead of the clock at the last call, while time stands still; 0 usually."""
+        return self._worker.ahead
+
+    @property
     def encoder(self) -> Encoder:
         """The encoder that turns cases into contexts of the policy."""
         return self._worker.encoder
@@ -129,7 +134,7 @@ class Campaign:
             InvalidInput: a setting is out of its range.
             Conflict: the campaign runs under another policy, an earlier one is needed and was not given, or a later
                 version of evenhand decides for it.
-            Damaged: the store is damaged.
+            Damaged, Busy: the store is damaged, cannot be written, or its clock is far ahead; see `set_clock`.
         """
         check_text("name", name)
         every = [policy] if isinstance(policy, Policy) else list(policy) if isinstance(policy, Sequence) else []
@@ -154,13 +159,11 @@ class Campaign:
                 take_over(log, name, deciding)
         terms = Terms.of(next(iter(place.scan(name))))
         if terms.taught != taught:
-            before = (
-                "learned from a log: open it with the same one, at the same weight"
-                if terms.taught
-                else "learned from no log"
-            )
+            same = "learned from a log: open it with the same one, at the same weight"
+            before = same if terms.taught else "learned from no log"
             raise Conflict(f"campaign {name!r} {before}")
         campaign = Campaign(Worker(place, name, phases, terms, teacher), terms, owner=place is not store)
+        campaign._worker.refuse_leap()
         *_, last = place.scan(name, kinds=("opened", "switched"))
         if not alike(encoder, read(last)["encoding"]):
             raise Conflict(f"campaign {name!r} encodes cases in another way: open it with the encoder that it has")

@@ -14,6 +14,7 @@ from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
 from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
+from evenhand.live.clocks import accept_clock, set_clock
 from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
@@ -72,6 +73,7 @@ class Opening:
     seed: int | None = None  # None takes that of the campaign, or of `open_campaign` for a new one; so the next two
     patience: float | None = None
     on_expiry: OnExpiry | None = None
+    accept_clock: bool = False  # whether the clock is right though it is far ahead of the log
     new: bool | None = None  # whether the campaign has to be a new one, or one that is there; None takes either
 
     def terms(self) -> dict[str, Any]:
@@ -104,6 +106,8 @@ def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> N
     if url.startswith("sqlite:///"):
         with on_disk("store", "a folder that can be written"):
             Path(url.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)
+    if opening.accept_clock:
+        accept_clock(url, name)
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", EvenhandWarning)
         made = _opened(problem_path, url, name, opening)
@@ -242,6 +246,21 @@ def audit_files(
         teacher=teacher,
         head=kept,
     )
+
+
+def reset_clock(url: str, campaign: str | None, why: str, who: str | None) -> str:
+    """Let a campaign go by the clock again; returns what was done, as a sentence. See `evenhand.live.set_clock`.
+
+    Raises:
+        Unknown, InvalidInput: as for `only_campaign` and `set_clock`.
+        Conflict: the log is not ahead of the clock.
+        Busy: the store cannot be written.
+    """
+    with closing(connect_to_read(url)) as store:  # which makes no store where there is none
+        name = only_campaign(store, campaign)
+    event = set_clock(url, name, why=why, who=who)
+    back = (read(event)["from"] - event.at) / 1e6
+    return f"{name}: event {event.seq} sets the log {'back' if back > 0 else 'forward'} by {abs(back):,.0f} seconds"
 
 
 def write_decisions(

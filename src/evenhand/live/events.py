@@ -25,6 +25,7 @@ Kind = Literal[
     "resumed",
     "ended",
     "changed",
+    "clock",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 ABOUT: tuple[Kind, ...] = ("observed", "revised", "cancelled", "expired")  # a decision, which they name
@@ -37,7 +38,7 @@ class Event(NamedTuple):
     kind: Kind
     ref: int | None  # the `seq` of the decision that it is about
     key: str | None  # of a decision, chosen by the client
-    at: int  # microseconds since 1970, by the clock of the store, never going back
+    at: int  # microseconds since 1970, by the clock of the store, never going back but at an event `clock`
     body: str  # JSON, kept as it was encoded
     hash: bytes = b""  # SHA-256 of the event and of the hash before it; empty where it was not appended yet
 

@@ -180,6 +180,10 @@ class Fold:
         now = self.life.on_expiry
         return "{}" if now == self.on_expiry else encode({"on_expiry": now})
 
+    def count_overdue(self, now: int) -> int:
+        """Count the decisions whose outcome is overdue and that have not expired."""
+        return sum(p.due <= now and not p.expired for p in self.pending.values())
+
     def wait(self, ref: int, pending: Pending) -> None:
         """Register a decision that waits for its outcome."""
         self.pending[ref] = pending
@@ -226,6 +230,14 @@ class Fold:
         self.life = self.life.then(event)
 
     _paused = _resumed = _ended = _changed = _lives
+
+    def _clock(self, event: Event, made: object) -> None:
+        """Let nothing wait longer than what is decided now, as decisions by a wrong clock would wait for years."""
+        latest = max(read(event)["due"], event.at + int(1e6 * self.life.patience))
+        for waiting in self.pending.values():
+            waiting.due = min(waiting.due, latest)
+        self._due = [(p.due, ref) for ref, p in self.pending.items() if not p.expired]
+        heapq.heapify(self._due)
 
     def _decided(self, event: Event, made: Made | None) -> None:
         context, decision, due = made or self._decode(read(event), event.at)

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.core.errors import EvenhandWarning
 from evenhand.goals.base import Accounts
 from evenhand.live.cases import Encoder
+from evenhand.live.clocks import refuse_leap
 from evenhand.live.events import Conflict, Event, encode, read
 from evenhand.live.life import OnExpiry
 from evenhand.live.stores.base import Transaction
@@ -57,11 +58,15 @@ def take_over(log: Transaction, name: str, last: Event) -> None:
 
     Raises:
         Conflict: a later version decides.
+        Busy: the clock is far ahead of the log.
     """
     found = read(last).get("versions", {}).get("evenhand", "")
     if is_later(found):
         raise Conflict(f"{name!r}: {other_version(found)}")
     if found != __version__:
+        first = log.get(1)
+        assert first is not None  # it was opened
+        refuse_leap(log, name, Terms.of(first).patience, None)
         log.append("upgraded", encode({"versions": here()}))
 
 

@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from evenhand.live.cases import ranged
 from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.watched import Watched
@@ -45,6 +46,9 @@ def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
         "reference": tally.reference()[0],
         "alarms": alarms(campaign, status, tally),
         "actions": actions,
+        "ahead": campaign.ahead,
+        "certain": tally.certain(),
+        "clipped": {name: tally.clipped.counts[name] for name in ranged(campaign.encoder)},
         "mark": campaign.policy.fingerprint(),
         "switches": [z._asdict() for z in tally.switches],
     }

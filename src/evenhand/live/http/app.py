@@ -30,6 +30,7 @@ from evenhand.live.http.guard import Guard, Requests
 from evenhand.live.http.metrics import metrics
 from evenhand.live.http.readiness import Readiness
 from evenhand.live.http.schemas import KEY, SCHEMAS
+from evenhand.live.http.upkeep import Upkeep
 from evenhand.live.verbs import check_text
 from evenhand.policy.status import Status
 from evenhand.version import __version__
@@ -121,6 +122,8 @@ def app(
         tally.update()
         return status
 
+    upkeep = Upkeep(lambda: reader.submit(stand))
+
     async def reading(call: Callable[[], T]) -> T:
         return await asyncio.wrap_future(reader.submit(call))
 
@@ -128,7 +131,7 @@ def app(
         return JSONResponse(await reading(lambda: to_json(campaign, stand(), tally)))
 
     async def metrics_(_: Request) -> Response:
-        text = await reading(lambda: metrics(stand(), tally, requests))
+        text = await reading(lambda: metrics(campaign, stand(), tally, requests))
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def page_(_: Request) -> Response:
@@ -172,7 +175,7 @@ def app(
     for path, made_of in {**dict(zip(_VERBS, makers, strict=True)), **life.MAKERS}.items():
         stated = {**SCHEMAS, **life.SCHEMAS}[path]
         schema = {"requestBody": {"required": True, "content": {"application/json": {"schema": stated}}}}
-        made.add_api_route(path, _verb(commits, made_of), methods=["POST"], name=path[1:], openapi_extra=schema)
+        made.add_api_route(path, _verb(commits, upkeep, made_of), methods=["POST"], name=path[1:], openapi_extra=schema)
     switching.add(made, campaign, reading, allowed=token is not None)
     number = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}
     pages: dict[str, Handler] = {
@@ -210,11 +213,12 @@ def _file(path: str) -> Handler:
     return handle
 
 
-def _verb(commits: Commits, made_of: Maker) -> Handler:
+def _verb(commits: Commits, upkeep: Upkeep, made_of: Maker) -> Handler:
     """Make the handler of a body, or of a list of bodies in one transaction."""
 
     async def handle(request: Request) -> Response:
         body = parse(await receive(request))
+        upkeep.count(len(body) if isinstance(body, list) else 1)
         if not isinstance(body, list):
             (found,) = await asyncio.wrap_future(commits.submit([made_of(body)], request.client))
             return error_response(found) if isinstance(found, EvenhandError) else JSONResponse(found)
