@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from evenhand.cli_erasing import add as add_erasing
+from evenhand.cli_keeping import add_keeping
+from evenhand.cli_life import add_life
 from evenhand.cli_offline import add as add_offline
-from evenhand.cli_texts import BACKUP, DESCRIPTION, EXPORT, RESTORE, SERVE, SWITCH, WARM
+from evenhand.cli_texts import DESCRIPTION, EXPORT, SERVE, SWITCH, WARM
 from evenhand.core.registry import meant
 from evenhand.experiments.experiment import Experiment, discover
 from evenhand.experiments.options import options
@@ -119,6 +121,8 @@ def build() -> Parser:
     begun.add_argument("--new", dest="new", action="store_true", default=None, help="refuse a campaign that is there")
     begun.add_argument("--existing", dest="new", action="store_false",
                        help="refuse to begin a campaign: a store that is missing is an error")  # fmt: skip
+    serve.add_argument("--accept-clock", action="store_true",
+                       help="the clock is right, though it is far ahead of the log")  # fmt: skip
     serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
                        help="to listen at (default: 127.0.0.1, which this machine alone reaches)")  # fmt: skip
     serve.add_argument("--port", type=int, default=8000, metavar="N", help="(default: 8000; 0 takes one that is free)")
@@ -157,17 +161,8 @@ def build() -> Parser:
     audit.add_argument("--head", default=None, metavar="NUMBER:HASH",
                        help="an event that an earlier audit named: the log has to have it still")  # fmt: skip
 
-    backup = commands.add_parser(
-        "backup", help="copy the log of live campaigns to a file, while they go on", description=BACKUP
-    )
-    backup.add_argument("store", metavar="STORE", help="sqlite:///FILE or postgresql://HOST/DATABASE")
-    backup.add_argument("file", type=Path, metavar="FILE", help="to write to; it must not be there yet")
-    backup.set_defaults(run=_backup, parser=backup)
-
-    restore = commands.add_parser("restore", help="make a store of a backup", description=RESTORE)
-    restore.add_argument("file", type=Path, metavar="FILE", help="that `evenhand backup` wrote")
-    restore.add_argument("store", metavar="STORE", help="without a campaign; a file is created")
-    restore.set_defaults(run=_restore, parser=restore)
+    add_life(commands, _add_campaign)
+    add_keeping(commands, _add_campaign)
 
     add_erasing(commands, _add_campaign)
 
@@ -217,6 +212,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
         ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
         ("switch STORE PROBLEM.toml --why TEXT", "go on with another file, while servers run"),
         ("audit STORE", "recompute every decision of a live campaign"),
+        ("pause STORE --by WHO --why REASON", "make no decisions for now; so resume, end, change"),
         ("backup STORE FILE", "copy its log, while servers run"),
         ("erase STORE --key KEY", "take the case and the key of a person out of the log"),
         ("report STORE --out FILE.html", "a page that shows where it stands"),
@@ -331,6 +327,7 @@ def _serve(o: argparse.Namespace) -> int:
         patience=o.patience,
         on_expiry=o.on_expiry,
         new=o.new,
+        accept_clock=o.accept_clock,
     )
     token = os.environ.get("EVENHAND_TOKEN") or None
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
@@ -362,22 +359,6 @@ def _report(o: argparse.Namespace) -> int:
 
     write_report(o.store, o.campaign, o.out, o.log)
     print(f"written: {o.out}")
-    return 0
-
-
-def _backup(o: argparse.Namespace) -> int:
-    from evenhand.live.backups import backup
-
-    heads = backup(o.store, o.file)
-    print("\n".join([f"written: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
-    return 0
-
-
-def _restore(o: argparse.Namespace) -> int:
-    from evenhand.live.backups import restore
-
-    heads = restore(o.file, o.store)
-    print("\n".join([f"restored: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
     return 0
 
 

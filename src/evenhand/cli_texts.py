@@ -54,6 +54,14 @@ BACKUP = """\
 Copy all campaigns of a store, as they are at one moment, to a new file, while servers run. The file is a store of
 SQLite: audit, report and export read it, also from read-only media, and `evenhand restore` makes a store of it."""
 
+CLOCK = """\
+Write to the log that a campaign goes by the clock as it is. Where the clock was wrong once, the log is ahead of it:
+times stand still, and nothing expires, until it has caught up. From this event on they are those of the clock again."""
+
 RESTORE = """\
 Write the campaigns of a backup to a store that has none, and check all their hashes there. What was decided after the
 backup is not in it: stop all servers of the lost store first."""
+
+ARCHIVE = """\
+Write the log of a campaign that has ended, and of which nothing waits, to a file that nobody may write, and print its
+head, to be kept elsewhere. The file is as one of `evenhand backup`; the campaign stays in the store."""

@@ -5,6 +5,8 @@ SECTIONS = {
     "constraints": "cents gap by zone",
     "actions": "letter 100%, none 0%",
     "outcomes": "Objective: average answer",
+    "cases": "age 0 0%",
+    "life": "the printer of letters is broken",
     "changes": "a better name",
     "latest": "key of the first case",
 }

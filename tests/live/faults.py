@@ -140,6 +140,10 @@ class World:
         self.campaign.erase([key])
         del self.replies[key]
 
+    def change(self, verb, why="the printer is broken"):
+        """Pause, resume or end the campaign."""
+        return self.client.post(f"/{verb}", json={"by": "anna", "why": why})
+
     def send(self, text, path="/observe"):
         """A body as text, in which WAITS is the decision that waits."""
         return self.client.post(path, content=text.replace("WAITS", str(self.waits)))
@@ -179,7 +183,7 @@ class World:
         kinds = [event.kind for event in after[len(before) :]]
         assert tuple(kind for kind in kinds if kind != "refolded") == new  # corrections are learned in between
         assert [event.seq for event in after] == list(range(1, len(after) + 1))
-        ledger = Ledger(self.mode, TOTAL, WORST, 1.0)
+        ledger = Ledger(self.mode, TOTAL, WORST, 1.0, PATIENCE)
         for event in after[1:]:
             ledger._take(event)  # which refuses a decision that may overspend
         assert (spent, held) == pytest.approx((ledger.spent(), ledger.held()))
@@ -188,5 +192,9 @@ class World:
         for key in list(self.replies):
             assert self.letter(key).json()["repeated"] is True, "what was answered is lost"
         assert [event for event in self.log()[len(after) :] if event.kind != "refolded"] == []
-        goes_on = self.letter("afterwards").json()
+        goes_on = self.letter("afterwards")
+        if new[:1] == ("ended",):
+            assert goes_on.status_code == 410
+            return
+        goes_on = goes_on.json()
         assert goes_on["action"] == ("letter" if left >= WORST else None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -121,11 +121,18 @@ class _Striking:
     """A transaction that fails before or after a statement."""
 
     def __init__(self, store, log):
-        self._store, self._log, self.now = store, log, log.now
+        self._store, self._log, self.clock, self.distrust = store, log, log.clock, log.distrust
+
+    @property
+    def now(self):
+        return self._log.now
 
     @property
     def last(self):
         return self._log.last
+
+    def set_back(self):
+        self._log.set_back()
 
     def _said(self, call):
         self._store.step()
@@ -171,7 +178,7 @@ class Schedule:
         first = Campaign.open(self.store, "one", self.policy, seed=self.seed, patience=PATIENCE, on_expiry=self.mode)
         self.terms = first.terms
         self.team = [self.open() for _ in range(self.luck.randint(2, self.workers))]
-        self.ledger = Ledger(self.mode, TOTAL, WORST, 1.0)
+        self.ledger = Ledger(self.mode, TOTAL, WORST, 1.0, PATIENCE)
         self.sent = []  # requests on their way, which may be delivered in any order, several times or never
         self.cases = 0
 
@@ -205,6 +212,8 @@ class Schedule:
             self.switch()
         elif draw < 0.27:
             self.erase()
+        elif draw < 0.34:
+            self.change()
         else:
             if not self.sent or self.luck.random() < 0.7:
                 self.sent.append(self.request())
@@ -213,6 +222,17 @@ class Schedule:
                 self.sent.remove((verb, *said))
             expected = getattr(self.ledger, verb)
             self.guarded(lambda one: self.call(one, verb, said), lambda: expected(*said))
+
+    def change(self):
+        """Pause, resume, end or change the campaign."""
+        draw = self.luck.random()
+        verb = "pause" if draw < 0.2 else "resume" if draw < 0.6 else "change" if draw < 0.98 else "end"
+        new = {}
+        if verb == "change":
+            new = {"on_expiry": self.luck.choice(("hold", "fallback", "release"))}
+            new |= {"patience": self.luck.choice((4.0, PATIENCE))} if self.luck.random() < 0.5 else {}
+        call = partial(getattr(Campaign, verb), by="anna", why="chance", **new)
+        self.guarded(call, lambda: self.ledger.change(verb, new))
 
     def request(self):
         draw, known = self.luck.random(), list(self.ledger.decisions)
@@ -370,14 +390,9 @@ def unerased(before, after):
 def same_fold(one, other):
     """Require that two workers have the same state, but for the random tokens of receipts."""
     a, b = one._worker.fold, other._worker.fold
-    assert (a.seq, a.known, a.marked, a.erased, a.reach, a.first) == (
-        b.seq,
-        b.known,
-        b.marked,
-        b.erased,
-        b.reach,
-        b.first,
-    )
+    facts = ("seq", "known", "marked", "erased", "reach", "first", "life", "runs", "version", "began")
+    for name in facts:
+        assert getattr(a, name) == getattr(b, name), name
     assert {r: (p.due, p.expired) for r, p in a.pending.items()} == {
         r: (p.due, p.expired) for r, p in b.pending.items()
     }

@@ -22,7 +22,7 @@ from tests.live.worked import MAIL, worked
 
 def readings(campaign):
     status, tally = campaign.status(), Tally(campaign)
-    tally.update(status)
+    tally.update()
     return Readings(campaign, status, tally, linked=False)
 
 

@@ -34,13 +34,13 @@ def campaign(hours, rounds=10):
 
 def axis(made):
     status, tally = made.status(), Tally(made)
-    tally.update(status)
+    tally.update()
     return Axis.of(made, status, tally)
 
 
 def sections(made):
     status, tally = made.status(), Tally(made)
-    tally.update(status)
+    tally.update()
     now = Readings(made, status, tally, linked=False)
     return [card for show in SECTIONS if (section := show(now)) for card in section.cards]
 

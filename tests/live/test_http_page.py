@@ -99,7 +99,12 @@ def test_a_decision_of_an_earlier_policy_is_shown_without_its_reasons(tmp_path):
     with serving(app(campaign)) as client:
         number = client.post("/decide", json=asked("one")).json()["id"]
         campaign.switch(eh.uniform(SHOP, SHOP.n_features))
-        assert "Another policy made this decision" in client.get(f"/decisions/{number}/page").text
+        page = client.get(f"/decisions/{number}/page").text
+        assert "Another policy made this decision" in page
+        assert client.get(f"/decisions/{number}").json()["policy"] == "resolving"
+        assert "resolving" in page
+        later = client.post("/decide", json=asked("two")).json()["id"]
+        assert client.get(f"/decisions/{later}").json()["policy"] == "uniform"
         assert client.get("/").status_code == 200
 
 

@@ -21,12 +21,13 @@ def sections(campaign):
 
 @pytest.fixture
 def found(tmp_path):
-    """The sections of a new campaign, and those after one letter, its answer and a switch."""
+    """The sections of a new campaign, and those after one letter, its answer, a switch and a pause."""
     campaign = opened(tmp_path)
     new = sections(campaign)
     reply = campaign.decide(CASE, "key of the first case", offered=["letter"])
     campaign.observe(reply.id, {"answer": 1})
     campaign.switch(replace(campaign.policy, name="renamed"), why="a better name")
+    campaign.pause(by="anna", why="the printer of letters is broken")
     return new, sections(campaign)
 
 

@@ -436,3 +436,12 @@ def test_an_outcome_that_came_late_over_a_switch_that_it_cannot_wait_for(on_expi
     store._kept.clear()
     same_fold(campaign, Campaign.open(store, "shop", (old, new)))
     assert eh.live.audit(store, "shop", [old, new]).clean
+
+
+def test_an_audit_counts_the_decisions_of_policies_that_it_was_not_given():
+    """Without the first policy the state that the second one adopts is not known either."""
+    new = resolving(with_total(100.0))
+    _, store = lived_anew(OLD, new)
+    for policies, unknown in (([OLD], 20), ([new], 40), ([OLD, new], 0)):
+        found = eh.live.audit(store, "shop", policies)
+        assert (found.differing, found.unknown, found.decisions) == (0, unknown, 40)

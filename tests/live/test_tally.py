@@ -68,7 +68,9 @@ def test_reading_on_is_the_same_as_reading_all(monkeypatch):
     scan, store = campaign._worker.store.scan, campaign._worker.store
     for last in range(0, 400, 7):
         monkeypatch.setattr(
-            store, "scan", lambda name, after, last=last: (e for e in scan(name, after) if e.seq <= last)
+            store,
+            "scan",
+            lambda name, after=0, kinds=(), last=last: (e for e in scan(name, after, kinds) if e.seq <= last),
         )
         parts.update()
     monkeypatch.undo()
@@ -120,3 +122,15 @@ def test_spans_are_of_equal_length_and_lose_nothing():
     assert sum(s.rounds for s in spans.all) == 7001
     assert sum(s.moved[0] for s in spans.all) == 1.5 * 7001
     assert len({s.rounds for s in spans.all[:-1]}) == 1
+
+
+def test_a_switch_to_another_objective_reads_the_log_again():
+    campaign = worked(rounds=60)
+    tally = Tally(campaign)
+    tally.update()
+    both = replace(MAIL, maximize=eh.objectives.Linear({"answer": 1.0, "minutes": -0.01}))
+    campaign.switch(eh.pgd(both, eh.PerAction.of(both), warmup=80, hard=True))
+    tally.update()
+    random, others = tally.moments()
+    assert random.sums.shape == (2,)
+    assert round(random.rounds + others.rounds) == tally.arrived() > 0

@@ -7,8 +7,10 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
+from evenhand.live.backups import backup, restore
 from evenhand.live.events import Conflict, read
 from evenhand.live.files import open_campaign, switch_campaign
+from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.test_files import STATED
 from tests.replay.shop import rows, write
@@ -102,16 +104,32 @@ def test_damaged_bytes_are_as_if_nothing_was_kept(files):
         assert campaign.status().rounds == 0
 
 
-def test_a_switch_needs_the_log_and_has_no_warm_up(files):
+def test_a_switch_that_adopts_needs_no_log(files):
     log, file, store = files
     with open_campaign(store, "post", file, log_path=log) as campaign:
         decided(campaign, n=3)
+    log.unlink()
     file.write_text(PLAIN.replace("rate = 0.3", "rate = 0.4"))
-    with pytest.raises(Conflict, match="learned from a log"):
+    with switch_campaign(store, "post", file) as campaign:
+        decided(campaign, 3, 3)
+        assert not any(forced(campaign.store))
+    with open_campaign(store, "post", file) as campaign:
+        assert campaign.status().rounds == 6
+    assert main(["audit", store]) == 0
+
+
+def test_a_switch_to_another_model_needs_the_log_once(files):
+    log, file, store = files
+    with open_campaign(store, "post", file, log_path=log) as campaign:
+        decided(campaign, n=3)
+    file.write_text(PLAIN.replace("[policy]", '[policy]\nmodel = "bayesian_ridge"'))
+    with pytest.raises(Conflict, match="learned from a log: open it with the same one"):
         switch_campaign(store, "post", file)
     with switch_campaign(store, "post", file, log_path=log) as campaign:
         decided(campaign, 3, 3)
         assert not any(forced(campaign.store))
+        assert campaign._worker.fold.state.model.taught[0] == ROWS
+    log.unlink()
     with open_campaign(store, "post", file) as campaign:
         assert campaign.status().rounds == 6
     assert main(["audit", store]) == 0
@@ -121,3 +139,31 @@ def test_a_replay_says_that_it_needs_a_propensity(files):
     log, file, _ = files
     with pytest.raises(InvalidInput, match=r"propensity: expected a column or a constant, the probability with which"):
         eh.replay_log(log, file, replicas=2, bootstrap=0, progress=False)
+
+
+def test_states_that_are_taught_share_no_arrays(files):
+    log, file, store = files
+    with open_campaign(store, "post", file, log_path=log) as campaign:
+        teacher, policy, encoder = campaign._worker.folding.teacher, campaign.policy, campaign.encoder
+        one, other = policy.start(), policy.start()
+        teacher.teach(policy, encoder, one)
+        wanted = one.model.theta.copy()
+        one.model.theta[:] = 7.0
+        teacher.teach(policy, encoder, other)
+        assert (other.model.theta == wanted).all()
+
+
+@pytest.mark.parametrize("where", ["file", "memory"])
+def test_a_backup_has_what_was_learned(files, tmp_path, where):
+    log, file, store = files
+    place = store if where == "file" else MemoryStore()
+    with open_campaign(place, "post", file, log_path=log) as campaign:
+        first = decided(campaign)
+    log.unlink()
+    again = f"sqlite:///{tmp_path}/again.db"
+    backup(place, tmp_path / "post.backup")
+    restore(tmp_path / "post.backup", again)
+    with open_campaign(again, "post", file) as campaign:
+        assert decided(campaign) == first
+        assert campaign.status().rounds == len(first)
+    assert main(["audit", f"sqlite:///{tmp_path}/post.backup"]) == 0

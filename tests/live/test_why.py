@@ -9,6 +9,7 @@ import evenhand as eh
 from evenhand.live import Campaign
 from evenhand.live.files import open_campaign
 from evenhand.live.http import app
+from evenhand.live.recalling import recall
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.models import BayesianLogistic, BayesianRidge
 from tests.live.served import serving
@@ -52,9 +53,9 @@ def lived(policy, rounds=60, encoder=None):
 def test_the_parts_add_up_to_the_difference_of_worths(model):
     (campaign, numbers), priced = lived(eh.pgd(SHOP, model, warmup=9)), False
     for number in numbers[3::7]:
-        state, context, made = campaign._before(number)
+        fold, context, made = recall(campaign._worker, number)
         _, why = campaign.why(number)
-        net = campaign.policy.worth(state, context, made)[0]
+        net = campaign.policy.worth(fold.state, context, made)[0]
         played = made.plays[0, 0]
         best = max((a for a in range(3) if a != played), key=lambda a: net[a])
         assert (why.played, why.other) == (SHOP.actions[played], SHOP.actions[best])

@@ -49,7 +49,7 @@ def test_parts_add_up_to_the_difference_of_worths(name, each):
     model, lead = MODELS[name]
     state, x, rng = taught(model, lead)
     w = rng.normal(size=(R, K, 2 if each else 1, model.n_outcomes))
-    found, mean = model.parts(state, x, w), model.value(state, x, w, np.zeros((R, 0))).mean
+    found, mean = model.contributions(state, x, w), model.value(state, x, w, np.zeros((R, 0))).mean
     assert found.shape == (R, K, x.shape[2])
     wanted = mean[:, :, 0] - mean[:, :, 1]
     if each and "logistic" in name:  # what the prices themselves make of the mean of both probabilities is left over
@@ -67,9 +67,9 @@ def test_a_feature_has_the_part_that_setting_it_to_nothing_takes_away(name):
     model, lead = MODELS[name]
     state, x, rng = taught(model, lead)
     w, none = rng.normal(size=(R, K, 1, model.n_outcomes)), np.zeros((R, 0))
-    found, without = model.parts(state, x, w), x.copy()
+    found, without = model.contributions(state, x, w), x.copy()
     without[:, :, -1] = 0.0
-    assert (np.abs(model.parts(state, without, w)[:, :, -1]) < 1e-15).all()
+    assert (np.abs(model.contributions(state, without, w)[:, :, -1]) < 1e-15).all()
     if "logistic" not in name:  # only a linear mean has parts that do not depend on one another
         a, b = (model.value(state, z, w, none).mean for z in (x, without))
         np.testing.assert_allclose(found[:, :, -1], (a - b)[:, :, 0] - (a - b)[:, :, 1], atol=1e-12)
@@ -80,10 +80,12 @@ def test_equal_log_odds_have_parts_at_the_slope_there():
     state, x, _ = taught(model, False)
     x[:, 1] = x[:, 0]
     w = np.ones((R, 1, 1, 1))
-    assert not model.parts(state, x, w).any()
+    assert not model.contributions(state, x, w).any()
     x[:, 0, 0] += 1e-12
     p = model.value(state, x, w, np.zeros((R, 0))).mean[:, 0, 0]
-    np.testing.assert_allclose(model.parts(state, x, w)[:, 0, 0], 1e-12 * state.theta[:, 0] * p * (1 - p), rtol=1e-2)
+    np.testing.assert_allclose(
+        model.contributions(state, x, w)[:, 0, 0], 1e-12 * state.theta[:, 0] * p * (1 - p), rtol=1e-2
+    )
 
 
 def test_models_that_cannot_say_say_so():

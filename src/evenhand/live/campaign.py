@@ -11,27 +11,27 @@ from evenhand.core.beside import beside
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
-from evenhand.core.records import Context, Decision
-from evenhand.core.validate import number, on_disk, one_of
-from evenhand.live import erasing
-from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of, refuse_numbers, refuse_past
+from evenhand.core.validate import on_disk, one_of
+from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, refuse_numbers, refuse_past
+from evenhand.live.changing import Ask, check_patience
 from evenhand.live.dashboard.report import report
-from evenhand.live.erasing import Erasure
-from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, read
-from evenhand.live.fold import Fold, OnExpiry
+from evenhand.live.erasing import Erasure, erase
+from evenhand.live.events import Conflict, Event, encode, read
 from evenhand.live.history import History
+from evenhand.live.life import FATES, After, Life, OnExpiry
 from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
-from evenhand.live.packing import unpack
-from evenhand.live.phases import Phase, mark_in
+from evenhand.live.phases import Phase
 from evenhand.live.proof import Head
+from evenhand.live.recalling import recall
 from evenhand.live.replies import Reply
 from evenhand.live.stores.base import Closing, Store, Transaction
 from evenhand.live.stores.opening import as_store
 from evenhand.live.switching import Switch
-from evenhand.live.verbs import Outcomes, Verbs, check_text, is_number
+from evenhand.live.verbs import Outcomes, Verbs, check_text
 from evenhand.live.why import Why, named
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
+from evenhand.policy.reasons import reasons
 from evenhand.policy.status import Status
 
 if TYPE_CHECKING:
@@ -91,6 +91,11 @@ class Campaign:
         return self._worker.store
 
     @property
+    def ahead(self) -> float:
+        """The seconds by which the log was ahead of the clock at the last call, while time stands still; 0 usually."""
+        return self._worker.ahead
+
+    @property
     def encoder(self) -> Encoder:
         """The encoder that turns cases into contexts of the policy."""
         return self._worker.encoder
@@ -129,7 +134,7 @@ class Campaign:
             InvalidInput: a setting is out of its range.
             Conflict: the campaign runs under another policy, an earlier one is needed and was not given, or a later
                 version of evenhand decides for it.
-            Damaged: the store is damaged.
+            Damaged, Busy: the store is damaged, cannot be written, or its clock is far ahead; see `set_clock`.
         """
         check_text("name", name)
         every = [policy] if isinstance(policy, Policy) else list(policy) if isinstance(policy, Sequence) else []
@@ -137,8 +142,8 @@ class Campaign:
             raise InvalidInput("policy", "a Policy, or a list of them with the present one last", shown(policy))
         policy = every[-1]
         refuse_numbers(policy)
-        number("patience", patience, "seconds above 0", lambda x: 0 < x < 1e9)
-        one_of("on_expiry", on_expiry, ("hold", "fallback", "release"))
+        check_patience(patience)
+        one_of("on_expiry", on_expiry, FATES)
         place = as_store(store)
         policy.start(seed=seed)  # refuses a seed, and prepares kernels, before the lock is taken
         phases = [Phase(one, encoder or Named(one)) for one in every]
@@ -147,20 +152,15 @@ class Campaign:
         with place.write(name) as log:
             if log.last == 0:
                 refuse_past(policy, log.now)
-                warn_of_jams(terms, policy)
+                warn_of_jams(on_expiry, policy)
                 log.append("opened", encode(opening(terms, policy, encoder)))
             else:
                 *_, deciding = place.scan(name, kinds=("opened", "upgraded"))
                 take_over(log, name, deciding)
         terms = Terms.of(next(iter(place.scan(name))))
-        if terms.taught != taught:
-            before = (
-                "learned from a log: open it with the same one, at the same weight"
-                if terms.taught
-                else "learned from no log"
-            )
-            raise Conflict(f"campaign {name!r} {before}")
+        terms.refuse_taught(name, taught)
         campaign = Campaign(Worker(place, name, phases, terms, teacher), terms, owner=place is not store)
+        campaign._worker.refuse_leap()
         *_, last = place.scan(name, kinds=("opened", "switched"))
         if not alike(encoder, read(last)["encoding"]):
             raise Conflict(f"campaign {name!r} encodes cases in another way: open it with the encoder that it has")
@@ -207,36 +207,63 @@ class Campaign:
     def erase(self, keys: Collection[str] = (), *, before: date | None = None, by: str = "", why: str = "") -> Erasure:
         """Erase the cases and keys of decisions, by their keys or all those before a date, also from the store's files.
 
-        What was played, its probability, what it cost and its outcomes stay, so that all sums do. Hashes still prove
-        the log. The state after the erasure is kept in the log: folds begin there, so that earlier states cannot be
-        computed again, and only a policy that adopts the state can be switched to. Without keys and date, only the
-        files are cleaned again, as after an erasure that was cut off.
+        Sums, outcomes and hashes stay, and a state from which folds begin. Without keys and date, files are cleaned.
 
         Args:
             keys: of the decisions, all of which are erased or none.
-            before: a date or a time, in UTC if it has no zone. Decisions that wait, and those that a version without
-                erasure wrote, are left and counted.
+            before: a date or a time, in UTC if it has no zone. What waits, or has no seal, is left and counted.
             by, why: who asks for it and why, for the log; no personal data of the erased.
 
         Raises:
-            Unknown: there is no decision with a key.
-            Conflict: a decision waits for its outcome, or was written by a version without erasure.
-            CannotErase: the policy keeps single cases in its state, and cannot take one out.
-            CannotSave: the state cannot be written as arrays.
+            Unknown, Conflict: a key has no decision; or it waits, or has no seal, as an earlier version wrote it.
+            CannotErase, CannotSave: the policy has a state from which no case can be taken, or that cannot be kept.
             Busy: the store cannot be written, or another process reads the file, so that it cannot be cleaned now.
         """
-        for field, value in (("by", by), ("why", why)):
-            if value != "":
-                check_text(field, value)
-        if keys and before is not None:
-            raise InvalidInput("before", "none beside keys", before)
-        found = Erasure(decisions=())
-        if before is not None:
-            found = erasing.by_date(self._worker, before, by, why)
-        elif keys:
-            found = erasing.by_key(self._worker, keys, by, why)
-        erasing.scrub(self._worker)
-        return found
+        return erase(self._worker, keys, before, by, why)
+
+    def pause(self, *, by: str, why: str) -> bool:
+        """Make no decisions until `resume`; outcomes go on to count. Returns False if it is paused already.
+
+        New keys raise `Paused`; a repeated one gets its stored reply. `by` and `why` have at most 200 characters.
+        """
+        return self._change(Ask("paused", by, why))
+
+    def resume(self, *, by: str, why: str) -> bool:
+        """Decide again after `pause`; returns False if the campaign runs already."""
+        return self._change(Ask("resumed", by, why))
+
+    def end(self, *, by: str, why: str) -> bool:
+        """Make no decisions any more, which is final: new keys raise `Ended`. Returns False if it has ended already."""
+        return self._change(Ask("ended", by, why))
+
+    def change(
+        self,
+        *,
+        by: str,
+        why: str,
+        patience: float | None = None,
+        on_expiry: OnExpiry | None = None,
+        after: After | None = None,
+    ) -> bool:
+        """Change settings from now on; returns False if they are so already.
+
+        Args:
+            by, why: as for `pause`.
+            patience: for decisions from now on; those that wait keep their deadline.
+            on_expiry: for whatever expires from now on, whenever it was decided.
+            after: the horizon or the last day: "nothing" is played then, or new keys raise `Ended` ("stop").
+        """
+        if on_expiry is not None:
+            warn_of_jams(on_expiry, self.policy)
+        return self._change(Ask("changed", by, why, patience, on_expiry, after))
+
+    def _change(self, ask: Ask) -> bool:
+        return self._worker.one(lambda log: Verbs(self._worker, log).change(ask))
+
+    @property
+    def life(self) -> Life:
+        """Whether the campaign runs, is paused or has ended, who said so, and its settings, as of now."""
+        return self._worker.look(lambda fold: fold.life)
 
     def switch(
         self,
@@ -298,10 +325,9 @@ class Campaign:
         The events before it are folded again, starting from the latest snapshot before it if there is one.
 
         Raises:
-            Conflict: another policy made it before the log was folded anew; or that policy is not known;
-                or the decision, or one before it, was erased.
+            Conflict: another policy made it before the log was folded anew or is not known, or it was erased.
         """
-        fold, context, made = self._before(decision)
+        fold, context, made = recall(self._worker, decision)
         return fold.policy.explain(fold.state, context, made)
 
     def why(self, decision: int) -> tuple[str, Why | None]:
@@ -312,30 +338,13 @@ class Campaign:
         Raises:
             Conflict: another policy made it.
         """
-        fold, context, made = self._before(decision)
-        found = named(fold.policy.reasons(fold.state, context, made), fold.policy.problem.actions, fold.encoder)
+        fold, context, made = recall(self._worker, decision)
+        found = named(reasons(fold.policy, fold.state, context, made), fold.policy.problem.actions, fold.encoder)
         return fold.policy.explain(fold.state, context, made), found
-
-    def _before(self, decision: int) -> tuple[Fold, Context, Decision]:
-        """Return the fold before a decision, its context, and the decision."""
-        event = next(iter(self._worker.store.scan(self.name, decision - 1)), None) if is_number(decision) else None
-        if event is None or event.seq != decision or event.kind != "decided":
-            raise Unknown(f"no decision {shown(decision)} in campaign {self.name!r}")
-        if is_erased(event):
-            raise Conflict(f"decision {decision} was erased")
-        body, base = read(event), self._worker.folding.base
-        other = f"decision {decision} was made by policy {body['by']}, which the campaign was switched from"
-        if decision < base.seq and body["by"] != mark_in(base):
-            raise Conflict(other)
-        fold = self._worker.before(decision)
-        if body["by"] != fold.mark:
-            raise Conflict(other)
-        context = context_of(fold.encoder, fold.policy.problem.clock, body, event.at)
-        return fold, context, unpack(body, context, fold.policy, fold.state.t)
 
     def status(self) -> Status:
         """Return the current status of the campaign: rounds, averages, budgets, constraints and prices."""
-        return self._worker.look(lambda fold: fold.policy.status(fold.state))
+        return self._worker.look(lambda fold: fold.status())
 
     def report(self) -> dict[str, Any]:
         """Make a report for JSON: the status, counts of outcomes, delays, actions and alarms."""
@@ -361,13 +370,8 @@ class Campaign:
 
     def head(self) -> Head:
         """Return the number and the hash of the last event; kept elsewhere, a later audit compares it with the log."""
-
-        def last(log: Transaction) -> Event:
-            found = log.get(log.last)
-            assert found is not None  # it was opened
-            return found
-
-        event = self._worker.one(last)
+        event = self._worker.one(lambda log: log.get(log.last))
+        assert event is not None  # it was opened
         return Head(event.seq, event.hash)
 
     def relearn(self) -> bool:

@@ -92,6 +92,13 @@ class Coded:
             offered_of(self.problem, offered),
         )
 
+    @property
+    def ranged(self) -> Sequence[str]:
+        return list(self.units.numeric)
+
+    def outside(self, case: Case) -> Sequence[str]:
+        return self.units.outside(case)
+
     def features(self, units: Floats) -> Floats:
         """Return the features of every action, `(u)->(1,A,n)`."""
         return np.append(units, 0.0)[self.layout][None]  # index -1 reads the appended 0
@@ -103,7 +110,7 @@ class Coded:
 
     @cached_property
     def origins(self) -> tuple[tuple[str | None, ...], ...]:
-        """The column that each number of each action's features encodes, `(A,n)`; see `Policy.origins`."""
+        """The column that each number of each action's features encodes, `(A,n)`; see `policy.reasons.origins`."""
         names: list[str | None] = [""] * (len(self.units.names) + 1)
         names[-1] = None  # index -1 reads the appended 0
         for column, places in self.units.of_column.items():

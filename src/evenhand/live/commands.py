@@ -15,12 +15,13 @@ from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
 from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
+from evenhand.live.clocks import accept_clock, set_clock
 from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.erasing import Erasure
 from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_campaign, switch_campaign, taught, weight_of
-from evenhand.live.fold import OnExpiry
+from evenhand.live.life import OnExpiry
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Closing, Store
 from evenhand.live.stores.opening import connect, connect_to_read
@@ -74,6 +75,7 @@ class Opening:
     seed: int | None = None  # None takes that of the campaign, or of `open_campaign` for a new one; so the next two
     patience: float | None = None
     on_expiry: OnExpiry | None = None
+    accept_clock: bool = False  # whether the clock is right though it is far ahead of the log
     new: bool | None = None  # whether the campaign has to be a new one, or one that is there; None takes either
 
     def terms(self) -> dict[str, Any]:
@@ -106,21 +108,24 @@ def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> N
     if url.startswith("sqlite:///"):
         with on_disk("store", "a folder that can be written"):
             Path(url.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)
+    if opening.accept_clock:
+        accept_clock(url, name)
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", EvenhandWarning)
         made = _opened(problem_path, url, name, opening)
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
     for name, value in opening.terms().items():
-        kept = getattr(made.terms, name)
+        kept = made.terms.seed if name == "seed" else getattr(made.life, name)
         if value != kept:
             option = name.replace("_", "-")
-            print(f"note: --{option} {value} is not used: the campaign was opened with {kept}", file=sys.stderr)
+            print(f"note: --{option} {value} is not used: the campaign has {kept}", file=sys.stderr)
     with made:
         events = made.head().seq
         found = "new campaign" if events == 1 else f"found {events:,} events"
         told = f"{made.status().rounds:,} of {made.policy.problem.horizon:,} decided"
-        print(f"{made.name}: {made.policy.name}; {found}, {told}")
+        life = "" if made.life.state == "running" else f"; {made.life.told}"
+        print(f"{made.name}: {made.policy.name}; {found}, {told}{life}")
         try:
             serve(made, **at._asdict(), ready=lambda url: print(f"{url} (Ctrl-C stops)", flush=True))
         finally:
@@ -284,6 +289,21 @@ def audit_files(
         teacher=teacher,
         head=kept,
     )
+
+
+def reset_clock(url: str, campaign: str | None, why: str, who: str | None) -> str:
+    """Let a campaign go by the clock again; returns what was done, as a sentence. See `evenhand.live.set_clock`.
+
+    Raises:
+        Unknown, InvalidInput: as for `only_campaign` and `set_clock`.
+        Conflict: the log is not ahead of the clock.
+        Busy: the store cannot be written.
+    """
+    with closing(connect_to_read(url)) as store:  # which makes no store where there is none
+        name = only_campaign(store, campaign)
+    event = set_clock(url, name, why=why, who=who)
+    back = (read(event)["from"] - event.at) / 1e6
+    return f"{name}: event {event.seq} sets the log {'back' if back > 0 else 'forward'} by {abs(back):,.0f} seconds"
 
 
 def write_decisions(

@@ -40,7 +40,23 @@ class Erasure:
         return "; ".join(found)
 
 
-def by_key(worker: Worker, keys: Collection[str], who: str, why: str) -> Erasure:
+def erase(worker: Worker, keys: Collection[str], before: date | None, who: str, why: str) -> Erasure:
+    """Erase decisions and clean the files of the store; see `Campaign.erase`."""
+    for field, value in (("by", who), ("why", why)):
+        if value != "":
+            check_text(field, value)
+    if keys and before is not None:
+        raise InvalidInput("before", "none beside keys", before)
+    found = Erasure(decisions=())
+    if before is not None:
+        found = _by_date(worker, before, who, why)
+    elif keys:
+        found = _by_key(worker, keys, who, why)
+    _scrub(worker)
+    return found
+
+
+def _by_key(worker: Worker, keys: Collection[str], who: str, why: str) -> Erasure:
     """Erase the decisions of some keys, all or none; see `Campaign.erase`."""
     if isinstance(keys, str) or not keys or len(set(keys)) > MOST:
         raise InvalidInput("keys", f"a list of 1 to {MOST:,} keys", shown(keys))
@@ -66,7 +82,7 @@ def by_key(worker: Worker, keys: Collection[str], who: str, why: str) -> Erasure
     return Erasure(decisions=_erased(worker, chosen, who, why))
 
 
-def by_date(worker: Worker, before: date, who: str, why: str) -> Erasure:
+def _by_date(worker: Worker, before: date, who: str, why: str) -> Erasure:
     """Erase the decisions before a date, 2,000 at a time; see `Campaign.erase`."""
     if not isinstance(before, date):
         raise InvalidInput("before", "a date", shown(before))
@@ -76,11 +92,12 @@ def by_date(worker: Worker, before: date, who: str, why: str) -> Erasure:
 
     def old(log: Transaction) -> Iterator[Event]:
         nonlocal after, waiting, unsealed
+        back = max((event.seq for event in worker.store.scan(worker.name, kinds=("clock",))), default=0)
         for event in log.tail(after):
-            if event.at >= end:
+            if event.at >= end and event.seq > back:  # times go back at an event `clock` alone
                 return
             after = event.seq
-            if event.kind == "decided" and not is_erased(event):
+            if event.at < end and event.kind == "decided" and not is_erased(event):
                 waits, old_form = event.seq in worker.fold.pending, event.seal == b""
                 waiting, unsealed = waiting + waits, unsealed + (old_form and not waits)
                 if not waits and not old_form:
@@ -93,7 +110,7 @@ def by_date(worker: Worker, before: date, who: str, why: str) -> Erasure:
     return Erasure(decisions=found, waiting=waiting, unsealed=unsealed)
 
 
-def scrub(worker: Worker) -> None:
+def _scrub(worker: Worker) -> None:
     """Clean the files of the store of what was erased.
 
     Raises:

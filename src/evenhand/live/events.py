@@ -6,16 +6,13 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from evenhand.core.errors import EvenhandError
 
 Kind = Literal[
-    "opened", "decided", "observed", "revised", "cancelled", "expired", "switched", "refolded", "upgraded", "erased"
-]
-KINDS: tuple[Kind, ...] = (
     "opened",
     "decided",
     "observed",
@@ -26,7 +23,13 @@ KINDS: tuple[Kind, ...] = (
     "refolded",
     "upgraded",
     "erased",
-)
+    "paused",
+    "resumed",
+    "ended",
+    "changed",
+    "clock",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 _SALT = 16  # bytes
 ABOUT: tuple[Kind, ...] = ("observed", "revised", "cancelled", "expired")  # a decision, which they name
 
@@ -42,7 +45,7 @@ class Event(NamedTuple):
     kind: Kind
     ref: int | None  # the `seq` of the decision that it is about
     key: str | None  # of a decision, chosen by the client
-    at: int  # microseconds since 1970, by the clock of the store, never going back
+    at: int  # microseconds since 1970, by the clock of the store, never going back but at an event `clock`
     body: str  # JSON, kept as it was encoded
     hash: bytes = b""  # SHA-256 of the event and of the hash before it; empty where it was not appended yet
     own: str | None = None  # JSON that continues the body; None where there is none, or it was erased

@@ -18,7 +18,7 @@ from evenhand.live.campaign import DAY, Campaign
 from evenhand.live.cases import Encoder, alike
 from evenhand.live.coded import Coded, Text, of_file, of_log, of_stored
 from evenhand.live.events import Conflict, Unknown, read
-from evenhand.live.fold import OnExpiry
+from evenhand.live.life import OnExpiry
 from evenhand.live.opening import Terms
 from evenhand.live.phases import begins, mark_in
 from evenhand.live.stores.base import Store

@@ -38,6 +38,12 @@ class Switched(NamedTuple):
         return f"event {self.number}: switched to policy {self.policy!r}{by}{why}; {how}"
 
 
+def policies(store: Readable, campaign: str) -> dict[str, str]:
+    """Return the names of all policies that decided, by their fingerprints."""
+    begun = (read(event) for event in store.scan(campaign, kinds=("opened", "switched")))
+    return {body.get("first") or body["mark"]: str(body.get("name", "")) for body in begun}
+
+
 def switches(store: Readable, campaign: str) -> list[Switched]:
     """Return the switches of a campaign, in order."""
     return [Switched.of(event) for event in store.scan(campaign, kinds=("switched",))]

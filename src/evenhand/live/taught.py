@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from evenhand.live.cases import Encoder, Teacher
-from evenhand.live.events import Busy, Conflict
-from evenhand.live.stores.base import Store
+from evenhand.live.events import Busy, Conflict, read
+from evenhand.live.phases import mark_in
+from evenhand.live.stores.base import Readable, Store
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import fill, flatten, refusals
 from evenhand.policy.state import PolicyState
@@ -77,4 +78,21 @@ class Taught:
                     self.store.keep(self.campaign, self._place(own), 1, file.getvalue())
 
     def _place(self, policy: str) -> str:
-        return f"taught {policy} {self.mark}"
+        return _place(policy, self.mark)
+
+
+def copy_learned(source: Readable, store: Store, campaign: str) -> None:
+    """Copy what policies of a campaign learned from a log to a store that has its events."""
+    mark = read(next(iter(source.scan(campaign)))).get("taught")
+    if mark is None:
+        return
+    for event in source.scan(campaign, kinds=("opened", "switched")):
+        place = _place(mark_in(event), mark)
+        kept = source.snapshot(campaign, place)
+        if kept is not None:
+            store.keep(campaign, place, *kept)
+
+
+def _place(policy: str, data: str) -> str:
+    """The mark of the snapshot of what a policy learned from some data."""
+    return f"taught {policy} {data}"

@@ -13,6 +13,7 @@ from typing import ClassVar, TypeVar
 from evenhand.core.errors import CannotSave, ConcurrentUse, EvenhandError
 from evenhand.live.again import Again, is_due
 from evenhand.live.cases import Encoder, Teacher
+from evenhand.live.clocks import ahead, refuse_leap
 from evenhand.live.events import Busy, Conflict, Event, Kind
 from evenhand.live.fold import Earlier, Fold, Made, Rewritten
 from evenhand.live.folding import Folding
@@ -52,6 +53,7 @@ class Worker:
         self.fold = self._fold_log()
         self._check()
         self._kept = 0
+        self.ahead = 0.0  # the seconds by which the log was ahead of the clock at the last request
 
     @property
     def policy(self) -> Policy:
@@ -151,6 +153,15 @@ class Worker:
             self._run([])
             return self._keep()
 
+    def refuse_leap(self) -> None:
+        """Refuse a clock that would let decisions expire long after the last event, and write nothing.
+
+        Raises:
+            Busy: see `evenhand.live.clocks.refuse_leap`.
+        """
+        with self._exclusive(), self.store.write(self.name) as log:
+            refuse_leap(log, self.name, self.terms.patience, lambda: self.fold.count_overdue(log.now))
+
     def close(self) -> None:
         """Close the store once no thread is in a transaction."""
         with self._exclusive():
@@ -206,6 +217,7 @@ class Worker:
         whole = False
         try:
             with self.store.write(self.name) as log:
+                self.ahead = ahead(log)
                 self._catch_up(log)
                 for verb in verbs:
                     before = log.last
@@ -283,7 +295,7 @@ class Worker:
             ref = self.fold.overdue(log.now)
             if ref is None:
                 break
-            self.enter(log, "expired", "{}", ref=ref)
+            self.enter(log, "expired", self.fold.expiry(), ref=ref)
 
     def _fold_log(self, log: Transaction | None = None) -> Fold:
         """Fold all events, or those that a transaction sees, starting from a snapshot if there is one."""

@@ -209,7 +209,7 @@ class Explains(Model, Protocol):
     def explains(self) -> bool:
         """Whether it can: a wrapper can if what it wraps can."""
 
-    def parts(self, state: Any, x: Floats, w: Floats) -> Floats:
+    def contributions(self, state: Any, x: Floats, w: Floats) -> Floats:
         """Divide the mean worth of a first candidate less that of a second by features, `(2,n),(K,1|2,M)->(K,n)`.
 
         At common prices the parts of two candidates that have features add up to the difference of their means.

@@ -358,7 +358,7 @@ class BayesianLogistic(WithoutLuck):
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead
         return Worth(*_value(s.theta, s.inverse, *books, scale, s.spread.item(), s.ends, x, w))
 
-    def parts(self, state: BayesianLogisticState, x: Floats, w: Floats) -> Floats:
+    def contributions(self, state: BayesianLogisticState, x: Floats, w: Floats) -> Floats:
         return logistic_parts(state.theta, x, w)
 
     def update(

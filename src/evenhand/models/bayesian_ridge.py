@@ -321,7 +321,7 @@ class BayesianRidge(WithoutLuck):
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead
         return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units))
 
-    def parts(self, state: BayesianRidgeState, x: Floats, w: Floats) -> Floats:
+    def contributions(self, state: BayesianRidgeState, x: Floats, w: Floats) -> Floats:
         return linear_parts(state.theta, x, w * state.units)
 
     def update(

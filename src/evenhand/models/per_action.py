@@ -227,10 +227,10 @@ class PerAction(Wraps):
     def explains(self) -> bool:
         return self._divides and explains(self.inner)
 
-    def parts(self, state: Any, x: Floats, w: Floats) -> Floats:
+    def contributions(self, state: Any, x: Floats, w: Floats) -> Floats:
         """Divide a difference by the coefficients of both actions, `(2,1+n),(K,1|2,M)->(K,1+n)`."""
         inner: Any = self.inner
-        found: Floats = inner.parts(state, x, w)
+        found: Floats = inner.contributions(state, x, w)
         return found
 
     @cached_property

@@ -148,7 +148,7 @@ class Ridge(WithoutLuck):
         s, radius = state, self.width.radius(state.count, state.log_det, self.ridge)
         return Worth(*_value(s.theta, s.inverse, radius, s.low, s.high, self.clipped, x, w))
 
-    def parts(self, state: RidgeState, x: Floats, w: Floats) -> Floats:
+    def contributions(self, state: RidgeState, x: Floats, w: Floats) -> Floats:
         return linear_parts(state.theta, x, w)
 
     def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:

@@ -117,7 +117,7 @@ class Encoder:
 
     @cached_property
     def origins(self) -> tuple[tuple[str | None, ...], ...]:
-        """The feature that each number of each action encodes, `(A,n)`; see `Policy.origins`."""
+        """The feature that each number of each action encodes, `(A,n)`; see `policy.reasons.origins`."""
         names = ["", *(f.name for f in self.problem.features for _ in f.units), None]
         return tuple(tuple(names[i] for i in row) for row in self._layout.tolist())
 

@@ -23,7 +23,6 @@ from evenhand.policy.assembly import Assembly, assemble, refuse_misfits
 from evenhand.policy.encode import Table
 from evenhand.policy.explain import explain
 from evenhand.policy.facts import facts
-from evenhand.policy.reasons import Reasons, reasons
 from evenhand.policy.starting import MANY, fresh, refuse_too_many
 from evenhand.policy.state import Guard, PolicyState
 from evenhand.policy.status import Status, status
@@ -318,31 +317,6 @@ class Policy:
         """
         with self._alone(state):
             return explain(self._assembly.questions, state, context, decision, replica)
-
-    def reasons(self, state: PolicyState, context: Context, decision: Decision, replica: int = 0) -> Reasons | None:
-        """Divide what makes the first play worth more than the best other candidate by features.
-
-        Prices are those of the decision; worth and limits are what the model and the budgets say at present.
-
-        Returns:
-            None if the model cannot say, nothing was played, or nothing else could be.
-
-        Raises:
-            InvalidInput: as for `explain`.
-        """
-        with self._alone(state):
-            return reasons(self._assembly.questions, state, context, decision, replica)
-
-    @cached_property
-    def origins(self) -> tuple[tuple[str | None, ...], ...]:
-        """The named feature of the problem that each number of each action's features encodes, `(A,n)`.
-
-        It is "" for an intercept, and None for a number that no feature of the case has a part in.
-
-        Raises:
-            InvalidInput: the model reads features in no layout of `encode`.
-        """
-        return self._assembly.encoder.origins
 
     def fingerprint(self) -> str:
         """Return a hash of the whole configuration, its name included: policies that share one act alike."""

@@ -11,6 +11,7 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats
 from evenhand.models.base import explains
 from evenhand.policy import checks
+from evenhand.policy.policy import Policy
 from evenhand.policy.questions import Questions
 from evenhand.policy.state import PolicyState
 
@@ -31,10 +32,33 @@ class Reasons:
     rest: float  # of what is predicted: prices that differ by candidate, or a candidate without features
 
 
-def reasons(ask: Questions, state: PolicyState, context: Context, d: Decision, replica: int) -> Reasons | None:
-    """Return the reasons of a decision; None if the model cannot say, nothing was played, or nothing else could be."""
-    if not explains(ask.model):
-        return None
+def reasons(policy: Policy, state: PolicyState, context: Context, d: Decision, replica: int = 0) -> Reasons | None:
+    """Divide what makes the first play worth more than the best other candidate by features.
+
+    Prices are those of the decision; worth and limits are what the model and the budgets say at present.
+
+    Returns:
+        None if the model cannot say, nothing was played, or nothing else could be.
+
+    Raises:
+        InvalidInput: as for `Policy.explain`.
+    """
+    with policy._alone(state):
+        return _reasons(policy._assembly.questions, state, context, d, replica) if explains(policy.model) else None
+
+
+def origins(policy: Policy) -> tuple[tuple[str | None, ...], ...]:
+    """Return the named feature of the problem that each number of each action's features encodes, `(A,n)`.
+
+    It is "" for an intercept, and None for a number that no feature of the case has a part in.
+
+    Raises:
+        InvalidInput: the model reads features in no layout of `Policy.encode`.
+    """
+    return policy._assembly.encoder.origins
+
+
+def _reasons(ask: Questions, state: PolicyState, context: Context, d: Decision, replica: int) -> Reasons | None:
     context = checks.context(context, len(state.t), ask.model.n_features, ask.problem)
     checks.replica(replica, len(state.t))
     prices, offset = ask.priced(state, context, d)
@@ -49,7 +73,7 @@ def reasons(ask: Questions, state: PolicyState, context: Context, d: Decision, r
     pair = [int(played[0]), int(np.where(playable, net, -np.inf).argmax())]
     x = np.broadcast_to(context.features, (len(state.t), *context.features.shape[1:]))[:, pair]
     model: Any = ask.model
-    parts = model.parts(state.model, x, prices[:, :, pair] if prices.shape[2] > 1 else prices)[replica].sum(0)
+    parts = model.contributions(state.model, x, prices[:, :, pair] if prices.shape[2] > 1 else prices)[replica].sum(0)
     means, unsure, known = (float(z[pair[0]] - z[pair[1]]) for z in (mean, bonus, offsets))
     return Reasons(
         played=pair[0],

@@ -17,15 +17,13 @@ _MOST = 30  # bars in a chart; the table has all
 _NOTHING = 1e-9  # of the largest part: rounding
 
 
-def decision_page(
-    campaign: str, policy: str, found: Mapping[str, Any], explained: str | None, why: Why | None = None
-) -> str:
+def decision_page(campaign: str, found: Mapping[str, Any], explained: str | None, why: Why | None = None) -> str:
     """Render the page of a decision.
 
     Args:
-        campaign, policy: their names.
+        campaign: its name.
         found: the stored decision, from `asked.lookup`.
-        explained: the policy's explanation, None if another policy made the decision.
+        explained: the explanation of the policy that made the decision, None if that is not known.
         why: the features that mattered, None if nobody can say.
     """
     sections = [
@@ -39,7 +37,7 @@ def decision_page(
         "title": f"Decision {found['id']}",
         "campaign": campaign,
         "key": found["key"],
-        "policy": policy,
+        "policy": found["policy"] or "",
         "tiles": [Tile("Action", actions), Tile("Probability", chances), Tile("State", found["state"])],
         "sections": sections,
         "style": None,
@@ -50,10 +48,8 @@ def decision_page(
 def _choice(found: Mapping[str, Any], explained: str | None, reasons: Why | None) -> list[Card]:
     cards = [_chances(found), *([] if reasons is None else [_mattered(found["case"], reasons)])]
     if explained is None:
-        text, words = (
-            "",
-            "Another policy made this decision, or what is needed was erased: it cannot be explained any more.",
-        )
+        text = ""
+        words = "Another policy made this decision, which this server does not have, or what is needed was erased."
     else:
         text, words = dedent(explained), "Prices, worths and limits are those of the decision."
     said = Card(name="explained", title="What the policy says", summary=words, text=text, wide=True)

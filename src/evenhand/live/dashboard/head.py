@@ -83,6 +83,6 @@ def _rounds(now: Readings) -> Tile:
 
 def _waiting(now: Readings) -> Tile:
     n, whole = now.tally.counts, count_due(now.tally)
-    overdue = f"{n['overdue']:,} of them overdue; " if now.campaign.terms.on_expiry == "hold" and n["overdue"] else ""
+    overdue = f"{n['held']:,} of them overdue; " if n["held"] else ""
     expired = f"{percent(n['expired'] / whole)} of those due expired" if whole else "none was due"
     return Tile("Waiting", f"{now.status.waiting:,}", overdue + expired)

@@ -65,6 +65,7 @@ def _values(campaign: Watched, status: Status, tally: Tally, *, linked: bool) ->
         "policy": campaign.policy.name,
         "line": head.line(now),
         "tiles": head.tiles(now, said),
+        "life": "" if tally.life.state == "running" else f"{tally.life.told[:1].upper()}{tally.life.told[1:]}",
         "alarms": said,
         "sections": [section for section in sections if section is not None],
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, deque
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,12 +43,6 @@ class Recent:
         for line in self._lines:
             if line.number == event.ref and line.state != "erased":
                 line.state = event.kind
-
-    def erased(self, decisions: Collection[int]) -> None:
-        """Leave out what was erased of decisions."""
-        for line in self._lines:
-            if line.number in decisions:
-                line.key, line.state = "", "erased"
 
     def lines(self) -> list[Line]:
         return list(self._lines)

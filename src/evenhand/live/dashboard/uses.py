@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Bools, Floats
-from evenhand.live.fold import OnExpiry
+from evenhand.live.life import OnExpiry
 from evenhand.policy import books, checks, entries, named
 from evenhand.policy.status import Account, objective
 from evenhand.problem.problem import Problem
@@ -37,11 +37,10 @@ class Uses:
     Args:
         problem: declares outcomes and constraints.
         accounts: the accounts of a status by name, in the order of the constraints that spend.
-        on_expiry: the effect of an expiry.
     """
 
-    def __init__(self, problem: Problem, accounts: Mapping[str, Account], on_expiry: OnExpiry) -> None:
-        self._problem, self._on_expiry = problem, on_expiry
+    def __init__(self, problem: Problem, accounts: Mapping[str, Account]) -> None:
+        self._problem = problem
         spending = zip((s for s in problem.stated if s.spends), accounts.items(), strict=True)
         simple = [(s.outcome, *z) for s, z in spending if s.outcome is not None and s.by is None]
         self.names = tuple(name for _, name, _ in simple)  # of the budgets; one of your own may be no sum of an outcome
@@ -58,7 +57,7 @@ class Uses:
         same = all(
             getattr(mine, z) == getattr(theirs, z) for z in ("actions", "outcomes", "names", "groups", "n_plays")
         )
-        kinds = [(u.names, u._columns, u._hard.tolist()) for u in (self, other)]
+        kinds = [(u.names, u._columns, u._hard.tolist(), u._objective, u._by_group) for u in (self, other)]
         return same and kinds[0] == kinds[1]
 
     def none(self) -> Floats:
@@ -106,11 +105,11 @@ class Uses:
         )
         return self._settled(plays, known, learned, z, missing, exposed)
 
-    def expired(self, plays: Sequence[int], known: Floats) -> Floats:
-        """Return the increments of a decision whose outcome is overdue."""
-        if self._on_expiry == "hold":
+    def expired(self, plays: Sequence[int], known: Floats, fate: OnExpiry) -> Floats:
+        """Return the increments of a decision that expired, by the fate of what it reserves."""
+        if fate == "hold":
             return self.decided(plays, known)
-        if self._on_expiry == "release":
+        if fate == "release":
             return self.none()
         problem, played = self._problem, np.array([plays])
         _, learned, z, missing = entries.at_expiry(

@@ -22,7 +22,7 @@ from evenhand.live.dashboard.page import page
 from evenhand.live.dashboard.report import to_json
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.events import Conflict, Unknown
-from evenhand.live.http import asked, switching
+from evenhand.live.http import asked, life, switching
 from evenhand.live.http.answers import Refused, entry, error_response
 from evenhand.live.http.bodies import parse, receive
 from evenhand.live.http.commits import Commits
@@ -30,6 +30,7 @@ from evenhand.live.http.guard import Guard, Requests
 from evenhand.live.http.metrics import metrics
 from evenhand.live.http.readiness import Readiness
 from evenhand.live.http.schemas import KEY, SCHEMAS
+from evenhand.live.http.upkeep import Upkeep
 from evenhand.live.verbs import check_text
 from evenhand.policy.status import Status
 from evenhand.version import __version__
@@ -46,6 +47,7 @@ _STATIC = {
 }
 _ROUTES = (
     *_VERBS,
+    *life.MAKERS,
     switching.ROUTE,
     "/report",
     "/decisions",
@@ -97,7 +99,7 @@ def app(
     reader = ThreadPoolExecutor(1, "evenhand reports")  # one thread: reports wait for the campaign's lock anyway
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         commits.close()
 
@@ -107,7 +109,7 @@ def app(
         version=__version__,
         docs_url=None,
         redoc_url=None,
-        lifespan=life,
+        lifespan=lifespan,
         redirect_slashes=False,
     )
     made.add_middleware(Guard, token=token, hosts=hosts, requests=requests)
@@ -120,6 +122,8 @@ def app(
         tally.update()
         return status
 
+    upkeep = Upkeep(lambda: reader.submit(stand))
+
     async def reading(call: Callable[[], T]) -> T:
         return await asyncio.wrap_future(reader.submit(call))
 
@@ -127,7 +131,7 @@ def app(
         return JSONResponse(await reading(lambda: to_json(campaign, stand(), tally)))
 
     async def metrics_(_: Request) -> Response:
-        text = await reading(lambda: metrics(stand(), tally, requests))
+        text = await reading(lambda: metrics(campaign, stand(), tally, requests))
         return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
 
     async def page_(_: Request) -> Response:
@@ -136,7 +140,7 @@ def app(
     async def ready(_: Request) -> Response:
         reason = await readiness.reason()
         if reason is None:
-            return JSONResponse({"ready": True})
+            return JSONResponse({"ready": True, **readiness.standing()})
         return JSONResponse({"ready": False, "reason": reason}, 503, headers={"Retry-After": "1"})
 
     async def find_decision(request: Request) -> dict[str, Any]:
@@ -165,16 +169,13 @@ def app(
             explained, why = await reading(lambda: campaign.why(found["id"]))
         except Conflict:  # another policy made it
             explained, why = None, None
-        return HTMLResponse(decision_page(campaign.name, campaign.policy.name, found, explained, why))
+        return HTMLResponse(decision_page(campaign.name, found, explained, why))
 
-    makers: tuple[Callable[[object], asked.Verb], ...] = (
-        partial(asked.decide, accepted=known),
-        asked.observe,
-        asked.cancel,
-    )
-    for path, made_of in zip(_VERBS, makers, strict=True):
-        schema = {"requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMAS[path]}}}}
-        made.add_api_route(path, _verb(commits, made_of), methods=["POST"], name=path[1:], openapi_extra=schema)
+    makers: tuple[Maker, ...] = (partial(asked.decide, accepted=known), asked.observe, asked.cancel)
+    for path, made_of in {**dict(zip(_VERBS, makers, strict=True)), **life.MAKERS}.items():
+        stated = {**SCHEMAS, **life.SCHEMAS}[path]
+        schema = {"requestBody": {"required": True, "content": {"application/json": {"schema": stated}}}}
+        made.add_api_route(path, _verb(commits, upkeep, made_of), methods=["POST"], name=path[1:], openapi_extra=schema)
     switching.add(made, campaign, reading, allowed=token is not None)
     number = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}
     pages: dict[str, Handler] = {
@@ -212,11 +213,12 @@ def _file(path: str) -> Handler:
     return handle
 
 
-def _verb(commits: Commits, made_of: Maker) -> Handler:
+def _verb(commits: Commits, upkeep: Upkeep, made_of: Maker) -> Handler:
     """Make the handler of a body, or of a list of bodies in one transaction."""
 
     async def handle(request: Request) -> Response:
         body = parse(await receive(request))
+        upkeep.count(len(body) if isinstance(body, list) else 1)
         if not isinstance(body, list):
             (found,) = await asyncio.wrap_future(commits.submit([made_of(body)], request.client))
             return error_response(found) if isinstance(found, EvenhandError) else JSONResponse(found)

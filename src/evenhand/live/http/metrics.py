@@ -3,23 +3,40 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from evenhand.live.cases import ranged
+from evenhand.live.dashboard.alarms import NAMES, raised
 from evenhand.live.dashboard.report import KINDS
 from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.watched import Watched
 from evenhand.live.http.guard import Requests
 from evenhand.policy.status import Status
 
 
-def metrics(status: Status, tally: Tally, requests: Requests) -> str:
+def metrics(campaign: Watched, status: Status, tally: Tally, requests: Requests) -> str:
     """Format a status, a tally and the counts of requests for Prometheus."""
     accounts = status.accounts.items()
     lines = [
         *_family("decisions_total", "counter", "Decisions that count.", [({}, status.rounds)]),
         *_family("waiting", "gauge", "Decisions whose outcomes are still to come.", [({}, status.waiting)]),
     ]
+    states = {"paused": "1 while the campaign is paused.", "ended": "1 once the campaign has ended."}
+    for state, text in states.items():
+        lines += _family(state, "gauge", text, [({}, int(tally.life.state == state))])
     for kind, text in KINDS.items():
         lines += _family(f"{kind}_total", "counter", text, [({}, tally.counts[kind])])
+    clipped = [({"feature": name}, tally.clipped.counts[name]) for name in ranged(campaign.encoder)]
+    lines += _family("clipped_total", "counter", "Decisions that stated a value out of its range.", clipped)
+    found = Counter(alarm.name for alarm in raised(campaign, status, tally))
+    lines += _family("alarms", "gauge", "Alarms, as the page has them.", [({}, found.total())])
+    named = [({"name": name}, found[name]) for name in NAMES]
+    lines += _family("alarm", "gauge", "Alarms by what they are about.", named)
+    lines += _family("log_ahead_seconds", "gauge", "How far the log is ahead of the clock.", [({}, campaign.ahead)])
+    certain = tally.certain()
+    shares: Sequence[tuple[Mapping[str, str], float]] = () if certain is None else (({}, certain),)
+    lines += _family("certain_share", "gauge", "Share of the latest plays that had probability 1.", shares)
     credited = [({"budget": name}, tally.credited[name]) for name, _ in accounts]
     lines += _family("budget_credited_total", "counter", "Decisions that stated a use below 0.", credited)
     for field in ("spent", "held", "left", "total"):

@@ -10,6 +10,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.live.campaign import Campaign
 from evenhand.live.events import Busy, Conflict
 from evenhand.live.http.answers import LOG
+from evenhand.live.life import State
 from evenhand.live.phases import Missing
 
 SECONDS = 2.0  # until a server that does not answer counts as behind
@@ -39,6 +40,11 @@ class Readiness:
         self._thread = ThreadPoolExecutor(1, "evenhand readiness")  # apart from reports, which may take long
         self._trial: Future[str | None] | None = None
         self._until = 0.0
+        self._state: State = "running"
+
+    def standing(self) -> dict[str, str]:
+        """Return the state of a campaign that does not decide; outcomes have to arrive all the same."""
+        return {} if self._state == "running" else {"state": self._state}
 
     async def reason(self) -> str | None:
         """Return why the server is not ready, None if it is."""
@@ -53,6 +59,7 @@ class Readiness:
         campaign = self._campaign
         try:
             campaign.refresh()  # reads the log, and checks the policy and the clock
+            self._state = campaign.life.state
             try:
                 with campaign.store.write(campaign.name) as log:
                     log.append("decided", "{}", key="readiness of a server")

@@ -13,7 +13,8 @@ _CASE = {"type": "object", "description": "Features and groups by name."}
 _OUTCOMES = {"type": "object", "additionalProperties": {"type": ["number", "null"]}}
 
 
-def _one_or_many(needed: Sequence[str], properties: dict[str, Any], of_decision: bool = False) -> dict[str, Any]:
+def one_or_many(needed: Sequence[str], properties: dict[str, Any], of_decision: bool = False) -> dict[str, Any]:
+    """Return the schema of a body, or of a list of such."""
     one = {"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False}
     if of_decision:
         one["oneOf"] = [{"required": ["id"]}, {"required": ["key"]}]
@@ -21,7 +22,7 @@ def _one_or_many(needed: Sequence[str], properties: dict[str, Any], of_decision:
 
 
 SCHEMAS: dict[str, dict[str, Any]] = {
-    "/decide": _one_or_many(
+    "/decide": one_or_many(
         ("key",),
         {
             "key": KEY,
@@ -32,7 +33,7 @@ SCHEMAS: dict[str, dict[str, Any]] = {
             "known": {"type": "object"},
         },
     ),
-    "/observe": _one_or_many(
+    "/observe": one_or_many(
         ("outcomes",),
         {
             "id": _NUMBER,
@@ -42,5 +43,5 @@ SCHEMAS: dict[str, dict[str, Any]] = {
         },
         of_decision=True,
     ),
-    "/cancel": _one_or_many((), {"id": _NUMBER, "key": KEY}, of_decision=True),
+    "/cancel": one_or_many((), {"id": _NUMBER, "key": KEY}, of_decision=True),
 }

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from evenhand.live.dashboard.charts.frame import labelled, ticks
 
-_HOURS = (1, 3, 6, 12, 24, 48, 168, 336, 672, 1344, 2688, 5376)
+_HOURS = (1, 3, 6, 12, 24, 48, 96, 168, 336, 672, 1344, 2688, 5376)
 _DAY = timedelta(days=1)
 
 
@@ -34,7 +34,7 @@ class Across:
 
 
 def _dates(start: datetime, last: float, most: int) -> Iterator[tuple[float, str]]:
-    step = next((h for h in _HOURS if 24.0 * last / h <= most), _HOURS[-1])
+    step = next((h for h in _HOURS if 24.0 * last / h <= most + 0.5), _HOURS[-1])
     midnight = start.replace(hour=0, minute=0, second=0, microsecond=0)
     for i in range(int(24.0 * (last + 1.0) / step) + 1):
         when = midnight + timedelta(hours=step) * i

@@ -72,6 +72,11 @@ def _probabilities(tally: Tally) -> Card:
         words += " A log of plays that were certain says little about other actions."
     if tally.unstated:
         words += f" Of {count(tally.unstated, 'play')} the policy cannot tell it."
+    if tally.certain() == 1.0:
+        words += (
+            " All of the latest had probability 1, so the log cannot say what other actions would have brought; "
+            "a holdout or a floor on probabilities would let it."
+        )
     edges = np.linspace(0.0, 1.0, BINS + 1)
     rows = [
         (f"{low:.2f} to {high:.2f}", f"{n:,}", percent(n / whole))

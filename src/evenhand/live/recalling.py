@@ -1,0 +1,36 @@
+"""The state in which a decision was made."""
+
+from __future__ import annotations
+
+from evenhand.core.checked import shown
+from evenhand.core.records import Context, Decision
+from evenhand.live.cases import context_of
+from evenhand.live.events import Conflict, Unknown, is_erased, read
+from evenhand.live.fold import Fold
+from evenhand.live.packing import unpack
+from evenhand.live.phases import mark_in
+from evenhand.live.verbs import is_number
+from evenhand.live.worker import Worker
+
+
+def recall(worker: Worker, decision: int) -> tuple[Fold, Context, Decision]:
+    """Return the fold before a decision, its context, and the decision.
+
+    Raises:
+        Unknown: there is no such decision.
+        Conflict: another policy made it, or it was erased, or what is needed to find the state.
+    """
+    event = next(iter(worker.store.scan(worker.name, decision - 1)), None) if is_number(decision) else None
+    if event is None or event.seq != decision or event.kind != "decided":
+        raise Unknown(f"no decision {shown(decision)} in campaign {worker.name!r}")
+    if is_erased(event):
+        raise Conflict(f"decision {decision} was erased")
+    body, base = read(event), worker.folding.base
+    other = f"decision {decision} was made by policy {body['by']}, which the campaign was switched from"
+    if decision < base.seq and body["by"] != mark_in(base):
+        raise Conflict(other)
+    fold = worker.before(decision)
+    if body["by"] != fold.mark:
+        raise Conflict(other)
+    context = context_of(fold.encoder, fold.policy.problem.clock, body, event.at)
+    return fold, context, unpack(body, context, fold.policy, fold.state.t)
