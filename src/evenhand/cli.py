@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from evenhand.cli_offline import add as add_offline
-from evenhand.cli_texts import BACKUP, DESCRIPTION, EXPORT, RESTORE, SERVE, WARM
+from evenhand.cli_texts import BACKUP, DESCRIPTION, EXPORT, RESTORE, SERVE, TOKEN, WARM
 from evenhand.core.registry import meant
 from evenhand.experiments.experiment import Experiment, discover
 from evenhand.experiments.options import options
@@ -122,7 +122,18 @@ def build() -> Parser:
     serve.add_argument("--port", type=int, default=8000, metavar="N", help="(default: 8000; 0 takes one that is free)")
     serve.add_argument("--allow-host", action="append", default=[], metavar="NAME",
                        help="a name that clients call the server by (may be repeated)")  # fmt: skip
+    serve.add_argument("--tokens", type=Path, default=None, metavar="FILE.toml",
+                       help="the tokens that clients may carry, as `evenhand token` prints them")  # fmt: skip
     serve.set_defaults(run=_serve, parser=serve)
+
+    token = commands.add_parser("token", help="make a token for a client of `evenhand serve`", description=TOKEN)
+    token.add_argument("name", metavar="NAME", help="who holds it: letters, digits, _ and -")
+    token.add_argument("--role", action="append", required=True, choices=("read", "decide", "observe", "change"),
+                       help="(may be repeated)")  # fmt: skip
+    token.add_argument("--campaign", action="append", default=None, metavar="NAME",
+                       help="that it is for (may be repeated; default: all of the server)")  # fmt: skip
+    token.add_argument("--per-minute", type=_count, default=None, metavar="N", help="its quota of decisions")
+    token.set_defaults(run=_token, parser=token)
 
     audit = commands.add_parser("audit", help="recompute every decision of a live campaign", description=(
         "Recompute every decision of a campaign from the events before it, and name the first that differs. On the "
@@ -290,6 +301,7 @@ def _replay(o: argparse.Namespace) -> int:
 
 def _serve(o: argparse.Namespace) -> int:
     from evenhand.live.commands import Address, Opening, serve_file
+    from evenhand.live.tokens import Tokens
 
     if o.weight is not None and o.learn_from is None:
         o.parser.error("--weight is of the rows of a log: state --learn-from as well")
@@ -303,12 +315,27 @@ def _serve(o: argparse.Namespace) -> int:
         on_expiry=o.on_expiry,
         new=o.new,
     )
-    token = os.environ.get("EVENHAND_TOKEN") or None
+    single = os.environ.get("EVENHAND_TOKEN") or None
+    token = single if o.tokens is None else Tokens(o.tokens, single)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
     with suppress(KeyboardInterrupt):  # the server handles it by shutting down
         at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known)
         serve_file(o.problem, o.store, opening, at)
     print("stopped; the log has everything that was answered")
+    return 0
+
+
+def _token(o: argparse.Namespace) -> int:
+    from evenhand.live.tokens import Token, hash_of, new_token
+
+    made = new_token()
+    campaigns = None if o.campaign is None else tuple(o.campaign)
+    roles = tuple(dict.fromkeys(o.role))
+    entry = Token(
+        name=o.name, sha256=hash_of(made), roles=roles, campaigns=campaigns, decisions_per_minute=o.per_minute
+    ).entry()
+    print(f"token: {made}", file=sys.stderr)
+    print(entry)
     return 0
 
 

@@ -27,7 +27,13 @@ on after a stop or a crash. Several servers may share a store.
 The problem file is the one that `evenhand replay` reads. It states the ranges and levels of all columns, or a log is
 given, which fixes them once.
 
-Where other machines reach the server, every request has to carry a token: set EVENHAND_TOKEN."""
+Where other machines reach the server, every request has to carry a token: set EVENHAND_TOKEN to one that may do
+everything, or state --tokens, or both."""
+
+TOKEN = """\
+Make a token at random. It is printed to stderr, for the client. Its entry in the file of `evenhand serve --tokens` is
+printed to stdout; the file has the hash of the token only. Roles: read (reports, pages, metrics, decisions), decide,
+observe (outcomes and cancellations), change (what changes a campaign or its life)."""
 
 EXPORT = """\
 Write the decisions of a campaign to a file. The format follows from its name:

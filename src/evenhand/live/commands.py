@@ -22,6 +22,7 @@ from evenhand.live.fold import OnExpiry
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import connect_to_read
+from evenhand.live.tokens import Tokens
 
 
 def only_campaign(store: Store, campaign: str | None) -> str:
@@ -84,7 +85,7 @@ class Address(NamedTuple):
 
     host: str
     port: int
-    token: str | None
+    token: str | Tokens | None
     hosts: Sequence[str]
     known: bool = False
 

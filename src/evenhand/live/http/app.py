@@ -26,10 +26,14 @@ from evenhand.live.http import asked
 from evenhand.live.http.answers import Refused, entry, error_response
 from evenhand.live.http.bodies import parse, receive
 from evenhand.live.http.commits import Commits
-from evenhand.live.http.guard import Guard, Requests
+from evenhand.live.http.guard import Guard, token_of
 from evenhand.live.http.metrics import metrics
+from evenhand.live.http.places import STATIC, Places
+from evenhand.live.http.quotas import Quotas
 from evenhand.live.http.readiness import Readiness
+from evenhand.live.http.requests import Requests
 from evenhand.live.http.schemas import KEY, SCHEMAS
+from evenhand.live.tokens import Tokens
 from evenhand.live.verbs import check_text
 from evenhand.policy.status import Status
 from evenhand.version import __version__
@@ -38,31 +42,12 @@ T = TypeVar("T")
 Handler = Callable[[Request], Awaitable[Response]]
 Maker = Callable[[object], asked.Verb]
 _VERBS = ("/decide", "/observe", "/cancel")
-_SHORTEST = 16  # characters of a token: a shorter one can be guessed
-_STATIC = {
-    "/static/page.css": "text/css",
-    "/static/page.js": "text/javascript",
-    "/static/icon.svg": "image/svg+xml",
-}
-_ROUTES = (
-    *_VERBS,
-    "/report",
-    "/decisions",
-    "/decisions/{number}",
-    "/decisions/{number}/page",
-    "/metrics",
-    "/healthz",
-    "/readyz",
-    "/openapi.json",
-    "/",
-    *_STATIC,
-)
 
 
 def app(
     campaign: Campaign,
     *,
-    token: str | None = None,
+    token: str | Tokens | None = None,
     hosts: Sequence[str] = ("127.0.0.1", "localhost"),
     known: bool = False,
 ) -> FastAPI:
@@ -70,8 +55,8 @@ def app(
 
     Args:
         campaign: the campaign; it may have other workers.
-        token: the token that every request must carry as `Authorization: Bearer TOKEN`, of at least 16 characters; None
-            accepts all requests.
+        token: the token that every request must carry as `Authorization: Bearer TOKEN`, of at least 16 characters; or
+            the tokens of which it must carry one; None accepts all requests.
         hosts: the names, without ports, by which clients call the server.
         known: whether clients may state known outcomes that declare no range, between the least and the greatest of
             their declared values. They spend the budgets by it.
@@ -85,14 +70,11 @@ def app(
     >>> made.title
     'evenhand: shop'
     """
-    if token is not None and not (isinstance(token, str) and token.strip() and token.isascii() and token.isprintable()):
-        raise InvalidInput("token", "a text of visible ASCII characters", "another one")
-    if token is not None and len(token) < _SHORTEST:
-        raise InvalidInput("token", f"at least {_SHORTEST} characters, as it can be guessed else", f"{len(token)}")
     if isinstance(hosts, str) or not hosts or not all(isinstance(z, str) and z for z in hosts):
         raise InvalidInput("hosts", "names, such as ('localhost',)", shown(hosts))
-    commits, requests, tally = Commits(campaign), Requests(_ROUTES), Tally(campaign)
-    readiness = Readiness(campaign)
+    tokens = token if token is None or isinstance(token, Tokens) else Tokens(single=token)
+    commits, requests, tally = Commits(campaign), Requests(), Tally(campaign)
+    readiness, quotas = Readiness(campaign), Quotas()
     reader = ThreadPoolExecutor(1, "evenhand reports")  # one thread: reports wait for the campaign's lock anyway
 
     @asynccontextmanager
@@ -109,7 +91,7 @@ def app(
         lifespan=life,
         redirect_slashes=False,
     )
-    made.add_middleware(Guard, token=token, hosts=hosts, requests=requests)
+    made.add_middleware(Guard, tokens=tokens, hosts=hosts, places=Places([campaign.name]), requests=requests)
     for kind in (Refused, EvenhandError):
         made.add_exception_handler(kind, lambda _, error: error_response(error))
     made.add_exception_handler(HTTPException, _not_found)
@@ -173,7 +155,8 @@ def app(
     )
     for path, made_of in zip(_VERBS, makers, strict=True):
         schema = {"requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMAS[path]}}}}
-        made.add_api_route(path, _verb(commits, made_of), methods=["POST"], name=path[1:], openapi_extra=schema)
+        handle = _verb(commits, made_of, quotas if path == "/decide" else None)
+        made.add_api_route(path, handle, methods=["POST"], name=path[1:], openapi_extra=schema)
     number = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}
     pages: dict[str, Handler] = {
         "/report": report_,
@@ -194,7 +177,7 @@ def app(
     for path, handler in {
         "/": page_,
         "/decisions/{number}/page": decision_,
-        **{path: _file(path) for path in _STATIC},
+        **{path: _file(path) for path in STATIC},
     }.items():
         made.add_api_route(path, handler, methods=["GET"], include_in_schema=False)
     return made
@@ -205,16 +188,18 @@ def _file(path: str) -> Handler:
     text = files("evenhand.live.dashboard").joinpath(path[1:]).read_text("utf-8")
 
     async def handle(_: Request) -> Response:
-        return Response(text, media_type=_STATIC[path])
+        return Response(text, media_type=STATIC[path])
 
     return handle
 
 
-def _verb(commits: Commits, made_of: Maker) -> Handler:
-    """Make the handler of a body, or of a list of bodies in one transaction."""
+def _verb(commits: Commits, made_of: Maker, quotas: Quotas | None) -> Handler:
+    """Make the handler of a body, or of a list of bodies in one transaction, which the quota of a token may limit."""
 
     async def handle(request: Request) -> Response:
         body = parse(await receive(request))
+        if quotas is not None:
+            quotas.charge(token_of(request), len(body) if isinstance(body, list) else 1)
         if not isinstance(body, list):
             (found,) = await asyncio.wrap_future(commits.submit([made_of(body)], request.client))
             return error_response(found) if isinstance(found, EvenhandError) else JSONResponse(found)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from evenhand.live.dashboard.report import KINDS
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.http.guard import Requests
+from evenhand.live.http.requests import Requests
 from evenhand.policy.status import Status
 
 

@@ -17,13 +17,14 @@ from evenhand.core.validate import number
 from evenhand.live.campaign import Campaign
 from evenhand.live.http.app import app
 from evenhand.live.http.doors import Doors, allowed, raise_limit
+from evenhand.live.tokens import Tokens
 
 
 def serve(
     campaign: Campaign,
     host: str = "127.0.0.1",
     port: int = 8000,
-    token: str | None = None,
+    token: str | Tokens | None = None,
     hosts: Sequence[str] = ("127.0.0.1", "localhost"),
     ready: Callable[[str], None] | None = None,
     known: bool = False,
@@ -36,7 +37,8 @@ def serve(
         campaign: the campaign that decides.
         host: the address to listen on; other machines reach "0.0.0.0".
         port: the port to listen on; 0 takes a free one.
-        token: the token that every request must carry; required if other machines reach the server.
+        token: the token that every request must carry, or the tokens of which it must carry one; required if other
+            machines reach the server.
         hosts: the names by which clients call the server, beside `host`.
         ready: is called with the address of the page before the first request is answered.
         known: whether clients may state known outcomes that declare no range; see `app`.
