@@ -25,7 +25,8 @@ where the campaign stands. Everything is written to one log before it is answere
 on after a stop or a crash. Several servers may share a store.
 
 The problem file is the one that `evenhand replay` reads. It states the ranges and levels of all columns, or a log is
-given, which fixes them once.
+given, which fixes them once. Several problem files are several campaigns, in one store: their routes are below
+/campaigns/NAME/, such as POST /campaigns/email/decide.
 
 Where other machines reach the server, every request has to carry a token: set EVENHAND_TOKEN to one that may do
 everything, or state --tokens, or both."""

@@ -38,6 +38,7 @@ def decision_page(campaign: str, policy: str, found: Mapping[str, Any], explaine
         "tiles": [Tile("Action", actions), Tile("Probability", chances), Tile("State", found["state"])],
         "sections": sections,
         "style": None,
+        "root": "../../",
     }
     return render("decision.html", values)
 

@@ -12,7 +12,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.live.http.answers import LOG, Refused, error_response
-from evenhand.live.http.places import Place, Places
+from evenhand.live.http.places import Place, Places, below
 from evenhand.live.http.requests import Requests
 from evenhand.live.tokens import ANYONE, Token, Tokens
 
@@ -51,7 +51,7 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, place = False, self._places.find(_path(scope))
+        started, place = False, self._places.find(below(scope))
 
         async def answer(message: Message) -> None:
             nonlocal started
@@ -121,13 +121,6 @@ def token_of(request: Request) -> Token:
     """Return the token of an accepted request; its name is what logs and the events of changes say."""
     found: Token = request.scope[_TOKEN]
     return found
-
-
-def _path(scope: Scope) -> str:
-    """Return the path below that at which the app is mounted."""
-    path: str = scope["path"]
-    root: str = scope.get("root_path", "")
-    return path[len(root) :] if root and path.startswith(f"{root}/") else path
 
 
 def _closing(refused: Refused) -> ASGIApp:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from starlette.types import Scope
+
 from evenhand.live.http.answers import Refused
 from evenhand.live.tokens import ROLES, Role, Token
 
@@ -17,7 +19,7 @@ STATIC = {
     "/static/page.js": "text/javascript",
     "/static/icon.svg": "image/svg+xml",
 }
-_WIDE = (*_OPEN, "/openapi.json", *STATIC)  # of the server, not of one campaign
+_WIDE = (*_OPEN, "/openapi.json", "/campaigns", *STATIC)  # of the server, not of one campaign
 # The role that each route needs; any token may ask for what has none.
 NEEDED: dict[str, Role | None] = {
     "/decide": "decide",
@@ -80,6 +82,13 @@ class Places:
             return Place(campaign, _route(f"/{rest}"))
         route = _route(path)
         return Place(None if route in _WIDE else self._only, route)
+
+
+def below(scope: Scope) -> str:
+    """Return the path of a request below that at which the app is mounted."""
+    path: str = scope["path"]
+    root: str = scope.get("root_path", "")
+    return path[len(root) :] if root and path.startswith(f"{root}/") else path
 
 
 def _route(path: str) -> str:

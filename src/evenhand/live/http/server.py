@@ -1,4 +1,4 @@
-"""A server for one campaign; without a token only this machine reaches it."""
+"""A server for campaigns; without a token only this machine reaches it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from evenhand.live.tokens import Tokens
 
 
 def serve(
-    campaign: Campaign,
+    campaigns: Campaign | Sequence[Campaign],
     host: str = "127.0.0.1",
     port: int = 8000,
     token: str | Tokens | None = None,
@@ -29,12 +29,12 @@ def serve(
     ready: Callable[[str], None] | None = None,
     known: bool = False,
 ) -> None:
-    """Serve a campaign until the process is told to stop.
+    """Serve campaigns until the process is told to stop.
 
     Traffic is not encrypted: put an encrypting proxy in front of a server that other machines reach.
 
     Args:
-        campaign: the campaign that decides.
+        campaigns: the campaign that decides, or several with names that differ; see `app`.
         host: the address to listen on; other machines reach "0.0.0.0".
         port: the port to listen on; 0 takes a free one.
         token: the token that every request must carry, or the tokens of which it must carry one; required if other
@@ -51,7 +51,7 @@ def serve(
     number("port", port, "a number from 0 to 65,535", lambda x: 0 <= x < 65_536)
     if token is None and not local(host):
         raise InvalidInput("token", f"a token, as other machines reach {host}", "none")
-    made = app(campaign, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
+    made = app(campaigns, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
     raise_limit()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
