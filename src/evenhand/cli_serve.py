@@ -51,6 +51,8 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
                        help="a name that clients call the server by (may be repeated)")  # fmt: skip
     serve.add_argument("--tokens", type=Path, default=None, metavar="FILE.toml",
                        help="the tokens that clients may carry, as `evenhand token` prints them")  # fmt: skip
+    serve.add_argument("--log", choices=("json", "text"), default=None,
+                       help="write a line per request to stderr (default: warnings and errors only)")  # fmt: skip
     serve.set_defaults(run=_serve, parser=serve)
 
 
@@ -90,7 +92,7 @@ def _serve(o: argparse.Namespace) -> int:
     token = single if o.tokens is None else Tokens(o.tokens, single)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
     with suppress(KeyboardInterrupt):  # the server handles it by shutting down
-        at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known)
+        at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known, o.log)
         serve_files(dict(zip(names, o.problem, strict=True)), o.store, opening, at)
     print("stopped; the log has everything that was answered")
     return 0

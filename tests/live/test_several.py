@@ -141,6 +141,7 @@ def test_metrics_say_of_which_campaign(client):
     for i in range(3):
         client.post("/campaigns/shop/decide", json=asked(f"{i}", offered=["letter"]))
     client.get("/campaigns/none/report")
+    client.get(f"/campaigns/{OTHER}/report")
     client.get("/healthz")
     text = client.get("/metrics").text
     assert 'evenhand_decisions_total{campaign="shop"} 3\n' in text
@@ -197,6 +198,19 @@ def test_a_token_sees_its_own_campaigns_only(both, tmp_path):
         around = client.post(f"/campaigns/shop/campaigns/{OTHER}/decide", json=asked("x"), headers=bearer("one"))
         assert around.status_code == 404
     assert events(both[1]) == []
+
+
+def test_an_error_of_the_server_says_nothing_of_its_code(both, monkeypatch):
+    def broken(*given, **more):
+        raise RuntimeError("a detail of the code")
+
+    with serving(app(both)) as client:
+        monkeypatch.setattr(both[0], "status", broken)
+        for path in ("/campaigns/shop/report", "/", "/metrics"):
+            said = client.get(path)
+            assert (said.status_code, "an error of the server" in said.json()["error"]) == (500, True)
+            assert "detail" not in said.text
+        assert client.get(f"/campaigns/{OTHER}/report").status_code == 200
 
 
 def test_every_route_of_the_server_is_listed(both):

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
 from evenhand.core.validate import on_disk
@@ -87,6 +87,7 @@ class Address(NamedTuple):
     token: str | Tokens | None
     hosts: Sequence[str]
     known: bool = False
+    log: Literal["json", "text"] | None = None
 
 
 def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Address) -> None:

@@ -49,6 +49,7 @@ class Tally:
         self._campaign, self._lock = campaign, threading.Lock()
         self._policy: Policy | None = None
         self._last = 0
+        self.latest = 0  # the time of the last event, in microseconds
 
     def update(self, status: Status) -> None:
         """Read the new events, or all events after a switch of the policy, which changes how decisions count."""
@@ -61,7 +62,7 @@ class Tally:
                     self._decided(event)
                 elif event.ref is not None:
                     self._about(event, event.ref)
-                self._last = event.seq
+                self._last, self.latest = event.seq, event.at
 
     def probability(self, action: str | None) -> float | None:
         """Return the mean of an action's probabilities over its plays, None if none is known."""

@@ -9,6 +9,7 @@ from importlib.resources import files
 from fastapi import FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.core.errors import EvenhandError
 from evenhand.live.http.answers import Refused, error_response
@@ -17,6 +18,33 @@ from evenhand.version import __version__
 
 Handler = Callable[[Request], Awaitable[Response]]
 Life = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+
+
+class Caught:
+    """Middleware that answers unexpected errors without a word of the code; the log has them.
+
+    Args:
+        app: the app that may fail.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        started = False
+
+        async def answer(message: Message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, answer)
+        except Exception as error:
+            if started or scope["type"] != "http":
+                raise
+            await error_response(error)(scope, receive, send)
 
 
 def bare(title: str, life: Life | None) -> FastAPI:
@@ -28,6 +56,7 @@ def bare(title: str, life: Life | None) -> FastAPI:
     for kind in (Refused, EvenhandError):
         made.add_exception_handler(kind, lambda _, error: error_response(error))
     made.add_exception_handler(HTTPException, _not_found)
+    made.add_middleware(Caught)
     return made
 
 

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.live.http.answers import LOG, Refused, error_response
+from evenhand.live.http.lines import Line, Numbers, write
 from evenhand.live.http.places import Place, Places, below
 from evenhand.live.http.requests import Requests
 from evenhand.live.tokens import ANYONE, Token, Tokens
@@ -24,12 +25,13 @@ HEADERS = [
     (b"cache-control", b"no-store"),
 ]
 _TOKEN = "evenhand.token"
+_NUMBER = b"x-request-id"
 _SLOWED = 0.1  # seconds per wrong token, one after another
 _QUIET = 10.0  # seconds between lines of the log about wrong tokens
 
 
 class Guard:
-    """Refuses cross-site requests and requests without the token, and hides internal errors.
+    """Refuses cross-site requests and requests without a token, and notes every request.
 
     Args:
         app: the app that answers accepted requests.
@@ -43,6 +45,7 @@ class Guard:
         self, app: ASGIApp, tokens: Tokens | None, hosts: Sequence[str], places: Places, requests: Requests
     ) -> None:
         self._app, self._tokens, self._places, self._requests = app, tokens, places, requests
+        self._numbers = Numbers()
         self._hosts = frozenset(host.lower() for host in hosts)
         self._wrong, self._said, self._turn = 0, -_QUIET, asyncio.Lock()
 
@@ -51,14 +54,18 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started, place = False, self._places.find(below(scope))
+        begun, place = time.perf_counter(), self._places.find(below(scope))
+        number = self._numbers.of([value for name, value in scope["headers"] if name.lower() == _NUMBER])
+        status = 0
 
         async def answer(message: Message) -> None:
-            nonlocal started
+            nonlocal status
             if message["type"] == "http.response.start":
-                started = True
-                self._requests.add(place, message["status"])
-                message = {**message, "headers": [*message.get("headers", ()), *HEADERS]}
+                status = message["status"]
+                own = [*HEADERS, (_NUMBER, number.encode())]
+                message = {**message, "headers": [*message.get("headers", ()), *own]}
+            elif not message.get("more_body"):
+                self._note(scope, place, number, status, time.perf_counter() - begun)
             await send(message)
 
         refused = self._refusal(scope, place)
@@ -68,12 +75,15 @@ class Guard:
             and any(n.lower() == b"authorization" for n, _ in scope["headers"])
         ):
             await self._slow(scope)
-        try:
-            await (self._app if refused is None else _closing(refused))(scope, receive, answer)
-        except Exception as error:
-            if started:
-                raise
-            await error_response(error)(scope, receive, answer)
+        await (self._app if refused is None else _closing(refused))(scope, receive, answer)
+
+    def _note(self, scope: Scope, place: Place, number: str, status: int, seconds: float) -> None:
+        """Count a request, and write its line in the log."""
+        self._requests.add(place, status, seconds)
+        token: Token | None = scope.get(_TOKEN)
+        campaign = place.campaign if place.campaign in self._requests.names else None
+        name = None if token is None else token.name
+        write(Line(number, name, scope["method"][:20], place.route, status, 1000 * seconds, campaign))
 
     async def _slow(self, scope: Scope) -> None:
         """Delay the answer to a wrong token, and log how many there were; requests with the token do not wait."""
@@ -86,7 +96,7 @@ class Guard:
             await asyncio.sleep(_SLOWED)
 
     def _refusal(self, scope: Scope, place: Place) -> Refused | None:
-        """Return the reason to refuse a request, None if it is accepted; the scope then has its token."""
+        """Return the reason to refuse a request, None if it is accepted; the scope gets its token."""
         given: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             given.setdefault(name.lower(), []).append(value)
@@ -99,9 +109,9 @@ class Guard:
         found = ANYONE if self._tokens is None or place.is_open else self._tokens.find(_token(given))
         if found is None:
             return Refused(401, "the request has no Authorization header with the token of this server")
+        scope[_TOKEN] = found
         if (lacking := place.refusal(found)) is not None:
             return lacking
-        scope[_TOKEN] = found
         own = (b"http://" + host, b"https://" + host)
         if scope["method"] == "POST" and any(z.lower() not in own for z in given.get(b"origin", [])):
             return Refused(403, "a page of another origin sent this request")

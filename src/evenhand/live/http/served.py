@@ -58,7 +58,8 @@ class Hall:
         standings: list[Standing] = []
         for name in names:
             served = self.each[name]
-            standings.append(Standing(name, await served.reading(served.stand), served.tally))
+            status, actions = await served.reading(served.stand), served.campaign.policy.problem.actions
+            standings.append(Standing(name, status, served.tally, actions, served.commits.waiting()))
         return metrics(standings, self.requests)
 
     def close(self) -> None:

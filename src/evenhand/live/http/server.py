@@ -13,10 +13,11 @@ from starlette.types import ASGIApp
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
-from evenhand.core.validate import number
+from evenhand.core.validate import number, one_of
 from evenhand.live.campaign import Campaign
 from evenhand.live.http.app import app
 from evenhand.live.http.doors import Doors, allowed, raise_limit
+from evenhand.live.http.lines import Kind, to_stderr
 from evenhand.live.tokens import Tokens
 
 
@@ -28,6 +29,7 @@ def serve(
     hosts: Sequence[str] = ("127.0.0.1", "localhost"),
     ready: Callable[[str], None] | None = None,
     known: bool = False,
+    log: Kind | None = None,
 ) -> None:
     """Serve campaigns until the process is told to stop.
 
@@ -42,6 +44,7 @@ def serve(
         hosts: the names by which clients call the server, beside `host`.
         ready: is called with the address of the page before the first request is answered.
         known: whether clients may state known outcomes that declare no range; see `app`.
+        log: writes a line per request to stderr, as "json" or "text", and what else there is to say in the same way.
 
     Raises:
         InvalidInput: other machines reach the address and there is no token; or the address cannot be listened on.
@@ -51,6 +54,8 @@ def serve(
     number("port", port, "a number from 0 to 65,535", lambda x: 0 <= x < 65_536)
     if token is None and not local(host):
         raise InvalidInput("token", f"a token, as other machines reach {host}", "none")
+    if log is not None:
+        one_of("log", log, ("json", "text"))
     made = app(campaigns, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
     raise_limit()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -60,11 +65,12 @@ def serve(
         raise InvalidInput("host and port", "an address that is free", f"{host}, {port}: {error.strerror}") from error
     # asyncio sends at once only where a socket names its protocol, which this one does not; clients waited for 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    with listening:
+    settings: dict[str, Any] = {} if log is None else {"log_config": None}
+    with listening, to_stderr(log):
         if ready is not None:
             at = f"[{host}]" if family == socket.AF_INET6 else host
             ready(f"http://{at}:{listening.getsockname()[1]}")
-        server(made).run(sockets=[listening])
+        server(made, **settings).run(sockets=[listening])
 
 
 def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Server:
