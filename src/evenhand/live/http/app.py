@@ -14,6 +14,7 @@ from evenhand.live.campaign import Campaign
 from evenhand.live.http.guard import Guard
 from evenhand.live.http.one import one
 from evenhand.live.http.places import Places
+from evenhand.live.http.schemas import add_security
 from evenhand.live.http.served import Hall
 from evenhand.live.http.several import Inside, add_list, several
 from evenhand.live.tokens import Tokens
@@ -66,6 +67,8 @@ def app(
         each = {names[0]: one(hall, names[0], known)}
     else:
         made, each = several(hall, life), {name: one(hall, name, known) for name in names}
+    if tokens is not None:
+        add_security(made)
     made.add_middleware(Inside, each=each)
     made.add_middleware(Guard, tokens=tokens, hosts=hosts, places=Places(names), requests=hall.requests)
     return made

@@ -23,7 +23,7 @@ from evenhand.live.http.commits import Commits
 from evenhand.live.http.fixed import HEALTHY, Handler, Life, add_pages, add_probes, bare, readiness_response
 from evenhand.live.http.guard import token_of
 from evenhand.live.http.quotas import Quotas
-from evenhand.live.http.schemas import KEY, SCHEMAS
+from evenhand.live.http.schemas import KEY, operations
 from evenhand.live.http.served import Hall
 from evenhand.live.verbs import check_text
 
@@ -80,10 +80,10 @@ def one(hall: Hall, name: str, known: bool, life: Life | None = None) -> FastAPI
         "/observe": asked.observe,
         "/cancel": asked.cancel,
     }
+    described = operations(campaign)
     for path, made_of in verbs.items():
-        schema = {"requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMAS[path]}}}}
         handle = _verb(commits, made_of, hall.quotas if path == "/decide" else None)
-        made.add_api_route(path, handle, methods=["POST"], name=path[1:], openapi_extra=schema)
+        made.add_api_route(path, handle, methods=["POST"], name=path[1:], openapi_extra=described[path])
     reads: dict[str, Handler] = {
         "/report": report_,
         "/metrics": metrics_,
