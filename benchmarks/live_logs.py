@@ -105,6 +105,7 @@ def _live(end: Connection, path: Path, counts: Sequence[int]) -> None:
     for count in counts:
         for first in range(start, count, _MADE):
             with_outcomes(campaign, range(first, min(first + _MADE, count)))
-            tally.update(campaign.status())
+            campaign.status()
+            tally.update()
         start = count
         end.send(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)

@@ -119,6 +119,7 @@ def models():
         "half-life 1,500": Memories(inner=inner, half_lives=(1500,), keeps_all=False),
         "memories": Memories(inner=inner),
         "restarting": Restarting(inner=inner),
+        "restarting memories": Restarting(inner=Memories(inner=inner)),
     }
 
 

@@ -10,6 +10,7 @@ from evenhand.goals import Resolving
 from evenhand.live import Campaign
 from evenhand.models import BayesianRidge, Sklearn
 from evenhand.objectives import Linear
+from evenhand.policy.saving import flatten
 from evenhand.problem import Budget, NeverWorse, Numeric, Outcome, Problem
 from evenhand.recipes import pgd, resolving
 from tests import holdouts
@@ -209,6 +210,24 @@ def test_a_decision_from_before_its_action_was_withdrawn_is_not_committed():
     with pytest.raises(StaleDecision, match="'letter' was withdrawn since the decision was made"):
         new.commit(adopted, case, early)
     new.enter(adopted, case, early)  # it was carried out before
+
+
+def test_a_decision_that_is_committed_later_leaves_the_state_that_acting_leaves():
+    """What was withdrawn is out of the contexts that plans keep, whichever way a round came in."""
+    policy, once = ridden(SHOP), ridden(replace(SHOP, withdrawn=("letter",)))
+    states = []
+    for way in ("act", "commit", "enter"):
+        state = once.adopt(policy.start(seed=3), of=policy)
+        for i in range(12):
+            context = once.encode({"visits": i % 3})
+            decision = once.act(state, context) if way == "act" else once.decide(state, context)
+            if way != "act":
+                {"commit": once.commit, "enter": once.enter}[way](state, once.encode({"visits": i % 3}), decision)
+            once.observe(state, decision, {"sale": float(decision.action == "call"), "money": 0.0})
+        states.append({path: z for path, z in flatten(state) if "tokens" not in path})
+    for other in states[1:]:
+        for path, z in states[0].items():
+            np.testing.assert_array_equal(z, other[path], err_msg=path)
 
 
 def test_a_campaign_does_not_bring_a_withdrawn_action_back():

@@ -10,6 +10,7 @@ from evenhand.planning.pace import Pace
 from evenhand.policy.floors import Reached
 from evenhand.policy.standings import Standing
 from evenhand.problem import Budget, Floor, Groups, Outcome, Problem
+from evenhand.recipes import resolving
 from evenhand.run import opt
 from tests import floors
 
@@ -104,7 +105,7 @@ def test_a_status_says_what_every_day_has():
         policy.learn(state, decision, arrival.y)
         sales[int(time)] += arrival.y[0, 0, 0]
     (standing,) = policy.status(state).standings.values()
-    assert [(z.start, z.end, z.floor, z.over) for z in standing.spans] == [
+    assert [(z.start, z.end, z.limit, z.over) for z in standing.spans] == [
         ("0", "1", 10.0, True), ("1", "2", 10.0, True), ("2", "3", 10.0, False)]  # fmt: skip
     np.testing.assert_allclose([z.value for z in standing.spans], sales)
     assert standing.name == "sale in the worst span"
@@ -146,9 +147,47 @@ def test_the_page_of_a_campaign_has_a_line_for_every_day():
         limit=10.0,
         worst="low",
         spans=(
-            Reached(start="1", end="2", floor=10.0, value=9.0, over=True),
-            Reached(start="2", end="3", floor=10.0, value=4.0, over=False),
+            Reached(start="1", end="2", limit=10.0, value=9.0, over=True),
+            Reached(start="2", end="3", limit=10.0, value=4.0, over=False),
         ),
     )
     (table,) = _spans(stands)
     assert [list(line) for line in table.rows] == [["1 to 2", "9", "10", "no"], ["2 to 3", "4", "10", "–"]]
+
+
+def explained(stated, offered, groups=(), cases=None):
+    """What is said in a case after these actions, of which each call brings a sale."""
+    asked = problem(stated, groups=groups)
+    policy = resolving(asked)
+    state = policy.start(seed=0)
+    cases = cases or [{}] * (len(offered) + 1)
+    for action, case in zip(offered, cases, strict=False):
+        decision = policy.act(state, policy.encode(case, offered=[action]))
+        policy.observe(state, decision, {"sale": 1.0 * (action == "call"), "cost": 0.0})
+    context = policy.encode(cases[-1])
+    return policy.explain(state, context, policy.decide(state, context))
+
+
+def test_an_explanation_says_which_span_owes_most_per_case_to_come():
+    floor = Floor("sale", total=[(0, 60, 12), (10, 25, 6)])
+    # in round 21 the spans have 39 and 4 rounds to come
+    said = explained(floor, ["nothing"] * 10 + ["call"] * 3 + ["nothing"] * 7)
+    assert "  sale: 3 of 6 reached from 10 to 25, 3 owed in about 4 cases to come, the most of 2 spans\n" in said
+    said = explained(floor, ["nothing"] * 10 + ["call"] * 6 + ["nothing"] * 4)
+    assert "  sale: 6 of 12 reached from 0 to 60, 6 owed in about 39 cases to come, the most of 2 spans\n" in said
+    said = explained(floor, ["call"] * 20)
+    assert "nothing owed, the most of 2 spans\n" in said
+    said = explained(floor, ["call"] * 2 + ["nothing"] * 28)  # the second span is over
+    assert "  sale: 2 of 12 reached from 0 to 60, 10 owed in about 29 cases to come\n" in said
+
+
+def test_an_explanation_says_nothing_of_floors_between_their_spans():
+    assert "reached" not in explained(Floor("sale", total=[(10, 25, 6)]), ["call"] * 5)
+    assert "reached" not in explained(Floor("sale", total=6), ["call"] * 5)
+
+
+def test_an_explanation_names_the_group_that_has_least():
+    groups = (Groups("area", {"a": 0.25, "b": 0.75}),)
+    cases = [{"area": "a" if i % 4 == 0 else "b"} for i in range(9)]
+    said = explained(Floor("sale", total=8, per=30, by="area"), ["call"] * 4 + ["nothing"] * 4, groups, cases)
+    assert "  sale, least by area: 4 of 8 reached from 0 to 30, 4 owed in about 21 cases to come\n" in said

@@ -12,9 +12,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from evenhand.cli_keeping import add_keeping
+from evenhand.cli_life import add_life
 from evenhand.cli_offline import add as add_offline
 from evenhand.cli_serve import add_serve, add_token
-from evenhand.cli_texts import BACKUP, DESCRIPTION, EXPORT, RESTORE, WARM
+from evenhand.cli_texts import DESCRIPTION, EXPORT, OF_LOG, SWITCH, WARM
 from evenhand.core.registry import meant
 from evenhand.experiments.experiment import Experiment, discover
 from evenhand.experiments.options import options
@@ -92,6 +94,17 @@ def build() -> Parser:
     add_serve(commands)
     add_token(commands)
 
+    switch = commands.add_parser(
+        "switch", help="go on with another problem file, while servers run", description=SWITCH
+    )
+    switch.add_argument("store", metavar="STORE", help="such as sqlite:///email.db")
+    switch.add_argument("problem", type=Path, metavar="PROBLEM.toml", help="that decides from now on")
+    switch.add_argument("--campaign", default=None, metavar="NAME", help="(default: the only one in the store)")
+    switch.add_argument("--why", default=None, metavar="TEXT", help="the reason, for the log")
+    switch.add_argument("--by", default=None, metavar="NAME", help="who switches, for the log")
+    switch.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
+    switch.set_defaults(run=_switch, parser=switch)
+
     audit = commands.add_parser("audit", help="recompute every decision of a live campaign", description=(
         "Recompute every decision of a campaign from the events before it, and name the first that differs. On the "
         "versions and the processor on which the campaign ran, numbers are the same bit for bit."
@@ -99,24 +112,15 @@ def build() -> Parser:
     _add_campaign(audit, _audit)
     audit.add_argument("--problem", type=Path, default=[], action="append", metavar="PROBLEM.toml",
                        help="in place of the problem files that the campaign kept (may be repeated)")  # fmt: skip
-    audit.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
+    audit.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help=OF_LOG)
     audit.add_argument("--tolerance", type=float, default=0.0, metavar="X",
                        help="of numbers, relative, on another machine (default: 0)")  # fmt: skip
 
     audit.add_argument("--head", default=None, metavar="NUMBER:HASH",
                        help="an event that an earlier audit named: the log has to have it still")  # fmt: skip
 
-    backup = commands.add_parser(
-        "backup", help="copy the log of live campaigns to a file, while they go on", description=BACKUP
-    )
-    backup.add_argument("store", metavar="STORE", help="sqlite:///FILE or postgresql://HOST/DATABASE")
-    backup.add_argument("file", type=Path, metavar="FILE", help="to write to; it must not be there yet")
-    backup.set_defaults(run=_backup, parser=backup)
-
-    restore = commands.add_parser("restore", help="make a store of a backup", description=RESTORE)
-    restore.add_argument("file", type=Path, metavar="FILE", help="that `evenhand backup` wrote")
-    restore.add_argument("store", metavar="STORE", help="without a campaign; a file is created")
-    restore.set_defaults(run=_restore, parser=restore)
+    add_life(commands, _add_campaign)
+    add_keeping(commands, _add_campaign)
 
     export = commands.add_parser("export", help="write the decisions of a live campaign to a file",
                                  description=EXPORT, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
@@ -137,7 +141,7 @@ def build() -> Parser:
     ))  # fmt: skip
     _add_campaign(report, _report)
     report.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="to write to; it is replaced")
-    report.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
+    report.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help=OF_LOG)
 
     systems = commands.add_parser("systems", help="list every named system, or print what one of them does")
     systems.add_argument("name", nargs="?", default=None, metavar="NAME",
@@ -156,7 +160,9 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
         ("value LOG.csv --problem PROBLEM.toml", "what rules and fixed policies would have been worth"),
         ("assign CASES.csv --problem ...", "who gets what in the next list, by what the log says"),
         ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
+        ("switch STORE PROBLEM.toml --why TEXT", "go on with another file, while servers run"),
         ("audit STORE", "recompute every decision of a live campaign"),
+        ("pause STORE --by WHO --why REASON", "make no decisions for now; so resume, end, change"),
         ("backup STORE FILE", "copy its log, while servers run"),
         ("report STORE --out FILE.html", "a page that shows where it stands"),
         ("export STORE --out FILE", "its decisions as a file, for replay and other libraries"),
@@ -256,6 +262,14 @@ def _replay(o: argparse.Namespace) -> int:
     return 130 if found.interrupted else 0
 
 
+def _switch(o: argparse.Namespace) -> int:
+    from evenhand.live.commands import switch_file
+
+    found = switch_file(o.store, o.campaign, o.problem, o.log, o.by, o.why)
+    print("nothing to do: the campaign runs under this problem file" if found is None else found)
+    return 0
+
+
 def _audit(o: argparse.Namespace) -> int:
     from evenhand.live.commands import audit_files
 
@@ -269,22 +283,6 @@ def _report(o: argparse.Namespace) -> int:
 
     write_report(o.store, o.campaign, o.out, o.log)
     print(f"written: {o.out}")
-    return 0
-
-
-def _backup(o: argparse.Namespace) -> int:
-    from evenhand.live.backups import backup
-
-    heads = backup(o.store, o.file)
-    print("\n".join([f"written: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
-    return 0
-
-
-def _restore(o: argparse.Namespace) -> int:
-    from evenhand.live.backups import restore
-
-    heads = restore(o.file, o.store)
-    print("\n".join([f"restored: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
     return 0
 
 

@@ -24,7 +24,8 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
                        help="its name, repeated for several (default: the name of the problem file)")  # fmt: skip
     logs = serve.add_mutually_exclusive_group()
     logs.add_argument("--learn-from", type=Path, default=None, metavar="LOG.csv",
-                      help="a log that the policy learns from before the first decision, at no cost")  # fmt: skip
+                      help="a log that the policy learns from before the first decision, at no cost; the store keeps "
+                      "what it learned, and a log as long as the warm-up takes its place")  # fmt: skip
     serve.add_argument("--weight", type=float, default=None, metavar="W",
                        help="of a row of that log, in observations, such as 0.05 for one that may be out of date "
                        "(default: log_weight of the problem file, else 1)")  # fmt: skip
@@ -44,6 +45,8 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
     begun.add_argument("--new", dest="new", action="store_true", default=None, help="refuse a campaign that is there")
     begun.add_argument("--existing", dest="new", action="store_false",
                        help="refuse to begin a campaign: a store that is missing is an error")  # fmt: skip
+    serve.add_argument("--accept-clock", action="store_true",
+                       help="the clock is right, though it is far ahead of the log")  # fmt: skip
     serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
                        help="to listen at (default: 127.0.0.1, which this machine alone reaches)")  # fmt: skip
     serve.add_argument("--port", type=int, default=8000, metavar="N", help="(default: 8000; 0 takes one that is free)")
@@ -87,6 +90,7 @@ def _serve(o: argparse.Namespace) -> int:
         patience=o.patience,
         on_expiry=o.on_expiry,
         new=o.new,
+        accept_clock=o.accept_clock,
     )
     single = os.environ.get("EVENHAND_TOKEN") or None
     token = single if o.tokens is None else Tokens(o.tokens, single)

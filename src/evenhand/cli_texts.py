@@ -19,6 +19,8 @@ Kernels are kept in the folder NUMBA_CACHE_DIR, or else beside the code of evenh
 it may write to that folder, and on the same kind of processor. For parts of your own, make one decision and observe
 one outcome while the image is built."""
 
+OF_LOG = "that the policy learned from (default: what the store keeps of it)"
+
 SERVE = """\
 Decide for real: POST /decide answers with an action, POST /observe takes its outcome, and http://127.0.0.1:8000 shows
 where the campaign stands. Everything is written to one log before it is answered; start the same command again to go
@@ -35,6 +37,11 @@ TOKEN = """\
 Make a token at random. It is printed to stderr, for the client. Its entry in the file of `evenhand serve --tokens` is
 printed to stdout; the file has the hash of the token only. Roles: read (reports, pages, metrics, decisions), decide,
 observe (outcomes and cancellations), change (what changes a campaign or its life)."""
+
+SWITCH = """\
+Go on with another problem file: other budgets, goals or settings, an action more or withdrawn. What was spent stays
+spent, and where the file allows it, prices and the model stay as well. Servers that run take the file from the log at
+their next request."""
 
 EXPORT = """\
 Write the decisions of a campaign to a file. The format follows from its name:
@@ -54,6 +61,14 @@ BACKUP = """\
 Copy all campaigns of a store, as they are at one moment, to a new file, while servers run. The file is a store of
 SQLite: audit, report and export read it, also from read-only media, and `evenhand restore` makes a store of it."""
 
+CLOCK = """\
+Write to the log that a campaign goes by the clock as it is. Where the clock was wrong once, the log is ahead of it:
+times stand still, and nothing expires, until it has caught up. From this event on they are those of the clock again."""
+
 RESTORE = """\
 Write the campaigns of a backup to a store that has none, and check all their hashes there. What was decided after the
 backup is not in it: stop all servers of the lost store first."""
+
+ARCHIVE = """\
+Write the log of a campaign that has ended, and of which nothing waits, to a file that nobody may write, and print its
+head, to be kept elsewhere. The file is as one of `evenhand backup`; the campaign stays in the store."""

@@ -167,7 +167,8 @@ class Client:
             else:
                 if said.status_code not in _AGAIN:
                     return _read(said)
-                reason = f"status {said.status_code}"
+                why = (_told(said) or {}).get("error")
+                reason = f"status {said.status_code}{'' if why is None else f', {why}'}"
                 stated = said.headers.get("retry-after", "")
                 wait = max(wait, min(float(stated), 60.0)) if stated.isdigit() else wait
             if number + 1 < self._tries:
@@ -179,13 +180,19 @@ def _named(decision: int | str) -> dict[str, int | str]:
     return {"id" if isinstance(decision, int) else "key": decision}
 
 
-def _read(said: httpx.Response) -> dict[str, Any]:
-    """Read an answer."""
+def _told(said: httpx.Response) -> dict[str, Any] | None:
+    """Return the object that an answer is, None if it is another one."""
     try:
         found = said.json()
     except ValueError:
-        found = None
-    if said.is_success and isinstance(found, dict):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _read(said: httpx.Response) -> dict[str, Any]:
+    """Read an answer."""
+    found = _told(said)
+    if said.is_success and found is not None:
         return found
-    told = found if isinstance(found, dict) else {}
+    told = found or {}
     raise RequestRefused(said.status_code, str(told.get("error", "an answer that is no JSON")), told.get("field"))

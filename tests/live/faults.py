@@ -65,9 +65,9 @@ server.run()
 """
 
 
-def policy():
+def policy(name="faults"):
     """Draws actions within the budget."""
-    return plain("faults", TOTAL, 1000)
+    return plain(name, TOTAL, 1000)
 
 
 class Limited(SqliteStore):
@@ -112,7 +112,8 @@ class World:
 
     def opened(self):
         """A worker of its own."""
-        return Campaign.open(self.store, "one", policy(), patience=PATIENCE, on_expiry=self.mode)
+        both = policy("next"), policy()
+        return Campaign.open(self.store, "one", both, patience=PATIENCE, on_expiry=self.mode)
 
     def overdue(self):
         """Wait until outcomes are overdue."""
@@ -133,6 +134,10 @@ class World:
 
     def cancel(self, number):
         return self.client.post("/cancel", json={"id": number})
+
+    def change(self, verb, why="the printer is broken"):
+        """Pause, resume or end the campaign."""
+        return self.client.post(f"/{verb}", json={"by": "anna", "why": why})
 
     def send(self, text, path="/observe"):
         """A body as text, in which WAITS is the decision that waits."""
@@ -173,7 +178,7 @@ class World:
         kinds = [event.kind for event in after[len(before) :]]
         assert tuple(kind for kind in kinds if kind != "refolded") == new  # corrections are learned in between
         assert [event.seq for event in after] == list(range(1, len(after) + 1))
-        ledger = Ledger(self.mode, TOTAL, WORST, 1.0)
+        ledger = Ledger(self.mode, TOTAL, WORST, 1.0, PATIENCE)
         for event in after[1:]:
             ledger._take(event)  # which refuses a decision that may overspend
         assert (spent, held) == pytest.approx((ledger.spent(), ledger.held()))
@@ -182,5 +187,9 @@ class World:
         for key in list(self.replies):
             assert self.letter(key).json()["repeated"] is True, "what was answered is lost"
         assert [event for event in self.log()[len(after) :] if event.kind != "refolded"] == []
-        goes_on = self.letter("afterwards").json()
+        goes_on = self.letter("afterwards")
+        if new[:1] == ("ended",):
+            assert goes_on.status_code == 410
+            return
+        goes_on = goes_on.json()
         assert goes_on["action"] == ("letter" if left >= WORST else None)

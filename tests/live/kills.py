@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from evenhand.live import Busy, Campaign, Conflict
+from evenhand.live import Busy, Campaign, Conflict, Paused
 from evenhand.live.stores.opening import connect
 from tests.live.schedules import WORST, plain, same_fold
 
@@ -54,6 +54,14 @@ def serve(folder, url, name, seed):
                         tell("observed", ref, new)
             if luck.random() < 0.03:
                 campaign.snapshot()
+            if luck.random() < 0.02:
+                tell("paused", campaign.pause(by=name, why="chance"))
+            if luck.random() < 0.02:
+                fate = luck.choice(("hold", "fallback", "release"))
+                tell("changed", campaign.change(on_expiry=fate, by=name, why="chance"))
+        except Paused:
+            if luck.random() < 0.3:
+                tell("resumed", campaign.resume(by=name, why="chance"))
         except Busy as error:
             tell("busy", str(error))
 
@@ -123,9 +131,13 @@ def check(folder, url):
     assert len({e.key for e in decided.values()}) == len(decided), "a key has one decision"
     first: dict[tuple[str, int], int] = {}
     told = busy = 0
+    said = {"paused": 0, "resumed": 0, "changed": 0}  # what workers were told that they did
     for kind, ref, *rest in replies(folder):
         if kind == "busy":
             busy += 1
+            continue
+        if kind in said:
+            said[kind] += ref
             continue
         assert ref in decided, f"decision {ref} was replied, and is in no log"
         told += 1
@@ -139,6 +151,10 @@ def check(folder, url):
         kinds = ("observed", "revised") if kind == "observed" else (kind,)
         found = sum(e.ref == ref and e.kind in kinds for e in log if e.ref is not None) if times > 1 else 1
         assert times <= found, f"decision {ref} was {kind} {times} times"
+    for kind, times in said.items():
+        found = sum(e.kind == kind for e in log)
+        assert times <= found, f"{times} were told that they {kind} the campaign, and the log has {found}"
+    _paused_decides_nothing(log)
     about = {(e.kind, e.ref) for e in log}
     assert all((kind, ref) in about for kind, ref in first), "what was taken in is in the log"
     kept, last = 0, store.snapshot("one", policy().fingerprint())
@@ -153,7 +169,14 @@ def check(folder, url):
     resumed.refresh()
     whole.refresh()
     same_fold(resumed, whole)
-    return {"replies": told, "events": len(log), "decisions": len(decided), "snapshots": kept, "busy": busy}
+    return {"replies": told, **said, "events": len(log), "decisions": len(decided), "snapshots": kept, "busy": busy}
+
+
+def _paused_decides_nothing(log):
+    paused = False
+    for event in log:
+        paused = event.kind == "paused" or (paused and event.kind != "resumed")
+        assert not (paused and event.kind == "decided"), f"decision {event.seq} was made while the campaign was paused"
 
 
 def within_budget(log):
@@ -176,7 +199,9 @@ def within_budget(log):
         elif event.kind == "cancelled":
             put(event.ref, 0.0, 0.0)
         elif event.kind == "expired" and held.get(event.ref):
-            put(event.ref, 1.0, 0.0)
+            fate = json.loads(event.body).get("on_expiry", "fallback")
+            if fate != "hold":
+                put(event.ref, 1.0 if fate == "fallback" else 0.0, 0.0)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live import Conflict, Unknown
+from evenhand.live import Conflict, Ended, Paused, Unknown
 
 
 @dataclass
@@ -18,7 +18,7 @@ class Line:
     case: object
     action: int  # -1 where nothing is played
     due: int
-    expired: bool = False
+    expired: str = ""  # how it was treated then
     cancelled: bool = False
     outcomes: list = field(default_factory=list)
 
@@ -35,18 +35,40 @@ class Ledger:
     total: float
     worst: float
     fallback: float
+    patience: float
 
     def __post_init__(self):
         self.decisions, self.keys, self.replies, self.read_to = {}, {}, {}, 0
         self.must = []  # what the log has to have next: (kind, ref, key, body) as far as it is known
-        self.now = 0
+        self.now, self.opened = 0, self.mode
+        self.state = "running"
 
     def decide(self, key, case):
         old = self.keys.get(key)
         if old is not None:
             return None if self.decisions[old].case == {"age": case} else Conflict
+        if self.state != "running":
+            return Paused if self.state == "paused" else Ended
         self.must.append(("decided", None, key))
         return None
+
+    def change(self, verb, new):
+        """A pause and the like, which says nothing where nothing changes."""
+        if verb == "change":
+            before = self.mode, self.patience
+            self.mode, self.patience = new.get("on_expiry", self.mode), new.get("patience", self.patience)
+            if before == (self.mode, self.patience):
+                return False
+            self.must.append(("changed", None, None))
+            return True
+        wanted = {"pause": "paused", "resume": "running", "end": "ended"}[verb]
+        if self.state == wanted:
+            return False
+        if self.state == "ended":
+            return Ended
+        self.state = wanted
+        self.must.append(({"pause": "paused", "resume": "resumed", "end": "ended"}[verb], None, None))
+        return True
 
     def observe(self, ref, y, revise):
         line, said = self.decisions.get(ref), {"answer": y[0], "cents": y[1]}
@@ -70,7 +92,7 @@ class Ledger:
             return Unknown
         if line.cancelled:
             return False
-        if line.action < 0 or line.outcomes or (line.expired and self.mode != "hold"):
+        if line.action < 0 or line.outcomes or line.expired in ("fallback", "release"):
             return Conflict
         self.must.append(("cancelled", ref, None))
         return True
@@ -81,7 +103,7 @@ class Ledger:
         over = [z for z in self.decisions.values() if self._waits(z) and not z.expired and z.due <= now]
         for line in sorted(over, key=lambda z: (z.due, z.seq)):
             self.must.append(("expired", line.seq, None))
-            line.expired = True
+            line.expired = self.mode
 
     def read(self, log):
         """Compare what is new in the log with what it must have."""
@@ -106,6 +128,7 @@ class Ledger:
                 assert after <= self.total + 1e-9, f"decision {event.seq} may spend {after} of {self.total}"
             assert event.key not in self.keys, "a key has one decision"
             self.keys[event.key] = event.seq
+            assert body["due"] == event.at + int(self.patience * 1e6), "the patience is that of now"
             self.decisions[event.seq] = Line(event.seq, event.key, body["case"], action, body["due"])
         elif event.kind in ("observed", "revised"):
             line = self.decisions[event.ref]
@@ -117,10 +140,12 @@ class Ledger:
             assert self._waits(line), "a decision is settled once"
             line.cancelled = True
         elif event.kind == "expired":
-            self.decisions[event.ref].expired = True
+            line, told = self.decisions[event.ref], body.get("on_expiry", self.opened)
+            assert line.expired in ("", told), "an expiry is treated as was said before it"
+            line.expired = told
 
     def _waits(self, line):
-        settled = line.expired and self.mode != "hold"
+        settled = line.expired in ("fallback", "release")
         return line.action >= 0 and not line.outcomes and not line.cancelled and not settled
 
     def spent(self):
@@ -128,7 +153,7 @@ class Ledger:
         for line in self.decisions.values():
             if line.outcomes:
                 found += line.outcomes[-1]["cents"]
-            elif line.expired and self.mode == "fallback" and not line.cancelled and line.action > 0:
+            elif line.expired == "fallback" and not line.cancelled and line.action > 0:
                 found += self.fallback
         return found
 

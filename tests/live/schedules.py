@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
-from functools import cache
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import indifferent
 from evenhand.live import Busy, Campaign, Conflict
 from evenhand.live.cases import Named
+from evenhand.live.phases import Phase
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker import Worker
 from evenhand.policy import Policy
@@ -48,9 +49,9 @@ def plain(name="plain", total=TOTAL, horizon=9):
 
 
 @cache
-def learned():
+def learned(maximize="answer"):
     """A policy that learns and plans."""
-    stated = problem()
+    stated = replace(problem(), maximize=maximize)
     return marked(eh.resolving(stated, eh.PerAction.of(stated)))
 
 
@@ -119,11 +120,18 @@ class _Striking:
     """A transaction that fails before or after a statement."""
 
     def __init__(self, store, log):
-        self._store, self._log, self.now = store, log, log.now
+        self._store, self._log, self.clock, self.distrust = store, log, log.clock, log.distrust
+
+    @property
+    def now(self):
+        return self._log.now
 
     @property
     def last(self):
         return self._log.last
+
+    def set_back(self):
+        self._log.set_back()
 
     def _said(self, call):
         self._store.step()
@@ -161,17 +169,25 @@ class Schedule:
     def __post_init__(self):
         self.luck = random.Random(self.seed)
         self.mode = self.luck.choice(("hold", "fallback", "release"))
-        self.policy, self.others = (learned(), plain()) if self.learns else (plain(), plain("other"))
+        self.policy, self.others = self.both()
         self.store = Striking(MemoryStore(now=lambda: self.clock[0]))
         first = Campaign.open(self.store, "one", self.policy, seed=self.seed, patience=PATIENCE, on_expiry=self.mode)
         self.terms = first.terms
         self.team = [self.open() for _ in range(self.luck.randint(2, self.workers))]
-        self.ledger = Ledger(self.mode, TOTAL, WORST, 1.0)
+        self.ledger = Ledger(self.mode, TOTAL, WORST, 1.0, PATIENCE)
         self.sent = []  # requests on their way, which may be delivered in any order, several times or never
         self.cases = 0
 
-    def open(self):
-        worker = self.worker(self.store, "one", self.policy, Named(self.policy), self.terms)
+    def both(self):
+        """Two policies: one adopts the state of the other, but in every other schedule of one that learns."""
+        if not self.learns:
+            return plain(), plain("other")
+        return learned(), (plain() if self.seed % 2 else learned("cents"))
+
+    def open(self, *, narrow=False):
+        """A worker that knows all policies, or the present one alone."""
+        phases = [Phase(one, Named(one)) for one in (self.others, self.policy)][narrow:]
+        worker = self.worker(self.store, "one", phases, self.terms)
         return Campaign(worker, self.terms)
 
     def run(self):
@@ -190,6 +206,8 @@ class Schedule:
             self.guarded(lambda one: one.snapshot(), None)
         elif draw < 0.25:
             self.switch()
+        elif draw < 0.32:
+            self.change()
         else:
             if not self.sent or self.luck.random() < 0.7:
                 self.sent.append(self.request())
@@ -198,6 +216,17 @@ class Schedule:
                 self.sent.remove((verb, *said))
             expected = getattr(self.ledger, verb)
             self.guarded(lambda one: self.call(one, verb, said), lambda: expected(*said))
+
+    def change(self):
+        """Pause, resume, end or change the campaign."""
+        draw = self.luck.random()
+        verb = "pause" if draw < 0.2 else "resume" if draw < 0.6 else "change" if draw < 0.98 else "end"
+        new = {}
+        if verb == "change":
+            new = {"on_expiry": self.luck.choice(("hold", "fallback", "release"))}
+            new |= {"patience": self.luck.choice((4.0, PATIENCE))} if self.luck.random() < 0.5 else {}
+        call = partial(getattr(Campaign, verb), by="anna", why="chance", **new)
+        self.guarded(call, lambda: self.ledger.change(verb, new))
 
     def request(self):
         draw, known = self.luck.random(), list(self.ledger.decisions)
@@ -223,24 +252,26 @@ class Schedule:
         return campaign.observe(said[0], {"answer": said[1][0], "cents": said[1][1]}, revise=said[2])
 
     def switch(self):
-        """Another policy decides; the other workers are told so, and open the campaign anew."""
-        old, before = self.team, len(self.log())
+        """Another policy decides; workers that know it go on, and others are told so."""
+        old, before, narrow = self.team, len(self.log()), None
         who = self.luck.choice(old)
+        with suppress(Conflict):  # it would need a policy that it does not know
+            narrow = self.open(narrow=True)
         if self.luck.random() < 0.3:
             self.store.strike(self.luck.randrange(14), self.luck.choice((Struck(), Busy("struck"))))
         with suppress(Struck, Busy):
-            who.switch(self.others)
+            who.switch(self.others, expected=self.policy.fingerprint())
         done = any(e.kind == "switched" for e in self.log()[before:])
         assert done or self.store.hit, "a switch is in the log"
         if done:
             whole = not self.store.hit
             self.policy, self.others = self.others, self.policy
             self.store.left = None
-            for one in old:
-                if not (whole and one is who):
-                    self.refused(lambda one=one: one.decide({"age": 20.0}, key="after a switch"), Conflict)
+            if narrow is not None:
+                self.refused(lambda: narrow.decide({"age": 20.0}, key="after a switch"), Conflict)
             self.ledger.expire(self.clock[0])
-            self.team = [who if whole and one is who else self.open() for one in old]
+            again = [not whole if one is who else self.luck.random() < 0.3 for one in old]
+            self.team = [self.open() if z else one for z, one in zip(again, old, strict=True)]
         self.store.left, self.store.hit = None, False
         self.ledger.read(self.log())
 
@@ -326,8 +357,7 @@ class Schedule:
 
     def audited(self):
         """Every decision is made again as it is in the log, with corrections as they were known then."""
-        policies = [learned(), plain()] if self.learns else [plain(), plain("other")]
-        found = eh.live.audit(self.store.inner, "one", policies)
+        found = eh.live.audit(self.store.inner, "one", self.both())
         assert found.clean, f"{found}"
         assert found.largest == 0.0
 
@@ -336,6 +366,7 @@ def same_fold(one, other):
     """Require that two workers have the same state, but for the random tokens of receipts."""
     a, b = one._worker.fold, other._worker.fold
     assert (a.seq, a.known, a.marked, a.reach, a.first) == (b.seq, b.known, b.marked, b.reach, b.first)
+    assert a.life == b.life
     assert {r: (p.due, p.expired) for r, p in a.pending.items()} == {
         r: (p.due, p.expired) for r, p in b.pending.items()
     }

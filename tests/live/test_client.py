@@ -48,6 +48,18 @@ def test_a_decision_and_its_outcome(campaign):
         assert client.report()["campaign"] == "shop"
 
 
+def test_a_pause_is_waited_for_and_told(campaign, slept):
+    campaign.pause(by="anna", why="no printer")
+    with serving(app(campaign)) as server, Client(str(server.base_url), tries=3) as client:
+        with pytest.raises(NoAnswer, match=r"at 3 tries; .* status 503, .* is paused by anna since .*: no printer$"):
+            client.decide(CASE, "one")
+        assert slept == [30.0, 30.0]
+        campaign.end(by="anna", why="no printer")
+        with pytest.raises(RequestRefused, match="cannot be resumed") as error:
+            client.decide(CASE, "one")
+        assert error.value.status == 410
+
+
 def test_a_campaign_of_several_and_a_token(tmp_path):
     both = campaigns(tmp_path)
     made = app(both, token=Tokens(write(tmp_path, entry("till"), entry("page", roles=("read",)))))

@@ -16,10 +16,14 @@ from tests.replay.shop import PROBLEM, rows, write
 
 @pytest.fixture
 def served(tmp_path):
+    return begun(tmp_path, learn=True)
+
+
+def begun(tmp_path, learn):
     """A campaign of a problem file with 90 decisions; its store, its problem file and its log."""
     log, file = write(tmp_path, rows(300))
     store = f"sqlite:///{tmp_path / 'shop.db'}"
-    campaign = eh.live.open_campaign(store, "post", file, log_path=log)
+    campaign = eh.live.open_campaign(store, "post", file, log_path=log, learn=learn)
     for i, row in enumerate(rows(90, seed=1)):
         said = campaign.decide({"age": float(row[0]), "town": row[1]}, key=f"customer {i}")
         if i % 3:
@@ -41,8 +45,10 @@ def test_an_audit_says_that_all_is_as_it_was(served, capsys):
 
 def test_what_an_audit_needs_is_named(served, capsys):
     store, file, log = served
-    assert main(["audit", store, "post"]) == 2
+    assert main(["audit", store, "post", "--log", str(file)]) == 2
     assert "learned from another log, or from none" in capsys.readouterr().err
+    assert main(["audit", store, "post"]) == 0  # by what the store keeps of the log
+    capsys.readouterr()
     assert main(["audit", store, "spring"]) == 2
     assert capsys.readouterr().err == "evenhand: no campaign 'spring'; the store has ['post']\n"
     assert main(["audit", "redis://x", "post"]) == 2
@@ -52,8 +58,8 @@ def test_what_an_audit_needs_is_named(served, capsys):
     assert "90 decisions of policies that were not given were not recomputed" in capsys.readouterr().out
 
 
-def test_an_export_is_a_log_that_replay_reads(served, tmp_path, capsys):
-    store, file, _ = served
+def test_an_export_is_a_log_that_replay_reads(tmp_path, capsys):
+    store, file, _ = begun(tmp_path, learn=False)  # with a warm-up, in which every action is played
     out = tmp_path / "decisions.csv"
     assert main(["export", store, "post", "--out", str(out)]) == 0
     assert capsys.readouterr().out == f"written: {out}, 90 decisions\n"
@@ -106,6 +112,10 @@ def test_a_report_is_one_page(served, tmp_path, capsys):
     assert "Budgets" in text
     assert "customer 89" in text
     assert "<script" not in text
+    assert main(["report", store, "--out", str(out)]) == 0
+    assert "customer 89" in out.read_text()
+    with closing(sqlite3.connect(store.removeprefix("sqlite:///"))) as db, db:
+        db.execute("DELETE FROM snapshots")
     assert main(["report", store, "--out", str(out)]) == 2
     assert "learned from a log: open it with the same one" in capsys.readouterr().err
     assert main(["report", store, "--out", str(tmp_path), "--log", str(log)]) == 2

@@ -230,7 +230,7 @@ def test_a_server_is_ready_until_it_is_not(tmp_path, monkeypatch):
             told("behind the log")
         time.sleep(0.6)
         eh.Campaign.open(campaign.store, "shop", campaign.policy).switch(eh.pgd(SHOP, eh.PerAction.of(SHOP)))
-        told("switched to another policy")
+        told("switched to another policy of Python")
         assert client.get("/healthz").status_code == 200
 
 

@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from evenhand.live import Busy
+from evenhand.live import Busy, Campaign, set_clock
 from evenhand.live.http import app
+from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.tokens import ROLES, Token, Tokens, hash_of
-from tests.live.faults import World
+from tests.live.faults import PATIENCE, World, policy
 from tests.live.schedules import Struck
 from tests.live.served import asked, opened, serving
 from tests.live.test_http_security import raw
@@ -52,6 +53,18 @@ def two_workers(world):
     return said[0]
 
 
+def switched(world):
+    """Another worker switches the campaign while the server decides, and back again."""
+    other = world.opened()
+    other.switch(policy("next"), why="a trial")
+    assert world.client.get("/readyz").status_code == 200
+    said = world.letter("meanwhile")
+    assert world.client.get("/report").json()["policy"] == "next"
+    other.refresh()
+    other.switch(policy())
+    return said
+
+
 def late(world):
     """An outcome after its decision expired, which counts as it is."""
     world.overdue()
@@ -70,6 +83,42 @@ def released(world):
     assert any("overspent" in alarm for alarm in world.client.get("/report").json()["alarms"])
     assert world.letter("three").json()["action"] is None
     return said
+
+
+def paused(world):
+    """A decision is asked for while the campaign is paused; what was decided is told again."""
+    assert world.change("pause").json()["new"] is True
+    said = world.letter("new")
+    assert world.letter("seen").json()["repeated"] is True
+    assert world.change("resume").json()["new"] is True
+    return said
+
+
+def twice_paused(world):
+    """Two operators pause; the first of them is in the log."""
+    world.change("pause")
+    said = world.change("pause", why="as well")
+    world.change("resume")
+    return said
+
+
+def ended(world):
+    """A decision is asked for when no more are made."""
+    assert world.change("end").json()["new"] is True
+    return world.letter("new")
+
+
+def seen_while(verb, *after):
+    """An outcome arrives while no decisions are made."""
+
+    def provoke(world):
+        world.change(verb)
+        said = world.observe(world.waits, {"answer": 1, "cents": 2})
+        for word in after:
+            world.change(word)
+        return said
+
+    return provoke
 
 
 def never(world):
@@ -168,6 +217,28 @@ def jumps(world):
     world.clock[0] += 86_400 * 10**6
     said = world.letter("new")
     world.clock[0] -= 86_400 * 10**6
+    return said
+
+
+def started_ahead(world):
+    """A worker of another process is started while the clock is ten days ahead."""
+    world.clock[0] += 10 * 86_400 * 10**6
+    with pytest.raises(Busy, match=r"the clock says .*, 10 days after the last event of 'one', and 1 decision would"):
+        Campaign.open(SqliteStore(world.folder / "log.db"), "one", policy())
+    world.clock[0] -= 10 * 86_400 * 10**6
+    return 503
+
+
+def set_right(world):
+    """Another process, by a clock that is ahead, let a decision expire; then the clock is right again."""
+    world.clock[0] += int(PATIENCE * 1e6)
+    Campaign.open(SqliteStore(world.folder / "log.db"), "one", policy()).refresh()
+    world.clock[0] -= int(PATIENCE * 1e6)
+    assert "ahead of the clock by 1,000 seconds" in str(world.client.get("/report").json()["alarms"])
+    set_clock(f"sqlite:///{world.folder / 'log.db'}", "one", why="the clock was wrong")
+    assert world.client.get("/report").json()["alarms"] == []
+    said = world.observe(world.waits, {"answer": 1, "cents": 2})
+    assert world.log()[-1].at == world.clock[0]
     return said
 
 
@@ -285,6 +356,9 @@ FAULTS = [
           says={"field": "revize"}),
     Fault("a missing field", lambda w: w.send('{"id": WAITS}'), 422, says={"field": "outcomes"}),
     Fault("a field that is stated twice", lambda w: w.send('{"id": 1, "id": WAITS}', "/cancel"), 422),
+    Fault("the campaign is switched to another policy", switched, 200, ("switched", "decided", "switched"),
+          {"action": "letter"}),
+    Fault("a problem file for a server without a token", lambda w: w.send('{"problem": "maximize"}', "/switch"), 403),
     Fault("the store is locked", locked, 503),
     Fault("another worker is stopped in a transaction", stopped, 503),
     Fault("the store is gone", gone, 503),
@@ -294,6 +368,8 @@ FAULTS = [
     Fault("the store is full", limited("PRAGMA max_page_count=1", "PRAGMA max_page_count=100000", 100), 503),
     Fault("the clock is set back", set_back, 200, ("decided",), {"action": "letter"}),
     Fault("the clock jumps forward", jumps, 503),
+    Fault("a worker is started while the clock is far ahead", started_ahead, 503),
+    Fault("a clock that was wrong is set back", set_right, 200, ("expired", "clock", "observed"), {"new": True}),
     Fault("a body of 100 MB", long, 413),
     Fault("a body that is no JSON", lambda w: w.send('{"id": WAITS', "/cancel"), 400),
     Fault("JSON that is nested 10,000 deep", lambda w: w.send('{"id":' * 10_000 + "1" + "}" * 10_000), 422),
@@ -305,6 +381,13 @@ FAULTS = [
     Fault("null for every outcome", outcome('{"answer": null, "cents": null}'), 422, says={"field": "outcomes"}),
     Fault("an outcome under an unknown key", lambda w: w.send('{"key": "nobody", "outcomes": {"answer": 1}}'), 404),
     Fault("a probe while the store takes no writes", unready, 503, says={"ready": False}),
+    Fault("a decision while the campaign is paused", paused, 503, ("paused", "resumed")),
+    Fault("an outcome while the campaign is paused", seen_while("pause", "resume"), 200,
+          ("paused", "observed", "resumed"), {"new": True}),
+    Fault("a decision after the campaign has ended", ended, 410, ("ended",)),
+    Fault("an outcome after the campaign has ended", seen_while("end"), 200, ("ended", "observed"), {"new": True}),
+    Fault("a pause of a paused campaign", twice_paused, 200, ("paused", "resumed"), {"new": False}),
+    Fault("a pause without a reason", lambda w: w.change("pause", why=""), 422, says={"field": "why"}),
     Fault("a script as a key", script, 200, ("decided",)),
     Fault("a foreign Host", from_(Host="evil.example"), 400),
     Fault("a page of another site", from_(**{"Sec-Fetch-Site": "cross-site"}), 403),

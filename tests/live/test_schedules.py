@@ -54,7 +54,7 @@ class Hasty(Worker):
 
     def _catch_up(self, log):
         while (ref := self.fold.overdue(log.now)) is not None:
-            self.enter(log, "expired", "{}", ref=ref)
+            self.enter(log, "expired", self.fold.expiry(), ref=ref)
 
     def enter(self, log, kind, body, *, ref=None, key=None, made=None):
         event = log.append(kind, body, ref=ref, key=key)

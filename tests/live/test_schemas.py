@@ -5,9 +5,11 @@ import pytest
 import evenhand as eh
 from evenhand.live import Campaign, open_campaign
 from evenhand.live.http import app
+from evenhand.live.tokens import Tokens
 from tests.live.served import CASE, opened, serving
 from tests.live.test_files import STATED
 from tests.live.test_several import campaigns
+from tests.live.test_tokens import entry, write as file
 from tests.replay.shop import rows, write
 
 
@@ -41,8 +43,8 @@ def test_names_ranges_and_levels_are_those_of_the_problem(tmp_path):
 
 
 def test_columns_of_a_problem_file(tmp_path):
-    _, file = write(tmp_path, rows(300), STATED)
-    with serving(app(open_campaign("memory://", "post", file))) as client:
+    _, problem = write(tmp_path, rows(300), STATED)
+    with serving(app(open_campaign("memory://", "post", problem))) as client:
         case = body(client.get("/openapi.json").json(), "/decide")[0]["case"]
         assert set(case["required"]) == set(case["properties"])
         assert "usually from" in case["properties"]["age"]["description"]
@@ -68,6 +70,41 @@ def test_a_level_that_others_count_as_is_no_limit():
         "from": {"type": "string", "examples": ["web", "shop"]},
         "to": {"type": "string", "enum": ["a", "b"]},
     }
+
+
+def test_names_follow_a_switch():
+    shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
+    more = eh.Problem(actions=("no", "yes", "maybe"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
+    campaign = Campaign.open("memory://", "shop", eh.uniform(shop, 1))
+    with serving(app(campaign)) as client:
+        for policy in (campaign.policy, eh.uniform(more, 1)):
+            if policy is not campaign.policy:
+                campaign.switch(policy)
+            asked, _ = body(client.get("/openapi.json").json(), "/decide")
+            assert asked["offered"]["items"]["enum"] == list(policy.problem.actions)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_what_changes_a_campaign(tmp_path, named):
+    """With a file of tokens, these say who asks."""
+    secret = "secret of somebody"
+    token = Tokens(file(tmp_path, entry("somebody"))) if named else secret
+    campaign = open_campaign("memory://", "post", write(tmp_path, rows(300), STATED)[1])
+    by, why = {} if named else {"by": "anna"}, {"why": "so"}
+    with serving(app(campaign, token=token)) as client:
+        client.headers["Authorization"] = f"Bearer {secret}"
+        said = client.get("/openapi.json").json()
+        paused = client.post("/pause", json={**by, **why})
+        switched = client.post("/switch", json={"problem": STATED.replace("rate = 0.3", "rate = 0.2"), **by, **why})
+    assert (paused.status_code, switched.status_code) == (200, 200)
+    for path in ("/pause", "/resume", "/end", "/change"):
+        content = said["paths"][path]["post"]["requestBody"]["content"]["application/json"]
+        assert content["schema"]["oneOf"][0]["required"] == [*by, "why"]
+    _, answer = body(said, "/pause")
+    assert set(answer["properties"]) == set(paused.json())
+    assert set(answer["properties"]["life"]["properties"]) == set(paused.json()["life"])
+    answer = said["paths"]["/switch"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert set(answer["properties"]) == set(switched.json())
 
 
 @pytest.mark.parametrize("single", [True, False])

@@ -1,5 +1,7 @@
 """Every section of the dashboard keeps its contract: before the first decision, and after some."""
 
+from dataclasses import replace
+
 import pytest
 from markupsafe import Markup
 
@@ -13,17 +15,19 @@ from tests.live.served import CASE, opened
 def sections(campaign):
     """The sections at present, by the names of their functions."""
     status, tally = campaign.status(), Tally(campaign)
-    tally.update(status)
+    tally.update()
     return {show.__name__: show(Readings(campaign, status, tally, linked=True)) for show in SECTIONS}
 
 
 @pytest.fixture
 def found(tmp_path):
-    """The sections of a new campaign, and those after one letter and its answer."""
+    """The sections of a new campaign, and those after one letter, its answer, a switch and a pause."""
     campaign = opened(tmp_path)
     new = sections(campaign)
     reply = campaign.decide(CASE, "key of the first case", offered=["letter"])
     campaign.observe(reply.id, {"answer": 1})
+    campaign.switch(replace(campaign.policy, name="renamed"), why="a better name")
+    campaign.pause(by="anna", why="the printer of letters is broken")
     return new, sections(campaign)
 
 

@@ -164,18 +164,36 @@ def test_settings_that_the_campaign_does_not_have_are_noted(tmp_path, capsys, mo
         (["--seed", "3", "--patience", "60", "--on-expiry", "release"], []),
         ([], []),
         (["--seed", "3"], []),
-        (["--seed", "4"], ["--seed 4 is not used: the campaign was opened with 3"]),
+        (["--seed", "4"], ["--seed 4 is not used: the campaign has 3"]),
         (
             ["--patience", "61", "--on-expiry", "hold"],
             [
-                "--patience 61.0 is not used: the campaign was opened with 60.0",
-                "--on-expiry hold is not used: the campaign was opened with release",
+                "--patience 61.0 is not used: the campaign has 60.0",
+                "--on-expiry hold is not used: the campaign has release",
             ],
         ),
     ):
         assert main([*start, *more]) == 0
         notes = [line for line in capsys.readouterr().err.splitlines() if "is not used" in line]
         assert notes == [f"note: {text}" for text in noted]
+
+
+def test_a_server_accepts_a_clock_that_is_far_ahead_if_it_is_told_to(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("evenhand.live.http.serve", lambda *_, **__: None)
+    now = [1_790_000_000 * 10**6]
+    monkeypatch.setattr("evenhand.live.stores.sqlite.clock", lambda: now[0])
+    _, file = write(tmp_path, rows(300), STATED)
+    start = ["serve", str(file), "--store", f"sqlite:///{tmp_path}/post.db"]
+    assert main([*start, "--accept-clock"]) == 0
+    now[0] += 100 * 86_400 * 10**6
+    assert main(start) == 2
+    assert "100 days after the last event of 'problem': set it right, or accept it by `--accept-clock`" in (
+        capsys.readouterr().err
+    )
+    for more in (["--accept-clock"], ["--accept-clock"], []):
+        assert main([*start, *more]) == 0
+    store = connect(f"sqlite:///{tmp_path}/post.db")
+    assert [event.kind for event in store.scan("problem")] == ["opened", "clock"]
 
 
 @pytest.mark.parametrize("command", ["audit", "export"])

@@ -80,6 +80,21 @@ def test_what_is_of_no_campaign_is_not_there(client):
     assert client.get("/campaigns/none/report").json() == {"error": "no such campaign"}
 
 
+def test_a_paused_campaign_leaves_the_others_alone(client, both):
+    said = client.post("/campaigns/shop/pause", json={"by": "anna", "why": "no printer"})
+    assert (said.status_code, said.json()["life"]["state"]) == (200, "paused")
+    assert client.post("/campaigns/shop/decide", json=asked("one")).status_code == 503
+    assert client.post(f"/campaigns/{OTHER}/decide", json=asked("one")).status_code == 200
+    assert events(both[1], "paused") == []
+    rows = re.findall(r"<tr>.*?</tr>", client.get("/").text, re.S)[1:]
+    assert [re.search("paused|running", row)[0] for row in rows] == ["paused", "running"]
+    counted = client.get("/metrics").text
+    assert 'evenhand_paused{campaign="shop"} 1\n' in counted
+    assert f'evenhand_paused{{campaign="{NAMES[1]}"}} 0\n' in counted
+    assert client.get("/readyz").json() == {"ready": True}
+    assert client.post("/pause", json={"by": "anna", "why": "no printer"}).status_code == 404
+
+
 def test_the_server_lists_its_campaigns(client):
     listed = client.get("/campaigns").json()
     assert listed == [

@@ -31,7 +31,7 @@ PAID = replace(
 def test_a_tally_adds_up_to_the_status(on_expiry, problem):
     campaign = worked(rounds=260, on_expiry=on_expiry, problem=problem)
     tally, status = Tally(campaign), campaign.status()
-    tally.update(status)
+    tally.update()
     assert status.waiting > 0
     for name, account in status.accounts.items():
         assert math.isclose(tally.spent(name)[-1], account.spent, rel_tol=1e-9)
@@ -52,7 +52,7 @@ def test_two_budgets_of_one_outcome_have_a_course_each():
     soft = eh.Budget("cents", total=900_000, hard=False)
     campaign = worked(rounds=60, problem=replace(MAIL, subject_to=(*MAIL.subject_to[:2], soft)))
     tally, status = Tally(campaign), campaign.status()
-    tally.update(status)
+    tally.update()
     hard, arrived = (status.accounts[name] for name in ("cents", "cents (2)"))
     assert hard.spent > arrived.spent > 0
     assert math.isclose(tally.spent("cents")[-1], hard.spent)
@@ -64,15 +64,15 @@ def test_two_budgets_of_one_outcome_have_a_course_each():
 def test_reading_on_is_the_same_as_reading_all(monkeypatch):
     campaign = worked(rounds=120)
     whole, parts = Tally(campaign), Tally(campaign)
-    whole.update(campaign.status())
+    whole.update()
     scan, store = campaign._worker.store.scan, campaign._worker.store
     for last in range(0, 400, 7):
         monkeypatch.setattr(
             store, "scan", lambda name, after, last=last: (e for e in scan(name, after) if e.seq <= last)
         )
-        parts.update(campaign.status())
+        parts.update()
     monkeypatch.undo()
-    parts.update(campaign.status())
+    parts.update()
     for span, other in zip(whole.spans.all, parts.spans.all, strict=True):
         assert np.array_equal(span.moved, other.moved)
         assert span.plays.tolist() == other.plays.tolist()
@@ -83,12 +83,32 @@ def test_reading_on_is_the_same_as_reading_all(monkeypatch):
 def test_decisions_that_are_no_longer_in_memory_are_read_again(monkeypatch):
     campaign = worked(rounds=150)
     whole, short = Tally(campaign), Tally(campaign)
-    whole.update(campaign.status())
+    whole.update()
     monkeypatch.setattr("evenhand.live.dashboard.tally._KEPT", 3)
-    short.update(campaign.status())
+    short.update()
     assert short.counts == whole.counts
     assert [s.moved.tolist() for s in short.spans.all] == [s.moved.tolist() for s in whole.spans.all]
     assert short.delays.quantile(0.5) == whole.delays.quantile(0.5)
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_a_switch_is_read_on_from_where_decisions_count_the_same(monkeypatch, anew):
+    campaign = worked(rounds=150)
+    tally, problem = Tally(campaign), campaign.policy.problem
+    tally.update()
+    read_to, asked, scan = tally._last, [], campaign._worker.store.scan
+    limits = (replace(problem.subject_to[0], total=400_000, hard=not anew), *problem.subject_to[1:])
+    other = replace(problem, subject_to=limits)
+    campaign.switch(eh.pgd(other, eh.PerAction.of(other), warmup=80, hard=True))
+    monkeypatch.setattr(campaign._worker.store, "scan", lambda *a, **z: (asked.append(a[1:]), scan(*a, **z))[1])
+    tally.update()
+    assert asked[-1] == ((0,) if anew else (read_to,))
+    whole = Tally(campaign)
+    whole.update()
+    assert [s.moved.tolist() for s in tally.spans.all] == [s.moved.tolist() for s in whole.spans.all]
+    assert tally.reference() == whole.reference()
+    assert (tally.objectives(), tally.switches) == (whole.objectives(), whole.switches)
+    assert len(tally.switches) == 1
 
 
 def test_spans_are_of_equal_length_and_lose_nothing():
@@ -100,3 +120,15 @@ def test_spans_are_of_equal_length_and_lose_nothing():
     assert sum(s.rounds for s in spans.all) == 7001
     assert sum(s.moved[0] for s in spans.all) == 1.5 * 7001
     assert len({s.rounds for s in spans.all[:-1]}) == 1
+
+
+def test_a_switch_to_another_objective_reads_the_log_again():
+    campaign = worked(rounds=60)
+    tally = Tally(campaign)
+    tally.update()
+    both = replace(MAIL, maximize=eh.objectives.Linear({"answer": 1.0, "minutes": -0.01}))
+    campaign.switch(eh.pgd(both, eh.PerAction.of(both), warmup=80, hard=True))
+    tally.update()
+    random, others = tally.moments()
+    assert random.sums.shape == (2,)
+    assert round(random.rounds + others.rounds) == tally.arrived() > 0

@@ -1,5 +1,6 @@
 """Tokens with roles, campaigns and quotas over HTTP, in a file that is read again when it changes."""
 
+import json
 import logging
 import os
 import socket
@@ -9,12 +10,14 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
-from evenhand.live import tokens
+from evenhand.live import open_campaign, tokens
 from evenhand.live.http import app, serve
 from evenhand.live.http.places import NEEDED, OTHER, Places
 from evenhand.live.http.quotas import Quotas
 from evenhand.live.tokens import ANYONE, ROLES, Token, Tokens, hash_of, read_file
 from tests.live.served import asked, opened, serving
+from tests.live.test_files import STATED
+from tests.replay.shop import rows, write as problem
 
 SINGLE = "a secret of this test"
 BODIES = {"/decide": asked("a"), "/observe": {"id": 2, "outcomes": {"answer": 1}}, "/cancel": {"id": 2}}
@@ -105,6 +108,37 @@ def test_every_route_of_the_app_is_listed(campaign):
     assert {"/decide", "/report", "/readyz"} <= paths
     assert paths <= set(NEEDED)
     assert Places(["shop"]).find("/decide/x").route == OTHER
+
+
+def test_the_name_of_a_token_is_who_asks_for_a_change(tmp_path):
+    """Nobody can sign with the name of another; the token of all may be anybody's, and states who it is."""
+    _, file = problem(tmp_path, rows(300), STATED)
+    campaign = open_campaign("memory://", "post", file)
+    less = {"problem": STATED.replace("rate = 0.3", "rate = 0.2"), "why": "less"}
+    path = write(tmp_path, entry("anna", roles=("change",)))
+    with serving(app(campaign, token=Tokens(path, SINGLE))) as client:
+        for change, body in (("/pause", {"why": "so"}), ("/change", {"why": "so", "patience": 60}), ("/switch", less)):
+            said = ask(client, change, "anna", {**body, "by": "bob"})
+            assert (said.status_code, said.json()["field"]) == (422, "by")
+            assert "expected 'anna', the name of the token, or nothing" in said.json()["error"]
+        assert len(list(campaign.events())) == 1
+        said = ask(client, "/pause", "anna", [{"why": "so", "by": None}, {"why": "so"}, 5]).json()
+        assert [z.get("field") for z in said] == ["by", None, "body"]
+        assert said[1]["life"]["by"] == "anna"
+        assert ask(client, "/resume", "anna", {"why": "so", "by": "anna"}).json()["life"]["by"] == "anna"
+        assert ask(client, "/switch", "anna", less).json()["by"] == "anna"
+        shared = {"Authorization": f"Bearer {SINGLE}"}
+        assert client.post("/pause", json={"why": "so"}, headers=shared).json()["field"] == "by"
+        said = client.post("/pause", json={"why": "so", "by": "bob"}, headers=shared)
+        assert said.json()["life"]["by"] == "bob"
+    found = [event.body for event in campaign.events() if event.kind in ("paused", "resumed", "switched")]
+    assert [json.loads(text)["by"] for text in found] == ["anna", "anna", "anna", "bob"]
+
+
+@pytest.mark.parametrize("name", ["anyone", "EVENHAND_TOKEN"])
+def test_a_name_that_says_nothing_of_its_holder_is_none_for_an_entry(tmp_path, name):
+    with pytest.raises(InvalidInput, match=rf"tokens\.{name}: expected another name"):
+        read_file(write(tmp_path, entry(name)))
 
 
 def test_a_token_is_for_its_campaigns(client):

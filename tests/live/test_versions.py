@@ -77,6 +77,7 @@ def test_a_file_of_version_1_is_brought_up_to_date(tmp_path):
         expected = db.execute(f"SELECT {COLUMNS} FROM events ORDER BY campaign, seq").fetchall()
     check(SqliteStore(path), [expected[:22], expected[22:]])
     assert SqliteStore(path).snapshots("coins", "x") == [5]
+    assert eh.Campaign.open(SqliteStore(path), "coins", POLICY).pause(by="anna", why="as version 1 could not")
     assert {stat.S_IMODE(file.stat().st_mode) for file in tmp_path.iterdir()} == {0o600}
     with closing(sqlite3.connect(path)) as db:
         assert db.execute("PRAGMA user_version").fetchone() == (2,)
@@ -97,6 +98,7 @@ def test_a_database_of_version_1_is_brought_up_to_date(url):
         with pytest.raises(Exception, match="append only"):
             db.execute("DELETE FROM evenhand_events")
     assert len(list(connect(url).scan("coins"))) == 23
+    assert eh.Campaign.open(connect(url), "coins", POLICY).pause(by="anna", why="as version 1 could not")
 
 
 def test_an_archive_of_version_1_is_read_as_it_is(tmp_path, url):

@@ -41,7 +41,6 @@ ROWS = [
     (swap('column = "letter"', ""), "...action.column: expected a text, got nothing"),
     (swap(VALUES, "values = {}"), "...action.values"),
     (swap(VALUES, 'values = ["A"]'), "...action.values: expected a table of texts"),
-    (swap(CHANCE, ""), "...propensity: expected either a column or a constant, got neither"),
     (swap(CHANCE, 'constant = 0.5\ncolumn = "p"'), "...propensity: expected either ... got both"),
     (swap("range = [0, 1]", "low = 0"), "...outcomes.visit.low: expected one of the keys column, range"),
     (swap("[outcomes.visit]\nrange = [0, 1]", "[outcomes.visit]\nknown = { a = 1 }"), "...outcomes: expected at"),

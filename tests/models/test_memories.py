@@ -25,6 +25,8 @@ QUICK = {
     "memories of ridges": Memories(inner=Ridge(n_features=9, n_outcomes=2), half_lives=(40,), judge=30, every=5),
     "restarting": Restarting(inner=INNER, nats=1, young=10, every=30),
 }
+QUICK["restarting memories"] = Restarting(inner=QUICK["memories"], nats=1, young=10, every=30)
+QUICK["memories that restart"] = Memories(inner=QUICK["restarting"], half_lives=(60, 20), judge=30, every=5)
 
 
 def learning(model, y):
@@ -57,7 +59,7 @@ def test_weights_are_those_of_discounted_squared_errors_in_units_of_one_noise():
     assert model.weights(state)[0].argmax() > 0
 
 
-def test_means_are_averaged_and_the_heaviest_memory_says_how_far_to_explore():
+def test_means_are_averaged_and_what_one_memory_knows_is_not_explored():
     """One replica whose outcomes change, and one whose outcomes do not."""
     model = Memories(inner=BayesianRidge(n_features=1), half_lives=(20, 5), judge=10, every=2)
     state, w = model.start(2, np.zeros(1), np.ones(1), 2000), np.ones((2, 1, 1))
@@ -68,13 +70,31 @@ def test_means_are_averaged_and_the_heaviest_memory_says_how_far_to_explore():
     assert own.argmax(1).tolist() == [2, 0]
     mean, bonus = ask(model, state, w, w)
     np.testing.assert_allclose(mean[:, 0, 0], (own.T * said[:, 0]).sum(0), rtol=1e-12)
-    assert bonus[:, 0, 0].tolist() == [said[2, 1, 0], said[0, 1, 1]]
+    assert bonus[:, 0, 0].tolist() == said[:, 1].min(0).tolist()
+    assert said[:, 1].argmin(0).tolist() == [2, 1]
 
 
 def test_one_that_forgets_nothing_acts_as_the_model_inside():
     world = Sales(subject_to=(eh.Budget("dollars", total=20),), horizon=150)
     acts = []
     for model in (INNER, Memories(inner=INNER, half_lives=()), Restarting(inner=INNER, nats=50)):
+        policy = eh.resolving(world.problem, model)
+        state = policy.start(seed=3, replicas=2)
+        acts.append([r.taken.plays for r in play(policy, state, world.start(3, state.replicas), range(150))])
+    assert (np.array(acts[0]) == acts[1]).all()
+    assert (np.array(acts[0]) == acts[2]).all()
+
+
+def test_either_inside_the_other_acts_as_the_memories_where_nothing_begins_anew():
+    """Memories let both models of `Restarting` fade, which keeps the horizon of what it wraps up to date."""
+    world = Sales(subject_to=(eh.Budget("dollars", total=20),), horizon=150)
+    quick, acts = {"half_lives": (60, 20), "judge": 30, "every": 5}, []
+    plain = Memories(inner=INNER, **quick)
+    for model in (
+        plain,
+        Memories(inner=Restarting(inner=INNER, nats=1e9, young=10, every=30), **quick),
+        Restarting(inner=plain, nats=1e9, young=10, every=30),
+    ):
         policy = eh.resolving(world.problem, model)
         state = policy.start(seed=3, replicas=2)
         acts.append([r.taken.plays for r in play(policy, state, world.start(3, state.replicas), range(150))])
@@ -168,6 +188,18 @@ def test_status_report_and_page_say_what_the_model_says(kind):
     assert "  alarm      " in str(changed.status())
 
 
+def test_wrappers_pass_on_what_the_model_inside_says():
+    memories = Memories(inner=Ridge(n_features=1), half_lives=(30,), judge=20, every=5)
+    outer = Restarting(inner=memories, nats=1e9)
+    assert [n.text[:14] for n in outer.notes(learning(outer, np.full(50, 0.3))[0], 0)] == [
+        "began anew: ne", "memories: all "
+    ]  # fmt: skip
+    other = Memories(inner=Restarting(inner=Ridge(n_features=1)), half_lives=(30,), judge=20, every=5)
+    assert [n.text[:14] for n in other.notes(learning(other, np.full(50, 0.3))[0], 0)] == [
+        "memories: all ", "began anew: ne"
+    ]  # fmt: skip
+
+
 def test_models_without_notes_say_nothing():
     campaign = answered(PerAction.of(MAIL, Ridge), 3, lambda t: 0)
     assert campaign.status().notes == ()
@@ -180,6 +212,8 @@ def test_a_problem_file_names_them():
     assert Settings.of(table).build_model(shop, 9) == Memories(inner=INNER, judge=300)
     table["model"] = {"name": "restarting", "inner": {"kind": "bayesian_ridge"}, "nats": 9}
     assert Settings.of(table).build(shop, 9).model == Restarting(inner=INNER, nats=9)
+    table["model"] = {"name": "restarting", "inner": {"kind": "memories", "inner": {"kind": "bayesian_ridge"}}}
+    assert Settings.of(table).build_model(shop, 9) == Restarting(inner=Memories(inner=INNER))
     table["model"] = {"name": "restarting", "inner": {"kind": "null_model"}}
     with pytest.raises(eh.core.errors.InvalidInput, match=r"inner.*bayesian_ridge"):
         Settings.of(table).build_model(shop, 9)

@@ -106,7 +106,7 @@ def test_what_is_left_is_the_least_of_the_spans_that_contain_now():
         used, time = rng.uniform(0.0, 1.0, (3, spans.periods)), rng.uniform(0.0, spans.periods, 3)
         for r, left in enumerate(spans.left(used, spans.period(time)).tolist()):
             p = int(time[r])
-            by_hand = [b - used[r, f : u + 1].sum() for b, f, u in zip(*spans[1:], strict=True) if f <= p <= u]
+            by_hand = [b - used[r, f : u + 1].sum() for b, f, u in zip(*spans[1:4], strict=True) if f <= p <= u]
             assert left == pytest.approx(min(by_hand, default=np.inf))
         finer = spans.on(np.arange(0.0, spans.periods + 0.25, 0.5))
         np.testing.assert_allclose(

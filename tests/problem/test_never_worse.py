@@ -7,10 +7,12 @@ import pytest
 
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.records import Context
+from evenhand.environments import Arrival
 from evenhand.goals import HardCredit
 from evenhand.models import BayesianLogistic
 from evenhand.problem import Budget, NeverWorse, Numeric, Outcome, Problem
 from evenhand.recipes import resolving
+from evenhand.run import Trace, simulate
 
 ALPHA, SLACK = 0.1, 3.0
 LIMIT = NeverWorse("sale", than="usual", alpha=ALPHA, slack=SLACK, action="old")
@@ -25,6 +27,27 @@ def shop(limit=LIMIT, **more):
         features=(Numeric("visits", 0, 1),),
         **{"horizon": 400, **more},
     )
+
+
+class Same:
+    """The same case in every round, in which nothing is ever sold."""
+
+    def __init__(self, problem, case):
+        self.problem, self.n_features, self._case = problem, problem.n_features, case
+        self.steps, self.counts_idle_steps = problem.horizon, True
+
+    def start(self, seed, replicas):
+        case = Context(*(np.repeat(z, len(replicas), 0) for z in self._case[:4]))
+        return Same(self.problem, case)
+
+    def context(self, step):
+        return self._case
+
+    def respond(self, step, context, decision):
+        return decision, [Arrival(step, decision, np.zeros((len(decision.plays), 1, 1)))]
+
+    def expected(self, context, plays):
+        return None
 
 
 class Ledger:
@@ -132,6 +155,25 @@ def test_the_observed_sum_is_never_below():
 def test_the_observed_sum_is_never_below_in_a_thousand_replicas():
     for seed in range(4):
         assert (attack(250, 250, seed) > 10).mean() > 0.5
+
+
+def test_a_summary_judges_the_credit_and_not_the_ratio(tmp_path):
+    problem = shop(replace(LIMIT, slack=30.0), horizon=60)
+    policy = resolving(problem)
+    case = policy.encode({"visits": 0.5}, offered=("call",), known={"usual": 0.4})
+    world = Same(problem, case)
+    trace = simulate(policy, world, replicas=3, progress=False)
+    np.testing.assert_allclose(trace.credits, np.full((3, 1), 30.0 - 60 * 0.36))
+    lines = {line.name: line for line in trace.summary().lines}
+    assert (lines["sale / usual"].mean, lines["sale / usual"].missed) == (0.0, False)
+    line = lines["credit of sale / usual"]
+    assert (line.mean, line.limit, line.missed) == (pytest.approx(8.4), 0.0, False)
+    broken = replace(trace, credits=np.array([[2.0], [-0.5], [9.0]]))
+    assert {line.name: line.missed for line in broken.summary().lines}["credit of sale / usual"]
+    trace.save(tmp_path / "trace.npz")
+    np.testing.assert_array_equal(Trace.load(tmp_path / "trace.npz", problem).credits, trace.credits)
+    alone = replace(trace, credits=None)  # of a policy without the limit: only the ratio says anything
+    assert {line.name: line.missed for line in alone.summary().lines}["sale / usual"]
 
 
 def test_without_slack_the_baseline_comes_first_and_credit_is_earned():

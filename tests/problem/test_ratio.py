@@ -364,7 +364,7 @@ def test_the_page_shows_it_by_group(tmp_path):
         reply = campaign.decide(CASE, f"key {offered}", offered=[offered])
         campaign.observe(reply.id, {"answer": answer})
         status, tally = campaign.status(), Tally(campaign)
-        tally.update(status)
+        tally.update()
         one, each = constraints(Readings(campaign, status, tally, linked=True)).cards
         assert one.title == "answer / cents"
         assert one.summary == summary

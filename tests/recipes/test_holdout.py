@@ -53,8 +53,7 @@ def test_a_floor_costs_no_more_than_the_optimum_with_it_and_logs_are_unbiased(op
     """Measured with 36 replicas: see the page. The error of the log is within three standard errors of 0."""
     world = shop()
     run = log(holdouts.policy(world, **options), world)
-    means = [run.mean[:, r] for r in range(12)]
-    kept = np.array([holdouts.best(m, 0.12 * holdouts.T, 0.02) for m in means])
+    kept = holdouts.optima(world, [0], 0.02, replicas=12)
     assert (run.gained / kept).mean() > 0.98
     assert (run.chances.min(2) < 0.02 - 1e-12).mean() <= 0.005
     assert abs(run.error.mean()) < 3.0 * run.error.std(ddof=1) / math.sqrt(12)
@@ -184,8 +183,8 @@ def test_what_is_withdrawn_costs_nothing_and_holds_nothing_out():
     )
     found = known(problem, None, 0.05, 0)
     assert found.reserve == pytest.approx(0.1)
-    np.testing.assert_allclose(found.chances, [0.05, 0.05, 0.0])
-    np.testing.assert_allclose(known(problem, 0.2, 0.0, 0).chances, [0.1, 0.1, 0.0])
+    np.testing.assert_allclose(found.rounds.chances, [0.05, 0.05, 0.0])
+    np.testing.assert_allclose(known(problem, 0.2, 0.0, 0).rounds.chances, [0.1, 0.1, 0.0])
     with pytest.raises(InvalidInput, match="at least one action that is not withdrawn"):
         known(problem, eh.Holdout(0.2, lottery={"dear": 1}), 0.0, 0)
     with pytest.raises(InvalidInput, match=r"rounds that would use 751\.5"):

@@ -380,3 +380,17 @@ def test_a_replay_says_when_budgets_and_logs_ended(tmp_path):
         ended = f"{run.name}: of 15 runs, {len(masked)} ended with actions masked that no longer fitted"
         assert (ended in said) == bool(len(masked))
     assert "ended with actions masked" in str(replay_log(*shop.write(tmp_path, shop.rows(1500)), **QUICK))
+
+
+def test_a_ratio_below_its_limit_is_not_missed_while_its_credit_holds(tmp_path):
+    usual = "[outcomes.usual]\nknown = { none = 0.9, a = 0.9, b = 0.9 }\n\n"
+    limit = '[[never_worse]]\noutcome = "visit"\nthan = "usual"\nalpha = 0.1\nslack = 500\n\n'
+    text = shop.PROBLEM[: shop.PROBLEM.index("[[budget]]")] + usual + limit + '[policy]\nname = "resolving"\n'
+    found = replay_log(*shop.write(tmp_path, shop.rows(300), text), replicas=2, bootstrap=0, progress=False)
+    said = " ".join(found._promises())
+    assert "visit / usual" in said
+    assert "kept, with a credit of" in said
+    assert "missed" not in said
+    trace = found.runs[0].trace
+    broken = replace(found.runs[0], trace=replace(trace, credits=trace.credits - 1000.0))
+    assert "missed: the credit is overdrawn by" in " ".join(replace(found, runs=(broken,))._promises())

@@ -103,3 +103,33 @@ def test_a_file_asks_for_a_floor_on_every_day_and_the_report_says_what_each_has(
     cells = line.split()[3:]
     assert cells[0] == "3"
     assert cells[1:3] == [f"{reached[:, 1].mean():.1f}", f"{reached[:, 1].min():.1f}"]
+
+
+def test_a_floor_by_group_has_the_least_group_of_every_day(tmp_path):
+    """By hand from every play: sums of a group divided by its share."""
+    text = DAILY.replace(
+        "[[parity]]", '[[floor]]\noutcome = "visit"\nby = "town"\ntotal = 3\nper = "day"\n\n[[parity]]'
+    )
+    log, toml = write(tmp_path, days(600), text)
+    found = replay_log(log, toml, replicas=2, bootstrap=0, out=tmp_path / "out", progress=False)
+    floor = next(s for s in found.problem.stated if s.spans is not None and not s.spends)
+    assert floor.by == "town"
+    spec, world_of = world(tmp_path, days(600), text, shuffles=2)
+    tested, *_ = systems(world_of.problem, spec.settings, world_of.n_features)
+    trace = simulate(tested, world_of, replicas=2, record="all", progress=False)
+    started = world_of.start(0, np.arange(2))
+    shares, plays = world_of.problem.shares, trace.plays
+    expected = np.zeros((2, DAYS, 2))
+    for i in range(len(plays.counted)):
+        context = started.context(i)
+        for r in range(2):
+            if plays.counted[i, r]:
+                expected[r, int(context.time[r]), context.groups[r, 0, 0]] += plays.outcomes[i, r, 0, 0]
+    reached = used(trace, floor)
+    np.testing.assert_allclose(reached, (expected / shares).min(2))
+    table = str(found).split("visit in each span, least by town")[1]
+    (line,) = [z for z in table.split("\n") if z.startswith("2026-12-15")]
+    of_report = used(found.runs[0].trace, floor)
+    assert line.split()[3:6] == ["3", f"{of_report[:, 1].mean():.1f}", f"{of_report[:, 1].min():.1f}"]
+    assert "visit reached 2026-12-15 to 2026-12-16, least by town" in (tmp_path / "out" / "results.json").read_text()
+    assert (tmp_path / "out" / "spans.png").stat().st_size > 1000

@@ -13,7 +13,7 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import Ask
 from evenhand.planning.appended import Appended
-from evenhand.problem.constraints.base import Constraint
+from evenhand.problem.constraints.base import Constraint, Credit
 from evenhand.problem.rows import Frame, Rows
 from evenhand.problem.spans import Spans
 
@@ -242,6 +242,10 @@ class Spanned(Accounts, Protocol):
 @runtime_checkable
 class Credits(Limits, Protocol):
     """Keeps a credit that some plays earn and others use."""
+
+    @property
+    def credit(self) -> Credit:
+        """The limit, as its constraint states it."""
 
     @property
     def label(self) -> str:

@@ -1,10 +1,12 @@
 """Campaigns: live decisions by any number of workers on one event log, from which all state is derived."""
 
 from evenhand.live.auditing import Audit, audit
-from evenhand.live.backups import backup, restore
+from evenhand.live.backups import archive, backup, restore
 from evenhand.live.campaign import Campaign
+from evenhand.live.clocks import set_clock
 from evenhand.live.events import Busy, Conflict, Damaged, Unknown
 from evenhand.live.files import open_campaign, switch_campaign
+from evenhand.live.life import Ended, Life, Paused
 from evenhand.live.replies import Reply
 
 __all__ = [
@@ -13,11 +15,16 @@ __all__ = [
     "Campaign",
     "Conflict",
     "Damaged",
+    "Ended",
+    "Life",
+    "Paused",
     "Reply",
     "Unknown",
+    "archive",
     "audit",
     "backup",
     "open_campaign",
     "restore",
+    "set_clock",
     "switch_campaign",
 ]

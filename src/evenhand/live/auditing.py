@@ -21,9 +21,11 @@ from evenhand.live.folding import Folding
 from evenhand.live.folds import Folds
 from evenhand.live.opening import Terms
 from evenhand.live.packing import chances, pack
+from evenhand.live.phases import Phase, Phases
 from evenhand.live.proof import Head, Proof, prove
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import as_store
+from evenhand.live.switches import Switched, switches
 from evenhand.live.versions import changes
 from evenhand.policy.policy import Policy
 
@@ -42,6 +44,7 @@ class Audit:
     largest: float  # difference between a stored number and its recomputed value
     first: int | None  # the number of the first decision that differs
     versions: tuple[str, ...]  # that differ from those with which the campaign was opened
+    switches: tuple[Switched, ...]  # to other policies
     head: Head | None  # the last event, to be kept elsewhere and given to a later audit; None without hashes
     faults: tuple[str, ...]  # what contradicts the hashes of the log, its files, or a head that was kept elsewhere
 
@@ -60,6 +63,7 @@ class Audit:
             found.append("every decision that was recomputed is as it was stored")
         if self.largest:
             found.append(f"the largest difference of a number is {self.largest:.2g}")
+        found += [str(z) for z in self.switches]
         found += self.faults
         found.append(f"head {self.head}" if self.head else "its events have no hashes, as an earlier version wrote it")
         return "\n".join([*found, *self.versions])
@@ -139,8 +143,9 @@ def _recomputed(
     terms, count = Terms.of(first), _Count(tolerance)
     if terms.taught != (None if teacher is None else teacher.mark):
         raise Conflict(f"campaign {campaign!r} learned from another log, or from none, before its first decision")
-    foldings = [Folding(place, campaign, p, e, terms, teacher) for p, e in zip(policies, each, strict=True)]
-    folds = Folds({folding.mark: folding for folding in foldings}, terms, place, campaign)
+    given = [Phase(p, e) for p, e in zip(policies, each, strict=True)]
+    phases = Phases(given, lambda event: None)  # files that the log keeps are given by who trusts them
+    folds = Folds(Folding(place, campaign, phases, terms, teacher, base=first))
     seq = 0
     for event in place.scan(campaign):
         if event.seq > folds.last:
@@ -161,6 +166,7 @@ def _recomputed(
         largest=count.largest,
         first=count.first,
         versions=changes(read(first)["versions"]),
+        switches=tuple(switches(place, campaign)),
         head=None,
         faults=(),
     )
@@ -179,6 +185,7 @@ def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
         largest=0.0,
         first=None,
         versions=(),
+        switches=(),
         head=proof.head,
         faults=faults,
     )

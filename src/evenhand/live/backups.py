@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing, contextmanager
 from pathlib import Path
 
+from evenhand.core import faces
 from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
-from evenhand.live.events import Damaged
+from evenhand.live.events import Conflict, Damaged, Event, Unknown, read
+from evenhand.live.life import LIFE, Life
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Adopting, Closing, Copying, Readable, Store
 from evenhand.live.stores.opening import as_store, connect_to_read, readable
 from evenhand.live.stores.sqlite import SqliteStore
+from evenhand.live.taught import copy_learned
 
 
 def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
@@ -45,26 +48,104 @@ def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
     >>> restore(file, again)["coins"].seq, list(again.scan("coins")) == list(store.scan("coins"))
     (2, True)
     """
+    found = _readable(store)
+    try:
+        if not found.campaigns():
+            raise InvalidInput("store", "one that has a campaign", "an empty one")
+        with _new(path) as part:
+            if isinstance(found, Copying):
+                found.copy_to(part)
+            else:
+                _copy(found, found.campaigns(), part)
+            return _read_back(part)
+    finally:
+        _close(store, found)
+
+
+def archive(store: str | Store, path: str | Path, campaign: str) -> Head:
+    """Write the log of a campaign that has ended to a new file, which nobody may write.
+
+    Every decision has to have an outcome, or to be cancelled or expired. The file is as one of `backup`, and
+    has no snapshots but what was learned from a log; the campaign stays in the store.
+
+    Args:
+        store: the store, or its URL.
+        path: the file, which must not be there yet.
+        campaign: its name.
+
+    Returns:
+        Its head, to be kept elsewhere.
+
+    Raises:
+        Unknown: no such campaign.
+        Conflict: it has not ended, or decisions wait for their outcome.
+        InvalidInput, Damaged, Busy: as for `backup`.
+    """
+    found = _readable(store)
+    try:
+        if campaign not in found.campaigns():
+            raise Unknown(f"no campaign {campaign!r}; the store has {list(found.campaigns())}")
+        life = Life.of(found.scan(campaign, kinds=("opened", *LIFE)))
+        if life.state != "ended":
+            raise Conflict(f"campaign {campaign!r} is {life.told}: only one that has ended is archived")
+        with _new(path) as part:
+            _copy(found, [campaign], part)
+            with closing(connect_to_read(f"sqlite:///{part}")) as copy:  # no outcome comes in between
+                waiting = _waiting(copy.scan(campaign))
+            if waiting:
+                said = f"{faces.count(len(waiting), 'decision')}, the first of them {min(waiting)}"
+                raise Conflict(f"campaign {campaign!r} waits for outcomes of {said}: a server lets them expire")
+            part.chmod(0o400)
+            return _read_back(part)[campaign]
+    finally:
+        _close(store, found)
+
+
+def _waiting(events: Iterable[Event]) -> set[int]:
+    """Return the decisions that have no outcome, and were neither cancelled nor expired."""
+    found = set[int]()
+    for event in events:
+        if event.kind == "decided" and read(event)["n"]:
+            found.add(event.seq)
+        elif event.ref is not None:
+            found.discard(event.ref)
+    return found
+
+
+def _readable(store: str | Store) -> Readable:
+    return readable(store) if isinstance(store, str) else store
+
+
+def _close(store: str | Store, found: Readable) -> None:
+    """Close a store that was opened by its URL."""
+    if isinstance(store, str) and isinstance(found, Closing):
+        found.close()
+
+
+@contextmanager
+def _new(path: str | Path) -> Iterator[Path]:
+    """Yield the file to write, which appears once it is whole."""
     out = Path(path)
     if out.exists():
         raise InvalidInput("file", "one that is not there yet", str(out))
-    place: Readable = readable(store) if isinstance(store, str) else store
-    try:
-        if not place.campaigns():
-            raise InvalidInput("store", "one that has a campaign", "an empty one")
-        with on_disk("file", "a file that can be written"), beside(out, 0o600) as part:
-            if isinstance(place, Copying):
-                place.copy_to(part)
-            else:
-                with closing(SqliteStore(part)) as copy:
-                    copy.adopt((name, place.scan(name)) for name in place.campaigns())
-                for end in (".gate", ".lock"):
-                    part.with_name(part.name + end).unlink()
-            with closing(connect_to_read(f"sqlite:///{part}")) as copy:
-                return _heads(copy)
-    finally:
-        if isinstance(store, str) and isinstance(place, Closing):
-            place.close()
+    with on_disk("file", "a file that can be written"), beside(out, 0o600) as part:
+        yield part
+
+
+def _copy(store: Readable, campaigns: Iterable[str], part: Path) -> None:
+    """Copy logs event by event, and what was learned from other logs before them."""
+    names = list(campaigns)
+    with closing(SqliteStore(part)) as copy:
+        copy.adopt((name, store.scan(name)) for name in names)
+        for name in names:
+            copy_learned(store, copy, name)
+    for end in (".gate", ".lock"):
+        part.with_name(part.name + end).unlink()
+
+
+def _read_back(part: Path) -> Mapping[str, Head]:
+    with closing(connect_to_read(f"sqlite:///{part}")) as copy:
+        return _heads(copy)
 
 
 def restore(path: str | Path, store: str | Store) -> Mapping[str, Head]:
@@ -93,6 +174,8 @@ def restore(path: str | Path, store: str | Store) -> Mapping[str, Head]:
             place.adopt((name, copy.scan(name)) for name in heads)
             if _heads(place) != heads:
                 raise Damaged("the store has other events than the backup")
+            for name in heads:
+                copy_learned(copy, place, name)
         finally:
             if isinstance(store, str) and isinstance(place, Closing):
                 place.close()

@@ -10,24 +10,29 @@ from evenhand.core.beside import beside
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
-from evenhand.core.validate import number, on_disk, one_of
+from evenhand.core.records import Context, Decision
+from evenhand.core.validate import on_disk, one_of
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, context_of, refuse_numbers, refuse_past
+from evenhand.live.changing import Ask, check_patience
 from evenhand.live.dashboard.report import report
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
-from evenhand.live.fold import OnExpiry
+from evenhand.live.fold import Fold
 from evenhand.live.history import History
+from evenhand.live.life import FATES, After, Life, OnExpiry
 from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
 from evenhand.live.packing import unpack
+from evenhand.live.phases import Phase, mark_in
 from evenhand.live.proof import Head
 from evenhand.live.replies import Reply
 from evenhand.live.stores.base import Closing, Store, Transaction
 from evenhand.live.stores.opening import as_store
+from evenhand.live.switching import Switch
 from evenhand.live.verbs import Outcomes, Verbs, check_text, is_number
+from evenhand.live.why import Why, named
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
+from evenhand.policy.reasons import reasons
 from evenhand.policy.status import Status
-from evenhand.problem.appended import refuse_other_actions
-from evenhand.problem.withdrawn import refuse_return
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,6 +91,11 @@ class Campaign:
         return self._worker.store
 
     @property
+    def ahead(self) -> float:
+        """The seconds by which the log was ahead of the clock at the last call, while time stands still; 0 usually."""
+        return self._worker.ahead
+
+    @property
     def encoder(self) -> Encoder:
         """The encoder that turns cases into contexts of the policy."""
         return self._worker.encoder
@@ -98,7 +108,7 @@ class Campaign:
     def open(
         store: str | Store,
         name: str,
-        policy: Policy,
+        policy: Policy | Sequence[Policy],
         *,
         seed: int = 0,
         patience: float = DAY,
@@ -111,7 +121,8 @@ class Campaign:
         Args:
             store: such as "sqlite:///shop.db", "postgresql://shop@db.example/shop", or "memory://".
             name: the campaign's name; a store can hold several campaigns.
-            policy: the policy that decides; for an existing campaign, the one that it runs under.
+            policy: the policy that decides; for an existing campaign, the one that it runs under. Of a campaign that
+                was switched, a list of all its policies, the present one last: see `switch`.
             seed: the seed of all random numbers of a new campaign.
             patience: for a new campaign, the seconds after which an outcome is overdue, above 0.
             on_expiry: for a new campaign, the fate of the hard budget that an overdue decision reserves. "hold" keeps
@@ -121,36 +132,38 @@ class Campaign:
 
         Raises:
             InvalidInput: a setting is out of its range.
-            Conflict: the campaign runs under another policy, or a later version of evenhand decides for it.
-            Damaged: the store is damaged.
+            Conflict: the campaign runs under another policy, an earlier one is needed and was not given, or a later
+                version of evenhand decides for it.
+            Damaged, Busy: the store is damaged, cannot be written, or its clock is far ahead; see `set_clock`.
         """
         check_text("name", name)
-        if not isinstance(policy, Policy):
-            raise InvalidInput("policy", "a Policy", shown(policy))
+        every = [policy] if isinstance(policy, Policy) else list(policy) if isinstance(policy, Sequence) else []
+        if not every or not all(isinstance(one, Policy) for one in every):
+            raise InvalidInput("policy", "a Policy, or a list of them with the present one last", shown(policy))
+        policy = every[-1]
         refuse_numbers(policy)
-        number("patience", patience, "seconds above 0", lambda x: 0 < x < 1e9)
-        one_of("on_expiry", on_expiry, ("hold", "fallback", "release"))
+        check_patience(patience)
+        one_of("on_expiry", on_expiry, FATES)
         place = as_store(store)
         policy.start(seed=seed)  # refuses a seed, and prepares kernels, before the lock is taken
-        encoder, taught = encoder or Named(policy), None if teacher is None else teacher.mark
+        phases = [Phase(one, encoder or Named(one)) for one in every]
+        encoder, taught = phases[-1].encoder, None if teacher is None else teacher.mark
         terms = Terms(seed=seed, patience=patience, on_expiry=on_expiry, first=policy.fingerprint(), taught=taught)
         with place.write(name) as log:
             if log.last == 0:
                 refuse_past(policy, log.now)
-                warn_of_jams(terms, policy)
+                warn_of_jams(on_expiry, policy)
                 log.append("opened", encode(opening(terms, policy, encoder)))
             else:
                 *_, deciding = place.scan(name, kinds=("opened", "upgraded"))
                 take_over(log, name, deciding)
         terms = Terms.of(next(iter(place.scan(name))))
         if terms.taught != taught:
-            before = (
-                "learned from a log: open it with the same one, at the same weight"
-                if terms.taught
-                else "learned from no log"
-            )
+            same = "learned from a log: open it with the same one, at the same weight"
+            before = same if terms.taught else "learned from no log"
             raise Conflict(f"campaign {name!r} {before}")
-        campaign = Campaign(Worker(place, name, policy, encoder, terms, teacher), terms, owner=place is not store)
+        campaign = Campaign(Worker(place, name, phases, terms, teacher), terms, owner=place is not store)
+        campaign._worker.refuse_leap()
         *_, last = place.scan(name, kinds=("opened", "switched"))
         if not alike(encoder, read(last)["encoding"]):
             raise Conflict(f"campaign {name!r} encodes cases in another way: open it with the encoder that it has")
@@ -194,34 +207,86 @@ class Campaign:
         """
         return self._worker.one(lambda log: Verbs(self._worker, log).cancel(decision))
 
-    def switch(self, policy: Policy, encoder: Encoder | None = None) -> None:
-        """Continue with another policy, which learns from all outcomes in the log; spent budgets stay spent.
+    def pause(self, *, by: str, why: str) -> bool:
+        """Make no decisions until `resume`; outcomes go on to count. Returns False if it is paused already.
 
-        The log is folded again. Other workers stop with `Conflict` and have to open the campaign with this policy.
+        New keys raise `Paused`; a repeated one gets its stored reply. `by` and `why` have at most 200 characters.
+        """
+        return self._change(Ask("paused", by, why))
+
+    def resume(self, *, by: str, why: str) -> bool:
+        """Decide again after `pause`; returns False if the campaign runs already."""
+        return self._change(Ask("resumed", by, why))
+
+    def end(self, *, by: str, why: str) -> bool:
+        """Make no decisions any more, which is final: new keys raise `Ended`. Returns False if it has ended already."""
+        return self._change(Ask("ended", by, why))
+
+    def change(
+        self,
+        *,
+        by: str,
+        why: str,
+        patience: float | None = None,
+        on_expiry: OnExpiry | None = None,
+        after: After | None = None,
+    ) -> bool:
+        """Change settings from now on; returns False if they are so already.
+
+        Args:
+            by, why: as for `pause`.
+            patience: for decisions from now on; those that wait keep their deadline.
+            on_expiry: for whatever expires from now on, whenever it was decided.
+            after: the horizon or the last day: "nothing" is played then, or new keys raise `Ended` ("stop").
+        """
+        if on_expiry is not None:
+            warn_of_jams(on_expiry, self.policy)
+        return self._change(Ask("changed", by, why, patience, on_expiry, after))
+
+    def _change(self, ask: Ask) -> bool:
+        return self._worker.one(lambda log: Verbs(self._worker, log).change(ask))
+
+    @property
+    def life(self) -> Life:
+        """Whether the campaign runs, is paused or has ended, who said so, and its settings, as of now."""
+        return self._worker.look(lambda fold: fold.life)
+
+    def switch(
+        self,
+        policy: Policy,
+        encoder: Encoder | None = None,
+        *,
+        by: str | None = None,
+        why: str | None = None,
+        expected: str | None = None,
+    ) -> None:
+        """Continue with another policy, which adopts the state: what was spent stays spent, and what was learned stays.
+
+        Where it cannot, such as one with another model, the log is folded anew: the policy learns from all outcomes in
+        it. Workers of problem files go on with the new file by themselves. Those of policies of Python end with
+        `Conflict`, and open the campaign with the new policy, from a snapshot that is kept now; to fold the log again,
+        they need all policies since the last switch that did not adopt.
+
+        Args:
+            policy: the policy that decides from now on.
+            encoder: turns cases into contexts; by default as before.
+            by, why: who switches and the reason, for the log; texts of at most 200 characters.
+            expected: the fingerprint of the policy from which this switches, by default that of the last request.
 
         Raises:
             InvalidInput: the policy has other outcomes or numbers of plays, other actions than those so far and
-                appended ones, or would play a withdrawn action.
+                appended ones, or would play a withdrawn action; or a text is none.
+            Conflict: the campaign runs under another policy than the expected one, as somebody else was first.
         """
         if not isinstance(policy, Policy):
             raise InvalidInput("policy", "a Policy", shown(policy))
+        for field, text in (("by", by), ("why", why)):
+            if text is not None:
+                check_text(field, text)
         refuse_numbers(policy)
-        old, new = self.policy.problem, policy.problem
-        refuse_other_actions(old, new, "policy")
-        for field in ("observed", "names", "n_plays"):
-            if getattr(old, field) != getattr(new, field):
-                raise InvalidInput(f"policy: problem.{field}", getattr(old, field), getattr(new, field))
-        refuse_return(old, new, "policy")
-        now = self._worker.encoder
-        encoder = encoder or (Named(policy) if isinstance(now, Named) else now)
-        body: dict[str, Any] = {"mark": policy.fingerprint(), "name": policy.name, "encoding": encoder.to_dict()}
-        body |= {"actions": list(new.actions)} if new.actions != old.actions else {}
-        if body["mark"] == self._worker.mark and not alike(encoder, now.to_dict()):
-            expected = (
-                "one with another name or setting where cases are encoded in another way, as workers tell by that"
-            )
-            raise InvalidInput("policy", expected, policy.name)
-        self._worker.switch(policy, encoder, encode(body))
+        now = self._worker.fold.phase
+        encoder = encoder or (Named(policy) if isinstance(now.encoder, Named) else now.encoder)
+        self._worker.switch(Switch(phase=Phase(policy, encoder), expected=expected or now.mark, by=by, why=why))
 
     def many(self, verbs: Sequence[Callable[[Verbs], T]]) -> list[T | EvenhandError]:
         """Run several calls in one transaction, which costs one write to disk; each has its result or its own error.
@@ -245,21 +310,41 @@ class Campaign:
         The events before it are folded again, starting from the latest snapshot before it if there is one.
 
         Raises:
+            Conflict: another policy made it before the log was folded anew; or that policy is not known.
+        """
+        fold, context, made = self._before(decision)
+        return fold.policy.explain(fold.state, context, made)
+
+    def why(self, decision: int) -> tuple[str, Why | None]:
+        """Return what `explain` says, and which features made the play worth more than the best other action.
+
+        The latter is None if the model cannot say, features have no names, or nothing else could be played.
+
+        Raises:
             Conflict: another policy made it.
         """
+        fold, context, made = self._before(decision)
+        found = named(reasons(fold.policy, fold.state, context, made), fold.policy.problem.actions, fold.encoder)
+        return fold.policy.explain(fold.state, context, made), found
+
+    def _before(self, decision: int) -> tuple[Fold, Context, Decision]:
+        """Return the fold before a decision, its context, and the decision."""
         event = next(iter(self._worker.store.scan(self.name, decision - 1)), None) if is_number(decision) else None
         if event is None or event.seq != decision or event.kind != "decided":
             raise Unknown(f"no decision {shown(decision)} in campaign {self.name!r}")
-        body = read(event)
-        if body["by"] != self._worker.mark:
-            raise Conflict(f"decision {decision} was made by policy {body['by']}, which the campaign was switched from")
-        context = context_of(self._worker.encoder, self.policy.problem.clock, body, event.at)
-        state = self._worker.before(decision).state
-        return self.policy.explain(state, context, unpack(body, context, self.policy, state.t))
+        body, base = read(event), self._worker.folding.base
+        other = f"decision {decision} was made by policy {body['by']}, which the campaign was switched from"
+        if decision < base.seq and body["by"] != mark_in(base):
+            raise Conflict(other)
+        fold = self._worker.before(decision)
+        if body["by"] != fold.mark:
+            raise Conflict(other)
+        context = context_of(fold.encoder, fold.policy.problem.clock, body, event.at)
+        return fold, context, unpack(body, context, fold.policy, fold.state.t)
 
     def status(self) -> Status:
         """Return the current status of the campaign: rounds, averages, budgets, constraints and prices."""
-        return self._worker.look(lambda fold: fold.policy.status(fold.state))
+        return self._worker.look(lambda fold: fold.status())
 
     def report(self) -> dict[str, Any]:
         """Make a report for JSON: the status, counts of outcomes, delays, actions and alarms."""
@@ -285,13 +370,8 @@ class Campaign:
 
     def head(self) -> Head:
         """Return the number and the hash of the last event; kept elsewhere, a later audit compares it with the log."""
-
-        def last(log: Transaction) -> Event:
-            found = log.get(log.last)
-            assert found is not None  # it was opened
-            return found
-
-        event = self._worker.one(last)
+        event = self._worker.one(lambda log: log.get(log.last))
+        assert event is not None  # it was opened
         return Head(event.seq, event.hash)
 
     def relearn(self) -> bool:

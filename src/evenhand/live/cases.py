@@ -6,14 +6,17 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from functools import cached_property
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.policy.policy import Policy
+from evenhand.policy.reasons import origins
 from evenhand.policy.state import PolicyState
+from evenhand.problem import features
 from evenhand.problem.clock import Clock
 
 Case = Mapping[str, Any]  # features and groups by name, as in JSON
@@ -33,6 +36,27 @@ class Encoder(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the encoder's settings for JSON."""
+
+
+@runtime_checkable
+class Traces(Encoder, Protocol):
+    """An encoder whose numbers come from names in the case."""
+
+    @property
+    def origins(self) -> Sequence[Sequence[str | None]]:
+        """The name that each number of each action's features encodes, `(A,n)`; see `policy.reasons.origins`."""
+
+
+@runtime_checkable
+class Ranged(Protocol):
+    """An encoder that takes some values as others: numbers out of a range, texts that are none of the levels."""
+
+    @property
+    def ranged(self) -> Sequence[str]:
+        """The features of which some values count as others."""
+
+    def outside(self, case: Case) -> Sequence[str]:
+        """Return the features of which the value of a case, which `context` accepts, counts as another one."""
 
 
 def context_of(encoder: Encoder, clock: Clock, body: Mapping[str, Any], at: int) -> Context:
@@ -65,6 +89,11 @@ def alike(encoder: Encoder, kept: Mapping[str, Any]) -> bool:
     return {**now, "file": None} == {**kept, "file": None}
 
 
+def ranged(encoder: Encoder) -> Sequence[str]:
+    """Return the features of which an encoder takes some values as others."""
+    return encoder.ranged if isinstance(encoder, Ranged) else ()
+
+
 class Teacher(Protocol):
     """Trains a new policy before its first decision."""
 
@@ -87,6 +116,22 @@ class Named:
     ) -> Context:
         return self.policy.encode(case, offered=offered, known=known)
 
+    @property
+    def origins(self) -> Sequence[Sequence[str | None]]:
+        return origins(self.policy)
+
+    @property
+    def ranged(self) -> Sequence[str]:
+        return [feature.name for feature in self._ranged]
+
+    def outside(self, case: Case) -> Sequence[str]:
+        return [feature.name for feature in self._ranged if feature.outside(case[feature.name])]
+
     def to_dict(self) -> dict[str, Any]:
         """Return an empty mapping: the problem states how cases are encoded."""
         return {}
+
+    @cached_property
+    def _ranged(self) -> list[features.Ranged]:
+        found = (f for f in self.policy.problem.features if isinstance(f, features.Ranged))
+        return [f for f in found if not (isinstance(f, features.Categorical) and f.other is None)]

@@ -57,12 +57,14 @@ class Coded:
         spec: the parsed problem file.
         problem: its problem, with the groups and shares of the log.
         units: the encoding of columns as numbers.
+        taught: whether the policy learned enough from a log to need no warm-up.
     """
 
     text: Text
     spec: Spec
     problem: Problem
     units: Units
+    taught: bool = False
 
     def context(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
@@ -90,6 +92,13 @@ class Coded:
             offered_of(self.problem, offered),
         )
 
+    @property
+    def ranged(self) -> Sequence[str]:
+        return list(self.units.numeric)
+
+    def outside(self, case: Case) -> Sequence[str]:
+        return self.units.outside(case)
+
     def features(self, units: Floats) -> Floats:
         """Return the features of every action, `(u)->(1,A,n)`."""
         return np.append(units, 0.0)[self.layout][None]  # index -1 reads the appended 0
@@ -98,6 +107,16 @@ class Coded:
     def layout(self) -> Ints:
         """The index of the case's number that is each feature of each action, -1 for a feature of 0, `->(A,n)`."""
         return layout(self.spec, self.units)
+
+    @cached_property
+    def origins(self) -> tuple[tuple[str | None, ...], ...]:
+        """The column that each number of each action's features encodes, `(A,n)`; see `policy.reasons.origins`."""
+        names: list[str | None] = [""] * (len(self.units.names) + 1)
+        names[-1] = None  # index -1 reads the appended 0
+        for column, places in self.units.of_column.items():
+            for i in places:
+                names[i] = column
+        return tuple(tuple(names[i] for i in row) for row in self.layout.tolist())
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -110,7 +129,8 @@ class Coded:
             g.name: g.shares if isinstance(g.shares, Mapping) else dict.fromkeys(g.shares) for g in self.problem.groups
         }
         groups = [[name, [list(share) for share in each.items()]] for name, each in shares.items()]
-        return {"units": self.units.to_dict(), "groups": groups, "file": list(self.text)}
+        more = {"taught": True} if self.taught else {}
+        return {"units": self.units.to_dict(), "groups": groups, "file": list(self.text), **more}
 
 
 class Stated(NamedTuple):
@@ -120,11 +140,19 @@ class Stated(NamedTuple):
     coded: Coded
 
 
-def of_log(text: Text, log_path: Path) -> Stated:
-    """Build the policy of a problem file with the features and groups of a log."""
+def of_log(text: Text, log_path: Path, learn: bool | float = False) -> Stated:
+    """Build the policy of a problem file with the features and groups of a log.
+
+    Args:
+        text, log_path: the files.
+        learn: whether the policy learns from the rows, or the weight of each; one that learns as much as in its warm-up
+            has none.
+    """
     spec = parse(text.text, text.name)
     encoded, _ = read_log(log_path, spec.untimed)
-    return _build(text, spec, encoded.levels, encoded.coding)
+    weight = spec.log_weight if learn is True else float(learn)
+    taught = learn is not False and weight * len(encoded.actions) >= spec.settings.warmup
+    return _build(text, spec, encoded.levels, encoded.coding, taught)
 
 
 def of_file(text: Text) -> Stated:
@@ -180,7 +208,7 @@ def of_stored(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
     for name, groups in kept["groups"]:
         known = all(share is not None for _, share in groups)
         levels[name] = {group: float(share) for group, share in groups} if known else tuple(g for g, _ in groups)
-    return _build(text, spec, levels, Units.of_dict(kept["units"]))
+    return _build(text, spec, levels, Units.of_dict(kept["units"]), kept.get("taught", False))
 
 
 def _columns(spec: Spec) -> dict[str, list[str]]:
@@ -196,6 +224,13 @@ def _columns(spec: Spec) -> dict[str, list[str]]:
     }
 
 
-def _build(text: Text, spec: Spec, levels: Mapping[str, Mapping[str, float] | Sequence[str]], units: Units) -> Stated:
-    policy = systems(spec.problem(levels), spec.settings, layout(spec, units).shape[1])[0]
-    return Stated(policy, Coded(text, spec, policy.problem, units))
+def _build(
+    text: Text,
+    spec: Spec,
+    levels: Mapping[str, Mapping[str, float] | Sequence[str]],
+    units: Units,
+    taught: bool = False,
+) -> Stated:
+    settings = spec.settings.without_warmup() if taught else spec.settings
+    policy = systems(spec.problem(levels), settings, layout(spec, units).shape[1])[0]
+    return Stated(policy, Coded(text, spec, policy.problem, units, taught))

@@ -14,14 +14,16 @@ from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
 from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
+from evenhand.live.clocks import accept_clock, set_clock
 from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
-from evenhand.live.files import Rows, open_campaign, switch_campaign, weight_of
-from evenhand.live.fold import OnExpiry
+from evenhand.live.files import Rows, open_campaign, switch_campaign, taught, weight_of
+from evenhand.live.life import OnExpiry
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import connect_to_read
+from evenhand.live.switches import Switched, switches
 from evenhand.live.tokens import Tokens
 
 
@@ -71,6 +73,7 @@ class Opening:
     seed: int | None = None  # None takes that of the campaign, or of `open_campaign` for a new one; so the next two
     patience: float | None = None
     on_expiry: OnExpiry | None = None
+    accept_clock: bool = False  # whether the clock is right though it is far ahead of the log
     new: bool | None = None  # whether the campaign has to be a new one, or one that is there; None takes either
 
     def terms(self) -> dict[str, Any]:
@@ -110,6 +113,8 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
     if url.startswith("sqlite:///"):
         with on_disk("store", "a folder that can be written"):
             Path(url.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)
+    for name in each if opening.accept_clock else ():
+        accept_clock(url, name)
     with ExitStack() as open_:
         found: list[Campaign] = []
         for name, problem_path in each.items():
@@ -132,10 +137,10 @@ def _noted(problem_path: Path, store: str | Store, name: str, opening: Opening) 
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
     for term, value in opening.terms().items():
-        kept = getattr(made.terms, term)
+        kept = made.terms.seed if term == "seed" else getattr(made.life, term)
         if value != kept:
             option = term.replace("_", "-")
-            print(f"note: --{option} {value} is not used: the campaign was opened with {kept}", file=sys.stderr)
+            print(f"note: --{option} {value} is not used: the campaign has {kept}", file=sys.stderr)
     return made
 
 
@@ -143,7 +148,8 @@ def _say(made: Campaign) -> None:
     events = made.head().seq
     found = "new campaign" if events == 1 else f"found {events:,} events"
     told = f"{made.status().rounds:,} of {made.policy.problem.horizon:,} decided"
-    print(f"{made.name}: {made.policy.name}; {found}, {told}")
+    life = "" if made.life.state == "running" else f"; {made.life.told}"
+    print(f"{made.name}: {made.policy.name}; {found}, {told}{life}")
 
 
 def _expect(url: str, name: str, new: bool | None) -> None:
@@ -183,6 +189,23 @@ def _opened(problem_path: Path, store: str | Store, name: str, opening: Opening)
     )
 
 
+def switch_file(
+    url: str, campaign: str | None, problem_path: Path, log_path: Path | None, by: str | None, why: str | None
+) -> Switched | None:
+    """Switch a campaign to another problem file, which servers that run take from the log; None if it has that one.
+
+    Raises:
+        Unknown, InvalidInput: as for `only_campaign`; or as for `switch_campaign`.
+        Conflict, Busy: as for `switch_campaign`.
+    """
+    with closing(connect_to_read(url)) as store:  # so that no store is made
+        name = only_campaign(store, campaign)
+        before = len(switches(store, name))
+    with switch_campaign(url, name, problem_path, log_path=log_path, by=by, why=why) as made:
+        found = switches(made.store, name)
+    return found[-1] if len(found) > before else None
+
+
 def write_report(url: str, campaign: str | None, out: Path, log_path: Path | None = None) -> None:
     """Write the dashboard of a campaign of a problem file.
 
@@ -199,7 +222,7 @@ def write_report(url: str, campaign: str | None, out: Path, log_path: Path | Non
     if not each:
         expected = "one that was opened with a problem file; others have `Campaign.save_report`"
         raise InvalidInput("campaign", expected, f"{name!r}, which was not")
-    teacher = None if log_path is None else Rows(log_path, weight_of(store, name))
+    teacher = taught(store, name, None if log_path is None else Rows(log_path, weight_of(store, name)))
     Campaign.open(store, name, each[-1].policy, encoder=each[-1].coded, teacher=teacher).save_report(out)
 
 
@@ -225,7 +248,7 @@ def audit_files(
         if problem_paths and each:
             encoding = each[0].coded.to_dict()
             each = [of_stored(encoding, Text.of(path)) for path in problem_paths]
-        teacher = None if log_path is None else Rows(log_path, weight_of(store, name))
+        teacher = taught(store, name, None) if log_path is None else Rows(log_path, weight_of(store, name))
     except Exception as error:  # anything can be in a damaged log
         proof = prove(store, name, kept)
         if not proof.faults:
@@ -244,6 +267,21 @@ def audit_files(
         teacher=teacher,
         head=kept,
     )
+
+
+def reset_clock(url: str, campaign: str | None, why: str, who: str | None) -> str:
+    """Let a campaign go by the clock again; returns what was done, as a sentence. See `evenhand.live.set_clock`.
+
+    Raises:
+        Unknown, InvalidInput: as for `only_campaign` and `set_clock`.
+        Conflict: the log is not ahead of the clock.
+        Busy: the store cannot be written.
+    """
+    with closing(connect_to_read(url)) as store:  # which makes no store where there is none
+        name = only_campaign(store, campaign)
+    event = set_clock(url, name, why=why, who=who)
+    back = (read(event)["from"] - event.at) / 1e6
+    return f"{name}: event {event.seq} sets the log {'back' if back > 0 else 'forward'} by {abs(back):,.0f} seconds"
 
 
 def write_decisions(

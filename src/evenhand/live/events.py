@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from evenhand.core.errors import EvenhandError
 
-Kind = Literal["opened", "decided", "observed", "revised", "cancelled", "expired", "switched", "refolded", "upgraded"]
-KINDS: tuple[Kind, ...] = (
+Kind = Literal[
     "opened",
     "decided",
     "observed",
@@ -22,7 +21,13 @@ KINDS: tuple[Kind, ...] = (
     "switched",
     "refolded",
     "upgraded",
-)
+    "paused",
+    "resumed",
+    "ended",
+    "changed",
+    "clock",
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 ABOUT: tuple[Kind, ...] = ("observed", "revised", "cancelled", "expired")  # a decision, which they name
 
 
@@ -33,7 +38,7 @@ class Event(NamedTuple):
     kind: Kind
     ref: int | None  # the `seq` of the decision that it is about
     key: str | None  # of a decision, chosen by the client
-    at: int  # microseconds since 1970, by the clock of the store, never going back
+    at: int  # microseconds since 1970, by the clock of the store, never going back but at an event `clock`
     body: str  # JSON, kept as it was encoded
     hash: bytes = b""  # SHA-256 of the event and of the hash before it; empty where it was not appended yet
 

@@ -18,10 +18,12 @@ from evenhand.live.campaign import DAY, Campaign
 from evenhand.live.cases import Encoder, alike
 from evenhand.live.coded import Coded, Text, of_file, of_log, of_stored
 from evenhand.live.events import Conflict, Unknown, read
-from evenhand.live.fold import OnExpiry
+from evenhand.live.life import OnExpiry
 from evenhand.live.opening import Terms
+from evenhand.live.phases import begins, mark_in
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import as_store
+from evenhand.live.taught import Taught
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.policy.teaching import refuse_weight
@@ -83,7 +85,8 @@ def open_campaign(
     """Open a campaign of a problem file in the format of `evenhand replay`.
 
     The log or the problem file fixes the encoding of cases once: ranges, levels, groups and their shares. The campaign
-    stores the encoding, so it can be opened again without the log, unless its policy learned from it.
+    stores the encoding, and what the policy learned from the log, so it can be opened again without the log. A policy
+    that learned from at least as many rows as its warm-up is long has no warm-up.
 
     Args:
         store, name, seed, patience, on_expiry: as for `Campaign.open`.
@@ -102,16 +105,21 @@ def open_campaign(
     text, log, place = _files(problem_path, log_path, store)
     kept = last_encoding(place, name)
     if kept is None:
-        stated = of_file(text) if log is None else of_log(text, log)
+        stated = of_file(text) if log is None else of_log(text, log, learn)
     else:
         stated = of_stored(kept, text)
-        if log is not None and of_log(text, log).coded.to_dict() != stated.coded.to_dict():
+        plain = {key: value for key, value in kept.items() if key != "taught"}
+        if log is not None and not alike(of_log(text, log).coded, plain):
             raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
     terms: dict[str, Any] = {"seed": seed, "patience": patience, "on_expiry": on_expiry}
-    teacher = _teacher(log, learn, place, name)
+    rows, spec = _rows(log, learn, place, name), stated.coded.spec
+    if rows is not None:
+        refuse_weight(stated.policy.model, spec.log_weight if rows.weight is None else rows.weight)
+    teacher = taught(place, name, rows)
+    campaign = Campaign.open(place, name, stated.policy, **terms, encoder=stated.coded, teacher=teacher)
     if teacher is not None:
-        refuse_weight(stated.policy.model, stated.coded.spec.log_weight if teacher.weight is None else teacher.weight)
-    return _owned(store, Campaign.open(place, name, stated.policy, **terms, encoder=stated.coded, teacher=teacher))
+        teacher.keep()
+    return _owned(store, campaign)
 
 
 def switch_campaign(
@@ -121,28 +129,41 @@ def switch_campaign(
     *,
     log_path: str | Path | None = None,
     learn: bool | float = True,
+    by: str | None = None,
+    why: str | None = None,
 ) -> Campaign:
     """Open a campaign of a problem file, and continue it with the policy of another one.
+
+    Servers that run take the new file from the log at their next request.
 
     Args:
         store, name, problem_path, log_path, learn: as for `open_campaign`. Cases are encoded as the
             new log fixes it, by default as before.
+        by, why: as for `Campaign.switch`.
 
     Raises:
         Unknown: there is no such campaign.
         InvalidInput: as for `open_campaign`, or as for `Campaign.switch`.
-        Conflict: the problem file has other columns, or the policy learned from another log.
+        Conflict: the problem file has other columns, the policy learned from another log, or somebody else was first.
         Busy: the store cannot be written.
     """
     text, log, place = _files(problem_path, log_path, store)
     kept = last_encoding(place, name)
     if kept is None:
         raise Unknown(f"no campaign {name!r}; the store has {list(place.campaigns())}")
-    before, stated = of_stored(kept), of_stored(kept, text) if log is None else of_log(text, log)
-    teacher = _teacher(log, learn, place, name)
-    campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
+    before = of_stored(kept)
+    stated = of_stored(kept, text) if log is None else of_log(text, log, before.coded.taught)
+    teacher = taught(place, name, _rows(log, learn, place, name))
+    try:
+        campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
+    except Conflict:
+        if mark_in(begins(place, name)[-1]) != stated.policy.fingerprint():
+            raise
+        campaign = Campaign.open(place, name, stated.policy, encoder=stated.coded, teacher=teacher)  # just switched
     if stated.policy.fingerprint() != campaign.policy.fingerprint() or not alike(stated.coded, before.coded.to_dict()):
-        campaign.switch(stated.policy, stated.coded)
+        campaign.switch(stated.policy, stated.coded, by=by, why=why)
+    if teacher is not None:
+        teacher.keep()
     return _owned(store, campaign)
 
 
@@ -158,7 +179,16 @@ def _files(problem: str | Path, log: str | Path | None, store: str | Store) -> t
     return text, None if log is None else file("log_path", log), place
 
 
-def _teacher(log: Path | None, learn: bool | float, store: Store, name: str) -> Rows | None:
+def taught(store: Store, name: str, rows: Rows | None) -> Taught | None:
+    """Return what trains the policy of a campaign: rows of a log, or what the store keeps; None if nothing does."""
+    if rows is not None:
+        return Taught(store, name, rows.mark, rows)
+    first = next(iter(store.scan(name)), None)
+    mark = None if first is None else Terms.of(first).taught
+    return None if mark is None else Taught(store, name, mark, None)
+
+
+def _rows(log: Path | None, learn: bool | float, store: Store, name: str) -> Rows | None:
     if isinstance(learn, bool):
         return Rows(log, weight_of(store, name)) if learn and log is not None else None
     if log is None:

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.records import Context, Decision
 from evenhand.live.cases import Encoder, context_of
-from evenhand.live.events import Event, read
+from evenhand.live.events import KINDS, Conflict, Event, encode, read
+from evenhand.live.life import Life, OnExpiry, fate_of
 from evenhand.live.packing import closed, foreign, unpack
+from evenhand.live.phases import Phase, adopts, mark_in
+from evenhand.policy.appending import carries
 from evenhand.policy.policy import Policy
 from evenhand.policy.revising import Settled, revise
 from evenhand.policy.state import PolicyState
+from evenhand.policy.status import Status
 
-OnExpiry = Literal["hold", "fallback", "release"]
 _FEW = 1000  # stale deadlines that the heap may hold
 
 
@@ -32,6 +36,9 @@ class Rewritten(EvenhandError):
         self.known = known
 
 
+Find = Callable[[Event], Phase]  # raises `Missing`
+
+
 class Made(NamedTuple):
     """A decision just made, which need not be decoded from its event."""
 
@@ -44,7 +51,14 @@ class Earlier(NamedTuple):
     """What a correction corrects, which need not be read from the store."""
 
     decided: Event
-    settled: Event | None  # the last outcome before the correction, None if there was none
+    settled: Event | None  # the last outcome before the correction, or its cancellation; None if there was none
+    expired: Event | None  # its expiry, None if there was none
+
+    @staticmethod
+    def of(decided: Event, about: Iterable[Event]) -> Earlier:
+        """Choose among the events about a decision, in order."""
+        last = {event.kind == "expired": event for event in about}
+        return Earlier(decided, last.get(False), last.get(True))
 
 
 class Mark(NamedTuple):
@@ -61,34 +75,41 @@ class Pending:
 
     decision: Decision
     due: int  # microseconds
-    expired: bool = False
+    expired: OnExpiry | None = None  # how, once it expired
 
 
 @dataclass
 class Fold:
     """The state of a policy after the first `seq` events.
 
-    Decisions are entered as they are stored. Those of another policy, before a switch, are entered as forced decisions.
+    Decisions are entered as they are stored. At a switch that adopts, the next policy adopts the state. At one that
+    does not, the log is folded anew, with the decisions of all other policies before it as forced ones: the fold of
+    that policy ignores the switches before.
+
     A correction is an outcome that was revised, or that arrived after its expiry was settled. The table of outcomes and
-    hard limits take it in at once (`revise`); prices, plans and the model only after a mark (`refolded` or `switched`),
-    which states `known`: from there on the state is that of a fold that enters `corrected` outcomes, those of
-    corrections up to event `known`, in place of the first ones. A fold without them raises `Rewritten` at the mark.
+    hard limits take it in at once (`revise`); prices, plans and the model only after a mark (`refolded`, or a switch
+    that folds anew), which states `known`: from there on the state is that of a fold that enters `corrected` outcomes,
+    those of corrections up to event `known`, in place of the first ones. A fold without them raises `Rewritten` at the
+    mark.
 
     Args:
-        policy: the policy that currently decides.
-        mark: its fingerprint, which its decisions carry.
-        encoder: turns cases into contexts.
+        phase: the policy that decides at present, and its encoder.
+        began: the event with which it began.
+        base: the event that began the policy with which the log is folded from its first event on.
+        find: returns the policy that begins with an event.
         seed: the seed of all random numbers.
-        on_expiry: the fate of the budget that an expired decision reserves: it stays reserved until an outcome arrives,
-            is settled with the outcomes' `fallback`, or is released.
+        on_expiry: with which the campaign was opened: the fate of the budget that an expired decision reserves, unless
+            the event of its expiry states another. It stays reserved until an outcome arrives, is settled with the
+            outcomes' `fallback`, or is released.
         about: returns a committed decision and the events about it.
         corrected: by decision, the outcome that replaces an earlier one, as of event `known`.
         known: the last event that `corrected` takes into account.
     """
 
-    policy: Policy
-    mark: str
-    encoder: Encoder
+    phase: Phase
+    began: int
+    base: int
+    find: Find
     seed: int
     on_expiry: OnExpiry
     about: Callable[[int], Sequence[Event]]
@@ -99,17 +120,35 @@ class Fold:
         self.state: PolicyState = self.policy.start(seed=self.seed)
         self.seq, self.runs = 0, ""  # `runs`: the fingerprint of the policy under which the campaign runs
         self.version = ""  # of evenhand that decides
+        self.life = Life(patience=math.inf, on_expiry=self.on_expiry)  # until it is opened
         self.marked = 0  # the last mark
         self.reach = self.first = 0  # since `known`: the earliest decision that was corrected, the first correction
         self.pending: dict[int, Pending] = {}
         self._due: list[tuple[int, int]] = []  # a heap
+
+    @property
+    def policy(self) -> Policy:
+        return self.phase.policy
+
+    @property
+    def encoder(self) -> Encoder:
+        return self.phase.encoder
+
+    @property
+    def mark(self) -> str:
+        """The fingerprint of the policy, which its decisions carry."""
+        return self.phase.mark
 
     def apply(self, event: Event, made: Made | Earlier | None = None) -> None:
         """Apply the next event; `made` is its decision, or what it corrects, where the caller has that already.
 
         Raises:
             Rewritten: the log has to be folded again.
+            Missing: the policy that begins here is not known.
+            Conflict: a later version of evenhand wrote an event of a kind that is not known here.
         """
+        if event.kind not in KINDS:
+            raise Conflict(f"event {event.seq} is of kind {event.kind!r}, which this version of evenhand does not know")
         if event.seq != self.seq + 1:
             raise EvenhandError(f"event {event.seq} does not follow event {self.seq}")
         getattr(self, f"_{event.kind}")(event, made)
@@ -131,6 +170,20 @@ class Fold:
                 return ref
         return None
 
+    def status(self) -> Status:
+        """Return the status of the policy, and whether its campaign decides."""
+        found = self.policy.status(self.state)
+        return found if self.life.state == "running" else replace(found, life=self.life.told)
+
+    def expiry(self) -> str:
+        """Return the body of an expiry at this moment, which says what becomes of what the decision reserves."""
+        now = self.life.on_expiry
+        return "{}" if now == self.on_expiry else encode({"on_expiry": now})
+
+    def count_overdue(self, now: int) -> int:
+        """Count the decisions whose outcome is overdue and that have not expired."""
+        return sum(p.due <= now and not p.expired for p in self.pending.values())
+
     def wait(self, ref: int, pending: Pending) -> None:
         """Register a decision that waits for its outcome."""
         self.pending[ref] = pending
@@ -143,11 +196,26 @@ class Fold:
     def _opened(self, event: Event, made: object) -> None:
         body = read(event)
         self.runs, self.version = body["first"], body.get("versions", {}).get("evenhand", "")
+        self.life = Life.opened(event)
 
     def _switched(self, event: Event, made: object) -> None:
-        self.runs = read(event)["mark"]
-        if self.runs == self.mark:
+        if event.seq > self.base:
+            if not adopts(event):
+                raise Rewritten(event.seq)
+            self._adopt(event)
+        elif event.seq == self.base:
             self._refolded(event, made)
+        self.runs = mark_in(event)
+
+    def _adopt(self, event: Event) -> None:
+        """Let the next policy adopt the state, except of what could not be settled in it."""
+        phase = self.find(event)
+        if not carries(phase.policy, self.policy):
+            # What expired waits only as its later outcome is known; when the campaign was switched, it was settled.
+            for ref in [ref for ref, waiting in self.pending.items() if waiting.expired]:
+                self._settle(ref)
+        self.state = phase.policy.adopt(self.state, of=self.policy)
+        self.phase, self.began = phase, event.seq
 
     def _refolded(self, event: Event, made: object) -> None:
         mark = mark_of(event)
@@ -157,6 +225,19 @@ class Fold:
 
     def _upgraded(self, event: Event, made: object) -> None:
         self.version = read(event)["versions"]["evenhand"]
+
+    def _lives(self, event: Event, made: object) -> None:
+        self.life = self.life.then(event)
+
+    _paused = _resumed = _ended = _changed = _lives
+
+    def _clock(self, event: Event, made: object) -> None:
+        """Let nothing wait longer than what is decided now, as decisions by a wrong clock would wait for years."""
+        latest = max(read(event)["due"], event.at + int(1e6 * self.life.patience))
+        for waiting in self.pending.values():
+            waiting.due = min(waiting.due, latest)
+        self._due = [(p.due, ref) for ref, p in self.pending.items() if not p.expired]
+        heapq.heapify(self._due)
 
     def _decided(self, event: Event, made: Made | None) -> None:
         context, decision, due = made or self._decode(read(event), event.at)
@@ -190,21 +271,27 @@ class Fold:
 
     def _correct(self, event: Event, ref: int, made: Earlier | None) -> None:
         """Replace the outcome of a decision that was settled, where that depends on no other event."""
-        decided, settled = made or self._earlier(event, ref)
+        decided, settled, expired = made or self._earlier(event, ref)
         body = read(decided)
         body |= {} if body["by"] == self.mark else {"c": []}  # what another policy carried says nothing here
         context = context_of(self.encoder, self.policy.problem.clock, body, decided.at)
         decision = closed(body, context, self.policy, self.state.t)
-        before: Settled = "expired" if self.on_expiry == "fallback" else "cancelled"
+        before: Settled
         if settled is not None:
             before = read(settled)["y"]
-        revise(self.policy, self.state, decision, before, read(event)["y"])
-        self.reach, self.first = min(self.reach or ref, ref), self.first or event.seq
+        else:
+            assert expired is not None  # it does not wait, and has no outcome
+            before = "expired" if fate_of(expired, self.on_expiry) == "fallback" else "cancelled"
+        outcome = read(event)["y"]
+        if event.seq <= self.known:  # which was settled at a switch, though this is known
+            outcome = self.corrected.get(ref, outcome)
+        revise(self.policy, self.state, decision, before, outcome)
+        if event.seq > self.known:
+            self.reach, self.first = min(self.reach or ref, ref), self.first or event.seq
 
     def _earlier(self, event: Event, ref: int) -> Earlier:
         decided, *others = (e for e in self.about(ref) if e.seq < event.seq)
-        found = [e for e in others if e.kind in ("observed", "revised")]
-        return Earlier(decided, found[-1] if found else None)
+        return Earlier.of(decided, others)
 
     def _cancelled(self, event: Event, made: object) -> None:
         assert event.ref is not None
@@ -213,16 +300,21 @@ class Fold:
     def _expired(self, event: Event, made: object) -> None:
         ref = event.ref
         assert ref is not None
-        if self.on_expiry == "hold" or ref in self.corrected:
-            self.pending[ref].expired = True
-        elif self.on_expiry == "fallback":
+        self.pending[ref].expired = fate = fate_of(event, self.on_expiry)
+        if fate != "hold" and ref not in self.corrected:
+            self._settle(ref)
+
+    def _settle(self, ref: int) -> None:
+        """Settle a decision that expired, unless what it reserves stays held."""
+        fate = self.pending[ref].expired
+        if fate == "fallback":
             self.policy.expire(self.state, self.pending.pop(ref).decision)
-        else:
+        elif fate == "release":
             self.policy.cancel(self.state, self.pending.pop(ref).decision)
 
 
 def mark_of(event: Event) -> Mark:
-    """Read a mark; a switch of the policy puts all corrections before it in their places."""
+    """Read a mark; a switch that folds anew puts all corrections before it in their places."""
     if event.kind == "switched":
         return Mark(event.seq, event.seq, 0)
     body = read(event)
@@ -234,7 +326,7 @@ class Survey:
     """The marks and corrections among some events, without their states.
 
     Args:
-        on_expiry: as for `Fold`; under "hold" an outcome after an expiry is no correction.
+        on_expiry: as for `Fold`; an outcome after an expiry under "hold" is no correction.
     """
 
     on_expiry: OnExpiry
@@ -246,10 +338,11 @@ class Survey:
     def add(self, event: Event) -> None:
         """Take in the next event."""
         self.last, ref = event.seq, event.ref
-        if event.kind in ("refolded", "switched"):
+        if event.kind == "refolded" or (event.kind == "switched" and not adopts(event)):
             self.marks.append(mark_of(event))
-        elif event.kind == "expired" and ref is not None and self.on_expiry != "hold":
-            self._expired.add(ref)
+        elif event.kind == "expired" and ref is not None:
+            if fate_of(event, self.on_expiry) != "hold":
+                self._expired.add(ref)
         elif event.kind == "revised" or (event.kind == "observed" and ref in self._expired):
             self.corrections.append(event)
 

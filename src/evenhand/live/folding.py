@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 
-from evenhand.live.cases import Encoder, Teacher
+from evenhand.live.cases import Teacher
 from evenhand.live.events import Event
 from evenhand.live.fold import Fold, Mark, Survey
 from evenhand.live.opening import Terms
-from evenhand.live.snapshots import BrokenSnapshot, dump, restore
+from evenhand.live.phases import Phase, Phases, mark_in, missing
+from evenhand.live.snapshots import BrokenSnapshot, began, dump, restore
 from evenhand.live.stores.base import Store
-from evenhand.policy.policy import Policy
 
 Events = Callable[[int], Iterable[Event]]  # the events after a number, in order
 MOST = 16  # snapshots that are kept
@@ -20,27 +20,39 @@ MOST = 16  # snapshots that are kept
 
 @dataclass(frozen=True)
 class Folding:
-    """Folds the log of a campaign with one policy.
+    """Folds the log of a campaign with the policy that an event begins, and with those that adopt its state later.
 
     Args:
         store: the store with the log and the snapshots.
         name: the campaign's name.
-        policy: the policy that currently decides.
-        encoder: turns cases into contexts.
+        phases: the policies.
         terms: the campaign's terms.
         teacher: trains the policy before the first decision.
+        base: the event, `opened` or the last `switched` that does not adopt.
     """
 
     store: Store
     name: str
-    policy: Policy
-    encoder: Encoder
+    phases: Phases
     terms: Terms
     teacher: Teacher | None
+    base: Event
 
-    @cached_property
+    @property
     def mark(self) -> str:
-        return self.policy.fingerprint()
+        """The fingerprint of the policy that begins with `base`, under which snapshots are kept."""
+        return mark_in(self.base)
+
+    def find(self, event: Event) -> Phase:
+        """Return the policy that begins with an event.
+
+        Raises:
+            Missing: it is not known.
+        """
+        found = self.phases.of(event)
+        if found is None:
+            raise missing(self.name, event)
+        return found
 
     def of(self, events: Events, before: int | None = None) -> Fold:
         """Fold the first events of the log.
@@ -61,13 +73,27 @@ class Folding:
         return self.whole(events)
 
     def kept(self, before: int | None) -> Iterator[tuple[Fold, bool]]:
-        """Yield the folds of snapshots of fewer events than a number, the latest first, and whether each is ahead."""
+        """Yield the folds of snapshots of fewer events than a number, the latest first, and whether each is ahead.
+
+        Those of policies that are not known are left out.
+        """
         while (kept := self.store.snapshot(self.name, self.mark, before)) is not None:
-            fold, before = self.fresh(), kept[0]
+            before = kept[0]
             try:
+                begin = self._begin(began(kept[1]))
+                if begin is None or self.phases.of(begin) is None:
+                    continue
+                fold = self.fresh(begin)
                 yield fold, restore(fold, kept[1])
             except BrokenSnapshot:  # a damaged snapshot is ignored: it is a cache
                 continue
+
+    def _begin(self, seq: int) -> Event | None:
+        """Return the event with which the policy of a snapshot began, None if it is of another log."""
+        if seq == self.base.seq:
+            return self.base
+        event = next(iter(self.store.scan(self.name, seq - 1)), None) if seq > self.base.seq else None
+        return event if event is not None and event.seq == seq and event.kind == "switched" else None
 
     def survey(self, events: Iterable[Event], last: int = 0) -> Survey:
         """Return the marks and corrections among events."""
@@ -84,16 +110,17 @@ class Folding:
         """Return a fold of no events whose policy the teacher has trained."""
         fold = self.fresh()
         if self.teacher is not None:
-            self.teacher.teach(self.policy, self.encoder, fold.state)
+            self.teacher.teach(fold.policy, fold.encoder, fold.state)
         return fold
 
-    def fresh(self) -> Fold:
-        """Return a fold of no events, untrained."""
-        terms = self.terms
+    def fresh(self, begin: Event | None = None) -> Fold:
+        """Return a fold of no events, untrained, with the policy that begins with an event, by default `base`."""
+        terms, begin = self.terms, begin or self.base
         return Fold(
-            policy=self.policy,
-            mark=self.mark,
-            encoder=self.encoder,
+            phase=self.find(begin),
+            began=begin.seq,
+            base=self.base.seq,
+            find=self.find,
             seed=terms.seed,
             on_expiry=terms.on_expiry,
             about=partial(self.store.about, self.name),

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from copy import copy, deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evenhand.core.records import Context
 from evenhand.live.cases import context_of
-from evenhand.live.events import Event, read
-from evenhand.live.fold import Fold, Mark, Survey
+from evenhand.live.events import Event
+from evenhand.live.fold import Fold, Mark
 from evenhand.live.folding import Folding
-from evenhand.live.opening import Terms
-from evenhand.live.stores.base import Store
+from evenhand.live.phases import Missing
 
 
 @dataclass
@@ -22,7 +20,6 @@ class _Later:
 
     mark: Mark
     start: int  # the first event after which it differs from the one before it
-    folding: Folding | None  # None if the policy was not given
     corrected: dict[int, Any]
     fold: Fold | None = None
     follows: bool = True  # whether it begins as a copy
@@ -33,43 +30,33 @@ class Folds:
     """Folds the log once, whatever was corrected.
 
     From mark i on the state is that of a fold in which corrections up to event `known_i` are in their places. It is
-    that of mark i - 1 up to the first decision that the corrections between the two concern, where it is copied. Each
-    fold ends at the next mark.
+    that of mark i - 1 up to the first decision that the corrections between the two concern, where it is copied; where
+    the mark is a switch that folds anew, it begins with the log. Each fold ends at the next mark, or where a policy
+    adopts its state that is not known.
 
     Args:
-        known: the foldings, by the fingerprint of their policies.
-        terms: of the campaign.
-        store: with the log.
-        campaign: its name.
+        folding: with the policy that the campaign was opened with.
     """
 
-    known: Mapping[str, Folding]
-    terms: Terms
-    store: Store
-    campaign: str
+    folding: Folding
     main: Fold | None = None
     _later: list[_Later] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        found = Survey(self.terms.on_expiry)
-        policies = {}
-        for event in self.store.scan(self.campaign):
-            found.add(event)
-            if event.kind == "switched":
-                policies[event.seq] = read(event)["mark"]
+        folding = self.folding
+        found = folding.survey(folding.store.scan(folding.name))
+        switched = {event.seq: event for event in folding.store.scan(folding.name, kinds=("switched",))}
         self.last = found.last
-        self._folding = self.known.get(self.terms.first)
-        self.main = None if self._folding is None else self._folding.trained()
-        before, folding = 0, self._folding
+        self.main = _trained(folding)
+        before = 0
         for mark in found.marks:
             corrected = found.corrected(mark.known)
             refs = [e.ref for e in found.corrections if before < e.seq <= mark.known and e.ref is not None]
-            start, follows = min(refs, default=mark.seq), mark.seq not in policies
-            if not follows:
-                folding, start = self.known.get(policies[mark.seq]), 0
-            later = _Later(mark, start, folding, corrected, follows=follows)
-            if not follows and folding is not None:
-                later.fold = _at(folding.trained(), later)
+            later = _Later(mark, min(refs, default=mark.seq), corrected, follows=mark.seq not in switched)
+            if not later.follows:
+                later.start, later.fold = 0, _trained(replace(folding, base=switched[mark.seq]))
+            if later.fold is not None:
+                _at(later.fold, later)
             self._later.append(later)
             before = mark.known
 
@@ -83,12 +70,11 @@ class Folds:
         self._begin(event.seq)
         if self._later and event.seq == self._later[0].mark.seq:
             self.main = self._later.pop(0).fold
-        main = self.main
-        for fold in (main, *(later.fold for later in self._later)):
-            if fold is None:
-                continue
-            same = context is not None and main is not None and fold.encoder is main.encoder
-            fold.apply(event, fold.made(body, context) if same and body and context is not None else None)
+        encoder = None if self.main is None else self.main.encoder  # of the context
+        self.main = _applied(self.main, event, body, context)
+        for later in self._later:
+            same = later.fold is not None and later.fold.encoder is encoder
+            later.fold = _applied(later.fold, event, body, context if same else None)
 
     def _begin(self, seq: int) -> None:
         """Copy the folds that differ from the one before them from this event on."""
@@ -97,6 +83,22 @@ class Folds:
             if later.follows and later.fold is None and later.start == seq and before is not None:
                 later.fold = _at(_copied(before), later)
             before = later.fold if later.fold is not None or not later.follows else before
+
+
+def _trained(folding: Folding) -> Fold | None:
+    """The fold of no events, None if its policy is not known."""
+    return None if folding.phases.of(folding.base) is None else folding.trained()
+
+
+def _applied(fold: Fold | None, event: Event, body: dict[str, Any], context: Context | None) -> Fold | None:
+    """The fold after an event, None if a policy that is not known adopts its state."""
+    if fold is None:
+        return None
+    try:
+        fold.apply(event, fold.made(body, context) if body and context is not None else None)
+    except Missing:
+        return None
+    return fold
 
 
 def _at(fold: Fold, later: _Later) -> Fold:

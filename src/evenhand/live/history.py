@@ -11,6 +11,7 @@ from typing import Any
 from evenhand.live.events import Event, read
 from evenhand.live.replies import reply
 from evenhand.live.stores.base import Store
+from evenhand.live.switches import Switched
 
 _SAME = 10_000  # distinct outcomes that are stored once each
 
@@ -31,6 +32,7 @@ class History:
         cases: the names that cases state, with the types of their values.
         plays: the largest number of plays of a decision.
         outcomes: the names of all outcomes that were observed.
+        switches: to other policies, with who and why.
 
     >>> import evenhand as eh
     >>> from evenhand.live.stores.memory import MemoryStore
@@ -50,6 +52,7 @@ class History:
     cases: Mapping[str, set[type]]
     plays: int
     outcomes: Sequence[str]
+    switches: Sequence[Switched]
 
     @staticmethod
     def of(store: Store, campaign: str) -> History:
@@ -58,11 +61,12 @@ class History:
         ends: dict[int, tuple[str, str | None]] = {}
         same: dict[tuple[str, str | None], tuple[str, str | None]] = {}  # each distinct outcome is stored once
         cases: dict[str, set[type]] = {}
-        last, plays, outcomes = 0, 0, dict[str, None]()
+        last, plays, outcomes, switches = 0, 0, dict[str, None](), list[Switched]()
         for event in store.scan(campaign):
             last = event.seq
             if event.kind in ("opened", "switched"):
                 actions = read(event).get("actions", actions)  # a switch states them where it appends some
+                switches += [Switched.of(event)] if event.kind == "switched" else []
             elif event.kind == "decided":
                 body = read(event)
                 plays = max(plays, len(body["a"]))
@@ -74,7 +78,7 @@ class History:
                 if end not in same:
                     outcomes |= dict.fromkeys(name for name, _ in outcome_columns(end[1]))
                 ends[event.ref] = same.setdefault(end, end) if len(same) < _SAME else end
-        return History(store, campaign, last, actions, ends, cases, plays, tuple(outcomes))
+        return History(store, campaign, last, actions, ends, cases, plays, tuple(outcomes), switches)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -11,8 +11,9 @@ import numpy as np
 from evenhand.core.errors import EvenhandWarning
 from evenhand.goals.base import Accounts
 from evenhand.live.cases import Encoder
+from evenhand.live.clocks import refuse_leap
 from evenhand.live.events import Conflict, Event, encode, read
-from evenhand.live.fold import OnExpiry
+from evenhand.live.life import OnExpiry
 from evenhand.live.stores.base import Transaction
 from evenhand.live.versions import here, is_later, other_version
 from evenhand.policy.policy import Policy
@@ -57,27 +58,31 @@ def take_over(log: Transaction, name: str, last: Event) -> None:
 
     Raises:
         Conflict: a later version decides.
+        Busy: the clock is far ahead of the log.
     """
     found = read(last).get("versions", {}).get("evenhand", "")
     if is_later(found):
         raise Conflict(f"{name!r}: {other_version(found)}")
     if found != __version__:
+        first = log.get(1)
+        assert first is not None  # it was opened
+        refuse_leap(log, name, Terms.of(first).patience, None)
         log.append("upgraded", encode({"versions": here()}))
 
 
-def warn_of_jams(terms: Terms, policy: Policy) -> None:
+def warn_of_jams(on_expiry: OnExpiry, policy: Policy) -> None:
     """Warn of hard budgets that decisions without an outcome would reserve for good.
 
     With a total of 120 and many missing outcomes, 64 stayed reserved and were never spent.
     """
-    if terms.on_expiry != "hold":
+    if on_expiry != "hold":
         return
     for goal in policy.goals:
         if isinstance(goal, Accounts):
             for i in np.flatnonzero(~goal.rows.is_known):
                 text = (
                     f"budget {goal.rows.names[i]!r}: a decision whose outcome never comes holds its worst case for "
-                    'good, and nothing else can spend that: open the campaign with on_expiry="fallback" or "release" '
-                    "if outcomes may stay away"
+                    'good, and nothing else can spend that: take on_expiry="fallback" or "release" if outcomes may '
+                    "stay away"
                 )
                 warnings.warn(text, EvenhandWarning, stacklevel=3)

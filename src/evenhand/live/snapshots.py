@@ -12,11 +12,12 @@ import numpy as np
 from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.core.records import Decision
 from evenhand.live.fold import Fold, Pending
+from evenhand.live.life import Life
 from evenhand.policy.saving import fill, flatten, refusals
 from evenhand.version import __version__
 
 _META = "meta"
-_NUMBERS = ("seq", "runs", "known", "marked", "reach", "first", "version")
+_NUMBERS = ("seq", "began", "runs", "known", "marked", "reach", "first", "version")
 _FIELDS = Decision._fields[:-1]  # the last field is the names, which the problem has
 
 
@@ -35,10 +36,23 @@ def dump(fold: Fold, *, ahead: bool = False) -> bytes:
     file, arrays = io.BytesIO(), dict(flatten(fold.state))
     meta: dict[str, Any] = {name: getattr(fold, name) for name in _NUMBERS}
     meta |= {"ahead": ahead, "pending": [[ref, p.due, p.expired] for ref, p in fold.pending.items()]}
-    meta["by"] = __version__
+    meta |= {"by": __version__, "life": fold.life.to_dict()}
     arrays |= _join([p.decision for p in fold.pending.values()])
     np.savez(file, allow_pickle=False, **{_META: np.array(json.dumps(meta))}, **arrays)
     return file.getvalue()
+
+
+def began(blob: bytes) -> int:
+    """Return the event with which the policy of a snapshot began.
+
+    Raises:
+        BrokenSnapshot: the bytes are damaged or foreign.
+    """
+    try:
+        with np.load(io.BytesIO(blob), allow_pickle=False) as file:
+            return int(json.loads(str(file[_META]))["began"])
+    except Exception as error:
+        raise BrokenSnapshot(f"a snapshot that cannot be read: {error}") from error
 
 
 def restore(fold: Fold, blob: bytes) -> bool:
@@ -55,7 +69,7 @@ def restore(fold: Fold, blob: bytes) -> bool:
             raise ValueError(f"version {meta['by']} of evenhand wrote it")
         for name in _NUMBERS:
             setattr(fold, name, meta[name])
-        ahead = bool(meta["ahead"])
+        fold.life, ahead = Life(**meta["life"]), bool(meta["ahead"])
         decisions = _split(arrays, fold.policy.problem.actions) if meta["pending"] else ()
         for (ref, due, expired), decision in zip(meta["pending"], decisions, strict=True):
             fold.wait(ref, Pending(decision, due, expired))

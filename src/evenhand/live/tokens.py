@@ -25,6 +25,7 @@ from evenhand.core.validate import number, on_disk, one_of
 Role = Literal["read", "decide", "observe", "change"]
 ROLES: tuple[Role, ...] = get_args(Role)
 SHORTEST = 16  # characters of a token: a shorter one can be guessed
+_ANYONE, _SINGLE = _SHARED = ("anyone", "EVENHAND_TOKEN")  # names that no entry of a file may have
 _EVERY = 1.0  # seconds between two looks at the file
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,60}")
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -68,6 +69,11 @@ class Token:
         if self.decisions_per_minute is not None:
             number("decisions_per_minute", self.decisions_per_minute, "a number from 1", lambda x: 1 <= x < 1e9)
 
+    @property
+    def is_shared(self) -> bool:
+        """Whether its name does not say who asks."""
+        return self.name in _SHARED
+
     def entry(self) -> str:
         """Return the lines of a token file.
 
@@ -83,7 +89,7 @@ class Token:
         return "\n".join(lines + ([] if quota is None else [f"decisions_per_minute = {quota:g}"]))
 
 
-ANYONE = Token(name="anyone", sha256="0" * 64, roles=ROLES)  # where a server accepts all requests
+ANYONE = Token(name=_ANYONE, sha256="0" * 64, roles=ROLES)  # where a server accepts all requests
 
 
 def new_token() -> str:
@@ -114,7 +120,7 @@ def whole(token: str) -> Token:
         raise InvalidInput("token", "a text of visible ASCII characters", "another one")
     if len(token) < SHORTEST:
         raise InvalidInput("token", f"at least {SHORTEST} characters, as it can be guessed else", f"{len(token)}")
-    return Token(name="EVENHAND_TOKEN", sha256=hash_of(token), roles=ROLES)
+    return Token(name=_SINGLE, sha256=hash_of(token), roles=ROLES)
 
 
 def read_file(path: Path) -> list[Token]:
@@ -141,6 +147,8 @@ def read_file(path: Path) -> list[Token]:
     found = [build(Token, f"tokens.{name}", values, {"name": name}) for name, values in entries.items()]
     by_hash: dict[str, str] = {}
     for token in found:
+        if token.is_shared:
+            raise InvalidInput(f"tokens.{token.name}", "another name, as logs say this one of others", "it")
         if (other := by_hash.setdefault(token.sha256, token.name)) != token.name:
             raise InvalidInput(f"tokens.{token.name}", "a token of its own", f"that of {other}")
     return found
@@ -166,6 +174,11 @@ class Tokens:
         self._seen = self._stamp()
         self._all = [*self._single, *([] if path is None else read_file(path))]
         self._next = time.monotonic() + _EVERY
+
+    @property
+    def have_names(self) -> bool:
+        """Whether there is a file, whose names say who asks."""
+        return self._path is not None
 
     def find(self, given: bytes) -> Token | None:
         """Return the token that was given, None if it is none; the time does not depend on which one it is."""

@@ -11,8 +11,10 @@ from typing import Any
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.live.cases import Case, context_of
+from evenhand.live.changing import Ask
 from evenhand.live.events import Conflict, Event, Unknown, encode, read
 from evenhand.live.fold import Earlier, Made
+from evenhand.live.horizon import refuse_late
 from evenhand.live.packing import chances, pack
 from evenhand.live.replies import Reply, reply
 from evenhand.live.stores.base import Transaction
@@ -57,9 +59,13 @@ class Verbs:
             if {k: body[k] for k in ("case", "offered", "known") if k in body} != plain:
                 raise Conflict(f"key {key!r} was used for another case")
             return reply(old, body, self.worker.policy.problem.actions, repeated=True)
+        self.worker.fold.life.refuse(self.worker.name)
         context = context_of(self.worker.encoder, self.worker.policy.problem.clock, plain, self.log.now)
+        if self.worker.fold.life.after == "stop":
+            time = None if context.time is None else float(context.time[0])
+            refuse_late(self.worker.name, self.worker.policy.problem, float(self.worker.fold.state.t[0]), time)
         decision = self.worker.policy.decide(self.worker.fold.state, context)
-        due = self.log.now + int(self.worker.terms.patience * 1e6)
+        due = self.log.now + int(self.worker.fold.life.patience * 1e6)
         body = {**plain, "by": self.worker.mark, "due": due, **pack(decision), **chances(self.worker.fold.state)}
         body |= {"t": int(decision.time[0])} if context.time is None else {}  # a correction comes at a later round
         event = self.worker.enter(self.log, "decided", encode(body), key=key, made=Made(context, decision, due))
@@ -67,10 +73,8 @@ class Verbs:
 
     def observe(self, ref: int, outcomes: Outcomes, *, revise: bool = False) -> bool:
         """See `Campaign.observe`."""
-        before = decided = None
-        if not self._waits(ref):
-            decided = self._decision(ref)
-            before = self._settlement(decided.seq)
+        earlier = None if self._waits(ref) else self._earlier(ref)
+        before = None if earlier is None else earlier.settled
         ref = int(ref)
         if before is not None and before.kind == "cancelled":
             raise Conflict(f"decision {ref} was cancelled")
@@ -80,20 +84,27 @@ class Verbs:
                 return False
             if not revise:
                 raise Conflict(f"decision {ref} has other outcomes: `revise` replaces them")
-        earlier = None if decided is None else Earlier(decided, before)
         self.worker.enter(self.log, "observed" if before is None else "revised", encode(plain), ref=ref, made=earlier)
         return True
 
     def cancel(self, ref: int) -> bool:
         """See `Campaign.cancel`."""
         if not self._waits(ref):
-            before = self._settlement(self._decision(ref).seq)
+            before = self._earlier(ref).settled
             if before is None:
                 raise Conflict(f"decision {ref} was settled when it expired")
             if before.kind != "cancelled":
                 raise Conflict(f"decision {ref} has its outcome")
             return False
         self.worker.enter(self.log, "cancelled", "{}", ref=int(ref))
+        return True
+
+    def change(self, ask: Ask) -> bool:
+        """Pause, resume, end or change the campaign; see `Campaign.pause` and the others."""
+        body = ask.body(self.worker.fold.life)
+        if body is None:
+            return False
+        self.worker.enter(self.log, ask.kind, body)
         return True
 
     def _waits(self, ref: int) -> bool:
@@ -109,10 +120,10 @@ class Verbs:
             raise Conflict(f"decision {ref} played nothing: it has no outcome")
         return event
 
-    def _settlement(self, ref: int) -> Event | None:
-        """Return the last event that settled a decision, None if it was never observed or cancelled."""
-        found = [e for e in self.log.about(ref) if e.kind in ("observed", "revised", "cancelled")]
-        return found[-1] if found else None
+    def _earlier(self, ref: int) -> Earlier:
+        """Return a decision that does not wait, and what settled it."""
+        decided = self._decision(ref)
+        return Earlier.of(decided, self.log.about(decided.seq))
 
 
 def is_number(number: object) -> bool:

@@ -13,11 +13,14 @@ from typing import ClassVar, TypeVar
 from evenhand.core.errors import CannotSave, ConcurrentUse, EvenhandError
 from evenhand.live.again import Again, is_due
 from evenhand.live.cases import Encoder, Teacher
+from evenhand.live.clocks import ahead, refuse_leap
 from evenhand.live.events import Busy, Conflict, Event, Kind
 from evenhand.live.fold import Earlier, Fold, Made, Rewritten
 from evenhand.live.folding import Folding
 from evenhand.live.opening import Terms
+from evenhand.live.phases import Missing, Phase, Phases, begins
 from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
+from evenhand.live.switching import Switch, overtaken, refuse_other
 from evenhand.live.versions import other_version
 from evenhand.policy.policy import Policy
 from evenhand.version import __version__
@@ -32,15 +35,17 @@ class Worker:
     every: ClassVar[int] = 10_000  # events from one snapshot to the next: some 0.6 seconds to fold
 
     def __init__(
-        self, store: Store, name: str, policy: Policy, encoder: Encoder, terms: Terms, teacher: Teacher | None = None
+        self, store: Store, name: str, phases: Sequence[Phase], terms: Terms, teacher: Teacher | None = None
     ) -> None:
-        """Fold the log.
+        """Fold the log with the given policies, the last of which decides at present.
 
         Raises:
-            Conflict: the campaign runs under another policy.
+            Conflict: the campaign runs under another policy, or an earlier one is not known.
         """
         self.store, self.name, self.terms, self._lock = store, name, terms, threading.Lock()
-        self.folding = Folding(store, name, policy, encoder, terms, teacher)
+        base = begins(store, name)
+        refuse_other(name, base[-1], phases[-1])
+        self.folding = Folding(store, name, Phases(phases), terms, teacher, base[0])
         self._stale, self._at_work = False, 0  # `_at_work`: the thread that holds the lock
         self._process = os.getpid()
         self._again: Again | None = None
@@ -48,18 +53,19 @@ class Worker:
         self.fold = self._fold_log()
         self._check()
         self._kept = 0
+        self.ahead = 0.0  # the seconds by which the log was ahead of the clock at the last request
 
     @property
     def policy(self) -> Policy:
-        return self.folding.policy
+        return self.fold.policy
 
     @property
     def encoder(self) -> Encoder:
-        return self.folding.encoder
+        return self.fold.encoder
 
     @property
     def mark(self) -> str:
-        return self.folding.mark
+        return self.fold.mark
 
     def one(self, verb: Callable[[Transaction], T]) -> T:
         """Run one request in a transaction of its own."""
@@ -104,27 +110,56 @@ class Worker:
         log.append(kind, body, ref=ref, key=key)
         return event
 
-    def switch(self, policy: Policy, encoder: Encoder, body: str) -> None:
-        """Append a switch to another policy, and fold the log again with it."""
+    def switch(self, switch: Switch) -> None:
+        """Append a switch to another policy, which adopts the state where it can; else the log is folded anew.
 
-        def verb(log: Transaction) -> None:
-            self.folding = replace(self.folding, policy=policy, encoder=encoder)
-            log.append("switched", body)
-            self.fold, self._again = self._fold_log(log), None
+        Raises:
+            InvalidInput: as for `Switch.refuse`.
+            Conflict: another worker switched the campaign first.
+        """
+
+        def verb(log: Transaction) -> bool:
+            if switch.is_done(self.fold.phase):
+                return False
+            if switch.expected != self.mark:
+                raise overtaken(self.name, switch.expected, begins(self.store, self.name)[-1])
+            switch.refuse(self.fold.phase)
+            event, adopted = switch.enter(log, self.fold)
+            if adopted is not None:
+                self.fold = adopted
+            else:
+                self.folding = replace(self.folding, base=event)
+                self.fold, self._again = self.folding.of(log.tail), None
+            return True
 
         with self._exclusive():
-            before = self.folding
+            before = self.folding, self.fold
+            self.folding.phases.give(switch.phase)
             try:
-                self._run([verb])
+                (found,) = self._run([verb])
             except BaseException:
-                self.folding = before
+                self.folding, self.fold = before
                 raise
+            if isinstance(found, EvenhandError):
+                raise found
+            if found:
+                with suppress(Busy, CannotSave):  # so that others need neither fold the log nor know the old policy
+                    self._keep()
 
     def keep(self) -> int:
         """Store a snapshot of the current log; returns its size in bytes."""
         with self._exclusive():
             self._run([])
             return self._keep()
+
+    def refuse_leap(self) -> None:
+        """Refuse a clock that would let decisions expire long after the last event, and write nothing.
+
+        Raises:
+            Busy: see `evenhand.live.clocks.refuse_leap`.
+        """
+        with self._exclusive(), self.store.write(self.name) as log:
+            refuse_leap(log, self.name, self.terms.patience, lambda: self.fold.count_overdue(log.now))
 
     def close(self) -> None:
         """Close the store once no thread is in a transaction."""
@@ -181,6 +216,7 @@ class Worker:
         whole = False
         try:
             with self.store.write(self.name) as log:
+                self.ahead = ahead(log)
                 self._catch_up(log)
                 for verb in verbs:
                     before = log.last
@@ -193,10 +229,13 @@ class Worker:
                             raise
                         found.append(error)
             whole = True
+        except Missing:  # before any verb; the fold is that of the events before
+            whole = True
+            raise
         finally:
             self._stale |= not whole  # the fold may be ahead of the log: the next request folds it again
         self._keep_at_times()
-        with suppress(Busy):  # it is tried again later
+        with suppress(Busy, Missing):  # it is tried again later; another worker may know all policies
             if self._again is not None:
                 self._go_on(self._again)
             elif self.fold.seq >= self._ask_at and not isinstance(self.store, OnlyRead):
@@ -210,7 +249,8 @@ class Worker:
         try:
             near = again.is_near(self.fold.seq)
             again.turn(self.fold.seq)
-            if again.is_long and not near and again.is_near(self.fold.seq):
+            far = again.is_long or self.fold.began != self.folding.base.seq
+            if far and not near and again.is_near(self.fold.seq):
                 with suppress(CannotSave):
                     self.folding.keep(again.fold, ahead=True)  # so that others need not fold the log at the mark
         except BaseException:
@@ -226,7 +266,7 @@ class Worker:
         if self.fold.seq - self._kept < self.every:
             return
         with suppress(Busy, CannotSave):  # a snapshot is a cache
-            self._kept = max(self.store.snapshots(self.name, self.mark), default=0)
+            self._kept = max(self.store.snapshots(self.name, self.folding.mark), default=0)
             if self.fold.seq - self._kept >= self.every:
                 self._keep()
         self._kept = max(self._kept, self.fold.seq - self.every // 2)  # after a failure it is tried again later
@@ -249,10 +289,11 @@ class Worker:
             ref = self.fold.overdue(log.now)
             if ref is None:
                 break
-            self.enter(log, "expired", "{}", ref=ref)
+            self.enter(log, "expired", self.fold.expiry(), ref=ref)
 
     def _fold_log(self, log: Transaction | None = None) -> Fold:
         """Fold all events, or those that a transaction sees, starting from a snapshot if there is one."""
+        self.folding = replace(self.folding, base=begins(self.store, self.name)[0])
 
         def events(after: int) -> Iterable[Event]:
             return self.store.scan(self.name, after) if log is None else log.tail(after)
@@ -260,9 +301,6 @@ class Worker:
         return self.folding.of(events)
 
     def _check(self) -> None:
-        """Refuse a policy other than the one under which the campaign runs."""
-        if self.fold.runs != self.mark:
-            expected = f"the campaign runs under policy {self.fold.runs}, this one is {self.mark}"
-            raise Conflict(f"{self.name!r}: {expected}: open it with that one, or switch")
+        """Refuse to decide for a later version of evenhand."""
         if self.fold.version != __version__:
             raise Conflict(f"{self.name!r}: {other_version(self.fold.version)}")

@@ -1,4 +1,4 @@
-"""One-step predictions of several states of one model, and their squared errors in units of one noise."""
+"""Errors of one-step predictions of several states of one model, and what they cost in units of one noise."""
 
 from __future__ import annotations
 
@@ -30,30 +30,16 @@ def told(model: Model, x: Floats, seen: Bools) -> Bools:
     return np.asarray(seen.all(2) & (x[:, :, lead:] != 0.0).any(2))
 
 
-def misses(model: Model, states: Sequence[Any], x: Floats, y: Floats, plays: Bools, units: Floats) -> Floats:
-    """Sum the squared errors of the predictions of every state over some plays, `(P,n),(P,M),(P),(M)->(S,M)`.
+def missed(model: Model, states: Sequence[Any], x: Floats, y: Floats, plays: Bools, units: Floats) -> Floats:
+    """Compute the errors of the predictions of every state, 0 for other plays, `(P,n),(P,M),(P),(M)->(S,M,P)`.
 
     They are in units of the outcomes' ranges.
     """
     replicas, outcomes = len(x), y.shape[2]
     w = np.ascontiguousarray(np.broadcast_to(np.eye(outcomes)[None, :, None], (replicas, outcomes, 1, outcomes)))
     asked, luck = np.where(plays[:, :, None], x, 0.0), np.zeros((replicas, 0))
-    found = np.empty((replicas, len(states), outcomes))
-    for k, state in enumerate(states):
-        found[:, k] = _squares(model.value(state, asked, w, luck).mean, y, plays, units)
-    return found
-
-
-@kernel
-def _squares(mean: Floats, y: Floats, plays: Bools, units: Floats) -> Floats:
-    """Sum squared errors over plays, `(M,P),(P,M),(P),(M)->(M)`."""
-    found = np.zeros((len(y), y.shape[2]))
-    for r in range(len(y)):
-        for p in range(y.shape[1]):
-            if plays[r, p]:
-                for m in range(y.shape[2]):
-                    found[r, m] += ((y[r, p, m] - mean[r, m, p]) / units[m]) ** 2
-    return found
+    said = np.stack([model.value(state, asked, w, luck).mean for state in states], 1)
+    return np.where(plays[:, None, None], (y.transpose(0, 2, 1)[:, None] - said) / units[:, None], 0.0)
 
 
 @kernel

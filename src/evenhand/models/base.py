@@ -202,6 +202,26 @@ class Notes(Model, Protocol):
 
 
 @runtime_checkable
+class Explains(Model, Protocol):
+    """A model that may say which features make two candidates differ in worth."""
+
+    @property
+    def explains(self) -> bool:
+        """Whether it can: a wrapper can if what it wraps can."""
+
+    def contributions(self, state: Any, x: Floats, w: Floats) -> Floats:
+        """Divide the mean worth of a first candidate less that of a second by features, `(2,n),(K,1|2,M)->(K,n)`.
+
+        At common prices the parts of two candidates that have features add up to the difference of their means.
+        """
+
+
+def explains(model: Model) -> bool:
+    """Return whether a model can divide a difference of worths by features."""
+    return isinstance(model, Explains) and model.explains
+
+
+@runtime_checkable
 class Divisible(Model, Protocol):
     """A model whose `value` and `update` read coefficients by action wherever its state has them.
 

@@ -12,6 +12,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
+from evenhand.models._parts import logistic_parts
 from evenhand.models._shared import check_binary, check_exploration, check_sizes, count_round, optimism, without_data
 from evenhand.models.base import AHEAD, ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.past import Arrays, Past, fold_older, no_past
@@ -312,6 +313,7 @@ class BayesianLogistic(WithoutLuck):
     buffer: int = 2000
     weighs: ClassVar[bool] = True
     fades: ClassVar[bool] = True
+    explains: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_sizes("BayesianLogistic", self.n_features, 1)
@@ -355,6 +357,9 @@ class BayesianLogistic(WithoutLuck):
         s, scale = state, float(self.scale)
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead
         return Worth(*_value(s.theta, s.inverse, *books, scale, s.spread.item(), s.ends, x, w))
+
+    def contributions(self, state: BayesianLogisticState, x: Floats, w: Floats) -> Floats:
+        return logistic_parts(state.theta, x, w)
 
     def update(
         self, state: BayesianLogisticState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND

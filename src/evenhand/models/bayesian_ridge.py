@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.models._parts import linear_parts
 from evenhand.models._shared import check_exploration, check_sizes, count_round, without_data
 from evenhand.models.base import AHEAD, ROUND, ZEROS, Lesson, WithoutLuck, Worth
 from evenhand.models.prior import Prior
@@ -300,6 +301,7 @@ class BayesianRidge(WithoutLuck):
     growth: float = 1.3
     weighs: ClassVar[bool] = True
     fades: ClassVar[bool] = True
+    explains: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_sizes("BayesianRidge", self.n_features, self.n_outcomes)
@@ -318,6 +320,9 @@ class BayesianRidge(WithoutLuck):
         s, scale = state, float(self.scale)
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead
         return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units))
+
+    def contributions(self, state: BayesianRidgeState, x: Floats, w: Floats) -> Floats:
+        return linear_parts(state.theta, x, w * state.units)
 
     def update(
         self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND

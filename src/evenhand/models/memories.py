@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from evenhand.core.checked import checked, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative, number
-from evenhand.models._judged import check_fades, misses, nats, steps, told
+from evenhand.models._judged import check_fades, missed, nats, steps, told
 from evenhand.models._shared import unit
-from evenhand.models.base import AHEAD, OWN_AHEAD, ROUND, Fades, Lesson, Note, WithoutLuck, Worth, Wraps
+from evenhand.models.base import AHEAD, OWN_AHEAD, ROUND, Fades, Lesson, Note, WithoutLuck, Worth, Wraps, notes
 
 
 @dataclass
@@ -41,18 +41,18 @@ class Memories(Wraps, WithoutLuck):
     """Several memories of one model, of which those count that have predicted well lately.
 
     Equation: memory k multiplies its sums by 2^(-1 / h_k) per round, h_k its half-life, and one forgets nothing. Means
-    are averaged with weights exp(-E_k / 2 - k doubt), the longest memory having k = 0, and the bonus is that of the
-    heaviest memory: the wider bonuses of memories that hardly count would only cost. E_k is the sum of a memory's
-    squared errors, each made before the outcome was learned, discounted with the half-life `judge` and in units of one
-    noise per outcome, which all memories share. What is forgotten falls back to what was believed before any data, and
-    a memory of half-life h explores as if at most h / ln 2 rounds were to come, so that exploration neither dies nor
-    goes on for lessons that will be forgotten. Rounds count when their outcomes arrive.
+    are averaged with weights exp(-E_k / 2 - k doubt), the longest memory having k = 0, and the bonus is the least of
+    theirs: what one memory still knows, or will soon have forgotten, is not worth finding out again. E_k is the sum of
+    a memory's squared errors, each made before the outcome was learned, discounted with the half-life `judge` and in
+    units of one noise per outcome, which all memories share. What is forgotten falls back to what was believed before
+    any data, and a memory of half-life h explores as if at most h / ln 2 rounds were to come, so that exploration
+    neither dies nor goes on for lessons that will be forgotten. Rounds count when their outcomes arrive.
 
     Deviation: D-LinUCB has one memory, whose half-life has to be known, and widths by a bound on the drift.
 
     Args:
         inner: a model whose statistics are sums: `BayesianRidge`, `BayesianLogistic`, `Ridge`, `Tabular`, and
-            `PerAction` or `Stacked` of these.
+            `PerAction` or `Stacked` of these, or a wrapper of such a model that forgets.
         half_lives: in rounds, each above 0; several differ by factors of 3 to 5.
         keeps_all: whether one more memory forgets nothing; without it a single half-life is plain forgetting.
         judge: the half-life of errors, in rounds, above 0.
@@ -80,6 +80,7 @@ class Memories(Wraps, WithoutLuck):
     judge: float = 500.0
     doubt: float = 2.0
     every: float = 25.0
+    fades: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_fades("Memories", self.inner)
@@ -94,7 +95,7 @@ class Memories(Wraps, WithoutLuck):
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> MemoriesState:
         members = [self.inner.start(n_replicas, low, high, horizon) for _ in self._lives]
-        return MemoriesState(
+        state = MemoriesState(
             members=members,
             errors=np.zeros((n_replicas, len(members), len(low))),
             judged=np.zeros(n_replicas),
@@ -105,6 +106,9 @@ class Memories(Wraps, WithoutLuck):
             units=np.array([unit(*ends) for ends in zip(low, high, strict=True)]),
             horizon=np.full(n_replicas, float(horizon)),
         )
+        for life, member in zip(self._lives, members, strict=True):
+            self.inner.fade(member, np.ones(n_replicas), self._memory(state, life))
+        return state
 
     def weights(self, state: MemoriesState) -> Floats:
         """Return the weight of every memory, the longest first, `->(K)`."""
@@ -113,16 +117,15 @@ class Memories(Wraps, WithoutLuck):
         return np.asarray(w / w.sum(1, keepdims=True))
 
     def value(self, state: MemoriesState, x: Floats, w: Floats, u: Floats) -> Worth:
-        """Average the means of all memories by their weights, with the bonus of the heaviest one, `->(K,A),(K,A)`."""
+        """Average the means of all memories by their weights, with the least bonus of theirs, `->(K,A),(K,A)`."""
         first, *others = (self.inner.value(member, x, w, u) for member in state.members)
         if not others:
             return first
         own = self.weights(state)[:, :, None, None]
-        heaviest = own.argmax(1)
         mean, bonus = own[:, 0] * first.mean, first.bonus
         for k, said in enumerate(others, 1):
             mean += own[:, k] * said.mean
-            bonus = np.where(heaviest == k, said.bonus, bonus)
+            bonus = np.minimum(bonus, said.bonus)
         return Worth(mean, bonus)
 
     def update(
@@ -134,34 +137,48 @@ class Memories(Wraps, WithoutLuck):
         s.age += step
         if len(self._lives) > 1:
             self._judge(s, x, y, seen, step, lesson.weight)
-        due, left = s.age >= self.every, np.maximum(s.horizon - s.rounds, 0.0)
+        due = s.age >= self.every
         for life, member in zip(self._lives, s.members, strict=True):
             keep = np.where(due, np.exp2(-s.age / life), 1.0)
-            memory = np.minimum(np.minimum(left, life / math.log(2.0)) / s.horizon, s.ahead)
             self.inner.update(member, x, y, seen, w, lesson)
-            self.inner.fade(member, keep, memory)
+            self.inner.fade(member, keep, self._memory(s, life))
         s.age[due] = 0.0
 
+    def fade(self, state: MemoriesState, keep: Floats, ahead: Floats) -> None:
+        """Let all memories forget alike, `(),()->`; how well each predicted lately stays."""
+        state.ahead[:] = ahead
+        for life, member in zip(self._lives, state.members, strict=True):
+            self.inner.fade(member, keep, self._memory(state, life))
+
     def notes(self, state: MemoriesState, replica: int) -> tuple[Note, ...]:
-        """Say which memory has which weight, and since when memories that forget predict better than all."""
+        """Say which memory has which weight, and since when memories that forget predict better than all.
+
+        What the model inside has to say is said for the longest memory.
+        """
         lives = ["all" if math.isinf(life) else f"half-life {life:,.6g}" for life in self._lives]
         shares = [f"{name} {share:.0%}" for name, share in zip(lives, self.weights(state)[replica], strict=True)]
-        said, since = Note(f"memories: {', '.join(shares)}"), state.since[replica]
+        said = Note(f"memories: {', '.join(shares)}"), *notes(self.inner, state.members[0], replica)
+        since = state.since[replica]
         if since == 0.0:
-            return (said,)
+            return said
         what = f"since round {since:,.0f} of those learned, memories that forget predict best"
-        return said, Note(f"the world has changed: {what}", alarm=True)
+        return *said, Note(f"the world has changed: {what}", alarm=True)
 
     def _judge(self, s: MemoriesState, x: Floats, y: Floats, seen: Bools, step: Floats, weight: float) -> None:
         discount, plays = np.exp2(-step / self.judge), told(self.inner, x, seen)
         s.errors *= discount[:, None, None]
         s.judged *= discount
         if plays.any():
-            s.errors += weight * misses(self.inner, s.members, x, y, plays, s.units)
+            s.errors += weight * (missed(self.inner, s.members, x, y, plays, s.units) ** 2).sum(3)
             s.judged += weight * plays.sum(1)
         if self.keeps_all:
             over = self.weights(s)[:, 0] < 0.5
             s.since[:] = np.where(over, np.where(s.since > 0.0, s.since, np.maximum(s.rounds, 1.0)), 0.0)
+
+    def _memory(self, s: MemoriesState, life: float) -> Floats:
+        """The part of the horizon in which what a memory learns now still counts, `()->()`."""
+        left = np.maximum(s.horizon - s.rounds, 0.0)
+        return np.asarray(np.minimum(np.minimum(left, life / math.log(2.0)) / s.horizon, s.ahead))
 
     @cached_property
     def _lives(self) -> tuple[float, ...]:

@@ -16,7 +16,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.models._shared import EVERYWHERE
-from evenhand.models.base import ROUND, Divisible, Lesson, Model, Worth, Wraps, fades
+from evenhand.models.base import ROUND, Divisible, Lesson, Model, Worth, Wraps, explains, fades
 from evenhand.models.bayesian_ridge import BayesianRidge
 from evenhand.models.growing import sized
 
@@ -222,6 +222,16 @@ class PerAction(Wraps):
         inner: Any = self.inner
         rows = (keep, ahead) if self._divides else (np.repeat(z, self.actions) for z in (keep, ahead))
         inner.fade(state, *rows)
+
+    @property
+    def explains(self) -> bool:
+        return self._divides and explains(self.inner)
+
+    def contributions(self, state: Any, x: Floats, w: Floats) -> Floats:
+        """Divide a difference by the coefficients of both actions, `(2,1+n),(K,1|2,M)->(K,1+n)`."""
+        inner: Any = self.inner
+        found: Floats = inner.contributions(state, x, w)
+        return found
 
     @cached_property
     def _divides(self) -> bool:

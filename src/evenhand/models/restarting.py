@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from evenhand.core.checked import checked
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, whole
 from evenhand.models._copies import copy_where
-from evenhand.models._judged import check_fades, misses, steps, told
+from evenhand.models._judged import check_fades, missed, steps, told
 from evenhand.models._shared import unit
-from evenhand.models.base import AHEAD, OWN_AHEAD, ROUND, Fades, Lesson, Note, WithoutLuck, Worth, Wraps
+from evenhand.models.base import AHEAD, OWN_AHEAD, ROUND, Fades, Lesson, Note, WithoutLuck, Worth, Wraps, notes
 from evenhand.numerics.evidence import BELIEVED
 
 
@@ -27,7 +27,7 @@ class RestartingState:
     errors: Floats  # (R, 2, M) sums of squared one-step errors, in units of ranges
     judged: Floats  # (R, 2) plays in these
     age: Floats  # (R,) plays that the challenger learned
-    lead: Floats  # (R,) nats by which the challenger is ahead
+    compared: Floats  # (R, 3, M) sums over the challenger's plays: see `lead`
     rounds: Floats  # (R,) of the run
     restarts: Floats  # (R,)
     since: Floats  # (R,) the round of the last restart
@@ -44,17 +44,19 @@ class Restarting(Wraps, WithoutLuck):
     """A model that forgets everything once the same model, begun lately, predicts better.
 
     Equation: a challenger learns beside the champion, which decides. Once the challenger has learned `young` plays, it
-    gains sum_m (e_m^2 - f_m^2) / (2 s_m) with every play: e and f are the errors of champion and challenger, made
-    before the outcome was learned, s_m the champion's mean squared error so far. If it is ahead by `nats`, it becomes
-    the champion. A challenger begins anew after `every` plays. Were errors normal with variance s, a challenger would
-    win with a probability of at most exp(-nats) where nothing changes. Only plays that teach count.
+    is ahead by sum_m sum (e_m^2 - f_m^2) / (2 s_m) nats: e and f are the errors of champion and challenger, made before
+    the outcome was learned, and s_m is the larger of the champion's mean squared error so far and of the challenger's
+    where the two differ, sum (e_m - f_m)^2 f_m^2 / sum (e_m - f_m)^2, as some plays have more noise than the average.
+    If it is ahead by `nats`, it becomes the champion. A challenger begins anew after `every` plays. Were errors normal
+    with variance s, a challenger would win with a probability of at most exp(-nats) where nothing changes. Only plays
+    that teach count.
 
     Deviation: Cao et al. compare the means of arms in two windows, and draw arms uniformly to see changes. What is
     never played is not seen to change here.
 
     Args:
         inner: a model whose statistics are sums: `BayesianRidge`, `BayesianLogistic`, `Ridge`, `Tabular`, and
-            `PerAction` or `Stacked` of these.
+            `PerAction` or `Stacked` of these, or `Memories` of such a model, which then follow slow change as well.
         nats: how far ahead a challenger has to be, above 0.
         every: plays of a challenger, above `young`.
         young: plays before a challenger is judged, at least 1.
@@ -75,10 +77,11 @@ class Restarting(Wraps, WithoutLuck):
     """
 
     inner: Fades
-    nats: float = 12.0
+    nats: float = 9.0
     every: int = 500
     young: int = 150
     alarm: int = 1000
+    fades: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_fades("Restarting", self.inner)
@@ -88,16 +91,16 @@ class Restarting(Wraps, WithoutLuck):
         whole("Restarting.alarm", self.alarm, 1)
 
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> RestartingState:
-        zeros = [np.zeros(n_replicas) for _ in range(5)]
+        zeros = [np.zeros(n_replicas) for _ in range(4)]
         return RestartingState(
             members=[self.inner.start(n_replicas, low, high, horizon) for _ in range(2)],
             errors=np.zeros((n_replicas, 2, len(low))),
             judged=np.zeros((n_replicas, 2)),
             age=zeros[0],
-            lead=zeros[1],
-            rounds=zeros[2],
-            restarts=zeros[3],
-            since=zeros[4],
+            compared=np.zeros((n_replicas, 3, len(low))),
+            rounds=zeros[1],
+            restarts=zeros[2],
+            since=zeros[3],
             ahead=np.ones(n_replicas),
             units=np.array([unit(*ends) for ends in zip(low, high, strict=True)]),
             ends=np.stack([low, high]),
@@ -114,7 +117,7 @@ class Restarting(Wraps, WithoutLuck):
         s, plays = state, told(self.inner, x, seen)
         s.rounds += 0.0 if lesson.taught else steps(seen, lesson.share, lesson.weight)
         if plays.any():
-            self._compare(s, misses(self.inner, s.members, x, y, plays, s.units), plays.sum(1), lesson.weight)
+            self._compare(s, missed(self.inner, s.members, x, y, plays, s.units), plays.sum(1), lesson.weight)
         for member in s.members:
             self.inner.update(member, x, y, seen, w, lesson)
         self._begin(s)
@@ -122,30 +125,52 @@ class Restarting(Wraps, WithoutLuck):
         for member in s.members:
             self.inner.fade(member, np.ones(len(x)), np.minimum(left, s.ahead))
 
+    def fade(self, state: RestartingState, keep: Floats, ahead: Floats) -> None:
+        """Let champion and challenger forget alike, `(),()->`; what is compared are errors, which stay."""
+        s = state
+        s.ahead[:] = ahead
+        left = np.minimum(np.maximum(s.horizon - s.rounds, 0.0) / s.horizon, s.ahead)
+        for member in s.members:
+            self.inner.fade(member, keep, left)
+
     def notes(self, state: RestartingState, replica: int) -> tuple[Note, ...]:
-        """Say when the model last began anew; for `alarm` rounds this is an alarm."""
+        """Say when the model last began anew, which is an alarm for `alarm` rounds, and what the model inside says."""
+        inner = notes(self.inner, state.members[0], replica)
         if state.restarts[replica] == 0.0:
-            return (Note("began anew: never; nothing that was predicted says that the world has changed"),)
+            never = "began anew: never; no model that learned lately predicted better by far"
+            return Note(never), *inner
         since, times = state.since[replica], state.restarts[replica]
         said = f"began anew: in round {since:,.0f} of those learned, {times:,.0f} in all"
         if state.rounds[replica] - since > self.alarm:
-            return (Note(said),)
-        return Note(said), Note(f"the world has changed: a model that learned lately won by {self.nats:g} nats", True)
+            return Note(said), *inner
+        won = Note(f"the world has changed: a model that learned lately won by {self.nats:g} nats", alarm=True)
+        return Note(said), *inner, won
+
+    def lead(self, s: RestartingState) -> Floats:
+        """Return by how many nats the challenger is ahead, `->()`.
+
+        `compared` has what its errors save, how far predictions differ, squared, and that times its squared errors.
+        """
+        saved, apart, noisy = s.compared.transpose(1, 0, 2)
+        usual = (BELIEVED + s.errors[:, 0]) / (1.0 + s.judged[:, :1])
+        here = np.divide(noisy, apart, out=np.zeros_like(noisy), where=apart > 0.0)
+        return np.asarray((0.5 * saved / np.maximum(usual, here)).sum(1))
 
     def _compare(self, s: RestartingState, missed: Floats, plays: Floats, weight: float) -> None:
         grown = s.age >= self.young
-        s.errors[:, 0] += weight * missed[:, 0]
-        s.errors[:, 1] += weight * np.where(grown[:, None], missed[:, 1], 0.0)
+        squares, apart = missed**2, (missed[:, 0] - missed[:, 1]) ** 2
+        sums = squares.sum(3)
+        s.errors[:, 0] += weight * sums[:, 0]
         s.judged[:, 0] += weight * plays
-        s.judged[:, 1] += weight * np.where(grown, plays, 0.0)
-        for m in range(missed.shape[2]):
-            noise = (BELIEVED + s.errors[:, 0, m]) / (1.0 + s.judged[:, 0])
-            s.lead += np.where(grown, 0.5 * weight * (missed[:, 0, m] - missed[:, 1, m]) / noise, 0.0)
+        s.errors[grown, 1] += weight * sums[grown, 1]
+        s.judged[grown, 1] += weight * plays[grown]
+        more = np.stack([sums[:, 0] - sums[:, 1], apart.sum(2), (apart * squares[:, 1]).sum(2)], 1)
+        s.compared[grown] += weight * more[grown]
         s.age += plays
 
     def _begin(self, s: RestartingState) -> None:
         """Let challengers that won take over, and new ones begin in their place and in that of those that are old."""
-        won = s.lead > self.nats
+        won = self.lead(s) > self.nats
         over = won | (s.age >= self.every)
         if won.any():
             copy_where(s.members[1], s.members[0], won)
@@ -155,4 +180,4 @@ class Restarting(Wraps, WithoutLuck):
         if over.any():
             low, high = s.ends.copy()
             copy_where(self.inner.start(len(over), low, high, int(s.horizon[0])), s.members[1], over)
-            s.errors[over, 1], s.judged[over, 1], s.age[over], s.lead[over] = 0.0, 0.0, 0.0, 0.0
+            s.errors[over, 1], s.judged[over, 1], s.age[over], s.compared[over] = 0.0, 0.0, 0.0, 0.0

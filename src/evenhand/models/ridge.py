@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
+from evenhand.models._parts import linear_parts
 from evenhand.models._shared import check_sizes, ends, optimism, unit
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.widths import Fixed, Width
@@ -132,6 +133,7 @@ class Ridge(WithoutLuck):
     width: Width = field(default_factory=Fixed)
     clipped: bool = True
     fades: ClassVar[bool] = True
+    explains: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         check_sizes("Ridge", self.n_features, self.n_outcomes, self.ridge)
@@ -145,6 +147,9 @@ class Ridge(WithoutLuck):
     def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         s, radius = state, self.width.radius(state.count, state.log_det, self.ridge)
         return Worth(*_value(s.theta, s.inverse, radius, s.low, s.high, self.clipped, x, w))
+
+    def contributions(self, state: RidgeState, x: Floats, w: Floats) -> Floats:
+        return linear_parts(state.theta, x, w)
 
     def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each."""

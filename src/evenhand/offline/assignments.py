@@ -176,7 +176,7 @@ def assign(
         else:
             raise InvalidInput("holdout", "one that the budget pays for", holdout)
     mixed = holdout / count + (1.0 - holdout) * lottery[rows, chosen]
-    objective = np.broadcast_to(evidence.worth(tables).predicted, (len(listed), count))[rows, chosen]
+    objective = evidence.worth(tables, len(listed)).predicted[rows, chosen]
     expected = {name: np.broadcast_to(t.predicted, (len(listed), count))[rows, chosen] for name, t in tables.items()}
     name = objective_name(evidence.problem)
     return Assignment(

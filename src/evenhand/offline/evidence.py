@@ -164,14 +164,14 @@ class Evidence:
             found[name] = Tables(table, table)
         return found
 
-    def worth(self, tables: Mapping[str, Tables]) -> Tables:
-        """Return the objective of every action, for objectives that are weighted sums.
+    def worth(self, tables: Mapping[str, Tables], rows: int | None = None) -> Tables:
+        """Return the objective of every action, a weighted sum, for so many rows or those of the log.
 
         Raises:
             InvalidInput: the objective is another one.
         """
         parts = [(weight, tables[name]) for name, weight in self._weights.items()]
-        shape = max(len(t.predicted) for _, t in parts), len(self.playable)
+        shape = self.rows if rows is None else rows, len(self.playable)
         both = (sum((w * t[i] for w, t in parts), np.zeros(shape)) for i in range(2))
         return Tables(*both)
 

@@ -73,8 +73,7 @@ def planned(
         InvalidInput: the budget does not pay for the cheapest actions and the holdout.
         InfeasibleProblem: no policy within the budget is as even as the parity demands.
     """
-    worth, count = evidence.worth(tables).predicted, len(evidence.names)
-    worth = np.broadcast_to(worth, (len(cases), count))
+    worth, count = evidence.worth(tables, len(cases)).predicted, len(evidence.names)
     if wanted is None:
         best = worth.argmax(1)
         return Plan(np.eye(count)[best], best, 0.0)

@@ -16,7 +16,7 @@ from evenhand.problem.spans import Spans
 from evenhand.problem.traffic import Traffic
 
 _SOON = 1.2  # times the rounds so far
-_FLOORS = 0.6  # of the forecast count for a floor, as what a span did not reach cannot be made up for
+_SOFT = 0.6  # of the forecast count for a floor or an average, as a span cannot make up for it once it is over
 
 
 @dataclass
@@ -36,7 +36,8 @@ class Pace:
     Equation: rate_j = min_s (allowance_s - used_s) / (n_s + waiting_s) over the spans s of row j that contain now, with
     n_s the cases to come in the span and waiting_s its decided rounds that are not in used_s. A row without spans has
     one: the whole run. A floor is a row of the other sign, so that its rate is minus what is owed per case, of the span
-    that owes most; it counts on fewer cases than are forecast, as a budget counts on more.
+    that owes most; it counts on fewer cases than are forecast, as a budget counts on more. Where averages are bounded,
+    by b, the allowance of a span is b times its cases, those to come included.
 
     Args:
         problem: its clock and its traffic; without an end in time, every round of the horizon comes.
@@ -110,13 +111,11 @@ class Pace:
         rates = whole.copy()
         for j, spans in self._on_grid:
             period = spans.period(time)
-            to_come = self._ahead(state, time, spans.ends)
-            if self._traffic is not None:  # too few is worse than too many: what is over is lost with the span
-                margin = _FLOORS if spans.floors else Traffic.margin
-                to_come = np.where(spans.ends < self.problem.clock.last, margin * to_come, to_come)
-            waiting = spans.sums(state.decided) - spans.sums(state.counted[:, j])
-            rest = spans.rest(state.used[:, j], period)
-            rates[:, j] = (rest / np.maximum(to_come + waiting, 1.0)).min(1)
+            coming = self._ahead(state, time, spans.ends) * margins(self.problem, spans)
+            counted, used = spans.sums(state.counted[:, j]), spans.sums(state.used[:, j])
+            rounds = np.maximum(coming + (spans.sums(state.decided) - counted), 1.0)
+            rest = np.where(spans.contain(period), spans.allowed(counted + rounds) - used, np.inf)
+            rates[:, j] = (rest / rounds).min(1)
             if spans.floors:  # where nothing is owed, a bound that no round reaches
                 rates[:, j] = np.minimum(rates[:, j], np.abs(spans.allowance).max())
         return rates
@@ -125,11 +124,13 @@ class Pace:
         """What a round may use by the forecast alone, over its average by the same forecast, by row, `()->(d)`."""
         out = np.ones((len(time), len(self.spans)))
         for j, spans in self._on_grid:
+            if spans.averages:
+                continue  # a bound of every round already
             ends = np.minimum(np.stack([self._edges[spans.first], spans.ends]), self.problem.clock.last)
             cases = ends if self._traffic is None else self._traffic.expected(self.problem.clock, ends)
             rate = spans.allowance / np.maximum(cases[1] - cases[0], 1.0)
-            period = spans.period(time)[:, None]
-            inside = (spans.first <= period) & (period <= spans.last)
+            period = spans.period(time)
+            inside = spans.contain(period)
             if spans.floors:
                 out[:, j] = np.where(inside, rate, 0.0).min(1) * self.problem.horizon / -spans.least
             else:
@@ -138,14 +139,10 @@ class Pace:
 
     def _ahead(self, state: PaceState, time: Floats, ends: Floats) -> Floats:
         """The cases that are expected after one that came at a time, up to some ends, `(),(n)->(R,n)`."""
-        ends = np.minimum(ends, self.problem.clock.last)  # the last period of a calendar may end later
-        if self._traffic is None:
-            return np.asarray(np.maximum(ends - time[:, None] - 1.0, 0.0))
-        clock, traffic = self.problem.clock, self._traffic
+        clock, traffic, rest = self.problem.clock, self._traffic, to_come(self.problem, time, ends)
+        if traffic is None or math.isinf(traffic.trust):
+            return rest
         now = traffic.expected(clock, time)
-        rest = np.maximum(traffic.expected(clock, ends) - now[:, None], 0.0)
-        if math.isinf(traffic.trust):
-            return np.asarray(rest)
         since = np.maximum(traffic.begin(clock, time), 0.0)
         so_far = np.concatenate([np.zeros((len(time), 1)), np.cumsum(state.decided, 1)], 1)
         first = np.searchsorted(self._edges, since)
@@ -180,3 +177,24 @@ def traffic_of(problem: Problem) -> Traffic | None:
     if problem.until is None:
         return None
     return problem.traffic or Traffic(problem.horizon, per=problem.clock.last)
+
+
+def to_come(problem: Problem, time: Floats, ends: Floats) -> Floats:
+    """Return the cases that are forecast after one that came at a time, up to some ends, `(),(n)->(R,n)`."""
+    clock, traffic = problem.clock, traffic_of(problem)
+    ends = np.minimum(ends, clock.last)  # the last period of a calendar may end later
+    if traffic is None:
+        return np.asarray(np.maximum(ends - time[:, None] - 1.0, 0.0))
+    return np.asarray(np.maximum(traffic.expected(clock, ends) - traffic.expected(clock, time)[:, None], 0.0))
+
+
+def margins(problem: Problem, spans: Spans) -> Floats:
+    """Return the part of the forecast that plans count on in each span, `->(S)`.
+
+    What a span leaves or owes is lost with it, so that too few cases are worse than too many for a budget, and the
+    other way round for a floor or an average. All that is left of the run is counted as it is forecast.
+    """
+    if traffic_of(problem) is None:
+        return np.ones(len(spans.ends))
+    margin = _SOFT if spans.floors or spans.averages else Traffic.margin
+    return np.where(spans.ends < problem.clock.last, margin, 1.0)

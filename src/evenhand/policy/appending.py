@@ -49,10 +49,15 @@ def refuse_other_models(new: Grown, old: Grown) -> None:
         raise InvalidInput("adopt: model", expected + ", for more actions" * appends(new, old), repr(new.model))
 
 
+def carries(new: Grown, old: Grown) -> bool:
+    """Return whether decisions that wait can be settled in an adopted state, as the model reads their features."""
+    return new.model.n_features == old.model.n_features
+
+
 def refuse_waiting(new: Grown, old: Grown, state: PolicyState) -> None:
     """Refuse decisions that wait and whose features a model of more actions could not read."""
     waiting = state.receipts.waiting()
-    if new.model.n_features != old.model.n_features and len(waiting):
+    if not carries(new, old) and len(waiting):
         expected = "no decision that waits for its outcome, as the model has a feature per action"
         raise InvalidInput("adopt: state", expected, f"{len(waiting)} of them")
 

@@ -116,6 +116,12 @@ class Encoder:
         return tuple(dict.fromkeys([*(f.name for f in self.problem.features), *groups]))
 
     @cached_property
+    def origins(self) -> tuple[tuple[str | None, ...], ...]:
+        """The feature that each number of each action encodes, `(A,n)`; see `policy.reasons.origins`."""
+        names = ["", *(f.name for f in self.problem.features for _ in f.units), None]
+        return tuple(tuple(names[i] for i in row) for row in self._layout.tolist())
+
+    @cached_property
     def _numbered(self) -> bool:
         return by_action(self.model) is not None
 

@@ -10,6 +10,7 @@ from evenhand.core.faces import amount
 from evenhand.core.records import Context, Decision
 from evenhand.goals.base import Spanned
 from evenhand.policy import checks
+from evenhand.policy.owed import owed
 from evenhand.policy.questions import Questions
 from evenhand.policy.state import PolicyState
 
@@ -27,7 +28,7 @@ def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, r
         f"  price of {name:<34} {price:+.4f}" for name, price in zip(ask.rows.names, d.row_prices[replica], strict=True)
     ]
     groups = context.groups[replica]
-    lines = [*_first(prices, "prices"), *_binding(ask, state, d, replica)]
+    lines = [*_first(prices, "prices"), *_binding(ask, state, d, replica), *_owing(ask, state, d, replica)]
     for i, (grouping, group) in enumerate(problem.columns):
         if len(groups) == 1 and i in groups[0]:
             lines.append(f"  the case is in {grouping} = {group}")
@@ -63,6 +64,14 @@ def _binding(ask: Questions, state: PolicyState, d: Decision, replica: int) -> I
             among = f", the least of {np.isfinite(rest).sum()} spans" if np.isfinite(rest).sum() > 1 else ""
             name, within = limits.rows.names[0], f"{clock.written(float(start))} to {clock.written(float(end))}"
             yield f"  {name}: {amount(float(rest[s]))} of {amount(float(spans.allowance[s]))} left from {within}{among}"
+
+
+def _owing(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Iterator[str]:
+    """Say of every floor on spans of time which one owes most at the time of a decision."""
+    if state.periods is not None:
+        table, time = state.periods[replica], float(d.time[replica])
+        found = (owed(ask.problem, stated, table, time) for stated in ask.problem.stated)
+        yield from (f"  {each.said}" for each in found if each is not None)
 
 
 def _first(lines: list[str], what: str) -> list[str]:

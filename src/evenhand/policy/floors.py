@@ -1,4 +1,4 @@
-"""What decisions in spans of time brought, beside what the spans ask for."""
+"""What decisions in spans of time brought, beside what the spans ask for: least sums, or averages within a limit."""
 
 from __future__ import annotations
 
@@ -21,23 +21,25 @@ class Reached:
 
     start: str
     end: str
-    floor: float
+    limit: float  # of the sum, or of what is measured on average
     value: float
     over: bool  # whether a later decision was made after it
 
 
 class Floors(NamedTuple):
-    """The spans of a floor in R replicas."""
+    """The spans of a floor, or of a constraint on averages, in R replicas."""
 
     asked: Floats  # (S,)
-    value: Floats  # (S, R) sums, or of groups the least sum divided by the share
+    value: Floats  # (S, R) sums, of groups the least sum divided by the share; or what is measured, NaN of 0 / 0
     error: Floats  # (S, R) standard errors of these, at most
+    sign: float  # 1 where a value may not be above what is asked for, -1 where not below
     begun: Bools  # (S, R)
     over: Bools  # (S, R)
 
     def worst(self, which: Bools) -> tuple[Floats, Floats, Floats]:
-        """Of the span that is furthest below its floor among some: value, floor and error, `(S,R)->(R),(R),(R)`."""
-        at = np.where(which, self.value - self.asked[:, None], np.inf).argmin(0)
+        """Of the span that is furthest beyond its limit among some: value, limit and error, `(S,R)->(R),(R),(R)`."""
+        beyond = self.sign * (self.value - self.asked[:, None])
+        at = np.where(which & ~np.isnan(beyond), beyond, -np.inf).argmax(0)
         replicas = np.arange(self.value.shape[1])
         return self.value[at, replicas], self.asked[at], self.error[at, replicas]
 
@@ -53,11 +55,11 @@ class _Sums(NamedTuple):
 
 
 def floors(problem: Problem, stated: Stated, table: Floats) -> Floors | None:
-    """Return what every span of a floor has, by the table of a state by period, `(R,P,1+C,W)`; None without floors.
+    """Return what every span has, by the table of a state by period, `(R,P,1+C,W)`; None of budgets and without spans.
 
     Outcomes that were not observed count at the average of their span, in every group its own.
     """
-    if stated.spans is None or not stated.spans.floors:
+    if stated.spans is None or stated.spends:
         return None
     spans, size = stated.spans.on(ByPeriod(problem).edges), len(problem.names)
     so_far = np.concatenate([np.zeros_like(table[:, :1]), np.cumsum(table, 1)], 1)
@@ -70,11 +72,16 @@ def floors(problem: Problem, stated: Stated, table: Floats) -> Floors | None:
     each = np.maximum(rounds, 1.0)
     period = np.arange(table.shape[1])
     latest = np.where(table[:, :, 0, DECIDED] > 0.0, period, -1).max(1)
-    one = chance(stated, problem, np.ones(1))
+    value, one = stated.constraint.measure(run), chance(stated, problem, np.ones(1))
+    if stated.spans.floors:
+        asked, value, error = -stated.spans.allowance, value * each, one * np.sqrt(each)
+    else:
+        asked, error = np.full(len(value), stated.limit), one / np.sqrt(each) * _each(stated.per(run), each)
     return Floors(
-        asked=-stated.spans.allowance,
-        value=stated.constraint.measure(run) * each,
-        error=one * np.sqrt(each),
+        asked=asked,
+        value=value,
+        error=error,
+        sign=1.0 if stated.constraint.worst == "high" else -1.0,
         begun=spans.first[:, None] <= latest,
         over=spans.last[:, None] < latest,
     )
@@ -90,7 +97,7 @@ def reached(problem: Problem, stated: Stated, found: Floors) -> tuple[Reached, .
         Reached(
             start=written(float(spans.edges[spans.first[s]])),
             end=written(min(float(spans.ends[s]), problem.clock.last)),
-            floor=float(found.asked[s]),
+            limit=float(found.asked[s]),
             value=float(found.value[s, 0]),
             over=bool(found.over[s, 0]),
         )
@@ -100,5 +107,14 @@ def reached(problem: Problem, stated: Stated, found: Floors) -> tuple[Reached, .
 
 def name(stated: Stated) -> str:
     """Return the name of what spans are asked for."""
+    if stated.spans is not None and stated.spans.averages:
+        return f"{stated.constraint.label} in the worst span"
     by = "" if stated.by is None else f", least by {stated.by}"
     return f"{stated.outcome} in the worst span{by}"
+
+
+def _each(per: Floats | None, rounds: Floats) -> Floats:
+    """The rounds per unit of what is measured per unit of, 1 for rounds, infinite where there is none of it."""
+    if per is None:
+        return np.ones_like(rounds)
+    return np.divide(rounds, per, out=np.full_like(rounds, np.inf), where=per > 0.0)

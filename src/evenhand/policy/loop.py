@@ -44,10 +44,12 @@ class Loop:
         context = checks.context(context, len(state.t), self.model.n_features, self.problem, state.recent.context)
         if not state.recent.compared:
             state.recent.compared = checks.alike(context, self.model)
-        if self._present is not None:
-            context = context._replace(offered=context.offered & self._present)
-        state.recent.context = context
+        state.recent.context = context = self._offer(context)
         return context
+
+    def _offer(self, context: Context) -> Context:
+        """Take what was withdrawn out of what a context offers."""
+        return context if self._present is None else context._replace(offered=context.offered & self._present)
 
     @cached_property
     def _present(self) -> Bools | None:
@@ -65,7 +67,7 @@ class Loop:
     def check(self, state: PolicyState, context: Context, decision: Decision) -> Context:
         """Return a context that kernels can read; refuse one, or a decision, that is not of this policy."""
         if context is not state.recent.context or self.can.planning:  # plans keep contexts
-            context = checks.context(context, len(state.t), self.model.n_features, self.problem)
+            context = self._offer(checks.context(context, len(state.t), self.model.n_features, self.problem))
         if decision is not state.recent.decision or decision is None:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
         return context

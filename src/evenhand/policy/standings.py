@@ -36,11 +36,14 @@ class Standing:
     needed: float | None = None  # average of the rounds to come that keeps it, where one outcome of everybody decides
     best: float | None = None  # the best that these can bring
     over: bool = False  # whether all outcomes have come
-    spans: tuple[Reached, ...] = ()  # of time that have begun, if it is a floor in each; the value is the worst one's
+    credit: float | None = None  # what is left of it, where it is a credit that is promised and the value only planned
+    spans: tuple[Reached, ...] = ()  # of time that have begun, if it is to hold in each; the value is the worst one's
 
     @property
     def kept(self) -> bool:
-        """Whether the value is on the right side of its limit at present."""
+        """Whether the value is on the right side of its limit at present, or a credit is not overdrawn."""
+        if self.credit is not None:
+            return not missed(self.credit, 0.0, "low", size=self.size)
         return not missed(self.value, self.limit, self.worst, size=self.size)
 
     @property
@@ -59,7 +62,10 @@ class Standing:
         "close" is on the wrong side by less than three standard errors of so many independent rounds, "behind" by more;
         where no standard error is known, it is "close" until all outcomes have come.
         "out of reach" is what the best outcomes of all rounds to come cannot mend, and "missed" where none is to come.
+        A credit is promised at any time: it is "kept" or "missed", whatever the value.
         """
+        if self.credit is not None:
+            return "kept" if self.kept else "missed"
         needed, best = self.needed, self.best
         if needed is not None and best is not None and missed(best, needed, self.worst, size=self.size):
             return "out of reach"
@@ -71,7 +77,10 @@ class Standing:
 
     @property
     def said(self) -> str:
-        """The verdict in words, with the average that the rounds to come need."""
+        """The verdict in words, with the average that the rounds to come need, or with what is left of a credit."""
+        if self.credit is not None:
+            left = amount(abs(self.credit))
+            return f"kept, with a credit of {left}" if self.kept else f"missed: the credit is overdrawn by {left}"
         if self.verdict == "out of reach" and self.needed is not None:
             best = f"{'at least' if self.worst == 'high' else 'at most'} {amount(self.best or 0.0)}"
             return f"out of reach: the rounds to come would need {amount(self.needed)}, and bring {best}"
@@ -90,13 +99,18 @@ class Standing:
         return math.isinf(self.error)
 
 
-def standings(run: SoFar, waiting: bool, periods: Floats | None = None) -> dict[str, Standing]:
+def standings(
+    run: SoFar, waiting: bool, periods: Floats | None = None, left: Floats | None = None
+) -> dict[str, Standing]:
     """Return the constraints that spend nothing; `waiting` says whether outcomes are still to come.
 
-    `periods` is the replica's table by period, `(P,1+C,W)`, where there are spans of time: a floor per span is judged
-    by the worst span that is over, and before one is over by the first one, which may still be kept.
+    `left` has what is left of each constraint that states a credit, as of `credits_left`, `(k)`.
+
+    `periods` is the replica's table by period, `(P,1+C,W)`, where there are spans of time: what is to hold per span is
+    judged by the worst span that is over, and before one is over by the first one, which may still be kept.
     """
     filled, found, horizon = run.filled(), [], run.problem.horizon
+    credit_left = iter(() if left is None else left.tolist())
     for s in run.problem.stated:
         c = s.constraint
         if not s.spends:
@@ -115,13 +129,16 @@ def standings(run: SoFar, waiting: bool, periods: Floats | None = None) -> dict[
                 best=None if to_come is None else to_come.best,
                 over=run.rounds >= horizon and not waiting,
             )
+            credit = None if s.credit is None else _number(next(credit_left, math.nan))
+            if s.credit is not None and credit is not None:
+                standing = replace(standing, credit=credit, size=max(s.credit.slack, standing.size))
             spans = None if periods is None else floors(run.problem, s, periods[None])
             found.append(standing if spans is None else _in_spans(run.problem, s, spans, standing, waiting))
     return dict(zip(apart(s.name for s in found), found, strict=True))
 
 
 def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing, waiting: bool) -> Standing:
-    """The standing of a floor per span; what waits may still belong to a span that is over."""
+    """The standing of a constraint per span; what waits may still belong to a span that is over."""
     past = bool(spans.over.any())
     value, limit, error = spans.worst(spans.over if past else spans.begun)
     return replace(

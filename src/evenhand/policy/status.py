@@ -16,6 +16,7 @@ from evenhand.goals.base import Accounts, Credits, Spanned
 from evenhand.models.base import Note
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.books import SoFar
+from evenhand.policy.credits import credits_left
 from evenhand.policy.held_out import Comparison, held_out
 from evenhand.policy.standings import Standing, apart, standings
 from evenhand.policy.state import PolicyState
@@ -80,6 +81,7 @@ class Status:
     )  # the rounds that were held out beside the others, by outcome
     credits: Mapping[str, float] = field(default_factory=dict)  # what is left of them, by constraint with one
     notes: tuple[Note, ...] = ()  # what the model says of itself
+    life: str = ""  # of a campaign that does not decide: who paused or ended it, when and why
 
     def __str__(self) -> str:
         rows = [(what, faces.clipped(name), said) for what, name, said in self._rows()]
@@ -97,7 +99,8 @@ class Status:
         return f"{self.rounds:,} of {self.horizon:,} rounds decided{waiting}"
 
     def _rows(self) -> list[tuple[str, str, str]]:
-        rows = [] if self.objective is None else [("objective", "", amount(self.objective))]
+        rows = [("campaign", "", self.life)] if self.life else []
+        rows += [] if self.objective is None else [("objective", "", amount(self.objective))]
         rows += [("average", name, "-" if math.isnan(x) else amount(x)) for name, x in self.averages.items()]
         for name, a in self.accounts.items():
             held = f", {amount(a.held)} held" if a.held else ""
@@ -240,6 +243,7 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
             numbers = zip(left[replica].tolist(), held[replica].tolist(), strict=True)
             now = _now(problem, limits, state.goals[i], replica) if isinstance(limits, Spanned) else None
             hard += [Kept(c, *row, now) for c, row in zip(limits.constraints, numbers, strict=False)]  # if of any
+    credit = credits_left(problem, can.limits, state.goals)
     return Status(
         rounds=int(rounds),
         horizon=problem.horizon,
@@ -247,7 +251,12 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
         objective=objective(problem, run),
         averages=averages(run),
         accounts=accounts(run, hard),
-        standings=standings(run, waiting > 0, None if state.periods is None else state.periods[replica]),
+        standings=standings(
+            run,
+            waiting > 0,
+            None if state.periods is None else state.periods[replica],
+            None if credit is None else credit[replica],
+        ),
         prices=prices(can, state.goals, replica),
         held_out=held_out(can.compares, state.goals, replica),
         credits={g.label: float(g.left(state.goals[i])[replica]) for i, g in can.limits if isinstance(g, Credits)},

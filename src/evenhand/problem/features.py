@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -33,6 +33,18 @@ class Feature(Protocol):
         Raises:
             InvalidInput: a value that the feature cannot have.
         """
+
+
+@runtime_checkable
+class Ranged(Protocol):
+    """A feature that takes some values as others: those out of its range, or none of its levels."""
+
+    @property
+    def name(self) -> str:
+        """The name by which cases state it."""
+
+    def outside(self, value: Any) -> bool:
+        """Return whether a value that it accepts counts as another one."""
 
 
 @checked
@@ -86,6 +98,10 @@ class Numeric:
         x = min(max(x, self.low), self.high)
         return (2.0 * (x - self.low) / (self.high - self.low) - 1.0,)
 
+    def outside(self, value: Any) -> bool:
+        """Return whether a number counts as the nearest end of the range."""
+        return not self.low <= value <= self.high
+
 
 @checked
 @dataclass(frozen=True)
@@ -134,6 +150,10 @@ class Categorical:
         if value not in self.levels:
             value = self.other
         return tuple([1.0 if value == level else 0.0 for level in self.levels[1:]])
+
+    def outside(self, value: Any) -> bool:
+        """Return whether a text counts as `other`."""
+        return value not in self.levels
 
 
 def encode(features: tuple[Feature, ...], values: tuple[object, ...]) -> Floats:

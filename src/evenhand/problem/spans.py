@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 
 
 class Spans(NamedTuple):
@@ -21,6 +21,7 @@ class Spans(NamedTuple):
     allowance   (S,)   what may be used in each of S spans
     first       (S,)   its first period
     last        (S,)   its last period
+    averages           whether allowances are of the average of each span, and not of its sum; of any sign then
     ==========  =====  ===============================================================================================
 
     >>> days = Spans(np.array([0.0, 1.0, 2.0, 3.0]), np.array([5.0, 5.0]), np.array([0, 1]), np.array([1, 2]))
@@ -34,6 +35,7 @@ class Spans(NamedTuple):
     allowance: Floats
     first: Ints
     last: Ints
+    averages: bool = False
 
     @property
     def periods(self) -> int:
@@ -51,17 +53,24 @@ class Spans(NamedTuple):
     def on(self, edges: Floats) -> Spans:
         """Return the same spans over shorter periods, whose ends include those of all periods here."""
         first, last = np.searchsorted(edges, self.edges[self.first]), np.searchsorted(edges, self.ends) - 1
-        return Spans(edges, self.allowance, first, last)
+        return Spans(edges, self.allowance, first, last, self.averages)
 
     def sums(self, by_period: Floats) -> Floats:
         """Return sums over the periods of every span, `(P)->(S)`."""
         so_far = np.concatenate([np.zeros((len(by_period), 1)), np.cumsum(by_period, 1)], 1)
         return np.asarray(so_far[:, self.last + 1] - so_far[:, self.first])
 
+    def contain(self, period: Ints) -> Bools:
+        """Return which spans contain a period, `()->(S)`."""
+        return np.asarray((self.first <= period[:, None]) & (period[:, None] <= self.last))
+
+    def allowed(self, rounds: Floats) -> Floats:
+        """Return the sum that every span allows if it has so many rounds, `(S)->(S)`."""
+        return np.asarray(self.allowance * rounds if self.averages else np.broadcast_to(self.allowance, rounds.shape))
+
     def rest(self, used: Floats, period: Ints) -> Floats:
         """Return what is left of every span that contains a period, infinity for others, `(P),()->(S)`."""
-        inside = (self.first <= period[:, None]) & (period[:, None] <= self.last)
-        return np.asarray(np.where(inside, self.allowance - self.sums(used), np.inf))
+        return np.asarray(np.where(self.contain(period), self.allowance - self.sums(used), np.inf))
 
     def left(self, used: Floats, period: Ints) -> Floats:
         """Return what is left in a period: the least of the spans that contain it, `(P),()->()`."""
@@ -70,7 +79,7 @@ class Spans(NamedTuple):
     @property
     def floors(self) -> bool:
         """Whether the spans ask for least amounts: their allowances are then the negatives of these."""
-        return bool((self.allowance < 0.0).all())
+        return not self.averages and bool((self.allowance < 0.0).all())
 
     @property
     def least(self) -> float:

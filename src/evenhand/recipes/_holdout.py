@@ -11,59 +11,39 @@ from evenhand.choices.base import Choice
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
 from evenhand.core.types import Floats
-from evenhand.core.validate import number
 from evenhand.goals.base import Goal
 from evenhand.goals.compared import compared
 from evenhand.models.base import Model
 from evenhand.problem.feasible import reach
 from evenhand.problem.holdout import Holdout
+from evenhand.problem.known_rounds import KnownRounds, known_rounds
 from evenhand.problem.problem import Problem
-from evenhand.problem.withdrawn import present
 
 
 @dataclass(frozen=True, kw_only=True)
 class Known:
-    """The part of all rounds that a known lottery plays: those held out, and those of a floor.
+    """The rounds that a known lottery plays, as parts of a policy."""
 
-    Equation: p = h b + (1 - h) (g + (1 - n g) q) with g = f / (1 - h), so that p is at least f, and h is exact.
-    """
-
-    problem: Problem
-    share: float  # h, 0 where no round is held out
-    weights: tuple[float, ...] | None  # b; None for uniform
-    floor: float  # f, 0 for none
+    rounds: KnownRounds
 
     @property
     def reserve(self) -> float:
-        return self.share + self.floor * float(self._may_be_played.sum())
-
-    @property
-    def chances(self) -> Floats:
-        """The probability with which a round is one of them and plays each action, `->(A)`."""
-        weights = self._may_be_played * (1.0 if self.weights is None else np.array(self.weights))
-        if not weights.any():
-            raise InvalidInput("Holdout.lottery", "at least one action that is not withdrawn", self.problem.withdrawn)
-        return np.asarray(self.share * weights / weights.sum() + self.floor * self._may_be_played)
-
-    @property
-    def _may_be_played(self) -> Floats:
-        """1 for every action that is not withdrawn, `->(A)`."""
-        found = present(self.problem)
-        return np.ones(len(self.problem.actions)) if found is None else found.astype(float)
+        return self.rounds.reserve
 
     def around(self, choice: Choice) -> Choice:
         """The choice with these rounds; the choice itself if there are none."""
-        if self.floor > 0.0:
-            choice = Floored(self.floor / (1.0 - self.share), choice)
-        return HeldOut(self.share, choice, self.weights) if self.share > 0.0 else choice
+        share, floor = self.rounds.share, self.rounds.floor
+        if floor > 0.0:
+            choice = Floored(floor / (1.0 - share), choice)
+        return HeldOut(share, choice, self.rounds.weights) if share > 0.0 else choice
 
     def compared(self) -> tuple[Goal, ...]:
         """Books of the rounds held out, beside the others; () if there are none."""
-        return (compared(self.problem),) if self.share > 0.0 else ()
+        return (compared(self.rounds.problem),) if self.rounds.share > 0.0 else ()
 
     def evaluable(self, model: Model) -> Model:
         """Return the model; refuse one that draws what it says beside a floor, as no probability is known then."""
-        if self.floor > 0.0 and model.draws(len(self.problem.actions)):
+        if self.rounds.floor > 0.0 and model.draws(len(self.rounds.problem.actions)):
             expected = "0, or a model that does not explore by drawing its parameters: probabilities are unknown then"
             raise InvalidInput("explore", expected, type(model).__name__)
         return model
@@ -83,22 +63,13 @@ def known(problem: Problem, holdout: float | Holdout | None, explore: float, war
             lottery of withdrawn actions alone, or a budget below what these rounds use, learned uses being at the
             middle of their declared ranges.
     """
-    held = Holdout(holdout) if isinstance(holdout, int | float) else holdout
-    floor = number("explore", explore, "a number in [0, 1)", lambda x: 0 <= x < 1)
-    weights = None if held is None else held.weights(problem)
-    found = Known(problem=problem, share=0.0 if held is None else held.share, weights=weights, floor=floor)
+    found = known_rounds(problem, holdout, explore)
     if found.reserve == 0.0:
-        return found
-    if problem.n_plays > 1:
-        expected = "one play per round, as no choice states the chances of all lists"
-        raise InvalidInput("holdout, explore", expected, f"{problem.n_plays} plays")
-    if found.reserve >= 1.0:
-        expected = "a holdout + explore times the number of actions below 1, so that some rounds are left"
-        raise InvalidInput("holdout, explore", expected, found.reserve)
-    if warmup and held is not None:
+        return Known(rounds=found)
+    if warmup and holdout is not None:
         raise InvalidInput("warmup", "0 where rounds are held out, which explore as well", warmup)
     _refuse_unpaid(problem, found.chances)
-    return found
+    return Known(rounds=found)
 
 
 def _refuse_unpaid(problem: Problem, chances: Floats) -> None:

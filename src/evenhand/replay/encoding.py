@@ -29,7 +29,7 @@ class Encoded(NamedTuple):
     coding: Units  # the encoding of the columns
     layout: Ints  # (A, n)
     actions: Ints  # (N,)
-    propensities: Floats  # (N,)
+    propensities: Floats  # (N,) NaN where none is stated
     outcomes: Floats  # (N, M + B) learned ones, then noisy ones
     known: Floats | None  # (N, A, L) known outcomes, None if they are as declared
     time: Floats | None  # (N,) times by the clock of the problem, None without a column of them
@@ -85,7 +85,8 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     for a, action in enumerate(_names(spec)):
         if not (actions == a).any():
             raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
-    _check_propensities(propensities, actions, _names(spec), notes)
+    if spec.propensity is not None:
+        _check_propensities(propensities, actions, _names(spec), notes)
     groups, levels = _groups(spec, kept, name)
     return Encoded(
         units=units.table(int(good.sum()), numeric, kept),
@@ -149,6 +150,8 @@ def _time(clock: Clock, text: str) -> float:
 
 
 def _propensities(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
+    if spec.propensity is None:  # what only learns from a log needs none
+        return np.full(len(columns.lines), np.nan)
     if isinstance(spec.propensity, float):
         return np.full(len(columns.lines), spec.propensity)
     text = columns.text[spec.propensity]

@@ -112,9 +112,7 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
     for s in spans.summed(problem):
         use = spans.used(trace, s)
         if use is not None and s.spans is not None:
-            for i, (span, most) in enumerate(
-                zip(spans.names(problem, s), np.abs(s.spans.allowance).tolist(), strict=True)
-            ):
+            for i, (span, most) in enumerate(zip(spans.names(problem, s), spans.limits(s).tolist(), strict=True)):
                 yield Measure(spans.measure(s, span), use[:, i], s.constraint.worst, most)
     for s in problem.stated:
         c = s.constraint

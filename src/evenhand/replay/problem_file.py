@@ -110,11 +110,11 @@ def _optional(root: Table, key: str, hint: Any) -> Any:
     return read(key, root.value(key), hint, {}) if key in root else None
 
 
-def _propensity(table: Table) -> str | float:
+def _propensity(table: Table) -> str | float | None:
     column, constant = table.text("column", None), table.number("constant", None)
-    if (column is None) == (constant is None):
-        raise InvalidInput("propensity", "either a column or a constant", "both" if column else "neither")
-    return column if constant is None else constant  # type: ignore[return-value]  # exactly one is given
+    if column is not None and constant is not None:
+        raise InvalidInput("propensity", "either a column or a constant", "both")
+    return column if constant is None else constant
 
 
 def _outcomes(table: Table) -> Iterator[tuple[Outcome, str | dict[str, str]]]:

@@ -16,6 +16,7 @@ from evenhand.replay import spans
 from evenhand.replay.measures import Digest, Measure, Run, measures
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import BLIND
+from evenhand.report.credit_lines import with_credit
 from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import Ending, endings, number, table
@@ -197,6 +198,7 @@ class Replay:
         """Compare the policy under test with the limits of those constraints that are not budgets."""
         first = self.runs[0]
         problem = first.trace.problem
+        credit = {s.constraint.label: left.min() for s, left in with_credit(problem, first.trace.credits)}
         for s in problem.stated:
             if not s.spends and s.by is None:
                 c = s.constraint
@@ -204,7 +206,16 @@ class Replay:
                 per = s.per(first.trace)
                 one = None if per is None else per[-1].mean(keepdims=True)  # all runs read one log
                 error = chance(s, problem, first.rounds.mean(keepdims=True), one)
-                stands = Standing(name=c.label, value=d.mean, limit=limit, worst=c.worst, error=error, over=True)
+                stands = Standing(
+                    name=c.label,
+                    value=d.mean,
+                    limit=limit,
+                    worst=c.worst,
+                    error=error,
+                    size=1.0 if s.credit is None else max(s.credit.slack, 1.0),
+                    over=True,
+                    credit=credit.get(c.label),
+                )
                 yield f"{first.name}: {c.label}, is {d.mean:.4f} on average; limit {limit:g},\n{_verdict(stands)}."
         for s in problem.stated:
             if s.outcome is None or s.by is None:
@@ -243,7 +254,7 @@ class Replay:
 
 def _verdict(stands: Standing) -> str:
     """Word the verdict on a constraint as `Policy.status` does, and compare a miss with the sampling error."""
-    if stands.kept or math.isinf(stands.error):
+    if stands.kept or stands.credit is not None or math.isinf(stands.error):
         return stands.said
     no = "no " if stands.verdict == "close" else ""
     return f"missed, by {no}more than chance explains ({ERRORS:g} standard errors, of at most {stands.error:.4f} each)"

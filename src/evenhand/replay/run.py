@@ -91,6 +91,9 @@ def replay_log(
     spec = read_spec(problem_path)
     if spec.until is not None and spec.time is None:
         raise InvalidInput(f"{problem_path.name}: time", "the column of the times of cases, beside until", "nothing")
+    if spec.propensity is None:
+        expected = "a column or a constant, the probability with which the log chose its actions"
+        raise InvalidInput(f"{problem_path.name}: propensity", expected, "nothing")
     notes: list[str] = []
     if policy is not None and policy != spec.settings.name:
         settings, notes = spec.settings.with_recipe(policy)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from evenhand.core.arguments import arguments, build, can_be_written, kinds, read
@@ -98,6 +98,16 @@ class Settings:
         values = {k: v for k, v in self.arguments.items() if k in kept}
         notes = [f"policy.{key} is no argument of {name} and was left out" for key in lost]
         return Settings(name=name, arguments=values, model=self.model, model_arguments=self.model_arguments), notes
+
+    @property
+    def warmup(self) -> int:
+        """The rounds at random at the start, 0 where the recipe has none."""
+        stated = inspect.signature(self.recipe).parameters.get("warmup")
+        return int(self.arguments.get("warmup", 0 if stated is None else stated.default or 0))
+
+    def without_warmup(self) -> Settings:
+        """Return the same settings without rounds at random at the start."""
+        return replace(self, arguments={**self.arguments, "warmup": 0}) if self.warmup else self
 
     @property
     def recipe(self) -> Callable[..., Policy]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.replay.report import Replay
-from evenhand.replay.spans import MOST, names, summed, used
+from evenhand.replay.spans import MOST, limits, names, summed, title, used
 from evenhand.report import style
 from evenhand.report.plots import save
 
@@ -25,7 +25,7 @@ def draw(replay: Replay, path: Path) -> Path | None:
     for axes, (s, use) in zip(panels, drawn, strict=True):
         assert s.spans is not None
         spans = names(replay.problem, s)[:MOST]
-        use, allowance, at = use[:, :MOST], np.abs(s.spans.allowance[:MOST]), np.arange(len(spans))
+        use, allowance, at = np.where(np.isfinite(use), use, np.nan)[:, :MOST], limits(s)[:MOST], np.arange(len(spans))
         mean = use[: replay.shuffles].mean(0)
         axes.bar(at, mean, 0.7, color=style.PALETTE[0])
         reach = np.maximum([mean - use.min(0), use.max(0) - mean], 0.0)
@@ -33,8 +33,8 @@ def draw(replay: Replay, path: Path) -> Path | None:
         axes.hlines(allowance, at - 0.45, at + 0.45, color=style.PALETTE[1])
         starts = [span.split(" to ")[0] for span in spans]
         axes.set_xticks(at, starts, rotation=90 if len(starts) > 4 else 0, fontsize=style.LABEL)
-        style.title(axes, f"{s.outcome} in each span, by its start", 6.0)
-        style.labels(axes, "", str(s.outcome), 6.0, 3.0)
-    told = "bars are means over shuffles, thin lines reach over all runs, coloured lines are allowances or floors"
+        style.title(axes, f"{title(s)}, by its start", 6.0)
+        style.labels(axes, "", s.constraint.label if s.outcome is None else s.outcome, 6.0, 3.0)
+    told = "bars are means over shuffles, thin lines reach over all runs, coloured lines are limits"
     style.finish(figure, f"{first.name}: {told}")
     return save(panels, path)

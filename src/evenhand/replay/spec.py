@@ -42,7 +42,7 @@ class Spec:
     Args:
         actions: the names of actions by logged value.
         action: the column of the logged action.
-        propensity: the column of its probability, or one number for all rows.
+        propensity: the column of its probability, or one number for all rows; a campaign needs none.
         numeric, categorical: the columns from which features are computed.
         ranges: the ranges [low, high] of numeric columns; those not stated here are read from the log.
         levels: the levels of categorical columns, the base first; those not stated here are read from the log.
@@ -67,7 +67,7 @@ class Spec:
 
     actions: Mapping[str, str]
     action: str
-    propensity: str | float
+    propensity: str | float | None = None
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
@@ -130,7 +130,7 @@ class Spec:
         for name in {n for n in spent if spent.count(n) > 1}:
             raise InvalidInput("budget", "one budget per outcome", f"several of {name!r}")
         # With levels that the file states, or placeholders, problem and recipe check arguments before a log is read.
-        problem = self.problem({n: self.levels.get(g.column, ("one", "other")) for n, g in self.groups.items()})
+        problem = self.problem({n: self._placeholder(g) for n, g in self.groups.items()})
         object.__setattr__(self, "horizon", problem.horizon)
         for policy in systems(problem, self.settings, n_features=1):
             refuse_unspendable(policy.goals, problem)
@@ -139,6 +139,11 @@ class Spec:
             except InvalidInput as error:
                 if error.field != "Prior.mean":  # whose numbers are as many as features, of which one stands for all
                     raise InvalidInput(f"policy.model: {error.field}", error.expected, error.got) from error
+
+    def _placeholder(self, grouping: Grouping) -> Mapping[str, float] | Sequence[str]:
+        """Groups that stand for those of a log, with shares where it will state them."""
+        names = self.levels.get(grouping.column, ("one", "other"))
+        return dict.fromkeys(names, 1.0 / len(names)) if grouping.shares == "log" else names
 
     @cached_property
     def clock(self) -> Clock:

@@ -156,6 +156,14 @@ class Units:
             indicators += [value == level for level in levels[1:]]
         return np.concatenate([[1.0], _standardise(np.array(plain), *self._scales), indicators])
 
+    def outside(self, case: Mapping[str, Any]) -> list[str]:
+        """Return the columns whose number in a case is clipped.
+
+        >>> Units.fit({"age": np.array([20.0, 60.0])}, {}).outside({"age": 61})
+        ['age']
+        """
+        return [column for column, scale in self.numeric.items() if not scale.low <= case[column] <= scale.high]
+
     @cached_property
     def _scales(self) -> Floats:
         return np.array([astuple(scale) for scale in self.numeric.values()]).reshape(-1, 5).T

@@ -18,7 +18,8 @@ def goes_by_time(problem: Problem) -> bool:
 def by_span(problem: Problem, truth: Truth, time: Floats) -> tuple[Truth, Floats]:
     """Return the truth with a row for every span of a row, and their bounds per case, `(S)->,(d)`.
 
-    Equation: of N cases with times t_i, span s of a row v allows mean_i 1{t_i in s} v_i <= allowance_s / N. What is
+    Equation: of N cases with times t_i, span s of a row v allows mean_i 1{t_i in s} v_i <= allowance_s / N, or n_s / N
+    times its bound on averages where n_s of the cases are in it. What is
     spent without spans may sum to its total over the horizon, however many cases come; everything else is a mean.
 
     Args:
@@ -30,11 +31,10 @@ def by_span(problem: Problem, truth: Truth, time: Floats) -> tuple[Truth, Floats
     for s in problem.stated:
         own, place = truth.rows[:, :, place : place + len(s.rows)], place + len(s.rows)
         if s.spans is not None:
-            period = s.spans.period(time)[:, None]
-            inside = (s.spans.first <= period) & (period <= s.spans.last)
+            inside = s.spans.contain(s.spans.period(time))
             each = own[..., None] * inside[:, None, None]  # of every row in every span
             rows.append(each.reshape(*own.shape[:2], -1))
-            bounds.append(np.tile(s.spans.allowance / cases, len(s.rows)))
+            bounds.append(np.tile(s.spans.allowed(inside.sum(0)) / cases, len(s.rows)))
         else:
             rows.append(own)
             bounds.append(s.bound * problem.horizon / cases if s.spends else s.bound)

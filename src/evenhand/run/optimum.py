@@ -20,11 +20,14 @@ from evenhand.planning.list_ascent import maximize_lists
 from evenhand.planning.list_program import is_linear_program, solve_lists
 from evenhand.planning.lists import Listed, Lists, pooled
 from evenhand.planning.program import Sample, solve
+from evenhand.problem import Holdout
 from evenhand.problem.constraints import constraint_rows, per_row, regions, stated_rows
+from evenhand.problem.known_rounds import KnownRounds, known_rounds
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
 from evenhand.report.summary import standard_error
 from evenhand.run.by_span import by_span, goes_by_time, refuse_margin
+from evenhand.run.mixed import mixed
 from evenhand.run.parallel import bar_disabled
 from evenhand.run.sampled import Sampled, expected_rows, sampled
 
@@ -49,6 +52,8 @@ def opt(
     replicas: int | Sequence[int] = 20,
     seed: int = 0,
     progress: bool | None = None,
+    holdout: float | Holdout | None = None,
+    explore: float = 0.0,
 ) -> Optimum:
     """Compute the value and dual prices of the best static policy that knows the truth, per round.
 
@@ -63,6 +68,9 @@ def opt(
     before its end: it matters when they come. The optimum is then that of a policy which knows all cases and means in
     hindsight, within the allowance of every span, and `prices` has one for each span of a row. `contexts` is not read.
 
+    With a holdout or a floor of probabilities, as `resolving` has them, the policy is the best of those that leave
+    these rounds to their lottery. It has the floor in every round, as it never runs out of a budget.
+
     Where places differ, as in `Ranking`, the policies are those of lists, and all users are known: nothing is sampled
     unless items come and go by luck. Linear objectives and generalised Gini functions are solved exactly for up to
     100,000 users x items x places; for other objectives, and more, `gap` says how far the value can be below the
@@ -75,20 +83,26 @@ def opt(
         replicas: how many, numbered from 0, or a list of their numbers, as in the run to compare with.
         seed: of truths and contexts, as in the run to compare with.
         progress: show a progress bar; by default only in a terminal.
+        holdout: the share of the rounds in which a lottery plays, uniform or stated by a `Holdout`.
+        explore: the least probability of every action that may be played.
 
     Raises:
         InvalidInput: the environment has no truth, the margin leaves nothing of a budget, or an objective over lists
-            has no prox; or a margin, or lists, where the problem goes by time.
-        InfeasibleProblem: no static policy keeps to the constraints on a sample.
+            has no prox; or a margin, or lists, where the problem goes by time; a holdout or a floor out of range, or
+            with several plays or lists.
+        InfeasibleProblem: no static policy keeps to the constraints on a sample, with a holdout and a floor as stated.
 
     >>> from evenhand.environments import Court
     >>> 0.44 < opt(Court(tolerance=0.025), contexts=500, replicas=2).value < 0.50
     True
     """
-    if goes_by_time(environment.problem) and not isinstance(environment, Listed):
+    rounds, listed = known_rounds(environment.problem, holdout, explore), isinstance(environment, Listed)
+    if rounds.reserve and listed:
+        raise InvalidInput("holdout, explore", "an environment without lists", type(environment).__name__)
+    if goes_by_time(environment.problem) and not listed:
         refuse_margin(margin)
-        return _averaged(lambda replica: _in_hindsight(environment, seed, replica), replicas, seed, progress)
-    solved = _solver(environment, contexts, seed, lambda lists: lists, draw)
+        return _averaged(lambda replica: _in_hindsight(environment, seed, replica, rounds), replicas, seed, progress)
+    solved = _solver(environment, contexts, seed, lambda lists: lists, lambda *of: mixed(draw(*of), rounds))
     return summed_up(environment.problem, margin, contexts, replicas, seed, progress, solved)
 
 
@@ -183,7 +197,7 @@ def _averaged(
     return Optimum(float(values.mean()), standard_error(values), prices.mean(0), spread, values, gap)
 
 
-def _in_hindsight(environment: Environment, seed: int, replica: int) -> Best:
+def _in_hindsight(environment: Environment, seed: int, replica: int, rounds: KnownRounds) -> Best:
     """Find the best policy for the cases of one run, within what every span of time allows.
 
     Raises:
@@ -193,7 +207,7 @@ def _in_hindsight(environment: Environment, seed: int, replica: int) -> Best:
     problem = environment.problem
     steps = int(min(environment.start(seed, np.array([replica])).steps, problem.last_round))
     sample = sampled(environment, steps, seed, replica)
-    truth, bound = by_span(problem, _read(problem, sample), sample.time)
+    truth, bound = by_span(problem, mixed(_read(problem, sample), rounds), sample.time)
     return best(problem, truth, bound)
 
 

@@ -15,6 +15,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.environments.base import Arrival, World
 from evenhand.policy.abilities import compares
 from evenhand.policy.books import totals, waiting
+from evenhand.policy.credits import credits_left
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
@@ -134,7 +135,7 @@ class Recorder:
     def __init__(self, policy: Policy, state: PolicyState, world: World, record: Record, everything: bool) -> None:
         problem, count, steps = policy.problem, len(state.t), world.steps
         self._policy, self._problem, self._state, self._record = policy.name, problem, state, record
-        self._compares = compares(policy.goals)
+        self._goals, self._compares = list(enumerate(policy.goals)), compares(policy.goals)
         self._horizon, self._counts_idle_steps = problem.last_round, world.counts_idle_steps
         self._times = _grid(steps)
         room = steps if everything else 0  # else 5,000,000 rounds of rankings would take gigabytes
@@ -248,4 +249,5 @@ class Recorder:
             plays=None if self._plays is None else self._plays.until(record.steps),
             held_out=self._held_out(),
             by_period=None if self._state.periods is None else self._state.periods.copy(),
+            credits=credits_left(self._problem, self._goals, self._state.goals),
         )

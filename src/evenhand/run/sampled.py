@@ -11,6 +11,7 @@ from evenhand.core.types import Floats
 from evenhand.environments.base import Environment
 from evenhand.policy.entries import believe
 from evenhand.problem.rows import Cases, Rows
+from evenhand.problem.withdrawn import present
 
 
 class Sampled(NamedTuple):
@@ -33,7 +34,7 @@ def sampled(environment: Environment, contexts: int, seed: int, replica: int) ->
     problem = environment.problem
     world = environment.start(seed, np.array([replica]))
     known, groups, offered, truths, times, rounds = [], [], [], [], [], 0.0
-    came = np.zeros((1, len(problem.columns)))
+    came, may = np.zeros((1, len(problem.columns))), present(problem)
     for step in range(contexts):
         context = world.context(step)
         time = rounds if context.time is None else float(context.time[0])
@@ -42,12 +43,13 @@ def sampled(environment: Environment, contexts: int, seed: int, replica: int) ->
         truth = world.expected(context, np.arange(context.features.shape[1])[None])
         if truth is None:
             raise InvalidInput("environment", "one with a known truth", type(environment).__name__)
+        here = context.offered if may is None else context.offered & may
         believe(context.groups, context.offered, np.ones(1), came)
         times.append(time)
-        rounds += float(context.offered.any())  # a round in which nothing is offered is none
+        rounds += float(here.any())  # a round in which nothing is offered is none
         known.append(context.known)
         groups.append(context.groups)
-        offered.append(context.offered)
+        offered.append(here)
         truths.append(truth[:, :, : len(problem.learned)])  # the means of noisy outcomes are known
     if not known:
         raise InvalidInput("environment", f"a case before {problem.until}, the end of the run", "none")

@@ -70,6 +70,7 @@ class Trace:
     plays: Plays | None = None
     held_out: Floats | None = None  # (R, 2, M + L, 3) of `goals.Compared`, if rounds were held out
     by_period: Floats | None = None  # (R, P, 1 + C, W) the table of outcomes by period, where there are spans of time
+    credits: Floats | None = None  # (R, k) what is left of the credits that constraints state and goals keep
 
     def __repr__(self) -> str:
         return faces.text(self._title, self._facts)
@@ -160,6 +161,7 @@ class Trace:
             under_way=0 * self.under_way,
             plays=None,
             by_period=None,
+            credits=None,
         )
 
     @property
@@ -190,17 +192,21 @@ class Trace:
         it counts over the rounds that elapsed. While outcomes are under way, what depends on them has two lines: what
         arrived, and where there is a truth, what is to be expected of all plays.
         """
+        from evenhand.report.credit_lines import credits_of, with_credit
         from evenhand.report.quantities import quantities
         from evenhand.report.span_lines import spans_of
         from evenhand.report.summary import Ending, Line, Summary
 
         horizon, lines = self.problem.horizon, []
+        promised = [s for s, _ in with_credit(self.problem, self.credits)]
         for q in quantities(self):
             values = q.value(self)[-1]
             if q.spends and self.finished:
                 values = values * (self.elapsed[-1] / horizon)
             error = np.inf if q.stated is None else self._chance(q.stated)
-            lines.append(Line.of(q.name, values, worst=q.worst, limit=q.limit, error=error))
+            line = Line.of(q.name, values, worst=q.worst, limit=q.limit, error=error)
+            lines.append(line._replace(missed=False) if q.stated in promised else line)
+        lines += credits_of(self.problem, self.credits)
         lines += spans_of(self.problem, self.by_period)
         return Summary(
             policy=self.policy,
@@ -357,6 +363,7 @@ def join(traces: list[Trace]) -> Trace:
         stopped=join_ends("stopped"),
         restricted_after=join_ends("restricted_after"),
         held_out=None if first.held_out is None else np.concatenate([t.held_out for t in traces]),
+        credits=None if first.credits is None else np.concatenate([t.credits for t in traces]),
         by_period=None if broken or first.by_period is None else np.concatenate([t.by_period for t in traces]),
         plays=Plays(*(np.concatenate(z, 1) for z in zip(*cut, strict=True))) if len(cut) == len(traces) else None,
     )

@@ -8,7 +8,7 @@ from contextlib import suppress
 from itertools import pairwise
 
 from evenhand.live.events import Conflict, Event, Kind, digest
-from evenhand.live.stores.base import Store, Transaction
+from evenhand.live.stores.base import Clocked, Store, Transaction
 from evenhand.testing.promises import complete, require
 
 _NAMES = ("one", "two 'quoted' \"twice\"; --", "名前 é 😀", "two\nlines\tand a tab", "%_", " one ", "ONE")
@@ -33,7 +33,7 @@ def check_store(make: Callable[[], Store]) -> None:
     >>> check_store(MemoryStore)
     """
     complete(make(), Store)
-    for check in (_order, _reading, _refusals, _rollback, _names, _snapshots, _threads):
+    for check in (_order, _clock, _reading, _refusals, _rollback, _names, _snapshots, _threads):
         check(make())
 
 
@@ -58,6 +58,17 @@ def _order(store: Store) -> None:
         before = event.hash
     require(list(store.scan("one")) == written, "events are read as they were appended, in order")
     require(list(store.scan("one")) == list(store.scan("one", 0)), "a log is the same whenever it is read")
+
+
+def _clock(store: Store) -> None:
+    _fill(store, "one")
+    with store.write("one") as log:
+        if isinstance(log, Clocked):
+            log.distrust()
+            require(log.clock <= log.now, "the time of a transaction is at least that of the clock")
+            log.set_back()
+            event = log.append("clock", "{}")
+            require(event.at == log.clock == log.now, "a log that is set back goes by the clock")
 
 
 def _reading(store: Store) -> None:

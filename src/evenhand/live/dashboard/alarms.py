@@ -3,21 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from evenhand.core.faces import count
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.dashboard.view import digits, percent
+from evenhand.live.dashboard.view import digits, duration, moment, percent
 from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
 
 MANY = 0.1  # the share of due outcomes that may expire without an alarm
-_FEW = 20  # with fewer due outcomes than this, the share is not judged
+CLIPPED = 0.05  # the share of the latest decisions that may state a value out of range without an alarm
+AHEAD = 60.0  # seconds by which the log may be ahead of the clock without an alarm
+_FEW = 20  # with fewer due outcomes than this, or rounds held out, their share is not judged
+_FEW_CASES = 100  # with fewer decisions than this, values out of range are not judged
+
+# What alarms are about, as metrics name them.
+NAMES = (
+    "credit",
+    "overspent",
+    "jammed",
+    "limit",
+    "released",
+    "expired",
+    "silence",
+    "clipped",
+    "holdout",
+    "model",
+    "clock",
+)
+
+
+class Alarm(NamedTuple):
+    """A fact that needs attention."""
+
+    name: str  # one of `NAMES`
+    text: str  # a sentence
 
 
 def alarms(campaign: Watched, status: Status, tally: Tally) -> list[str]:
-    """List the alarms: overspent or jammed budgets, missed limits, late outcomes, too many expiries; the model's."""
-    said = [f"{note.text[:1].upper()}{note.text[1:]}." for note in status.notes if note.alarm]
-    return [*_budgets(status, tally), *_limits(status), *_outcomes(campaign, tally), *said]
+    """List the sentences of all alarms."""
+    return [alarm.text for alarm in raised(campaign, status, tally)]
+
+
+def raised(campaign: Watched, status: Status, tally: Tally) -> list[Alarm]:
+    """List the alarms: of budgets, limits, outcomes, cases and holdouts, and those of the model, such as of drift."""
+    return [
+        *_budgets(status, tally),
+        *_limits(status),
+        *_outcomes(tally),
+        *_cases(tally),
+        *_held_out(campaign, status),
+        *_clock(campaign),
+        *(Alarm("model", f"{note.text[:1].upper()}{note.text[1:]}.") for note in status.notes if note.alarm),
+    ]
 
 
 def count_due(tally: Tally) -> int:
@@ -26,33 +64,67 @@ def count_due(tally: Tally) -> int:
     return counts["observed"] + counts["expired"] - counts["late"]
 
 
-def _budgets(status: Status, tally: Tally) -> Iterator[str]:
+def _budgets(status: Status, tally: Tally) -> Iterator[Alarm]:
     for name, n in tally.credited.items():
-        yield f"{name}: {count(n, 'decision')} stated a use below 0, by which others get more than the total."
+        told = f"{count(n, 'decision')} stated a use below 0, by which others get more than the total."
+        yield Alarm("credit", f"{name}: {told}")
     for name, a in status.accounts.items():
         if a.spent < 0:
-            yield f"{name}: {digits(a.spent)} is spent, which is below 0."
+            yield Alarm("credit", f"{name}: {digits(a.spent)} is spent, which is below 0.")
         if a.spent > a.total * (1 + 1e-9):
             over = digits(a.spent - a.total)
-            yield f"{name}: overspent. {digits(a.spent)} of {digits(a.total)} is spent, {over} too much."
+            told = f"overspent. {digits(a.spent)} of {digits(a.total)} is spent, {over} too much."
+            yield Alarm("overspent", f"{name}: {told}")
         elif a.hard and a.held > a.left and tally.spans.all and tally.spans.all[-1].restricted:
             last = tally.spans.all[-1]
-            yield (
+            yield Alarm(
+                "jammed",
                 f"{name}: jammed. {digits(a.held)} is held for outcomes to come and {digits(a.left)} is left; in "
-                f"{last.restricted:,} of the last {count(last.rounds, 'round')}, actions did not fit the hard budgets."
+                f"{last.restricted:,} of the last {count(last.rounds, 'round')}, actions did not fit the hard budgets.",
             )
 
 
-def _limits(status: Status) -> Iterator[str]:
+def _limits(status: Status) -> Iterator[Alarm]:
     """Yield the limits that are missed by more than chance explains."""
     for name, s in status.standings.items():
         if s.verdict not in ("kept", "close") and status.rounds > status.waiting:
-            yield f"{name}: {digits(s.value)}, {s.side} {digits(s.limit)}. It is {s.said}."
+            yield Alarm("limit", f"{name}: {digits(s.value)}, {s.side} {digits(s.limit)}. It is {s.said}.")
 
 
-def _outcomes(campaign: Watched, tally: Tally) -> Iterator[str]:
-    late, expired, whole = tally.counts["late"], tally.counts["expired"], count_due(tally)
-    if late and campaign.terms.on_expiry == "release":
-        yield f"{count(late, 'outcome')} came after what was held was given back: hard budgets may be overspent by it."
+def _outcomes(tally: Tally) -> Iterator[Alarm]:
+    released, expired, whole = tally.counts["released"], tally.counts["expired"], count_due(tally)
+    if released:
+        told = "came after what was held was given back: hard budgets may be overspent by it."
+        yield Alarm("released", f"{count(released, 'outcome')} {told}")
     if whole >= _FEW and expired > MANY * whole:
-        yield f"{percent(expired / whole)} of the outcomes that were due expired ({expired:,} of {whole:,})."
+        share = f"{percent(expired / whole)} of the outcomes that were due expired"
+        yield Alarm("expired", f"{share} ({expired:,} of {whole:,}).")
+    if tally.silence.due >= _FEW:
+        patience = duration(tally.life.patience)
+        last = tally.silence.last
+        since = "at all" if last is None else f"since {moment(last)} UTC"
+        told = f"although {tally.silence.due:,} decisions were due, which is longer than the patience of {patience}."
+        yield Alarm("silence", f"No outcome came {since}, {told}")
+
+
+def _cases(tally: Tally) -> Iterator[Alarm]:
+    for name, n, whole in tally.clipped.latest():
+        if whole >= _FEW_CASES and n > CLIPPED * whole:
+            of = f"{percent(n / whole)} of the latest {whole:,} decisions"
+            yield Alarm("clipped", f"{name}: {of} stated a value out of its range, which counted as another one.")
+
+
+def _clock(campaign: Watched) -> Iterator[Alarm]:
+    if campaign.ahead >= AHEAD:
+        told = "until the clock has caught up, time stands still and nothing expires. `evenhand clock` sets it back."
+        yield Alarm("clock", f"The log is ahead of the clock by {count(round(campaign.ahead), 'second')}: {told}")
+
+
+def _held_out(campaign: Watched, status: Status) -> Iterator[Alarm]:
+    """Yield an objective of one outcome that is below that of the rounds held out, by its whole interval."""
+    maximized = campaign.policy.problem.maximize
+    one = status.held_out.get(maximized) if isinstance(maximized, str) else None
+    if one is not None and one.rounds >= _FEW and one.high < 0.0:
+        interval = f"the difference is {digits(one.low)} to {digits(one.high)}"
+        told = f"{digits(one.others)} per round, below {digits(one.held_out)} of the rounds held out; {interval}."
+        yield Alarm("holdout", f"{one.name}: {told}")

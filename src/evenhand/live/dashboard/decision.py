@@ -8,23 +8,26 @@ from textwrap import dedent
 from typing import Any
 
 from evenhand.core.faces import amount
-from evenhand.live.dashboard.charts import bars
+from evenhand.live.dashboard.charts import bars, signed_bars
 from evenhand.live.dashboard.page import render
-from evenhand.live.dashboard.view import Card, Key, Section, Table, Tile, duration, moment, percent
+from evenhand.live.dashboard.view import Card, Key, Section, Table, Tile, duration, moment, paired, percent, signed
+from evenhand.live.why import Why
 
-_MOST = 30  # actions in the chart; the table has all
+_MOST = 30  # bars in a chart; the table has all
+_NOTHING = 1e-9  # of the largest part: rounding
 
 
-def decision_page(campaign: str, policy: str, found: Mapping[str, Any], explained: str | None) -> str:
+def decision_page(campaign: str, found: Mapping[str, Any], explained: str | None, why: Why | None = None) -> str:
     """Render the page of a decision.
 
     Args:
-        campaign, policy: their names.
+        campaign: its name.
         found: the stored decision, from `asked.lookup`.
-        explained: the policy's explanation, None if another policy made the decision.
+        explained: the explanation of the policy that made the decision, None if that is not known.
+        why: the features that mattered, None if nobody can say.
     """
     sections = [
-        Section(name="why", title="The choice", cards=_why(found, explained)),
+        Section(name="why", title="The choice", cards=_choice(found, explained, why)),
         Section(name="case", title="The case", cards=_case(found)),
         Section(name="log", title="The log", cards=[_events(found)]),
     ]
@@ -34,7 +37,7 @@ def decision_page(campaign: str, policy: str, found: Mapping[str, Any], explaine
         "title": f"Decision {found['id']}",
         "campaign": campaign,
         "key": found["key"],
-        "policy": policy,
+        "policy": found["policy"] or "",
         "tiles": [Tile("Action", actions), Tile("Probability", chances), Tile("State", found["state"])],
         "sections": sections,
         "style": None,
@@ -43,35 +46,67 @@ def decision_page(campaign: str, policy: str, found: Mapping[str, Any], explaine
     return render("decision.html", values)
 
 
-def _why(found: Mapping[str, Any], explained: str | None) -> list[Card]:
+def _choice(found: Mapping[str, Any], explained: str | None, reasons: Why | None) -> list[Card]:
+    cards = [_chances(found), *([] if reasons is None else [_mattered(found["case"], reasons)])]
+    if explained is None:
+        text, words = "", "Another policy made this decision, which this server does not have: it cannot explain it."
+    else:
+        text, words = dedent(explained), "Prices, worths and limits are those of the decision."
+    said = Card(name="explained", title="What the policy says", summary=words, text=text, wide=True)
+    return [*paired(cards), said]
+
+
+def _mattered(case: Mapping[str, Any], z: Why) -> Card:
+    """Chart what made the play worth more than the best other action, the largest parts first."""
+    parts = [(f"{name} {_plain(case[name])}" if name in case else name, x) for name, x in z.features.items() if name]
+    parts.sort(key=lambda part: -abs(part[1]))
+    others = (
+        ("every case", z.features.get("", 0.0)),
+        ("known outcomes", z.known),
+        ("exploration", z.unsure),
+        ("no feature", z.rest),
+    )
+    parts += [(name, x) for name, x in others if abs(x) > _NOTHING * max(abs(x) for _, x in (*parts, *others))]
+    shown = [(name, x, signed(x)) for name, x in parts[:_MOST]]
+    more = f"{signed(abs(z.difference)).lstrip('+')} {'less' if z.difference < 0.0 else 'more'}"
+    words = f"At the prices then, {z.played} was worth {more} than {z.other}, the best other action."
+    rows = [*((name, signed(x)) for name, x in parts), ("difference", signed(z.difference))]
+    title = "" if len(rows) <= 8 else f"All {len(parts)} parts"
+    return Card(
+        name="mattered",
+        title="What mattered",
+        summary=words,
+        chart=signed_bars(f"what made {z.played} differ from {z.other}: {_listed(shown)}", shown),
+        keys=[Key("bar", f"for {z.played}"), Key("less", f"for {z.other}")],
+        tables=[Table(("part", "of the difference"), rows, title=title)],
+    )
+
+
+def _listed(shown: Sequence[tuple[str, float, str]]) -> str:
+    return ", ".join(f"{name} {words}" for name, _, words in shown)
+
+
+def _chances(found: Mapping[str, Any]) -> Card:
     why = found["explanation"][:1].upper() + found["explanation"][1:] + "."
     chances = found["chances"]
     if chances is None:
         words = f"{why} Those of other actions are not in the log: the policy cannot tell them, or there are too many."
-        cards = [Card(name="chances", title="Probabilities", summary=words)]
-    else:
-        order = sorted(chances, key=lambda name: (name not in found["actions"], -chances[name]))
-        shown = [(name, chances[name], name in found["actions"], percent(chances[name])) for name in order]
-        about = "probabilities: " + ", ".join(f"{name} {p}" for name, _, _, p in shown[:_MOST])
-        rows = [(name, p, "yes" if played else "no") for name, _, played, p in shown]
-        long = f"All {len(rows)} actions" if len(rows) > 8 else ""
-        table = Table(("action", "probability", "played"), rows, title=long)
-        keys = [Key("bar played", "played"), Key("bar", "not played")]
-        cards = [
-            Card(
-                name="chances",
-                title="Probabilities" if len(found["actions"]) == 1 else "Probabilities at the first place",
-                summary=why,
-                chart=bars(about, shown[:_MOST]),
-                keys=keys,
-                tables=[table],
-            )
-        ]
-    if explained is None:
-        text, words = "", "Another policy made this decision, so that the one that decides now cannot explain it."
-    else:
-        text, words = dedent(explained), "Prices, worths and limits are those of the decision."
-    return [*cards, Card(name="explained", title="What the policy says", summary=words, text=text, wide=True)]
+        return Card(name="chances", title="Probabilities", summary=words)
+    order = sorted(chances, key=lambda name: (name not in found["actions"], -chances[name]))
+    shown = [(name, chances[name], name in found["actions"], percent(chances[name])) for name in order]
+    about = "probabilities: " + ", ".join(f"{name} {p}" for name, _, _, p in shown[:_MOST])
+    rows = [(name, p, "yes" if played else "no") for name, _, played, p in shown]
+    table = Table(("action", "probability", "played"), rows, title=f"All {len(rows)} actions" if len(rows) > 8 else "")
+    keys = [Key("bar played", "played")]
+    keys += [Key("bar", "not played")] if any(p > 0.0 and not played for _, p, played, _ in shown) else []
+    return Card(
+        name="chances",
+        title="Probabilities" if len(found["actions"]) == 1 else "Probabilities at the first place",
+        summary=why,
+        chart=bars(about, shown[:_MOST]),
+        keys=keys,
+        tables=[table],
+    )
 
 
 def _case(found: Mapping[str, Any]) -> list[Card]:

@@ -9,10 +9,10 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from evenhand.live.dashboard.alarms import alarms, count_due
+from evenhand.live.dashboard import head
+from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.sections import SECTIONS, Readings
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.dashboard.view import Tile, digits, percent
 from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
 
@@ -52,36 +52,20 @@ def render_file(campaign: Watched) -> str:
     (True, False, True)
     """
     status, tally = campaign.status(), Tally(campaign)
-    tally.update(status)
+    tally.update()
     style = Markup(files("evenhand.live.dashboard").joinpath("static/page.css").read_text("utf-8"))
     return render("dashboard.html", _values(campaign, status, tally, linked=False) | {"style": style, "root": ""})
 
 
 def _values(campaign: Watched, status: Status, tally: Tally, *, linked: bool) -> dict[str, Any]:
-    now = Readings(campaign, status, tally, linked)
+    now, said = Readings(campaign, status, tally, linked), alarms(campaign, status, tally)
     sections = [show(now) for show in SECTIONS]
     return {
         "title": campaign.name,
         "policy": campaign.policy.name,
-        "tiles": _tiles(campaign, status, tally),
-        "alarms": alarms(campaign, status, tally),
+        "line": head.line(now),
+        "tiles": head.tiles(now, said),
+        "life": "" if tally.life.state == "running" else f"{tally.life.told[:1].upper()}{tally.life.told[1:]}",
+        "alarms": said,
         "sections": [section for section in sections if section is not None],
     }
-
-
-def _tiles(campaign: Watched, status: Status, tally: Tally) -> list[Tile]:
-    n, reference = tally.counts, tally.reference()[0]
-    whole, held = count_due(tally), campaign.terms.on_expiry == "hold"  # expired decisions then keep waiting
-    return [
-        Tile("Decided", f"{status.rounds:,}", f"of {status.horizon:,} rounds"),
-        Tile(
-            "Objective so far",
-            digits(status.objective),
-            "no reference" if reference is None else f"at random {digits(reference)}",
-        ),
-        Tile("Waiting", f"{status.waiting:,}", f"{n['overdue']:,} of them overdue" if held else "for their outcome"),
-        Tile("Late", f"{n['late']:,}", "observed after expiry"),
-        Tile(
-            "Expired", f"{n['expired']:,}", f"{percent(n['expired'] / whole)} of those due" if whole else "none was due"
-        ),
-    ]

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.types import Floats
+from evenhand.live.dashboard.axis import Axis
 from evenhand.planning.pace import Pace, traffic_of
+from evenhand.policy.status import Account, Status
 from evenhand.problem.constraints import Stated
 from evenhand.problem.problem import Problem
 
@@ -19,11 +22,15 @@ class Plan(NamedTuple):
 
     times: Floats  # (n,)
     amounts: Floats  # (n,)
-    unit: str
 
     def at(self, time: float) -> float:
         """Return the amount to be spent by a time."""
         return float(np.interp(time, self.times, self.amounts))
+
+    @property
+    def even(self) -> bool:
+        """Whether the same is to be spent in every round."""
+        return len(self.times) == 2
 
 
 def plan_of(problem: Problem, stated: Stated) -> Plan:
@@ -39,4 +46,23 @@ def plan_of(problem: Problem, stated: Stated) -> Plan:
     pace, traffic = Pace(problem=problem, spans=(spans,)), traffic_of(problem)
     rate = pace.against_average((times[1:] + times[:-1]) / 2)[:, 0] * stated.total / problem.horizon
     cases = times if traffic is None else traffic.expected(problem.clock, times)
-    return Plan(times, np.cumsum([0.0, *(rate * np.diff(cases))]), "round" if traffic is None else "day")
+    return Plan(times, np.cumsum([0.0, *(rate * np.diff(cases))]))
+
+
+class Paced(NamedTuple):
+    """What is spent of a budget beside its plan."""
+
+    plan: float  # by now
+    share: float  # of it that is spent, NaN before the first round
+    end: float | None  # what is spent at the end if it goes on like this
+
+
+def pace_of(account: Account, problem: Problem, planned: Plan, status: Status, axis: Axis) -> Paced:
+    """Compare an account with its plan at present."""
+    plan = planned.at(axis.here if problem.until is not None else float(status.rounds))
+    share = account.pace if planned.even else (account.spent / plan if plan > 0.0 else math.nan)
+    if math.isnan(share):
+        return Paced(plan, share, None)
+    end = share * float(planned.amounts[-1])
+    most = account.spent + account.held + account.left
+    return Paced(plan, share, min(end, most) if account.hard and not planned.even else end)

@@ -6,6 +6,7 @@ import math
 from dataclasses import asdict
 from typing import Any
 
+from evenhand.live.cases import ranged
 from evenhand.live.dashboard.alarms import alarms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.watched import Watched
@@ -23,7 +24,7 @@ KINDS = {
 def report(campaign: Watched) -> dict[str, Any]:
     """Report on a campaign after reading its whole log."""
     status, tally = campaign.status(), Tally(campaign)
-    tally.update(status)
+    tally.update()
     return to_json(campaign, status, tally)
 
 
@@ -39,11 +40,17 @@ def to_json(campaign: Watched, status: Status, tally: Tally) -> dict[str, Any]:
         "campaign": campaign.name,
         "policy": campaign.policy.name,
         **found,
+        "life": tally.life.to_dict(),
         **{kind: tally.counts[kind] for kind in KINDS},
         "delay": {"median": tally.delays.quantile(0.5), "90%": tally.delays.quantile(0.9)},
         "reference": tally.reference()[0],
         "alarms": alarms(campaign, status, tally),
         "actions": actions,
+        "ahead": campaign.ahead,
+        "certain": tally.certain(),
+        "clipped": {name: tally.clipped.counts[name] for name in ranged(campaign.encoder)},
+        "mark": campaign.policy.fingerprint(),
+        "switches": [z._asdict() for z in tally.switches],
     }
 
 

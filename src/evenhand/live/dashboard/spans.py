@@ -25,7 +25,7 @@ class Span:
         self.restricted += other.restricted
         self.plays += other.plays
         self.moved += other.moved
-        self.at = max(self.at, other.at)
+        self.at = other.at
 
 
 class Spans:
@@ -57,3 +57,8 @@ class Spans:
                 first.add(second)
             self.all = [first for first, _ in pairs]
         self.all.append(one)
+
+    def set_back(self, at: int) -> None:
+        """Let no span be later than a time to which the clock was set back."""
+        for span in self.all:
+            span.at = min(span.at, at)

@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections import Counter, deque
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.live.cases import Named
-from evenhand.live.dashboard.recent import Delays, Recent
+from evenhand.live.cases import Named, Ranged
+from evenhand.live.dashboard.clipped import LATEST, Clipped
+from evenhand.live.dashboard.keeping import BrokenTally, dump, restore
+from evenhand.live.dashboard.recent import SHOWN, Delays, Line, Recent
+from evenhand.live.dashboard.silence import Silence
 from evenhand.live.dashboard.spans import Span, Spans
-from evenhand.live.dashboard.uses import Uses, plain_known
+from evenhand.live.dashboard.uses import Moments, Uses, plain_known
 from evenhand.live.dashboard.watched import Watched
-from evenhand.live.events import Event, read
+from evenhand.live.events import Busy, Event, read
+from evenhand.live.life import LIFE, Life, OnExpiry, fate_of
+from evenhand.live.stores.base import OnlyRead
+from evenhand.live.switches import Switched
 from evenhand.policy.policy import Policy
-from evenhand.policy.status import Status
 
 BINS = 20
+EVERY = 4_000  # events from one tally that is kept to the next
 RARE = 0.01  # probabilities below this are counted
+_FEW = 100  # with fewer plays than this, it is not said how many had probability 1
 _KEPT = 20_000  # decisions in memory that have no outcome; of older ones the log is asked
 
 
@@ -32,42 +40,77 @@ class _Open:
     plays: list[int]
     known: Floats
     forced: bool
-    expired: bool
+    fate: OnExpiry | None  # of what it reserves, once it expired
     now: Floats  # its present increments
+
+
+_CLASSES: dict[str, type] = {
+    kind.__name__: kind for kind in (_Open, Clipped, Delays, Line, Recent, Silence, Span, Spans, Switched, Life, Event)
+}
+_DERIVED = ("_campaign", "_lock", "_policy", "_ranged", "_ranges", "_mark", "_kept", "uses")  # all else is kept
 
 
 class Tally:
     """Counts, sums and the course of a campaign, in a memory that does not grow with the log.
 
-    Each update reads only new events.
+    Each update reads only new events. Every 4,000 of them the tally is kept in the store, so that another process
+    begins with it; it is the same, bit for bit, as one that reads the whole log.
 
     Args:
         campaign: the campaign.
     """
 
+    uses: Uses  # by the present policy
+    _ranged: Ranged | None  # the present encoder
+    _ranges: tuple[object, object]  # by which values count as out of range
+
     def __init__(self, campaign: Watched) -> None:
         self._campaign, self._lock = campaign, threading.Lock()
         self._policy: Policy | None = None
-        self._last = 0
+        self._last = self._kept = 0
         self.latest = 0  # the time of the last event, in microseconds
+        self._begin()
 
-    def update(self, status: Status) -> None:
-        """Read the new events, or all events after a switch of the policy, which changes how decisions count."""
+    life: Life
+    changes: deque[Event]  # of the life, the newest first
+
+    def update(self) -> None:
+        """Read the new events, or all events after a switch that changes how decisions count, such as other actions."""
         campaign = self._campaign
         with self._lock:
-            if self._policy is not campaign.policy:
-                self._restart(campaign.policy, status)
+            policy = campaign.policy
+            if self._policy is not policy:
+                self._go_on(policy)
+            last: Event | None = None
             for event in campaign.store.scan(campaign.name, self._last):
                 if event.kind == "decided":
                     self._decided(event)
+                elif event.kind in LIFE:
+                    self.life = self.life.then(event)
+                    self.changes.appendleft(event)
+                elif event.kind == "opened":
+                    self.life = Life.opened(event)
                 elif event.ref is not None:
                     self._about(event, event.ref)
-                self._last, self.latest = event.seq, event.at
+                elif event.kind == "switched":
+                    self.switches.append(Switched.of(event))
+                elif event.kind == "clock":
+                    self.spans.set_back(event.at)
+                    self.silence.set_back(event.at)
+                self._last, self.latest, last = event.seq, event.at, event
+            if campaign.policy is not policy:  # another thread met a switch meanwhile
+                self._policy = None
+            elif last is not None and self._last - self._kept >= EVERY and not isinstance(campaign.store, OnlyRead):
+                self._keep(last)
 
     def probability(self, action: str | None) -> float | None:
         """Return the mean of an action's probabilities over its plays, None if none is known."""
         count = self._stated[action]
         return self._sums[action] / count if count else None
+
+    def certain(self) -> float | None:
+        """Return the share of the latest 1,000 plays that had probability 1, None of fewer than 100 plays."""
+        return sum(self._certain) / len(self._certain) if len(self._certain) >= _FEW else None
 
     def spent(self, budget: str) -> list[float] | None:
         """Return the spending of a budget at the end of every span, None if it is no sum of one outcome."""
@@ -93,16 +136,71 @@ class Tally:
         warm, whole = self.uses.rounds(self._forced), sum(self.uses.rounds(span.moved) for span in self.spans.all)
         return (self.uses.objective(self._forced) if 0.5 < warm < whole - 0.5 else None), round(warm)
 
-    def _restart(self, policy: Policy, status: Status) -> None:
-        problem = policy.problem
-        self._policy, self._last, self._waiting = policy, 0, dict[int, _Open]()
-        self.uses = Uses(problem, status.accounts, self._campaign.terms.on_expiry)
+    def moments(self) -> tuple[Moments, Moments] | None:
+        """Return the moments of the objective's outcomes in rounds at random, and in the others; None by group."""
+        sums = self.uses.none()
+        for span in self.spans.all:
+            sums = sums + span.moved
+        forced, whole = self.uses.moments(self._forced), self.uses.moments(sums)
+        return None if forced is None or whole is None else (forced, whole.less(forced))
+
+    def arrived(self) -> int:
+        """Count the decisions that averages are over: those with their outcomes."""
+        return round(sum(self.uses.rounds(span.moved) for span in self.spans.all))
+
+    def _begin(self) -> None:
+        terms = self._campaign.terms
+        self.life = Life(patience=terms.patience, on_expiry=terms.on_expiry)
+        self.changes = deque(maxlen=SHOWN)
+
+    def _go_on(self, policy: Policy) -> None:
+        """Go on under another policy; begin anew where it counts decisions in another way."""
+        encoder = self._campaign.encoder
+        uses = Uses(policy.problem, policy.status(policy.start()).accounts)
+        ranges = policy.problem.features, {**encoder.to_dict(), "file": None}
+        self._mark, self._kept = f"tally {policy.fingerprint()}", 0
+        if self._policy is None or not uses.counts_like(self.uses) or ranges != self._ranges:
+            self._restart(uses)
+            self._load()
+        self._policy, self.uses, self._ranges = policy, uses, ranges
+        self._ranged = encoder if isinstance(encoder, Ranged) else None
+
+    def _restart(self, uses: Uses) -> None:
+        self.uses = uses
+        self._last, self._waiting = 0, dict[int, _Open]()
+        self._begin()
         self.counts, self.played = Counter[str](), Counter[str | None]()
         self._sums, self._stated = Counter[str | None](), Counter[str | None]()
         self.credited = Counter[str]()  # decisions that stated a use of a budget below 0
         self.bins, self.rare, self.unstated = [0] * BINS, 0, 0
+        self.switches: list[Switched] = []
         self.spans, self.delays, self.recent = Spans(), Delays(), Recent()
-        self._forced = self.uses.none()
+        self._forced, self.clipped, self.silence = self.uses.none(), Clipped(), Silence()
+        self._certain = deque[bool](maxlen=LATEST)
+
+    @property
+    def _state(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in _DERIVED}
+
+    def _load(self) -> None:
+        """Go on from the latest tally of this log that is in the store, if there is one."""
+        campaign, before = self._campaign, None
+        while (kept := campaign.store.snapshot(campaign.name, self._mark, before)) is not None:
+            before, blob = kept
+            event = next(iter(campaign.store.scan(campaign.name, before - 1)), None)
+            with suppress(BrokenTally):  # it is a cache
+                found = restore(blob, event, _CLASSES)
+                if found.keys() == self._state.keys():
+                    vars(self).update(found)
+                    self._kept = self._last
+                    return
+
+    def _keep(self, last: Event) -> None:
+        store, name = self._campaign.store, self._campaign.name
+        self._kept = self._last
+        with suppress(Busy):  # it is kept later
+            numbers = store.snapshots(name, self._mark)
+            store.keep(name, self._mark, last.seq, dump(self._state, last), drop=numbers[:-1])
 
     def _decided(self, event: Event) -> None:
         body, actions = read(event), self._campaign.policy.problem.actions
@@ -120,12 +218,15 @@ class Tally:
             self._stated[name] += 1
             self.bins[min(int(p * BINS), BINS - 1)] += 1
             self.rare += p < RARE
+            self._certain.append(p >= 1.0)
         counts = bool(body["n"])
+        self.clipped.add(self._ranged.outside(body["case"]) if self._ranged else ())
         self.recent.decided(event, body, actions)
         found = self.uses.none()
         if counts:
             one = self._opened(event.at, body)
             self._waiting[event.seq], found = one, one.now
+            self.silence.decided(event.at)
             self.credited.update(self.uses.credited(one.plays, one.known))
             if len(self._waiting) > _KEPT:
                 del self._waiting[next(iter(self._waiting))]
@@ -137,22 +238,35 @@ class Tally:
         if event.kind in ("observed", "revised"):
             after = self.uses.arrived(one.plays, one.known, read(event)["y"])
         else:
-            after = self.uses.none() if event.kind == "cancelled" else self.uses.expired(one.plays, one.known)
+            after = self.uses.none() if event.kind == "cancelled" else self._expired(event, one)
         moved = after - one.now
         self.counts[event.kind] += 1
-        self.counts["overdue"] += event.kind == "expired"
-        self.counts["overdue"] -= one.expired and event.kind in ("observed", "cancelled")
+        if one.fate is not None and event.kind != "revised":
+            step = 1 if event.kind == "expired" else -1
+            self.counts["overdue"] += step
+            self.counts["held"] += step if one.fate == "hold" else 0  # it goes on to wait
+        if event.kind == "expired":
+            self.silence.expired(event.at, 1e6 * self.life.patience)
+        elif event.kind != "cancelled":
+            self.silence.came(event.at)
         if event.kind == "observed":
-            self.counts["late"] += one.expired
-            self.delays.add((event.at - one.at) / 1e6)
+            self.counts["late"] += one.fate is not None
+            self.counts["released"] += one.fate == "release"
+            if event.at >= one.at:  # else the clock was set back meanwhile
+                self.delays.add((event.at - one.at) / 1e6)
         if one.forced:
             self._forced += moved
         plays = np.zeros(len(self._campaign.policy.problem.actions) + 1, np.int64)
         self.spans.add(Span(0, 0, plays, moved, event.at))
         self.recent.changed(event)
-        one.now, one.expired = after, one.expired or event.kind == "expired"
+        one.now = after
         if event.kind != "expired":
             self._waiting.pop(ref, None)
+
+    def _expired(self, event: Event, one: _Open) -> Floats:
+        """Note the fate of an expired decision, and return its increments."""
+        one.fate = fate_of(event, self._campaign.terms.on_expiry)
+        return self.uses.expired(one.plays, one.known, one.fate)
 
     def _recalled(self, event: Event, ref: int) -> _Open:
         """Rebuild the state of a decision before an event from the log."""
@@ -163,7 +277,7 @@ class Tally:
         one = self._opened(decided.at, read(decided))
         for e in about:
             if e.kind == "expired":
-                one.expired, one.now = True, self.uses.expired(one.plays, one.known)
+                one.now = self._expired(e, one)
             elif e.kind in ("observed", "revised"):
                 one.now = self.uses.arrived(one.plays, one.known, read(e)["y"])
         return one
@@ -177,4 +291,4 @@ class Tally:
             context = encoder.context(body["case"], body.get("offered"), body.get("known"))
             at_play = np.array(plays)
             known = np.where((at_play >= 0)[:, None], context.known[0, np.maximum(at_play, 0)], 0.0)
-        return _Open(at, plays, known, bool(body["f"]), False, self.uses.decided(plays, known))
+        return _Open(at, plays, known, bool(body["f"]), None, self.uses.decided(plays, known))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenhand.core.types import Bools, Floats
-from evenhand.live.fold import OnExpiry
+from evenhand.live.life import OnExpiry
 from evenhand.policy import books, checks, entries, named
 from evenhand.policy.status import Account, objective
 from evenhand.problem.problem import Problem
@@ -16,35 +16,60 @@ from evenhand.problem.problem import Problem
 _ONCE, _NO_GROUPS = np.ones(1), np.zeros((1, 1, 0), np.int64)
 
 
+class Moments(NamedTuple):
+    """Sums over rounds in which all outcomes of the objective were observed."""
+
+    rounds: float
+    sums: Floats  # (m,)
+    products: Floats  # (m, m)
+
+    def less(self, other: Moments) -> Moments:
+        """Return the sums over the rounds that are not among those of another."""
+        return Moments(self.rounds - other.rounds, self.sums - other.sums, self.products - other.products)
+
+
 class Uses:
     """Computes the increments of a decision as the policy's books do: spending of budgets, and sums of outcomes.
 
-    Increments are a row of numbers: the spending of every budget, and then the line of everybody in a table of outcomes
-    of this decision alone.
+    Increments are a row of numbers: the spending of every budget; the line of everybody in a table of outcomes of this
+    decision alone; and its moments: 1, the outcomes of the objective, and their products, 0 unless all were observed.
 
     Args:
         problem: declares outcomes and constraints.
         accounts: the accounts of a status by name, in the order of the constraints that spend.
-        on_expiry: the effect of an expiry.
     """
 
-    def __init__(self, problem: Problem, accounts: Mapping[str, Account], on_expiry: OnExpiry) -> None:
-        self._problem, self._on_expiry = problem, on_expiry
+    def __init__(self, problem: Problem, accounts: Mapping[str, Account]) -> None:
+        self._problem = problem
         spending = zip((s for s in problem.stated if s.spends), accounts.items(), strict=True)
         simple = [(s.outcome, *z) for s, z in spending if s.outcome is not None and s.by is None]
         self.names = tuple(name for _, name, _ in simple)  # of the budgets; one of your own may be no sum of an outcome
         self._columns = [problem.names.index(outcome) for outcome, *_ in simple]
         self._hard = np.array([a.hard for *_, a in simple], bool)
+        rows = [problem.row(name) for name in problem.objective.outcomes]
+        self._by_group = any(column >= 0 for *_, column in rows)
+        self._objective = [i for i, *_ in rows]  # the columns of its outcomes
+        self._width = books.start(problem, 1).shape[2]
+
+    def counts_like(self, other: Uses) -> bool:
+        """Return whether every decision has the same increments by the problem of another policy."""
+        mine, theirs = self._problem, other._problem
+        same = all(
+            getattr(mine, z) == getattr(theirs, z) for z in ("actions", "outcomes", "names", "groups", "n_plays")
+        )
+        kinds = [(u.names, u._columns, u._hard.tolist(), u._objective, u._by_group) for u in (self, other)]
+        return same and kinds[0] == kinds[1]
 
     def none(self) -> Floats:
         """Return the increments of a cancelled decision."""
-        return np.zeros(len(self.names) + books.start(self._problem, 1).shape[2])
+        m = len(self._objective)
+        return np.zeros(len(self.names) + self._width + 1 + m + m * m)
 
     def decided(self, plays: Sequence[int], known: Floats) -> Floats:
         """Return the increments of a waiting decision; hard budgets spend the certain amounts, `(P,L)`."""
         table = self._committed(plays, known)
         due = books.totals(self._problem, table)[0, 0, self._columns]
-        return np.concatenate([np.where(self._hard, np.maximum(due, 0.0), 0.0), table[0, 0]])
+        return self._row(np.where(self._hard, np.maximum(due, 0.0), 0.0), table)
 
     def credited(self, plays: Sequence[int], known: Floats) -> list[str]:
         """Return the budgets on known outcomes of which a play uses less than 0, and than is declared, `(P,L)`."""
@@ -80,11 +105,11 @@ class Uses:
         )
         return self._settled(plays, known, learned, z, missing, exposed)
 
-    def expired(self, plays: Sequence[int], known: Floats) -> Floats:
-        """Return the increments of a decision whose outcome is overdue."""
-        if self._on_expiry == "hold":
+    def expired(self, plays: Sequence[int], known: Floats, fate: OnExpiry) -> Floats:
+        """Return the increments of a decision that expired, by the fate of what it reserves."""
+        if fate == "hold":
             return self.decided(plays, known)
-        if self._on_expiry == "release":
+        if fate == "release":
             return self.none()
         problem, played = self._problem, np.array([plays])
         _, learned, z, missing = entries.at_expiry(
@@ -98,14 +123,28 @@ class Uses:
 
     def objective(self, sums: Floats) -> float | None:
         """Compute the objective at the averages of a row, None if it is not defined or reads groups."""
-        if any(self._problem.row(name)[2] >= 0 for name in self._problem.objective.outcomes):
+        if self._by_group:
             return None
         line = self._line(sums)
         run = books.SoFar(problem=self._problem, books=line[None], cases=np.zeros(0), rounds=line[books.DECIDED])
         return objective(self._problem, run)
 
+    def moments(self, sums: Floats) -> Moments | None:
+        """Return the moments of a row, None if the objective reads groups."""
+        if self._by_group:
+            return None
+        m, own = len(self._objective), sums[len(self.names) + self._width :]
+        return Moments(float(own[0]), own[1 : 1 + m], own[1 + m :].reshape(m, m))
+
     def _line(self, sums: Floats) -> Floats:
-        return sums[len(self.names) :]
+        return sums[len(self.names) : len(self.names) + self._width]
+
+    def _row(self, spent: Floats, table: Floats, z: Floats | None = None) -> Floats:
+        found, size = self.none(), len(self.names)
+        found[:size], found[size : size + self._width] = spent, table[0, 0]
+        if z is not None:
+            found[size + self._width :] = np.concatenate([[1.0], z, np.outer(z, z).ravel()])
+        return found
 
     def _committed(self, plays: Sequence[int], known: Floats) -> Floats:
         """Make a table of this decision alone."""
@@ -122,7 +161,8 @@ class Uses:
         run = books.SoFar(problem=self._problem, books=table[0], cases=np.zeros(0), rounds=1.0)
         spent, seen = run.totals[0, 0, self._columns], run.observed[self._columns]
         held = self._hard & (seen < table[0, 0, books.CAME])
-        return np.concatenate([np.where(held, 0.0, spent), table[0, 0]])
+        whole = bool((run.observed[self._objective] == table[0, 0, books.CAME]).all())
+        return self._row(np.where(held, 0.0, spent), table, run.totals[0, 0, self._objective] if whole else None)
 
 
 def plain_known(problem: Problem, plays: Sequence[int]) -> Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from markupsafe import Markup
@@ -62,6 +62,12 @@ class Section:
     note: str = ""
 
 
+def paired(cards: Sequence[Card]) -> list[Card]:
+    """Let the last of an odd number of cards that stand side by side have the whole width, so that no gap is left."""
+    small = [card for card in cards if not card.wide]
+    return [replace(card, wide=True) if len(small) % 2 and card is small[-1] else card for card in cards]
+
+
 @dataclass(frozen=True)
 class Tile:
     """A number at the head of the page."""
@@ -69,6 +75,7 @@ class Tile:
     name: str
     value: str
     note: str = ""
+    alarming: bool = False
 
 
 def digits(x: float | None) -> str:
@@ -91,6 +98,26 @@ def percent(x: float | None) -> str:
     if x == 0.0 or abs(x) >= 9.995 or x == 1.0:
         return f"{100 * x:,.0f}%"
     return f"{100 * x:.1f}%" if abs(x) >= 0.001 else f"{100 * x:.2g}%"
+
+
+def signed(x: float) -> str:
+    """Format a difference with its sign, to two digits, as differences are known no better.
+
+    >>> signed(0.01257), signed(-2.0), signed(1234.0), signed(0.0)
+    ('+0.013', '−2', '+1,234', '0')
+    """
+    if x == 0.0 or math.isnan(x):
+        return digits(x)
+    return f"{'+' if x > 0.0 else '−'}{digits(float(f'{abs(x):.2g}') if abs(x) < 100.0 else abs(x))}"
+
+
+def interval(low: float, high: float) -> str:
+    """Format an interval; one that is not known is a dash.
+
+    >>> interval(-0.01, 0.5), interval(math.nan, math.nan)
+    ('−0.01 to +0.5', '–')
+    """
+    return "–" if math.isnan(low) else f"{signed(low)} to {signed(high)}"
 
 
 def label(action: str | None) -> str:

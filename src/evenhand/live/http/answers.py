@@ -10,6 +10,7 @@ from fastapi.responses import JSONResponse
 
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live.events import Busy, Conflict, Damaged, Unknown
+from evenhand.live.life import Ended, Paused
 
 LOG = logging.getLogger("evenhand.live.http")
 BUSY = "the store cannot be written at present: say the same again, with the same key"
@@ -50,7 +51,7 @@ def describe(error: Exception) -> dict[str, Any]:
     if isinstance(error, Damaged):
         LOG.error("damaged: %s", error)
         return {"error": DAMAGED, "status": 500}
-    for kind, status in ((Conflict, 409), (Unknown, 404)):
+    for kind, status in ((Conflict, 409), (Unknown, 404), (Paused, 503), (Ended, 410)):
         if isinstance(error, kind):
             return {"error": str(error), "status": status}
     LOG.error("a request failed", exc_info=error)
@@ -62,7 +63,7 @@ def error_response(error: Exception, headers: dict[str, str] | None = None) -> J
     body = describe(error)
     status: int = body.pop("status")
     more = (
-        {"Retry-After": "1"}
+        {"Retry-After": "30" if isinstance(error, Paused) else "1"}
         if status == 503
         else {"WWW-Authenticate": 'Basic realm="evenhand", charset="UTF-8"'}
         if status == 401

@@ -55,18 +55,18 @@ def app(
     hall = Hall(_checked(campaigns))
 
     @asynccontextmanager
-    async def life(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         yield
         hall.close()
 
     names = list(hall.each)
     each: Mapping[str, ASGIApp]
     if len(names) == 1:
-        made = one(hall, names[0], known, life)
+        made = one(hall, names[0], known, tokens, lifespan)
         add_list(made, hall, in_schema=False)
-        each = {names[0]: one(hall, names[0], known)}
+        each = {names[0]: one(hall, names[0], known, tokens)}
     else:
-        made, each = several(hall, life), {name: one(hall, name, known) for name in names}
+        made, each = several(hall, lifespan), {name: one(hall, name, known, tokens) for name in names}
     if tokens is not None:
         add_security(made)
     made.add_middleware(Inside, each=each)

@@ -12,6 +12,7 @@ from evenhand.live.events import Unknown, read
 from evenhand.live.http import stated
 from evenhand.live.http.bodies import plain
 from evenhand.live.replies import reply
+from evenhand.live.switches import policies
 from evenhand.live.verbs import Verbs, check_text
 
 Verb = Callable[[Verbs], dict[str, Any]]
@@ -26,7 +27,7 @@ def decide(body: object, accepted: bool = False) -> Verb:
     Raises:
         InvalidInput: a field is missing, unknown or of another type; the other functions here raise it as well.
     """
-    asked = _fields(body, ("key",), ("case", "features", "groups", "offered", "known"))
+    asked = fields(body, ("key",), ("case", "features", "groups", "offered", "known"))
     case = _case(asked)
     offered, known = asked.get("offered"), asked.get("known")
     if offered is not None and not (isinstance(offered, list) and all(isinstance(z, str) for z in offered)):
@@ -43,7 +44,7 @@ def decide(body: object, accepted: bool = False) -> Verb:
 
 def observe(body: object) -> Verb:
     """Parse a request to observe outcomes."""
-    asked = _fields(body, ("outcomes",), ("id", "key", "revise"))
+    asked = fields(body, ("outcomes",), ("id", "key", "revise"))
     which, outcomes, revise = _which(asked), asked["outcomes"], asked.get("revise", False)
     if not isinstance(revise, bool):
         raise InvalidInput("revise", "true or false", shown(revise))
@@ -60,7 +61,7 @@ def observe(body: object) -> Verb:
 
 def cancel(body: object) -> Verb:
     """Parse a request to cancel a decision."""
-    which = _which(_fields(body, (), ("id", "key")))
+    which = _which(fields(body, (), ("id", "key")))
     return lambda verbs: {"new": verbs.cancel(which(verbs))}
 
 
@@ -76,6 +77,7 @@ def lookup(decision: int | str) -> Verb:
         last = [e for e in about if e.kind in ("observed", "revised")]
         return {
             **reply(event, body, actions).to_dict(),
+            "policy": policies(worker.store, worker.name).get(body["by"]),
             **{name: body[name] for name in ("case", "offered", "known") if name in body},
             # of the first play, None if the policy did not know them
             "chances": {name: dict(body["l"]).get(a, 0.0) for a, name in enumerate(actions)} if "l" in body else None,
@@ -87,7 +89,7 @@ def lookup(decision: int | str) -> Verb:
     return verb
 
 
-def _fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
+def fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
     """Check that a body has all needed fields and no unknown ones."""
     asked = _mapping("body", body)
     known = (*needed, *others)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from importlib.resources import files
 
@@ -17,7 +17,7 @@ from evenhand.live.http.places import STATIC
 from evenhand.version import __version__
 
 Handler = Callable[[Request], Awaitable[Response]]
-Life = Callable[[FastAPI], AbstractAsyncContextManager[None]]
+Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
 class Caught:
@@ -47,11 +47,11 @@ class Caught:
             await error_response(error)(scope, receive, send)
 
 
-def bare(title: str, life: Life | None) -> FastAPI:
+def bare(title: str, lifespan: Lifespan | None) -> FastAPI:
     """Make an app without routes, whose errors are JSON."""
     # FastAPI's documentation pages load scripts from other sites.
     made = FastAPI(
-        title=title, version=__version__, docs_url=None, redoc_url=None, lifespan=life, redirect_slashes=False
+        title=title, version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False
     )
     for kind in (Refused, EvenhandError):
         made.add_exception_handler(kind, lambda _, error: error_response(error))
@@ -72,10 +72,10 @@ def add_pages(made: FastAPI, pages: dict[str, Handler]) -> None:
         made.add_api_route(path, handler, methods=["GET"], include_in_schema=False)
 
 
-def readiness_response(reason: str | None) -> Response:
-    """Answer a probe."""
+def readiness_response(reason: str | None, standing: Mapping[str, str]) -> Response:
+    """Answer a probe: why the server is not ready, or that it is, and what else there is to say."""
     if reason is None:
-        return JSONResponse({"ready": True})
+        return JSONResponse({"ready": True, **standing})
     return JSONResponse({"ready": False, "reason": reason}, 503, headers={"Retry-After": "1"})
 
 

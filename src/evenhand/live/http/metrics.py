@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from time import time as now
 from typing import NamedTuple
 
+from evenhand.live.cases import ranged
+from evenhand.live.dashboard.alarms import NAMES, raised
 from evenhand.live.dashboard.report import KINDS
 from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.watched import Watched
 from evenhand.live.http.requests import ENDS, Requests, Times
 from evenhand.policy.status import Status
 
@@ -22,17 +26,7 @@ class Row(NamedTuple):
     end: str = ""  # of the name, in histograms
 
 
-class Standing(NamedTuple):
-    """Where a campaign stands."""
-
-    name: str
-    status: Status
-    tally: Tally
-    actions: Sequence[str]
-    queue: int  # calls that wait for a transaction
-
-
-class _Family(NamedTuple):
+class Family(NamedTuple):
     """A metric, with its values by labels."""
 
     name: str
@@ -41,52 +35,80 @@ class _Family(NamedTuple):
     rows: list[Row]
 
 
-def metrics(standings: Sequence[Standing], requests: Requests) -> str:
+def metrics(standings: Mapping[str, Sequence[Family]], requests: Requests) -> str:
     """Format where campaigns stand, and the counts of requests, for Prometheus.
 
     Where a server has several campaigns, each value has the label `campaign`; requests of other campaigns than these
     are left out.
+
+    Args:
+        standings: what `standing` says of each campaign, by its name.
+        requests: the counts of requests.
     """
-    families: dict[str, _Family] = {}
-    for standing in standings:
-        label = {"campaign": standing.name} if requests.labelled else {}
-        for family in _of_campaign(standing):
+    families: dict[str, Family] = {}
+    for name, standing_ in standings.items():
+        label = {"campaign": name} if requests.labelled else {}
+        for family in standing_:
             found = families.setdefault(family.name, family._replace(rows=[]))
             found.rows.extend(row._replace(labels={**label, **row.labels}) for row in family.rows)
-    names = {standing.name for standing in standings}
-    return "\n".join(line for z in (*families.values(), *_of_requests(requests, names)) for line in _lines(z)) + "\n"
+    shown = (*families.values(), *_of_requests(requests, standings))
+    return "\n".join(line for family in shown for line in _lines(family)) + "\n"
 
 
-def _of_campaign(standing: Standing) -> Iterator[_Family]:
-    status, tally = standing.status, standing.tally
+def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Iterator[Family]:
+    """Say where a campaign stands.
+
+    Args:
+        campaign: the campaign.
+        status: its status.
+        tally: its tally, which is up to date.
+        queue: the calls that wait for a transaction.
+    """
     accounts = status.accounts.items()
-    yield _Family("decisions_total", "counter", "Decisions that count.", [Row({}, status.rounds)])
-    yield _Family("waiting", "gauge", "Decisions whose outcomes are still to come.", [Row({}, status.waiting)])
+    yield _one("decisions_total", "Decisions that count.", status.rounds, "counter")
+    yield _one("waiting", "Decisions whose outcomes are still to come.", status.waiting)
+    yield _one("paused", "1 while the campaign is paused.", int(tally.life.state == "paused"))
+    yield _one("ended", "1 once the campaign has ended.", int(tally.life.state == "ended"))
     for kind, text in KINDS.items():
-        yield _Family(f"{kind}_total", "counter", text, [Row({}, tally.counts[kind])])
+        yield _one(f"{kind}_total", text, tally.counts[kind], "counter")
+    clipped = [Row({"feature": name}, tally.clipped.counts[name]) for name in ranged(campaign.encoder)]
+    yield Family("clipped_total", "counter", "Decisions that stated a value out of its range.", clipped)
+    found = Counter(alarm.name for alarm in raised(campaign, status, tally))
+    yield _one("alarms", "Alarms, as the page has them.", found.total())
+    named = [Row({"name": name}, found[name]) for name in NAMES]
+    yield Family("alarm", "gauge", "Alarms by what they are about.", named)
+    yield _one("log_ahead_seconds", "How far the log is ahead of the clock.", campaign.ahead)
+    certain = tally.certain()
+    shares = [] if certain is None else [Row({}, certain)]
+    yield Family("certain_share", "gauge", "Share of the latest plays that had probability 1.", shares)
     credited = [Row({"budget": name}, tally.credited[name]) for name, _ in accounts]
-    yield _Family("budget_credited_total", "counter", "Decisions that stated a use below 0.", credited)
+    yield Family("budget_credited_total", "counter", "Decisions that stated a use below 0.", credited)
     for field in ("spent", "held", "left", "total"):
         rows = [Row({"budget": name}, getattr(account, field)) for name, account in accounts]
-        yield _Family(f"budget_{field}", "gauge", f"Of each budget: {field}.", rows)
+        yield Family(f"budget_{field}", "gauge", f"Of each budget: {field}.", rows)
     averages = [Row({"outcome": name}, x) for name, x in status.averages.items() if not math.isnan(x)]
-    yield _Family("average", "gauge", "Averages of outcomes per round.", averages)
-    plays = [Row({"action": name}, tally.played[name]) for name in standing.actions]
-    yield _Family("plays_total", "counter", "Plays of each action.", plays)
+    yield Family("average", "gauge", "Averages of outcomes per round.", averages)
+    plays = [Row({"action": name}, tally.played[name]) for name in campaign.policy.problem.actions]
+    yield Family("plays_total", "counter", "Plays of each action.", plays)
     age = max(now() - tally.latest / 1e6, 0.0)
-    yield _Family("last_event_age_seconds", "gauge", "Seconds since the last event of the log.", [Row({}, age)])
-    yield _Family("queue_length", "gauge", "Calls that wait for a transaction.", [Row({}, standing.queue)])
+    yield _one("last_event_age_seconds", "Seconds since the last event of the log.", age)
+    yield _one("queue_length", "Calls that wait for a transaction.", queue)
 
 
-def _of_requests(requests: Requests, names: Iterable[str]) -> Iterator[_Family]:
+def _one(name: str, text: str, value: float, kind: str = "gauge") -> Family:
+    """Make a metric of one value."""
+    return Family(name, kind, text, [Row({}, value)])
+
+
+def _of_requests(requests: Requests, names: Iterable[str]) -> Iterator[Family]:
     shown = {None, *names}
     found = [(what.labels(), times) for what, times in requests.counts() if what.campaign in shown]
     counted = [
         Row({**labels, "status": str(status)}, n) for labels, z in found for status, n in sorted(z.statuses.items())
     ]
-    yield _Family("requests_total", "counter", "Requests by route and status.", counted)
+    yield Family("requests_total", "counter", "Requests by route and status.", counted)
     times = [row for labels, z in found for row in _histogram(labels, z)]
-    yield _Family("request_seconds", "histogram", "Seconds until requests were answered.", times)
+    yield Family("request_seconds", "histogram", "Seconds until requests were answered.", times)
 
 
 def _histogram(labels: Mapping[str, str], times: Times) -> Iterator[Row]:
@@ -97,7 +119,7 @@ def _histogram(labels: Mapping[str, str], times: Times) -> Iterator[Row]:
     yield Row(labels, sums[-1], "_count")
 
 
-def _lines(family: _Family) -> Iterator[str]:
+def _lines(family: Family) -> Iterator[str]:
     name = f"evenhand_{family.name}"
     yield f"# HELP {name} {family.text}"
     yield f"# TYPE {name} {family.kind}"

@@ -16,35 +16,36 @@ from evenhand.live.dashboard.decision import decision_page
 from evenhand.live.dashboard.page import page
 from evenhand.live.dashboard.report import to_json
 from evenhand.live.events import Conflict, Unknown
-from evenhand.live.http import asked
+from evenhand.live.http import asked, life, switching
 from evenhand.live.http.answers import entry, error_response
 from evenhand.live.http.bodies import parse, receive
-from evenhand.live.http.commits import Commits
-from evenhand.live.http.fixed import HEALTHY, Handler, Life, add_pages, add_probes, bare, readiness_response
+from evenhand.live.http.fixed import HEALTHY, Handler, Lifespan, add_pages, add_probes, bare, readiness_response
 from evenhand.live.http.guard import token_of
 from evenhand.live.http.quotas import Quotas
-from evenhand.live.http.schemas import KEY, operations
-from evenhand.live.http.served import Hall
+from evenhand.live.http.schemas import KEY, add_operations
+from evenhand.live.http.served import Hall, Served
+from evenhand.live.tokens import Token, Tokens
 from evenhand.live.verbs import check_text
 
-Maker = Callable[[object], asked.Verb]
+Maker = Callable[[object, Token], asked.Verb]
 _NUMBER = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}
 _OF_KEY = {"name": "key", "in": "query", "required": True, "schema": KEY}
 _PARAMETERS = {"/decisions/{number}": [_NUMBER], "/decisions": [_OF_KEY]}
 
 
-def one(hall: Hall, name: str, known: bool, life: Life | None = None) -> FastAPI:
+def one(hall: Hall, name: str, known: bool, tokens: Tokens | None = None, lifespan: Lifespan | None = None) -> FastAPI:
     """Make the app of one campaign, without its guard.
 
     Args:
         hall: the campaigns of the server.
         name: of the campaign.
         known: whether clients may state known outcomes that declare no range.
-        life: what begins and ends with the app.
+        tokens: those of which requests carry one, None if they need none.
+        lifespan: what begins and ends with the app.
     """
     served = hall.each[name]
     campaign, commits = served.campaign, served.commits
-    made = bare(f"evenhand: {name}", life)
+    made = bare(f"evenhand: {name}", lifespan)
 
     async def report_(_: Request) -> Response:
         return JSONResponse(await served.reading(lambda: to_json(campaign, served.stand(), served.tally)))
@@ -56,7 +57,7 @@ def one(hall: Hall, name: str, known: bool, life: Life | None = None) -> FastAPI
         return HTMLResponse(await served.reading(lambda: page(campaign, served.stand(), served.tally)))
 
     async def ready(_: Request) -> Response:
-        return readiness_response(await served.readiness.reason())
+        return readiness_response(await served.readiness.reason(), served.readiness.standing())
 
     async def find_decision(request: Request) -> dict[str, Any]:
         (found,) = await asyncio.wrap_future(commits.submit([asked.lookup(_which(request, name))], request.client))
@@ -70,20 +71,23 @@ def one(hall: Hall, name: str, known: bool, life: Life | None = None) -> FastAPI
     async def decision_(request: Request) -> Response:
         found = await find_decision(request)
         try:
-            explained = await served.reading(lambda: campaign.explain(found["id"]))
+            explained, why = await served.reading(lambda: campaign.why(found["id"]))
         except Conflict:  # another policy made it
-            explained = None
-        return HTMLResponse(decision_page(name, campaign.policy.name, found, explained))
+            explained, why = None, None
+        return HTMLResponse(decision_page(name, found, explained, why))
 
     verbs: dict[str, Maker] = {
-        "/decide": partial(asked.decide, accepted=known),
-        "/observe": asked.observe,
-        "/cancel": asked.cancel,
+        "/decide": _by_anyone(partial(asked.decide, accepted=known)),
+        "/observe": _by_anyone(asked.observe),
+        "/cancel": _by_anyone(asked.cancel),
+        **life.MAKERS,
     }
-    described = operations(campaign)
+    described = life.operations(tokens)
     for path, made_of in verbs.items():
-        handle = _verb(commits, made_of, hall.quotas if path == "/decide" else None)
-        made.add_api_route(path, handle, methods=["POST"], name=path[1:], openapi_extra=described[path])
+        handle = _verb(served, made_of, hall.quotas if path == "/decide" else None)
+        made.add_api_route(path, handle, methods=["POST"], name=path[1:], openapi_extra=described.get(path))
+    add_operations(made, campaign)
+    switching.add(made, campaign, served.reading, allowed=tokens is not None)
     reads: dict[str, Handler] = {
         "/report": report_,
         "/metrics": metrics_,
@@ -115,20 +119,28 @@ def _which(request: Request, campaign: str) -> int | str:
     return int(number)
 
 
-def _verb(commits: Commits, made_of: Maker, quotas: Quotas | None) -> Handler:
+def _by_anyone(made_of: Callable[[object], asked.Verb]) -> Maker:
+    """Leave out who asks."""
+    return lambda body, _: made_of(body)
+
+
+def _verb(served: Served, made_of: Maker, quotas: Quotas | None) -> Handler:
     """Make the handler of a body, or of a list of bodies in one transaction, which the quota of a token may limit."""
+    commits = served.commits
 
     async def handle(request: Request) -> Response:
-        body = parse(await receive(request))
+        body, token = parse(await receive(request)), token_of(request)
+        count = len(body) if isinstance(body, list) else 1
         if quotas is not None:
-            quotas.charge(token_of(request), len(body) if isinstance(body, list) else 1)
+            quotas.charge(token, count)
+        served.upkeep.count(count)
         if not isinstance(body, list):
-            (found,) = await asyncio.wrap_future(commits.submit([made_of(body)], request.client))
+            (found,) = await asyncio.wrap_future(commits.submit([made_of(body, token)], request.client))
             return error_response(found) if isinstance(found, EvenhandError) else JSONResponse(found)
         verbs: list[asked.Verb | EvenhandError] = []
         for z in body:
             try:
-                verbs.append(made_of(z))
+                verbs.append(made_of(z, token))
             except EvenhandError as error:
                 verbs.append(error)
         accepted = [v for v in verbs if not isinstance(v, EvenhandError)]

@@ -10,6 +10,8 @@ from evenhand.core.errors import EvenhandError
 from evenhand.live.campaign import Campaign
 from evenhand.live.events import Busy, Conflict
 from evenhand.live.http.answers import LOG
+from evenhand.live.life import State
+from evenhand.live.phases import Missing
 
 SECONDS = 2.0  # until a server that does not answer counts as behind
 _KEPT = 1.0  # seconds for which an answer counts, so that probes do not load the store
@@ -38,6 +40,11 @@ class Readiness:
         self._thread = ThreadPoolExecutor(1, "evenhand readiness")  # apart from reports, which may take long
         self._trial: Future[str | None] | None = None
         self._until = 0.0
+        self._state: State = "running"
+
+    def standing(self) -> dict[str, str]:
+        """Return the state of a campaign that does not decide; outcomes have to arrive all the same."""
+        return {} if self._state == "running" else {"state": self._state}
 
     async def reason(self) -> str | None:
         """Return why the server is not ready, None if it is."""
@@ -52,14 +59,17 @@ class Readiness:
         campaign = self._campaign
         try:
             campaign.refresh()  # reads the log, and checks the policy and the clock
+            self._state = campaign.life.state
             try:
                 with campaign.store.write(campaign.name) as log:
                     log.append("decided", "{}", key="readiness of a server")
                     raise _Undone
             except _Undone:
                 return None
+        except Missing:
+            return "the campaign was switched to another policy of Python: start the server with that one"
         except Conflict:
-            return "the campaign was switched to another policy: start the server with that one"
+            return "a later version of evenhand decides for the campaign: start the server with that one"
         except Busy as error:
             LOG.warning("not ready: %s", error)
             return _BUSY

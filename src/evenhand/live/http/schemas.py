@@ -51,7 +51,7 @@ def operations(campaign: Campaign) -> dict[str, Schema]:
     part = {name: z for name, z in case.items() if name != "required"}  # features and groups have a part each
     one = _outcomes(problem)
     bodies = {
-        "/decide": _one_or_many(
+        "/decide": one_or_many(
             ("key",),
             {
                 "key": KEY,
@@ -62,7 +62,7 @@ def operations(campaign: Campaign) -> dict[str, Schema]:
                 "known": {"type": "object", "properties": {name: {} for name in problem.known}},
             },
         ),
-        "/observe": _one_or_many(
+        "/observe": one_or_many(
             ("outcomes",),
             {
                 "id": _NUMBER,
@@ -72,9 +72,22 @@ def operations(campaign: Campaign) -> dict[str, Schema]:
             },
             of_decision=True,
         ),
-        "/cancel": _one_or_many((), {"id": _NUMBER, "key": KEY}, of_decision=True),
+        "/cancel": one_or_many((), {"id": _NUMBER, "key": KEY}, of_decision=True),
     }
-    return {path: _operation(body, _ANSWERS[path]) for path, body in bodies.items()}
+    return {path: operation(body, one_or_each(_ANSWERS[path])) for path, body in bodies.items()}
+
+
+def add_operations(made: FastAPI, campaign: Campaign) -> None:
+    """Describe the verbs of a campaign in the description of its app, as they are when it is asked for."""
+    plain = made.openapi
+
+    def openapi() -> Schema:
+        found = plain()
+        for path, described in operations(campaign).items():  # a switch changes names and ranges
+            found["paths"][path]["post"].update(described)
+        return found
+
+    made.openapi = openapi  # type: ignore[method-assign]
 
 
 def add_security(made: FastAPI) -> None:
@@ -92,22 +105,28 @@ def add_security(made: FastAPI) -> None:
     made.openapi = openapi  # type: ignore[method-assign]
 
 
-def _operation(body: Schema, answer: Schema) -> Schema:
-    each = {"type": "array", "items": {"anyOf": [answer, _ERROR]}}
+def operation(body: Schema, answer: Schema) -> Schema:
+    """Return the description of a request, by the schemas of its body and of its answer."""
     return {
         "requestBody": {"required": True, "content": _json(body)},
         "responses": {
-            "200": {"content": _json({"oneOf": [answer, each]})},
+            "200": {"description": "Answered", "content": _json(answer)},
             "default": {"description": "Refused, or not possible at present", "content": _json(_ERROR)},
         },
     }
+
+
+def one_or_each(answer: Schema) -> Schema:
+    """Return the schema of an answer, or of a list of answers and errors."""
+    return {"oneOf": [answer, {"type": "array", "items": {"anyOf": [answer, _ERROR]}}]}
 
 
 def _json(schema: Schema) -> Schema:
     return {"application/json": {"schema": schema}}
 
 
-def _one_or_many(needed: Sequence[str], properties: Schema, of_decision: bool = False) -> Schema:
+def one_or_many(needed: Sequence[str], properties: Schema, of_decision: bool = False) -> Schema:
+    """Return the schema of a body, or of a list of such."""
     one = {"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False}
     if of_decision:
         one["oneOf"] = [{"required": ["id"]}, {"required": ["key"]}]

@@ -10,10 +10,11 @@ from typing import TypeVar
 from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.http.commits import Commits
-from evenhand.live.http.metrics import Standing, metrics
+from evenhand.live.http.metrics import Family, metrics, standing
 from evenhand.live.http.quotas import Quotas
 from evenhand.live.http.readiness import Readiness
 from evenhand.live.http.requests import Requests
+from evenhand.live.http.upkeep import Upkeep
 from evenhand.policy.status import Status
 
 T = TypeVar("T")
@@ -30,6 +31,7 @@ class Served:
         self.campaign, self.commits, self.tally = campaign, Commits(campaign), Tally(campaign)
         self.readiness = Readiness(campaign)
         self._reader = ThreadPoolExecutor(1, "evenhand reports")  # reports wait for the campaign's lock anyway
+        self.upkeep = Upkeep(lambda: self._reader.submit(self.stand))
 
     async def reading(self, call: Callable[[], T]) -> T:
         """Call in the thread for reports."""
@@ -38,8 +40,12 @@ class Served:
     def stand(self) -> Status:
         """Return the status, after which the tally is up to date."""
         status = self.campaign.status()  # first, since it expires overdue decisions
-        self.tally.update(status)
+        self.tally.update()
         return status
+
+    def standing(self) -> list[Family]:
+        """Say where the campaign stands, for metrics."""
+        return list(standing(self.campaign, self.stand(), self.tally, self.commits.waiting()))
 
 
 class Hall:
@@ -55,11 +61,8 @@ class Hall:
 
     async def metrics(self, names: Iterable[str]) -> str:
         """Format the metrics of some campaigns."""
-        standings: list[Standing] = []
-        for name in names:
-            served = self.each[name]
-            status, actions = await served.reading(served.stand), served.campaign.policy.problem.actions
-            standings.append(Standing(name, status, served.tally, actions, served.commits.waiting()))
+        each = [(name, self.each[name]) for name in names]
+        standings = {name: await served.reading(served.standing) for name, served in each}
         return metrics(standings, self.requests)
 
     def close(self) -> None:

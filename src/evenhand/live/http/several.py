@@ -12,21 +12,22 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evenhand.live.dashboard.index import index
 from evenhand.live.http.answers import Refused, error_response
-from evenhand.live.http.fixed import HEALTHY, Handler, Life, add_pages, add_probes, bare, readiness_response
+from evenhand.live.http.fixed import HEALTHY, Handler, Lifespan, add_pages, add_probes, bare, readiness_response
 from evenhand.live.http.guard import token_of
 from evenhand.live.http.places import INSIDE, below
 from evenhand.live.http.served import Hall
 
 
-def several(hall: Hall, life: Life) -> FastAPI:
+def several(hall: Hall, lifespan: Lifespan) -> FastAPI:
     """Make the app that is about all campaigns of a server, without its guard."""
-    made = bare(f"evenhand: {', '.join(hall.each)}", life)
+    made = bare(f"evenhand: {', '.join(hall.each)}", lifespan)
 
     async def page_(request: Request) -> Response:
         found = []
         for name in _own(hall, request):
             served = hall.each[name]
-            found.append((_inside(name), name, await served.reading(served.campaign.status)))
+            status = await served.reading(served.stand)
+            found.append((_inside(name), name, status, served.tally.life.state))
         return HTMLResponse(index(found))
 
     async def metrics_(request: Request) -> Response:
@@ -36,7 +37,7 @@ def several(hall: Hall, life: Life) -> FastAPI:
     async def ready(_: Request) -> Response:
         reasons = await asyncio.gather(*(served.readiness.reason() for served in hall.each.values()))
         wrong = [f"{name}: {reason}" for name, reason in zip(hall.each, reasons, strict=True) if reason is not None]
-        return readiness_response("; ".join(wrong) or None)
+        return readiness_response("; ".join(wrong) or None, {})
 
     reads: dict[str, Handler] = {"/metrics": metrics_, "/healthz": HEALTHY, "/readyz": ready}
     for path, handler in reads.items():

@@ -65,3 +65,8 @@ class Watch:
                 ahead = max(ahead, self._ahead)  # a clock that was set back may be set forward again
             self._ahead = ahead
         return max(now, last)
+
+    def forget(self) -> None:
+        """Take the next reading as the first."""
+        with self._lock:
+            self._ahead = None

@@ -44,6 +44,21 @@ class Transaction(Protocol):
         """
 
 
+@runtime_checkable
+class Clocked(Protocol):
+    """A transaction that knows its clock also where the log is ahead of it; others cannot be set back."""
+
+    @property
+    def clock(self) -> int:
+        """The time of the clock in microseconds, which may be before the last event."""
+
+    def set_back(self) -> None:
+        """Let what is appended from here on have the time of the clock; the first of it is an event `clock`."""
+
+    def distrust(self) -> None:
+        """Compare later times with no time of the clock so far, as it was wrong."""
+
+
 class Readable(Protocol):
     """The part of a store that reads."""
 

@@ -35,7 +35,13 @@ class _Log:
 
     def __init__(self, book: _Book, now: int) -> None:
         self._book, self.fresh = book, _Book()
-        self.now = max(now, book.events[-1].at if book.events else 0)
+        self.clock, self.now = now, max(now, book.events[-1].at if book.events else 0)
+
+    def set_back(self) -> None:
+        self.now = self.clock
+
+    def distrust(self) -> None:
+        """Do nothing, as no times are compared: whoever simulates a clock sets it as they like."""
 
     @property
     def last(self) -> int:

@@ -38,8 +38,12 @@ class _Log:
             db.execute(_NEW_HEAD, {"name": campaign})
             row = db.execute(_HEAD, (campaign,)).fetchone()
         assert row is not None
-        self.last, before, self._hash, now = row
-        self.now = watch.check(now, before)
+        self.last, before, self._hash, self.clock = row
+        self.now, self.distrust = watch.check(self.clock, before), watch.forget
+
+    def set_back(self) -> None:
+        self.now = self.clock
+        self.distrust()
 
     def _rows(self, where: str, *values: Any) -> list[Event]:
         query = f"SELECT {COLUMNS} FROM evenhand_events WHERE campaign = %s AND {where} ORDER BY seq"

@@ -32,7 +32,12 @@ class _Log:
         self._db, self._campaign = db, campaign
         end = "SELECT seq, at, hash FROM events WHERE campaign = ? ORDER BY seq DESC LIMIT 1"
         row: tuple[int, int, bytes] = db.execute(end, (campaign,)).fetchone() or (0, 0, b"")
-        self.last, self.now, self._hash = row[0], watch.check(clock(), row[1]), row[2]
+        self.clock, self.distrust = clock(), watch.forget
+        self.last, self.now, self._hash = row[0], watch.check(self.clock, row[1]), row[2]
+
+    def set_back(self) -> None:
+        self.now = self.clock
+        self.distrust()
 
     def _rows(self, where: str, *values: Any) -> list[Event]:
         query = f"SELECT {COLUMNS} FROM events {where} ORDER BY seq"

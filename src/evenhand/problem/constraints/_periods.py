@@ -71,6 +71,15 @@ def floors_of(clock: Clock, name: str, total: float | Mapping[str, float], per: 
     return spans._replace(allowance=-spans.allowance * (inside / length))
 
 
+def averages_of(clock: Clock, name: str, bound: float, per: Per | None) -> Spans | None:
+    """Return spans of a bound on averages, one per period; None without a period."""
+    if per is None:
+        return None
+    edges = clock.edges(f"{name}.per", per)
+    each = np.arange(len(edges) - 1)
+    return Spans(edges, np.full(len(each), bound), each, each, averages=True)
+
+
 def own_spans(clock: Clock, name: str, stated: Sequence[tuple[Time, Time, float]]) -> Spans:
     """Return spans that are stated one by one, a start, an end and a total each, and that cover the run.
 

@@ -72,17 +72,20 @@ class OneOutcome(Constraint, Protocol):
 
 @runtime_checkable
 class Spanning(Constraint, Protocol):
-    """A constraint that may hold in spans of time: an allowance each, or minus the least that each asks for."""
+    """A constraint that may hold in spans of time.
+
+    Each span has an allowance, or minus the least that it asks for, or a bound on its averages (`Spans.averages`).
+    """
 
     def spans(self, problem: Declared) -> Spans | None:
-        """The spans, None where `total_over` the horizon is all that counts."""
+        """The spans, None where the whole horizon is all that counts."""
 
 
 @runtime_checkable
 class Relative(Constraint, Protocol):
     """A constraint that measures a sum per unit of another sum, such as cost per sale, and not per round."""
 
-    def per(self, run: Sums) -> Floats:
+    def divisor(self, run: Sums) -> Floats:
         """The sum that `measure` is divided by, `->(G,R)`; where it is 0, the measure need not be finite."""
 
     def groups(self, run: Sums) -> Mapping[str, Floats]:
@@ -161,6 +164,14 @@ def credit_in(constraint: Constraint, problem: Declared) -> Credit | None:
 def relative(constraint: Constraint) -> Relative | None:
     """Return the constraint if it measures a sum per unit of another sum, else None."""
     return constraint if isinstance(constraint, Relative) else None
+
+
+def refuse_estimated(name: str, by: str | None, problem: Declared) -> None:
+    """Refuse a grouping whose shares are estimated, where there are spans of time."""
+    shares = [s for (of, _), s in zip(problem.columns, problem.shares.tolist(), strict=True) if of == by]
+    if any(math.isnan(s) for s in shares):
+        expected = "a grouping whose shares are declared, as sums of past periods are not restated"
+        raise InvalidInput(f"{name}.by", expected, by)
 
 
 def one_outcome(constraint: Constraint) -> OneOutcome | None:

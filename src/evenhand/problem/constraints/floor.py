@@ -14,7 +14,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.problem.clock import Per, refuse_truth
 from evenhand.problem.constraints._periods import Totals, amounts, floors_of, own_floors
-from evenhand.problem.constraints.base import check_amount, count_groups, group_rows, outcome_row
+from evenhand.problem.constraints.base import check_amount, count_groups, group_rows, outcome_row, refuse_estimated
 from evenhand.problem.constraints.sums import Sums, average, group_averages
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows
@@ -99,10 +99,7 @@ class Floor:
         if not self._several or self.total is None:
             return None
         name = f"Floor({self.outcome!r})"
-        shares = [s for (by, _), s in zip(problem.columns, problem.shares.tolist(), strict=True) if by == self.by]
-        if any(math.isnan(s) for s in shares):
-            expected = "a grouping whose shares are declared, as sums of past periods are not restated"
-            raise InvalidInput(f"{name}.by", expected, self.by)
+        refuse_estimated(name, self.by, problem)
         if isinstance(self.total, Sequence):
             return own_floors(problem.clock, name, self.total)
         assert self.per is not None

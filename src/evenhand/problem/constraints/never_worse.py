@@ -84,8 +84,8 @@ class NeverWorse:
         """The sum of the outcome over that of the baseline so far, both as observed, `->(G,R)`."""
         return self._ratio.measure(run)
 
-    def per(self, run: Sums) -> Floats:
-        return self._ratio.per(run)
+    def divisor(self, run: Sums) -> Floats:
+        return self._ratio.divisor(run)
 
     def groups(self, run: Sums) -> Mapping[str, Floats]:
         return self._ratio.groups(run)

@@ -11,10 +11,13 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.problem.constraints.base import count_groups, group_rows
+from evenhand.problem.clock import Per, refuse_truth
+from evenhand.problem.constraints._periods import averages_of
+from evenhand.problem.constraints.base import count_groups, group_rows, refuse_estimated
 from evenhand.problem.constraints.sums import Sums, disparity
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows
+from evenhand.problem.spans import Spans
 
 
 @named("K5", source="Chzhen, Giraud, Li & Stoltz 2023, Section 2.1 and Appendix G.1 (rows divided by the share)")
@@ -30,9 +33,13 @@ class Parity:
         by: the grouping, as declared in the problem.
         tolerance: allowed difference of averages per round, in units of the outcome; 0 is allowed.
         hard: False or None; a parity is kept on average.
+        per: the period in which it is to hold, each by itself: "hour", "day", "week" or "month" where the problem has
+            dates, or a number in units of its clock; None for the whole run. An outcome belongs to the period of its
+            decision.
 
     Raises:
-        InvalidInput: a negative or infinite tolerance, or hard=True.
+        InvalidInput: a negative or infinite tolerance, or hard=True. In a problem: a period that its clock does not
+            have, or one for a grouping whose shares are not declared.
 
     >>> Parity("ride", by="district", tolerance=0.02).label
     'ride gap by district'
@@ -42,11 +49,13 @@ class Parity:
     by: str
     tolerance: float
     hard: bool | None = None
+    per: Per | None = None
 
     spends: ClassVar[bool] = False
     worst: ClassVar[Literal["low", "high"]] = "high"
 
     def __post_init__(self) -> None:
+        refuse_truth(f"Parity({self.outcome!r}).per", self.per)
         if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise InvalidInput(f"Parity({self.outcome!r}).tolerance", "a finite number of at least 0", self.tolerance)
         if self.hard:
@@ -62,6 +71,13 @@ class Parity:
 
     def bound(self, problem: Declared) -> Floats:
         return np.full(2 * count_groups(problem, self.by), self.tolerance)
+
+    def spans(self, problem: Declared) -> Spans | None:
+        """The periods, with a bound on the averages of each; None where the parity is that of the whole run."""
+        name = f"Parity({self.outcome!r})"
+        if self.per is not None:
+            refuse_estimated(name, self.by, problem)
+        return averages_of(problem.clock, name, self.tolerance, self.per)
 
     def limit(self, horizon: int) -> float:
         return self.tolerance

@@ -13,9 +13,12 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats
+from evenhand.problem.clock import Per, refuse_truth
+from evenhand.problem.constraints._periods import averages_of
 from evenhand.problem.constraints.sums import Sums, total
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows, select, stack
+from evenhand.problem.spans import Spans
 
 
 @named("X11", source="evenhand's own: the rows of return on spend in Balseiro et al. 2023, arXiv:2302.08530, softly")
@@ -33,11 +36,14 @@ class Ratio:
         at_most, at_least: in units of `of` per unit of `over`, at least 0. Exactly one of the two is given.
         by: the grouping in whose every group the limit holds; None for one ratio.
         hard: False or None; a ratio is kept at the end, and may be missed before.
+        per: the period in which it is to hold, each by itself: "hour", "day", "week" or "month" where the problem has
+            dates, or a number in units of its clock; None for the whole run. An outcome belongs to the period of its
+            decision.
 
     Raises:
         InvalidInput: neither or both limits are given, or one that is negative or not finite; an outcome over itself
-            without a group; hard=True. In a problem: an unknown name, an `over` that may be negative, or sums that are
-            not of the same group.
+            without a group; hard=True. In a problem: an unknown name, an `over` that may be negative, sums that are
+            not of the same group, or a period that its clock does not have.
 
     >>> Ratio("dollars", over="sale", at_most=0.3).label
     'dollars / sale'
@@ -56,11 +62,13 @@ nothing may be played that could earn it back, got True
     at_least: float | None = None
     by: str | None = None
     hard: bool | None = None
+    per: Per | None = None
 
     spends: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         name = f"Ratio({self.of!r})"
+        refuse_truth(f"{name}.per", self.per)
         if (self.at_most is None) == (self.at_least is None):
             got = f"at_most={self.at_most}, at_least={self.at_least}"
             raise InvalidInput(name, "exactly one of at_most= and at_least=", got)
@@ -90,6 +98,10 @@ nothing may be played that could earn it back, got True
     def bound(self, problem: Declared) -> Floats:
         return np.zeros(len(self._names(problem)))
 
+    def spans(self, problem: Declared) -> Spans | None:
+        """The periods, in each of which the row is at most 0 on average; None where the ratio is of the whole run."""
+        return averages_of(problem.clock, f"Ratio({self.of!r})", 0.0, self.per)
+
     def limit(self, horizon: int) -> float:
         return self._limit
 
@@ -102,7 +114,7 @@ nothing may be played that could earn it back, got True
         ratios, _ = self._ratios(run)
         return np.asarray((np.fmax if self.at_least is None else np.fmin).reduce(ratios, axis=-1))
 
-    def per(self, run: Sums) -> Floats:
+    def divisor(self, run: Sums) -> Floats:
         """The sum of `over`, in the group that `measure` is of, `->(G,R)`."""
         ratios, over = self._ratios(run)
         sign = 1.0 if self.at_least is None else -1.0

@@ -51,7 +51,7 @@ class Stated:
     def per(self, run: Sums) -> Floats | None:
         """The sum that is measured per unit of, at every point of a run, `->(G,R)`; None for rounds."""
         ratio = relative(self.constraint)
-        return None if ratio is None else ratio.per(run)
+        return None if ratio is None else ratio.divisor(run)
 
     @property
     def said(self) -> str:
@@ -59,6 +59,9 @@ class Stated:
         side = "at most" if self.constraint.worst == "high" else "at least"
         if self.spends and self.outcome is not None:
             return f"{self.outcome} {side} {self.total:,.6g} in all{self._periods}"
+        if self.spans is not None and self.spans.averages:
+            spans = len(self.spans.allowance)
+            return f"{self.constraint.label} {side} {self.limit:.4g} in each of {spans} spans"
         if self.spans is not None:
             by = "" if self.by is None else f" by {self.by}"
             return f"{self.outcome}{by} {side} {self.total:,.6g} in all{self._periods}"
@@ -91,7 +94,7 @@ def state(problem: Declared, constraint: Constraint) -> Stated:
         whole, left = Region(curved.label, curved.outcomes, curved.within), curved.curved(problem)
         region = None if left is None else whole._replace(within=left)
     spans = spans_in(constraint, problem)
-    if spans is None:
+    if spans is None or spans.averages:
         limit, total = _amounts(constraint, problem.horizon)
     else:
         limit, total = (-float(bound[0]), spans.least) if spans.floors else (float(bound[0]), spans.most)

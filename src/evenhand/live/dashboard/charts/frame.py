@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from markupsafe import Markup
 
-WIDTH = 310.0  # of every chart; shown at about this many pixels, so that its texts are as large as the page's
+NARROW, BROAD = 310.0, 720.0  # shown at about as many pixels, so that texts in charts are as large as the page's
 LETTER = 7.2  # an upper estimate of the width of a character at the size of the ticks
 
 
@@ -17,6 +17,7 @@ LETTER = 7.2  # an upper estimate of the width of a character at the size of the
 class Frame:
     """The plotting area in pixels, and the numbers at its edges."""
 
+    width: float  # of the whole chart
     left: float
     right: float
     top: float
@@ -41,14 +42,29 @@ class Frame:
         return " ".join(f"{self.x(x):.1f},{self.y(y):.1f}" for x, y in pairs)
 
 
-def frame(xs: tuple[float, float], ys: tuple[float, float], height: float, y_texts: Sequence[str]) -> Frame:
+Draw = Callable[[float], Markup]  # a chart of a width
+
+
+def both(draw: Draw) -> Markup:
+    """Draw a chart in two widths, of which the style sheet shows the one that fits its card.
+
+    >>> both(lambda width: svg("nothing", width, 20.0, [])).count("<svg")
+    2
+    """
+    return Markup(f'{draw(NARROW)}<div class="broad">{draw(BROAD)}</div>')
+
+
+def frame(
+    width: float, xs: tuple[float, float], ys: tuple[float, float], height: float, y_texts: Sequence[str]
+) -> Frame:
     """Make a frame that leaves room for ticks: below for x, to the left for y."""
     longest = max(map(len, y_texts), default=0)
     left = 10.0 + LETTER * longest
-    right = WIDTH - LETTER * len(brief(xs[1])) / 2 - 2.0
+    right = width - 2.5 * LETTER
     low_x, high_x = xs
     low_y, high_y = ys
     return Frame(
+        width=width,
         left=left,
         right=right,
         top=10.0,
@@ -126,22 +142,21 @@ def box(kind: str, x: float, y: float, width: float, height: float) -> str:
     return f'<rect class="{kind}" x="{x:.1f}" y="{y:.1f}" width="{max(width, 0):.1f}" height="{max(height, 0):.1f}"/>'
 
 
-def axes(at: Frame, xs: Sequence[float], ys: Sequence[tuple[float, str]], unit: str = "") -> list[str]:
-    """Draw grid lines at numbers of y with their texts, and the numbers of x, the first one after a unit."""
+def axes(at: Frame, xs: Sequence[tuple[float, str]], ys: Sequence[tuple[float, str]]) -> list[str]:
+    """Draw grid lines at numbers of y with their texts, and the texts of numbers of x."""
     found = [line("grid", at.left, at.y(y), at.right, at.y(y)) for y, _ in ys]
     found += [text(at.left - 6, at.y(y) + 3.5, written, anchor="end") for y, written in ys]
     last = -math.inf
-    for x in xs:
-        words = f"{unit} {brief(x)}" if unit and x == xs[0] else brief(x)
+    for x, words in xs:
         half = LETTER * len(words) / 2
         here = max(at.x(x), half)
-        if here - half > last + LETTER and here + half <= WIDTH:
+        if here - half > last + LETTER and here + half <= at.width:
             found.append(text(here, at.bottom + 15, words, anchor="middle"))
             last = here + half
     return found
 
 
-def svg(words: str, height: float, parts: Iterable[str]) -> Markup:
+def svg(words: str, width: float, height: float, parts: Iterable[str]) -> Markup:
     """Wrap a drawing as a chart with its description in words."""
-    view = f'viewBox="0 0 {WIDTH:g} {height:g}"'
+    view = f'viewBox="0 0 {width:g} {height:g}"'
     return Markup(f'<svg class="chart" role="img" aria-label="{escape(words)}" {view}>{"".join(parts)}</svg>')

@@ -8,10 +8,23 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from evenhand.core.faces import amount
-from evenhand.live.dashboard.charts.frame import LETTER, WIDTH, Frame, axes, box, fitting, line, svg, text, ticks
+from evenhand.live.dashboard.charts.frame import (
+    LETTER,
+    NARROW,
+    Frame,
+    axes,
+    both,
+    box,
+    fitting,
+    labelled,
+    line,
+    svg,
+    text,
+    ticks,
+)
 
 _ROW = 24.0
-_LABEL = 80.0  # for the names of groups
+_LABEL = 80.0  # for the names of groups, in a narrow chart
 
 
 def dots(about: str, values: Sequence[tuple[str, float]], low: float, high: float, middle: float | None) -> Markup:
@@ -25,7 +38,7 @@ def dots(about: str, values: Sequence[tuple[str, float]], low: float, high: floa
 
     >>> drawn = dots("two groups", [("town", 0.2), ("land", 0.4)], 0.1, 0.3, 0.2)
     >>> drawn.count("<circle"), drawn.count("<rect")
-    (1, 2)
+    (2, 4)
     """
     height = _ROW * len(values) + 30.0
     numbers = [z for z in (low, high, middle, *(v for _, v in values)) if z is not None and math.isfinite(z)]
@@ -33,35 +46,41 @@ def dots(about: str, values: Sequence[tuple[str, float]], low: float, high: floa
     room = 0.15 * (most - least) or 0.15 * abs(most) or 1.0
     least, most = least - room, most + room
     written = LETTER * max([len(_shown(v)) for _, v in values], default=1)
-    at = Frame(
-        left=_LABEL,
-        right=WIDTH - written - 10.0,
-        top=4.0,
-        bottom=height - 22.0,
-        low_x=least,
-        high_x=most,
-        low_y=0.0,
-        high_y=1.0,
-    )
-    left, right = at.x(low), at.x(high)
-    parts = [box("band", left, at.top, right - left, at.bottom - at.top)]
-    parts += [line("edge", at.x(z), at.top, at.x(z), at.bottom) for z in (low, high) if math.isfinite(z)]
-    if middle is not None:
-        parts.append(line("plan", at.x(middle), at.top, at.x(middle), at.bottom))
-    parts += axes(at, ticks(least, most, 4), [])
-    for i, (name, value) in enumerate(values):
-        y = at.top + (i + 0.5) * _ROW
-        parts.append(line("grid", at.left, y, at.right, y))
-        parts.append(text(0.0, y + 4, fitting(name, _LABEL - 8), "label"))
-        parts.append(text(WIDTH, y + 4, _shown(value), "label", "end"))
-        slack = 1e-9 * max(abs(low) if math.isfinite(low) else 0.0, abs(high) if math.isfinite(high) else 0.0, 1.0)
-        if not math.isfinite(value):
-            continue
-        if low - slack <= value <= high + slack:
-            parts.append(f'<circle class="kept" cx="{at.x(value):.1f}" cy="{y:.1f}" r="5"/>')
-        else:
-            parts.append(box("missed", at.x(value) - 5, y - 5, 10, 10))
-    return svg(about, height, parts)
+    slack = 1e-9 * max(abs(low) if math.isfinite(low) else 0.0, abs(high) if math.isfinite(high) else 0.0, 1.0)
+
+    def draw(width: float) -> Markup:
+        label = _LABEL * width / NARROW
+        at = Frame(
+            width=width,
+            left=label,
+            right=width - written - 10.0,
+            top=4.0,
+            bottom=height - 22.0,
+            low_x=least,
+            high_x=most,
+            low_y=0.0,
+            high_y=1.0,
+        )
+        left, right = at.x(low), at.x(high)
+        parts = [box("band", left, at.top, right - left, at.bottom - at.top)]
+        parts += [line("edge", at.x(z), at.top, at.x(z), at.bottom) for z in (low, high) if math.isfinite(z)]
+        if middle is not None:
+            parts.append(line("plan", at.x(middle), at.top, at.x(middle), at.bottom))
+        parts += axes(at, labelled(ticks(least, most, 4)), [])
+        for i, (name, value) in enumerate(values):
+            y = at.top + (i + 0.5) * _ROW
+            parts.append(line("grid", at.left, y, at.right, y))
+            parts.append(text(0.0, y + 4, fitting(name, label - 8), "label"))
+            parts.append(text(width, y + 4, _shown(value), "label", "end"))
+            if not math.isfinite(value):
+                continue
+            if low - slack <= value <= high + slack:
+                parts.append(f'<circle class="kept" cx="{at.x(value):.1f}" cy="{y:.1f}" r="5"/>')
+            else:
+                parts.append(box("missed", at.x(value) - 5, y - 5, 10, 10))
+        return svg(about, width, height, parts)
+
+    return both(draw)
 
 
 def _shown(value: float) -> str:

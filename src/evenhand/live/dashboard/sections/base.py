@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from evenhand.live.dashboard.axis import Axis
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import Section
 from evenhand.live.dashboard.watched import Watched
@@ -18,6 +19,11 @@ class Readings(NamedTuple):
     status: Status
     tally: Tally
     linked: bool  # whether a server answers links
+
+    @property
+    def axis(self) -> Axis:
+        """The horizontal axis of what is drawn over the rounds or over time."""
+        return Axis.of(self.campaign, self.status, self.tally)
 
 
 Show = Callable[[Readings], Section | None]  # None where there is nothing to show

@@ -3,55 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from itertools import accumulate
 
-from evenhand.live.dashboard.charts import bars, pace
-from evenhand.live.dashboard.plans import Plan, plan_of
+from evenhand.live.dashboard.axis import Axis
+from evenhand.live.dashboard.charts import Spending, bars, pace
+from evenhand.live.dashboard.plans import Plan, pace_of, plan_of
 from evenhand.live.dashboard.sections.base import Readings
-from evenhand.live.dashboard.tally import Tally
-from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, percent
-from evenhand.policy.status import Account, Status
-from evenhand.problem.problem import Problem
+from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, paired, percent
+from evenhand.policy.status import Account
 
-_BARS = 14
+_BARS, _FEW = 14, 10  # spans in the chart, and in the table beside it
 
 
 def budgets(now: Readings) -> Section | None:
     """Show the pace of every budget against its plan, and what was used in each span; None without budgets."""
-    cards = list(_cards(now))
-    timed = now.campaign.policy.problem.until is not None or any(a.spans for a in now.status.accounts.values())
-    plan = "follows the forecast and the allowances" if timed else "spends evenly"
+    problem, accounts, axis = now.campaign.policy.problem, now.status.accounts, now.axis
+    stated = zip((s for s in problem.stated if s.spends), accounts.items(), strict=True)
+    courses = [_budget(i, account, now, plan_of(problem, s), axis) for i, (s, (_, account)) in enumerate(stated)]
+    spans = [_spans(i, name, account) for i, (name, account) in enumerate(accounts.items()) if account.spans]
+    timed = problem.until is not None or bool(spans)
+    plan = "follows the forecast and the allowances" if timed else "spends evenly over the rounds"
     note = f"The plan {plan}; pace is spent / plan. Held is the worst case of outcomes that are to come."
-    return Section(name="budgets", title="Budgets", cards=cards, note=note) if cards else None
+    return Section(name="budgets", title="Budgets", cards=[*courses, *paired(spans)], note=note) if courses else None
 
 
-def _cards(now: Readings) -> Iterator[Card]:
-    problem = now.campaign.policy.problem
-    spending = (s for s in problem.stated if s.spends)
-    for i, (stated, name) in enumerate(zip(spending, now.status.accounts, strict=True)):
-        yield _budget(i, name, now.status, now.tally, problem, plan_of(problem, stated))
-        if now.status.accounts[name].spans:
-            yield _spans(i, name, now.status.accounts[name])
-
-
-def _budget(i: int, name: str, status: Status, tally: Tally, problem: Problem, planned: Plan) -> Card:
-    a, timed = status.accounts[name], problem.until is not None
-    straight = len(planned.times) == 2
-    rounds = [float(x) for x in accumulate(span.rounds for span in tally.spans.all)]
-    times = [_time(problem, span.at) for span in tally.spans.all] if timed else rounds
-    here = (times[-1] if times else 0.0) if timed else float(status.rounds)
-    plan = planned.at(here)
-    so_far = a.pace if straight else (a.spent / plan if plan > 0.0 else math.nan)
-    end = None if math.isnan(so_far) else so_far * float(planned.amounts[-1])
-    if end is not None and a.hard and not straight:
-        end = min(end, a.spent + a.held + a.left)
-    course = tally.spent(name)
+def _budget(i: int, a: Account, now: Readings, planned: Plan, axis: Axis) -> Card:
+    name, problem = list(now.status.accounts)[i], now.campaign.policy.problem
+    pace_, course = pace_of(a, problem, planned, now.status, axis), now.tally.spent(name)
+    so_far, plan, end = pace_.share, pace_.plan, pace_.end
     words = f"{digits(a.spent)} of {digits(a.total)} spent. "
     if end is not None:
         words += f"At this pace {digits(end)} at the end, {percent(end / a.total)} of the total"
-        if straight and so_far > 1.0:
-            words += f": it is used up at round {status.horizon / so_far:,.0f}" if a.hard else ": more than the budget"
+        if planned.even and so_far > 1.0:
+            words += f": it is used up {axis.about(axis.last / so_far)}" if a.hard else ": more than the budget"
         words += "."
     rows = [
         ("spent", digits(a.spent)),
@@ -64,31 +47,34 @@ def _budget(i: int, name: str, status: Status, tally: Tally, problem: Problem, p
         ("projected end", digits(end)),
     ]
     tables = [Table(("quantity", "amount"), rows)]
+    by_time = problem.until is not None
+    planned_at = [planned.at(x) for x in (axis.ends if by_time else axis.rounds)]
     if course is not None:
-        lines = [
-            (problem.clock.written(x) if timed else f"{x:,.0f}", digits(y), digits(planned.at(x)))
-            for x, y in zip(times, course, strict=True)
-        ]
-        what = "time" if timed else "rounds"
-        tables.append(Table((what, "spent", "plan"), lines, title=f"Over the {'run' if timed else 'rounds'}"))
-    points = [(here, a.spent)] if course is None else list(zip(times, course, strict=True))
-    about = f"{name}: {digits(a.spent)} of {digits(a.total)} spent, {digits(a.held)} held; the plan is {digits(plan)}"
+        lines = [(axis.written(x), *map(digits, z)) for x, *z in zip(axis.ends, course, planned_at, strict=True)]
+        tables.append(Table((axis.unit, "spent", "plan"), lines, title=axis.over))
+    drawn = list(zip(planned.times.tolist(), planned.amounts.tolist(), strict=True))
+    if axis.start is not None and not by_time:  # the plan goes by rounds, the axis by days
+        drawn = [(0.0, 0.0), *zip(axis.ends, planned_at, strict=True), (axis.last, float(planned.amounts[-1]))]
     keys = [Key("spent", "spent"), Key("plan", "plan"), Key("ahead", "projected"), Key("total", "total")]
-    drawn = [] if straight else list(zip(planned.times.tolist(), planned.amounts.tolist(), strict=True))
-    until = problem.clock.last if timed else float(status.horizon)
     return Card(
         name=f"budget-{i}",
         title=name,
         summary=words,
-        chart=pace(about, points, a.held, a.total, until, end, drawn, planned.unit),
+        chart=pace(
+            f"{name}: {digits(a.spent)} of {digits(a.total)} spent, {digits(a.held)} held; the plan is {digits(plan)}",
+            Spending(
+                spent=[(axis.here, a.spent)] if course is None else list(zip(axis.ends, course, strict=True)),
+                held=a.held,
+                total=a.total,
+                projected=end,
+                plan=drawn,
+            ),
+            axis.across(axis.last),
+        ),
         keys=[*keys, Key("held", "held")] if a.held else keys,
         tables=tables,
+        wide=True,
     )
-
-
-def _time(problem: Problem, at: int) -> float:
-    """The time of an event in days since the start, within the run."""
-    return min(max(problem.clock.of_micros(at) or 0.0, 0.0), problem.clock.last)
 
 
 def _spans(i: int, name: str, account: Account) -> Card:
@@ -109,11 +95,16 @@ def _spans(i: int, name: str, account: Account) -> Card:
     lines = [
         (f"{u.start} to {u.end}", digits(u.used), digits(u.allowance), percent(u.used / u.allowance)) for u in uses
     ]
+    head = ("used", "allowance", "part")
+    latest = [(label, *line[1:]) for label, line in zip(names, lines, strict=True)]
     return Card(
         name=f"budget-{i}-spans",
         title=f"{name} by the end of spans" if same else f"{name} by span",
         summary=words,
         chart=bars(f"{name}: {words}", shown),
         keys=[Key("bar", "past"), Key("played", "now")],
-        tables=[Table(("span", "used", "allowance", "part"), lines, title="All of the latest spans")],
+        tables=[
+            Table(("span", *head), lines, title="All of the latest spans"),
+            Table(("by the end of" if same else "span from", *head), latest[-_FEW:]),
+        ],
     )

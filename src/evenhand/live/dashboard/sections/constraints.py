@@ -6,14 +6,14 @@ import math
 
 from evenhand.live.dashboard.charts import dots
 from evenhand.live.dashboard.sections.base import Readings
-from evenhand.live.dashboard.view import Card, Key, Section, Table, digits
+from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, paired
 from evenhand.policy.standings import Standing
 from evenhand.policy.status import Status
 
 
 def constraints(now: Readings) -> Section | None:
     """Show every constraint that is not a budget, by group if it compares groups."""
-    cards = [_constraint(i, name, now.status) for i, name in enumerate(now.status.standings)]
+    cards = paired([_constraint(i, name, now.status) for i, name in enumerate(now.status.standings)])
     return Section(name="constraints", title="Fairness and limits", cards=cards) if cards else None
 
 
@@ -25,6 +25,8 @@ def _constraint(i: int, name: str, status: Status) -> Card:
         low, high = s.average - s.limit, s.average + s.limit
     groups = [(name, math.nan if x is None else x) for name, x in s.groups.items()]
     values = groups or [("worst span" if s.spans else "so far", s.value)]
+    if s.credit is not None:  # which is what is promised; the ratio is only planned
+        low, high, values = min(s.credit, 0.0) if s.kept else 0.0, math.inf, [("credit left", s.credit)]
     some = status.rounds > status.waiting
     kept, side = s.said if some else "nothing arrived yet", s.side
     words = f"{s.shown}, {side} {digits(s.limit)}: {kept}."
@@ -49,17 +51,17 @@ def _constraint(i: int, name: str, status: Status) -> Card:
 
 
 def _spans(s: Standing) -> list[Table]:
-    """What every span has, where each has a floor."""
+    """What every span has, where the constraint is to hold in each."""
     lines = [
         (
             f"{z.start} to {z.end}",
             digits(z.value),
-            digits(z.floor),
-            _inside(z.value, z.floor, math.inf) if z.over else "–",
+            digits(z.limit),
+            _inside(z.value, *((-math.inf, z.limit) if s.worst == "high" else (z.limit, math.inf))) if z.over else "–",
         )
         for z in s.spans
     ]
-    return [Table(("span", "so far", "at least", "kept"), lines, title="All spans so far")] if lines else []
+    return [Table(("span", "so far", s.side, "kept"), lines, title="All spans so far")] if lines else []
 
 
 def _inside(x: float, low: float, high: float) -> str:
@@ -68,5 +70,5 @@ def _inside(x: float, low: float, high: float) -> str:
 
 def _gap(x: float, s: Standing, even: bool) -> str:
     if not even or s.average is None:
-        return digits(s.limit)
+        return digits(s.limit if s.credit is None else 0.0)
     return "–" if math.isnan(x) else f"{'+' if x >= s.average else '−'}{digits(abs(x - s.average))}"

@@ -2,54 +2,57 @@
 
 from __future__ import annotations
 
-from itertools import accumulate
-
 from evenhand.core.faces import count
+from evenhand.live.dashboard.against import against
 from evenhand.live.dashboard.alarms import count_due
 from evenhand.live.dashboard.charts import course
 from evenhand.live.dashboard.sections.base import Readings
 from evenhand.live.dashboard.tally import Tally
-from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, duration, percent
-from evenhand.live.dashboard.watched import Watched
+from evenhand.live.dashboard.view import Card, Key, Section, Table, digits, duration, interval, paired, percent, signed
 from evenhand.policy.status import Status
+
+_MOST = 8  # prices that are not folded
 
 
 def outcomes(now: Readings) -> Section:
     """Show the objective, the counts of timely, late and missing outcomes, prices, and what the model says."""
-    measured = [*_objective(now.campaign, now.status, now.tally), *_held_out(now.status)]
-    cards = [*measured, *_came(now.status, now.tally), *_said(now.status)]
+    small = paired([*_came(now.status, now.tally)])
+    cards = [_objective(now), *_held_out(now.status), *small, *_said(now.status)]
     return Section(name="outcomes", title="Outcomes", cards=cards)
 
 
-def _objective(campaign: Watched, status: Status, tally: Tally) -> list[Card]:
-    found = tally.objectives()
-    rounds = accumulate(span.rounds for span in tally.spans.all)
-    values = [(float(x), y) for x, y in zip(rounds, found, strict=True) if y is not None]
-    reference, warm = tally.reference()
-    problem = campaign.policy.problem
-    rows = [("so far", digits(status.objective))]
-    if reference is None:
-        words = "There is no reference: rounds at random with outcomes, and others, are needed for one."
+def _objective(now: Readings) -> Card:
+    problem, status, tally, axis = now.campaign.policy.problem, now.status, now.tally, now.axis
+    values = [(x, y) for x, y in zip(axis.ends, tally.objectives(), strict=True) if y is not None]
+    beside, rows = against(problem, status, tally), [("so far", digits(status.objective))]
+    words = f"Averages are over the {count(tally.arrived(), 'decision')} that count: those with their outcomes. "
+    if beside is None:
+        words += "There is no reference: rounds at random with outcomes, and others, are needed for one."
     else:
-        words = f"The reference is the average of {count(warm, 'round')} at random, which no value or price decided."
-        rows.append(("rounds at random", digits(reference)))
+        words += f"The reference: {count(beside.rounds, 'round')} {beside.of}, whose plays no value or price decided."
+        rows += [
+            (beside.of, digits(beside.reference)),
+            ("all others", digits(beside.decided)),
+            ("difference", signed(beside.difference)),
+            ("its 95% interval", interval(beside.low, beside.high)),
+        ]
     rows += [(f"average {name}", digits(x)) for name, x in status.averages.items()]
     title = f"Objective: average {problem.maximize}" if isinstance(problem.maximize, str) else "Objective"
     tables = [Table(("per round", "average"), rows)]
     if not values:
-        return [Card(name="objective", title=title, summary=words, tables=tables)]
-    lines = [(f"{x:,.0f}", digits(y)) for x, y in values]
-    beside = "" if reference is None else f"; {digits(reference)} at random"
-    return [
-        Card(
-            name="objective",
-            title=title,
-            summary=words,
-            chart=course(f"objective: {digits(status.objective)} so far{beside}", values, reference),
-            keys=[Key("spent", "so far"), *([Key("reference", "at random")] if reference is not None else [])],
-            tables=[*tables, Table(("rounds", "objective"), lines, title="Over the rounds")],
-        )
-    ]
+        return Card(name="objective", title=title, summary=words, tables=tables, wide=True)
+    lines = [(axis.written(x), digits(y)) for x, y in values]
+    reference = None if beside is None else beside.reference
+    said = "" if beside is None else f"; {digits(reference)} {beside.of}"
+    return Card(
+        name="objective",
+        title=title,
+        summary=words,
+        chart=course(f"objective: {digits(status.objective)} so far{said}", values, axis.across(), reference),
+        keys=[Key("spent", "so far"), *([Key("reference", beside.of)] if beside is not None else [])],
+        tables=[*tables, Table((axis.unit, "objective"), lines, title=axis.over)],
+        wide=True,
+    )
 
 
 def _held_out(status: Status) -> list[Card]:
@@ -62,7 +65,7 @@ def _held_out(status: Status) -> list[Card]:
     ]
     words = "Rounds drawn at random, which a known lottery played, beside all others."
     head = ("per round", "rounds held out", "held out", "others", "difference, 95% interval")
-    return [Card(name="held-out", title="Held out", summary=words, tables=[Table(head, rows)], wide=True)]
+    return [Card(name="held-out", title="Held out", summary=words, tables=[Table(head, rows, texts=True)], wide=True)]
 
 
 def _came(status: Status, tally: Tally) -> list[Card]:
@@ -84,8 +87,10 @@ def _came(status: Status, tally: Tally) -> list[Card]:
     if status.prices:
         prices = [(name, f"{x:+.4g}" if x else "0") for name, x in status.prices.items()]
         words = "What one more unit is worth at present."
-        table = Table(("of", "price"), prices, title="" if len(prices) <= 6 else f"All {len(prices)} prices")
-        cards.append(Card(name="prices", title="Prices", summary=words, tables=[table], wide=True))
+        tables = [Table(("of", "price"), prices[:_MOST])]
+        if len(prices) > _MOST:
+            tables.append(Table(("of", "price"), prices, title=f"All {len(prices)} prices"))
+        cards.append(Card(name="prices", title="Prices", summary=words, tables=tables))
     return cards
 
 

@@ -1,0 +1,109 @@
+"""How long the first page and metrics take after a restart, with and without a tally in the store, and others wait.
+
+python -m benchmarks.live_restart 100000
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import multiprocessing.connection
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import numpy as np
+
+from benchmarks.live_logs import repeat
+from benchmarks.live_worlds import case, opened
+from evenhand.live.campaign import Campaign
+from evenhand.live.events import Event
+from evenhand.live.http.app import app
+from evenhand.live.http.server import server
+from evenhand.live.stores.sqlite import SqliteStore
+from evenhand.report.summary import table
+
+_MADE, _MISSING = 2_000, 10  # decisions that the policy makes; every tenth never gets its outcome
+_APART = multiprocessing.get_context("spawn")  # a process of its own, as after a restart
+
+
+def restart_table(folder: Path, decisions: int) -> str:
+    """First answers of three processes: without a tally, with one, and with one that is 3,900 events old."""
+    path = folder / "restart.db"
+    pattern = _pattern(opened(path))
+    repeat(SqliteStore(path), pattern, round((decisions - _MADE) * len(pattern) / _MADE))
+    opened(path).snapshot()
+    rows = [["without a tally in the store", *_restarted(path)], ["with one", *_restarted(path)]]
+    repeat(SqliteStore(path), pattern, 3_900)
+    opened(path).snapshot()
+    rows.append(["with one that is 3,900 events old", *_restarted(path)])
+    head = [f"{decisions:,} decisions", "first /metrics", "first page", "second page", "core", "decisions beside, 99 %"]
+    return table(head, rows)
+
+
+def _pattern(campaign: Campaign) -> list[Event]:
+    for number in range(_MADE):
+        said = campaign.decide(case(number), key=f"key {number}")
+        if number % _MISSING:
+            campaign.observe(said.id, {"answer": number % 5 == 0})
+    return [event for event in campaign.events() if event.kind != "opened"]
+
+
+def _restarted(path: Path) -> list[str]:
+    own, end = _APART.Pipe()
+    worker = _APART.Process(target=_measure, args=(end, path))
+    worker.start()
+    found: list[str] = own.recv()
+    worker.join()
+    return found
+
+
+def _measure(end: multiprocessing.connection.Connection, path: Path) -> None:
+    with _serving(opened(path)) as url, httpx.Client(base_url=url, trust_env=False, timeout=600) as client:
+        waits, over = list[float](), threading.Event()
+
+        def decide(number: int) -> None:
+            body = {"key": f"{time.time_ns()}", "case": case(number)}
+            start = time.perf_counter()
+            client.post("/decide", json=body).raise_for_status()
+            waits.append(time.perf_counter() - start)
+
+        def beside() -> None:
+            number = 0
+            while not over.is_set():
+                decide(number := number + 1)
+
+        decide(0)  # compiles, or finds what was compiled
+        waits.clear()
+        other = threading.Thread(target=beside)
+        other.start()
+        begun, seconds = time.process_time(), []
+        for route in ("/metrics", "/", "/"):
+            start = time.perf_counter()
+            client.get(route).raise_for_status()
+            seconds.append(f"{time.perf_counter() - start:.2f} s")
+        core = time.process_time() - begun
+        over.set()
+        other.join()
+        end.send([*seconds, f"{core:.2f} s", f"{1e3 * float(np.quantile(waits, 0.99)):.0f} ms of {len(waits)}"])
+
+
+@contextmanager
+def _serving(campaign: Campaign) -> Iterator[str]:
+    made = server(app(campaign), None, port=0, log_level="critical")
+    thread = threading.Thread(target=made.run)
+    thread.start()
+    while not made.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{made.servers[0].sockets[0].getsockname()[1]}"
+    made.should_exit = True
+    thread.join()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        print(restart_table(Path(folder), int(sys.argv[1]) if sys.argv[1:] else 10_000))

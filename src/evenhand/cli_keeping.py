@@ -1,0 +1,78 @@
+"""The commands of the command line that keep logs: backups, archives, the way back, and clocks that were wrong."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from evenhand.cli_texts import ARCHIVE, BACKUP, CLOCK, RESTORE
+
+if TYPE_CHECKING:
+    Run = Callable[[argparse.Namespace], int]
+    P = TypeVar("P", bound=argparse.ArgumentParser)
+
+
+def add_keeping(commands: argparse._SubParsersAction[P], of_campaign: Callable[[P, Run], None]) -> None:
+    """Add the commands.
+
+    Args:
+        commands: the parsers of all commands.
+        of_campaign: lets a parser take a store and a campaign, and run a function.
+    """
+    archive = commands.add_parser(
+        "archive", help="write the log of a campaign that has ended to a file", description=ARCHIVE
+    )
+    of_campaign(archive, _archive)
+    archive.add_argument("file", type=Path, metavar="FILE", help="to write to; it must not be there yet")
+
+    backup = commands.add_parser(
+        "backup", help="copy the log of live campaigns to a file, while they go on", description=BACKUP
+    )
+    backup.add_argument("store", metavar="STORE", help="sqlite:///FILE or postgresql://HOST/DATABASE")
+    backup.add_argument("file", type=Path, metavar="FILE", help="to write to; it must not be there yet")
+    backup.set_defaults(run=_backup, parser=backup)
+
+    restore = commands.add_parser("restore", help="make a store of a backup", description=RESTORE)
+    restore.add_argument("file", type=Path, metavar="FILE", help="that `evenhand backup` wrote")
+    restore.add_argument("store", metavar="STORE", help="without a campaign; a file is created")
+    restore.set_defaults(run=_restore, parser=restore)
+
+    clock = commands.add_parser(
+        "clock", help="let a live campaign go by the clock again, after it was wrong", description=CLOCK
+    )
+    of_campaign(clock, _clock)
+    clock.add_argument("--reset", action="store_true", required=True, help="write it to the log")
+    clock.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log")
+    clock.add_argument("--who", default=None, metavar="NAME", help="who says so (default: the name of the user)")
+
+
+def _archive(o: argparse.Namespace) -> int:
+    from evenhand.live.life_commands import write_archive
+
+    print(f"written: {o.file}\n{write_archive(o.store, o.campaign, o.file)}")
+    return 0
+
+
+def _backup(o: argparse.Namespace) -> int:
+    from evenhand.live.backups import backup
+
+    heads = backup(o.store, o.file)
+    print("\n".join([f"written: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
+    return 0
+
+
+def _restore(o: argparse.Namespace) -> int:
+    from evenhand.live.backups import restore
+
+    heads = restore(o.file, o.store)
+    print("\n".join([f"restored: {o.file}", *(f"{name}: head {head}" for name, head in heads.items())]))
+    return 0
+
+
+def _clock(o: argparse.Namespace) -> int:
+    from evenhand.live.commands import reset_clock
+
+    print(reset_clock(o.store, o.campaign, o.why, o.who))
+    return 0

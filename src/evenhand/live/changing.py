@@ -1,0 +1,80 @@
+"""Requests that change the life of a campaign, each with who asks and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.core.checked import shown
+from evenhand.core.errors import InvalidInput
+from evenhand.core.validate import number, one_of
+from evenhand.live.events import Kind, encode
+from evenhand.live.life import AFTERS, FATES, SETTINGS, STATES, After, Ended, Life, OnExpiry
+
+_LONGEST = 200  # characters of a name or a reason
+
+
+def check_patience(value: object) -> float:
+    """Return a patience, a number of seconds above 0."""
+    if isinstance(value, bool):
+        raise InvalidInput("patience", "seconds above 0", value)
+    return number("patience", value, "seconds above 0", lambda x: 0 < x < 1e9)
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A request to pause, resume, end or change a campaign.
+
+    Args:
+        kind: of the event that it becomes: "paused", "resumed", "ended" or "changed".
+        by: who asks, a text of 1 to 200 printable characters.
+        why: the reason, such a text.
+        patience, on_expiry, after: for "changed" alone, what is to change; None leaves a setting as it is.
+
+    Raises:
+        InvalidInput: a text that is none, a setting out of its range, or a change of no setting.
+
+    >>> Ask("paused", "anna", "no letters left").body(Life(patience=60.0, on_expiry="hold"))
+    '{"by":"anna","why":"no letters left"}'
+    """
+
+    kind: Kind
+    by: str
+    why: str
+    patience: float | None = None
+    on_expiry: OnExpiry | None = None
+    after: After | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("by", "why"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or not 0 < len(value) <= _LONGEST or not value.isprintable():
+                raise InvalidInput(name, f"a text of 1 to {_LONGEST} printable characters", shown(value))
+        if self.patience is not None:
+            check_patience(self.patience)
+        if self.on_expiry is not None:
+            one_of("on_expiry", self.on_expiry, FATES)
+        if self.after is not None:
+            one_of("after", self.after, AFTERS)
+        if self.kind == "changed" and not self._settings:
+            raise InvalidInput("change", f"a value for one of {SETTINGS}", "none")
+
+    @property
+    def _settings(self) -> dict[str, Any]:
+        return {name: value for name in SETTINGS if (value := getattr(self, name)) is not None}
+
+    def body(self, life: Life) -> str | None:
+        """Return the body of the event; None if the campaign is already as it is asked to be.
+
+        Raises:
+            Ended: the campaign has ended, and is asked to go on or to pause.
+        """
+        told = {"by": self.by, "why": self.why}
+        if self.kind == "changed":
+            new = {name: value for name, value in self._settings.items() if value != getattr(life, name)}
+            return encode({**new, **told}) if new else None
+        if STATES[self.kind] == life.state:
+            return None
+        if life.state == "ended":
+            raise Ended(f"the campaign is {life.told}; it decides nothing any more, and cannot be {self.kind}")
+        return encode(told)

@@ -1,0 +1,102 @@
+"""The objective beside its reference: rounds held out, or rounds at random, with the interval of the difference."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.uses import Moments
+from evenhand.objectives import Objective
+from evenhand.policy.held_out import Comparison, comparisons
+from evenhand.policy.status import Status
+from evenhand.problem.problem import Problem
+
+FEW = 20  # rounds: with fewer on a side, an interval that leans on the normal distribution says nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class Against:
+    """The objective in rounds that a policy decided beside that in others, `reference`; NaN is not known."""
+
+    of: str  # what the others are
+    rounds: int  # of these others
+    reference: float
+    decided: float
+    difference: float
+    low: float
+    high: float
+
+    @property
+    def verdict(self) -> str:
+        """Say whether the interval tells the two apart."""
+        if math.isnan(self.low):
+            return "too few rounds to tell"
+        return "better" if self.low > 0.0 else "worse" if self.high < 0.0 else "no clear difference"
+
+
+def against(problem: Problem, status: Status, tally: Tally) -> Against | None:
+    """Compare the objective with what was held out, else with the rounds at random; None where there are none."""
+    if isinstance(problem.maximize, str) and problem.maximize in status.held_out:
+        found = _shown(status.held_out[problem.maximize], round(tally.arrived()))
+        if not math.isnan(found.difference):
+            return found
+    moments = tally.moments()
+    return None if moments is None else compared(problem.objective, *moments)
+
+
+def compared(f: Objective, random: Moments, others: Moments) -> Against | None:
+    """Compare the objective at the averages of rounds at random with that of others; None where it is not defined.
+
+    Equation: d = f(m_1) - f(m_0). Its interval is Welch's for the means of g_i.z, g_i a supergradient of f at the
+    averages m_i: exact for sums, and to first order elsewhere. Plays that depend on earlier outcomes change neither,
+    as outcomes less their means given the past are uncorrelated. A world that changes does: the rounds of a warm-up are
+    the first ones.
+    """
+    if min(random.rounds, others.rounds) < 0.5:
+        return None
+    means = [z.sums / z.rounds for z in (random, others)]
+    values = [float(f.value(m[None, None])[0, 0]) for m in means]
+    if not all(math.isfinite(value) for value in values):
+        return None
+    difference, half = values[1] - values[0], math.nan
+    if min(random.rounds, others.rounds) >= FEW:
+        half = _half(f, means, (random, others))
+    return Against(
+        of="at random",
+        rounds=round(random.rounds),
+        reference=values[0],
+        decided=values[1],
+        difference=difference,
+        low=difference - half,
+        high=difference + half,
+    )
+
+
+def _half(f: Objective, means: list[Floats], sides: tuple[Moments, Moments]) -> float:
+    """Half the length of the interval; NaN where outcomes do not vary, so that nothing is known of their noise."""
+    try:
+        slopes = [f.supergradient(m[None, None])[0, 0] for m in means]
+    except InvalidInput:
+        return math.nan
+    rows = [[z.rounds, g @ z.sums, g @ z.products @ g] for g, z in zip(slopes, sides, strict=True)]
+    (one,) = comparisons(("objective",), np.array(rows)[None, :, None])
+    half = one.high - one.difference
+    return half if half > 0.0 else math.nan
+
+
+def _shown(c: Comparison, arrived: int) -> Against:
+    few = min(c.rounds, arrived - c.rounds) < FEW or not c.high > c.low
+    return Against(
+        of="held out",
+        rounds=round(c.rounds),
+        reference=c.held_out,
+        decided=c.others,
+        difference=c.difference,
+        low=math.nan if few else c.low,
+        high=math.nan if few else c.high,
+    )

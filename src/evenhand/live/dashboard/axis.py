@@ -1,0 +1,84 @@
+"""The horizontal axis of the courses of a campaign: time where its problem has it or it runs for days, else rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import accumulate
+
+from evenhand.live.dashboard.charts import Across
+from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.watched import Watched
+from evenhand.policy.status import Status
+from evenhand.problem.clock import Clock
+
+_DAY = 86_400_000_000  # microseconds
+
+
+def began(campaign: Watched) -> int:
+    """Return when a campaign was opened, in microseconds since 1970."""
+    first = next(iter(campaign.store.scan(campaign.name)), None)
+    assert first is not None  # it was opened
+    return first.at
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """Where the spans of a tally end.
+
+    Args:
+        start: the time at 0; None where the axis counts rounds.
+        ends: the place of the end of every span; the last one is now.
+        rounds: the rounds decided by then.
+        last: the end of the run; expected at the present rate of rounds where only their number is stated.
+    """
+
+    start: datetime | None
+    ends: list[float]
+    rounds: list[float]
+    last: float
+
+    @staticmethod
+    def of(campaign: Watched, status: Status, tally: Tally) -> Axis:
+        """Return the axis of a campaign at present."""
+        problem, spans = campaign.policy.problem, tally.spans.all
+        rounds = [float(x) for x in accumulate(span.rounds for span in spans)]
+        if problem.until is not None and problem.clock.since is not None:
+            clock = problem.clock
+            ends = [min(max(clock.of_micros(span.at) or 0.0, 0.0), clock.last) for span in spans]
+            return Axis(start=clock.since, ends=ends, rounds=rounds, last=clock.last)
+        first = began(campaign)
+        if spans and spans[-1].at - first > _DAY:
+            days = [(span.at - first) / _DAY for span in spans]
+            last = max(days[-1] * status.horizon / max(rounds[-1], 1.0), days[-1])
+            return Axis(start=datetime.fromtimestamp(first / 1e6, UTC), ends=days, rounds=rounds, last=last)
+        return Axis(start=None, ends=rounds, rounds=rounds, last=float(status.horizon))
+
+    @property
+    def here(self) -> float:
+        """The place of the latest event."""
+        return self.ends[-1] if self.ends else 0.0
+
+    @property
+    def unit(self) -> str:
+        """The head of a column of places."""
+        return "rounds" if self.start is None else "time"
+
+    @property
+    def over(self) -> str:
+        """The title of a table of a course."""
+        return "Over the rounds" if self.start is None else "Over time"
+
+    def across(self, last: float | None = None) -> Across:
+        """Return the axis of a chart, up to now or up to another end."""
+        return Across(last=self.here if last is None else last, start=self.start)
+
+    def written(self, x: float) -> str:
+        """Write a place in a table."""
+        return f"{x:,.0f}" if self.start is None else Clock(self.start, self.last).written(x)
+
+    def about(self, x: float) -> str:
+        """Write a place that is an estimate, in words."""
+        if self.start is None:
+            return f"at round {x:,.0f}"
+        return f"about {(self.start + timedelta(days=x)).date().isoformat()}"

@@ -1,0 +1,129 @@
+"""Tallies as bytes, kept beside the snapshots of a store: a cache, which may be deleted at any time."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zlib
+from collections import Counter, deque
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import EvenhandError
+from evenhand.live.events import Event
+from evenhand.version import __version__
+
+_PLAIN = (type(None), bool, int, float, str)
+_DIGEST = hashlib.sha256().digest_size
+_DTYPES = ("<f8", "<i8")
+
+
+class BrokenTally(EvenhandError):
+    """The bytes are not a tally of this version of evenhand and of this log."""
+
+
+def dump(state: Mapping[str, Any], last: Event) -> bytes:
+    """Write a tally after its last event; numbers survive bit for bit.
+
+    Raises:
+        TypeError: a value is of a class that is not kept.
+    """
+    file = io.BytesIO()
+    body = {"by": __version__, "seq": last.seq, "hash": last.hash.hex(), "state": _written(dict(state), file)}
+    text = json.dumps(body, separators=(",", ":")).encode()
+    packed = zlib.compress(len(text).to_bytes(8, "little") + text + file.getvalue(), 1)
+    return hashlib.sha256(packed).digest() + packed
+
+
+def restore(blob: bytes, last: Event | None, classes: Mapping[str, type]) -> dict[str, Any]:
+    """Read a tally.
+
+    Args:
+        blob: that `dump` wrote.
+        last: the event of the log with the number of the tally, None if there is none.
+        classes: of the objects that a tally has, by name.
+
+    Raises:
+        BrokenTally: the bytes are damaged, or of another version or another log.
+    """
+    try:
+        if hashlib.sha256(blob[_DIGEST:]).digest() != blob[:_DIGEST]:
+            raise ValueError("its hash differs")
+        packed = zlib.decompress(blob[_DIGEST:])
+        end = 8 + int.from_bytes(packed[:8], "little")
+        body = json.loads(packed[8:end])
+        if body["by"] != __version__:
+            raise ValueError(f"version {body['by']} of evenhand wrote it")
+        if last is None or not last.hash or (last.seq, last.hash.hex()) != (body["seq"], body["hash"]):
+            raise ValueError("it is of another log")
+        found: dict[str, Any] = _read(body["state"], memoryview(packed)[end:], classes)
+    except Exception as error:  # bytes of another version can raise any error
+        raise BrokenTally(f"a tally that cannot be read: {error}") from error
+    return found
+
+
+def _written(value: Any, file: io.BytesIO) -> Any:
+    """Turn a value into what JSON has: lists and plain values are themselves, all else is a mapping from its kind."""
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is bytes:
+        return {"bytes": value.hex()}
+    if kind is list:
+        return [_written(z, file) for z in value]
+    if kind is tuple:
+        return {"tuple": [_written(z, file) for z in value]}
+    if kind in (dict, Counter):
+        return {kind.__name__: [[_written(k, file), _written(z, file)] for k, z in value.items()]}
+    if kind is deque:
+        return {"deque": [value.maxlen, [_written(z, file) for z in value]]}
+    if kind is np.ndarray and value.dtype.str in _DTYPES:
+        at = file.tell()
+        file.write(value.tobytes())
+        return {"array": [_DTYPES.index(value.dtype.str), list(value.shape), at]}
+    if kind.__module__.startswith("evenhand.live."):
+        attributes = value._asdict() if hasattr(kind, "_asdict") else vars(value)
+        return {"object": [kind.__name__, {name: _written(z, file) for name, z in attributes.items()}]}
+    raise TypeError(f"a tally has a {kind.__name__}, which cannot be kept")
+
+
+def _read(value: Any, data: memoryview, classes: Mapping[str, type]) -> Any:
+    if type(value) is list:
+        return [_read(z, data, classes) for z in value]
+    if type(value) is not dict:
+        return value
+    ((kind, inner),) = value.items()
+    if kind == "bytes":
+        return bytes.fromhex(inner)
+    if kind == "array":
+        dtype, shape, at = inner
+        count = int(np.prod(shape, dtype=np.int64))
+        return np.frombuffer(data, _DTYPES[dtype], count, at).reshape(shape).copy()
+    if kind == "object":
+        name, attributes = inner
+        made = classes[name]
+        if attributes.keys() != _names(made):
+            raise ValueError(f"another {name}")
+        values = {attribute: _read(z, data, classes) for attribute, z in attributes.items()}
+        if hasattr(made, "_fields"):
+            return made(**values)
+        found: Any = object.__new__(made)
+        vars(found).update(values)
+        return found
+    if kind == "deque":
+        return deque(_read(inner[1], data, classes), inner[0])
+    if kind == "tuple":
+        return tuple(_read(inner, data, classes))
+    pairs = {_read(k, data, classes): _read(z, data, classes) for k, z in inner}
+    return Counter(pairs) if kind == "Counter" else pairs
+
+
+def _names(made: type) -> set[str]:
+    """The attributes of an object of a class: a tuple with names, a dataclass, or one that is made of nothing."""
+    if hasattr(made, "_fields"):
+        return set(made._fields)
+    return {field.name for field in fields(made)} if is_dataclass(made) else set(vars(made()))

@@ -1,0 +1,27 @@
+"""The section on the life of the campaign: who paused, resumed, ended or changed it, when and why."""
+
+from __future__ import annotations
+
+from evenhand.live.dashboard.sections.base import Readings
+from evenhand.live.dashboard.view import Card, Section, Table, duration, moment
+from evenhand.live.events import Event, read
+from evenhand.live.life import SETTINGS
+
+
+def life(now: Readings) -> Section | None:
+    """Show the latest changes, the newest first, and the settings in force."""
+    changes, settings = now.tally.changes, now.tally.life
+    if not changes:
+        return None
+    head = ("event", "what", "when (UTC)", "by", "why")
+    rows = [(str(e.seq), _what(e), moment(e.at), read(e)["by"], read(e)["why"]) for e in changes]
+    words = f"Patience is {duration(settings.patience)}; what expires is treated as {settings.on_expiry!r} says."
+    tables = [Table(head, rows, texts=True)]
+    card = Card(name="changes", title="The last 20 changes, the newest first", summary=words, tables=tables, wide=True)
+    return Section(name="life", title="The life of the campaign", cards=[card])
+
+
+def _what(event: Event) -> str:
+    body = read(event)
+    new = [f"{name.replace('_', ' ')} {body[name]}" for name in SETTINGS if name in body]
+    return f"{event.kind}: {', '.join(new)}" if new else event.kind

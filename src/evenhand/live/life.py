@@ -1,0 +1,111 @@
+"""The life of a campaign: whether it decides, and the settings that may change. It is a fold over the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from evenhand.core.errors import EvenhandError
+from evenhand.live.events import Event, Kind, read
+
+OnExpiry = Literal["hold", "fallback", "release"]
+FATES: tuple[OnExpiry, ...] = ("hold", "fallback", "release")
+After = Literal["nothing", "stop"]
+AFTERS: tuple[After, ...] = ("nothing", "stop")
+State = Literal["running", "paused", "ended"]
+SETTINGS = ("patience", "on_expiry", "after")
+LIFE: tuple[Kind, ...] = ("paused", "resumed", "ended", "changed")
+STATES: dict[Kind, State] = {"paused": "paused", "resumed": "running", "ended": "ended"}
+
+
+class Paused(EvenhandError):
+    """The campaign makes no decisions at present; outcomes still count. Ask again, with the same key."""
+
+
+class Ended(EvenhandError):
+    """The campaign makes no decisions any more; outcomes still count."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Life:
+    """Whether a campaign decides, and its settings, after some events.
+
+    Args:
+        patience: the seconds after which the outcome of a new decision is overdue.
+        on_expiry: the fate of the hard budget that a decision reserves when it expires from now on.
+        after: what is answered after the horizon: "nothing" is played, or the campaign is over ("stop").
+        state: "running", "paused" or "ended".
+        by, why: who brought the state about, and why; empty for a campaign that was only opened.
+        since: when, in microseconds since 1970.
+    """
+
+    patience: float
+    on_expiry: OnExpiry
+    after: After = "nothing"
+    state: State = "running"
+    by: str = ""
+    why: str = ""
+    since: int = 0
+
+    @staticmethod
+    def opened(event: Event) -> Life:
+        """Read the life of a campaign from the first event of its log."""
+        body = read(event)
+        return Life(patience=body["patience"], on_expiry=body["on_expiry"], since=event.at)
+
+    @staticmethod
+    def of(events: Iterable[Event]) -> Life:
+        """Fold the first event of a log and those about its life; others are left out by the caller."""
+        first, *rest = events
+        found = Life.opened(first)
+        for event in rest:
+            found = found.then(event)
+        return found
+
+    def then(self, event: Event) -> Life:
+        """Return the life after an event about it.
+
+        >>> life = Life(patience=60.0, on_expiry="hold")
+        >>> life.then(Event(7, "paused", None, None, 0, '{"by":"anna","why":"no letters"}')).told
+        'paused by anna since 1970-01-01 00:00:00 UTC: no letters'
+        """
+        body = read(event)
+        if event.kind == "changed":
+            return replace(self, **{name: body[name] for name in SETTINGS if name in body})
+        return replace(self, state=STATES[event.kind], by=body["by"], why=body["why"], since=event.at)
+
+    @property
+    def told(self) -> str:
+        """The state in words."""
+        if not self.by:
+            return self.state
+        when = datetime.fromtimestamp(self.since // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M:%S")
+        return f"{self.state} by {self.by} since {when} UTC: {self.why}"
+
+    def refuse(self, campaign: str) -> None:
+        """Refuse a new decision unless the campaign runs.
+
+        Raises:
+            Paused: it is paused.
+            Ended: it has ended.
+        """
+        if self.state == "paused":
+            raise Paused(f"campaign {campaign!r} is {self.told}")
+        if self.state == "ended":
+            raise Ended(f"campaign {campaign!r} is {self.told}; it decides nothing any more, and cannot be resumed")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the life for JSON."""
+        return asdict(self)
+
+
+def fate_of(expired: Event, opened: OnExpiry) -> OnExpiry:
+    """Return the fate of what an expired decision reserves; its event states it where it is not as it was opened.
+
+    >>> fate_of(Event(9, "expired", 3, None, 0, "{}"), "hold")
+    'hold'
+    """
+    found: OnExpiry = opened if expired.body == "{}" else read(expired)["on_expiry"]
+    return found

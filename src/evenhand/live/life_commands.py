@@ -1,0 +1,62 @@
+"""Commands of the command line that change the life of a campaign, whose servers may run."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+from evenhand.live.backups import archive
+from evenhand.live.changing import Ask
+from evenhand.live.commands import only_campaign
+from evenhand.live.events import Conflict, read
+from evenhand.live.life import LIFE, Life
+from evenhand.live.stores.base import Closing
+from evenhand.live.stores.opening import connect, connect_to_read
+from evenhand.live.versions import other_version
+from evenhand.version import __version__
+
+
+def write_change(url: str, campaign: str | None, ask: Ask) -> str:
+    """Write a change to the log of a campaign; its servers take it in at their next request.
+
+    The policy is not needed for it.
+
+    Args:
+        url: of the store.
+        campaign: its name, by default the only one in the store.
+        ask: the change.
+
+    Returns:
+        What the campaign is now, and whether it was so before, in words.
+
+    Raises:
+        Unknown, InvalidInput: as for `only_campaign`; or there is no such store.
+        Ended: the campaign has ended.
+        Conflict: another version of evenhand decides for it.
+        Busy: the store cannot be written.
+    """
+    with closing(connect_to_read(url)) as found:
+        name = only_campaign(found, campaign)
+    store = connect(url)
+    try:
+        with store.write(name) as log:
+            *_, deciding = store.scan(name, kinds=("opened", "upgraded"))
+            version = read(deciding).get("versions", {}).get("evenhand", "")
+            if version != __version__:
+                raise Conflict(f"{name!r}: {other_version(version)}")
+            life = Life.of(store.scan(name, kinds=("opened", *LIFE)))
+            body = ask.body(life)
+            if body is not None:
+                life = life.then(log.append(ask.kind, body))
+    finally:
+        if isinstance(store, Closing):
+            store.close()
+    settings = f"patience {life.patience:g} s, on expiry {life.on_expiry}, after the horizon {life.after}"
+    return f"{name}: {life.told}; {settings}{'' if body is not None else ' (as before)'}"
+
+
+def write_archive(url: str, campaign: str | None, out: Path) -> str:
+    """Archive a campaign, by default the only one in the store; returns its name and head. See `archive`."""
+    with closing(connect_to_read(url)) as found:
+        name = only_campaign(found, campaign)
+    return f"{name}: head {archive(url, out, name)}"

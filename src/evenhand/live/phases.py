@@ -1,0 +1,122 @@
+"""The policies of a campaign, one after another: those that were given, and those whose problem files the log keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from evenhand.core.errors import EvenhandError
+from evenhand.live.cases import Encoder, alike
+from evenhand.live.coded import Coded, of_stored
+from evenhand.live.events import Conflict, Event, read
+from evenhand.live.stores.base import Readable
+from evenhand.policy.policy import Policy
+
+
+class Missing(Conflict):
+    """The log cannot be folded without an earlier policy, which was not given and whose problem file is not kept."""
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A policy that decides from an event on, and the encoder of its cases."""
+
+    policy: Policy
+    encoder: Encoder
+
+    @cached_property
+    def mark(self) -> str:
+        return self.policy.fingerprint()
+
+
+class Phases:
+    """Finds the policy that begins with an event.
+
+    Args:
+        given: policies, in any order.
+        rebuild: makes one that was not given, None if it cannot; by default of the problem file that its event keeps.
+    """
+
+    def __init__(self, given: Iterable[Phase], rebuild: Callable[[Event], Phase | None] | None = None) -> None:
+        self._given = {phase.mark: phase for phase in given}
+        self._rebuild, self._rebuilt = rebuild or of_kept, dict[int, Phase | None]()
+
+    def give(self, phase: Phase) -> None:
+        """Add a policy."""
+        self._given[phase.mark] = phase
+
+    def of(self, event: Event) -> Phase | None:
+        """Return the policy that an event `opened` or `switched` begins, None if it is not known."""
+        kept = read(event)["encoding"]
+        given = self._given.get(mark_in(event))
+        if given is not None and alike(given.encoder, kept):
+            return given
+        if event.seq not in self._rebuilt:
+            self._rebuilt[event.seq] = self._rebuild(event)
+        return self._rebuilt[event.seq]
+
+
+def of_kept(event: Event) -> Phase | None:
+    """Rebuild a policy of the problem file that its event keeps, None if there is none."""
+    kept = read(event)["encoding"]
+    if "units" not in kept:
+        return None
+    try:
+        found = Phase(*of_stored(kept))
+    except EvenhandError:  # a file of an earlier version, which this one does not read
+        return None
+    return found if found.mark == mark_in(event) else None
+
+
+def mark_in(event: Event) -> str:
+    """Return the fingerprint of the policy that an event `opened` or `switched` begins."""
+    body = read(event)
+    found: str = body["first"] if event.kind == "opened" else body["mark"]
+    return found
+
+
+def adopts(event: Event) -> bool:
+    """Return whether an event `switched` adopts the state; logs of earlier versions fold anew at each of them."""
+    return event.kind == "switched" and bool(read(event).get("adopts", False))
+
+
+def begins(store: Readable, campaign: str) -> list[Event]:
+    """Return the events since when the log is folded: the last one that folds it anew, and those that adopt since.
+
+    Raises:
+        Unknown: there is no such campaign.
+    """
+    found: list[Event] = []
+    for event in store.scan(campaign, kinds=("opened", "switched")):
+        found = [*found, event] if adopts(event) else [event]
+    return found
+
+
+def missing(campaign: str, event: Event) -> Missing:
+    """Make the error for a policy that is not known."""
+    body = read(event)
+    policy = f"policy {body.get('name')!r} ({mark_in(event)}), which decides from event {event.seq} on{said(body)}"
+    expected = "open it with all policies that it was switched from, and the present one last"
+    return Missing(f"{campaign!r}: {policy}, was not given: {expected}")
+
+
+def said(body: dict[str, object]) -> str:
+    """Say by whom and why a campaign was switched, as far as its event states it.
+
+    >>> said({"by": "Ada", "why": "half of the budget"}), said({})
+    (', switched by Ada (half of the budget)', '')
+    """
+    by, why = body.get("by"), body.get("why")
+    return (f", switched by {by}" if by else ", switched" if why else "") + (f" ({why})" if why else "")
+
+
+def same_features(old: Encoder, new: Encoder) -> bool:
+    """Return whether two encoders encode every case with the same features for the actions that both have."""
+    if not alike(new, old.to_dict()):
+        return False
+    if isinstance(old, Coded) and isinstance(new, Coded):
+        return np.array_equal(old.layout, new.layout[: len(old.layout)])
+    return True

@@ -1,0 +1,108 @@
+"""A switch to another policy: what its event says, and whether that policy can adopt the state."""
+
+from __future__ import annotations
+
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.live.cases import alike
+from evenhand.live.differing import differences
+from evenhand.live.events import Conflict, Event, encode, read
+from evenhand.live.fold import Fold
+from evenhand.live.phases import Phase, mark_in, of_kept, said, same_features
+from evenhand.live.stores.base import Transaction
+from evenhand.problem.appended import refuse_other_actions
+from evenhand.problem.withdrawn import refuse_return
+
+
+@dataclass(frozen=True, kw_only=True)
+class Switch:
+    """A request to go on with another policy.
+
+    Args:
+        phase: the policy, and the encoder of its cases.
+        expected: the fingerprint of the policy under which who asks believes that the campaign runs.
+        by, why: texts for the log, None if there are none.
+    """
+
+    phase: Phase
+    expected: str
+    by: str | None = None
+    why: str | None = None
+
+    def refuse(self, now: Phase) -> None:
+        """Refuse a policy that cannot go on where the present one stops, however the log is folded.
+
+        Raises:
+            InvalidInput: it has other outcomes or numbers of plays, other actions than those so far and appended ones,
+                or would play a withdrawn action.
+        """
+        old, new = now.policy.problem, self.phase.policy.problem
+        refuse_other_actions(old, new, "policy")
+        for field in ("observed", "names", "n_plays"):
+            if getattr(old, field) != getattr(new, field):
+                raise InvalidInput(f"policy: problem.{field}", getattr(old, field), getattr(new, field))
+        refuse_return(old, new, "policy")
+        if self.phase.mark == now.mark and not alike(self.phase.encoder, now.encoder.to_dict()):
+            expected = (
+                "one with another name or setting where cases are encoded in another way, as workers tell by that"
+            )
+            raise InvalidInput("policy", expected, self.phase.policy.name)
+
+    def is_done(self, now: Phase) -> bool:
+        """Return whether another worker switched to this policy meanwhile."""
+        same = self.phase.mark == now.mark and alike(self.phase.encoder, now.encoder.to_dict())
+        return same and self.expected != now.mark
+
+    def body(self, now: Phase) -> dict[str, Any]:
+        """Return what the event says, but for whether the policy adopts."""
+        policy, old = self.phase.policy, now.policy
+        body = {"mark": self.phase.mark, "name": policy.name, "encoding": self.phase.encoder.to_dict()}
+        body |= {"actions": list(policy.problem.actions)} if policy.problem.actions != old.problem.actions else {}
+        return body | {name: text for name, text in (("by", self.by), ("why", self.why)) if text is not None}
+
+    def enter(self, log: Transaction, fold: Fold) -> tuple[Event, Fold | None]:
+        """Append the event; the fold with the adopted state comes with it, None if the log has to be folded anew.
+
+        The given fold stays as it is.
+        """
+        body, adopted, reason = self.body(fold.phase), None, "cases are encoded in another way"
+        if same_features(fold.encoder, self.phase.encoder):
+            event = Event(log.last + 1, "switched", None, None, log.now, encode({**body, "adopts": True}))
+            adopted = copy(fold)
+            adopted.pending = dict(fold.pending)
+            try:
+                adopted.apply(event)
+            except EvenhandError as error:
+                adopted, reason = None, str(error)
+        body |= {"adopts": True} if adopted is not None else {"adopts": False, "because": reason}
+        return log.append("switched", encode(body)), adopted
+
+
+def overtaken(name: str, expected: str, last: Event) -> Conflict:
+    """Make the error for a switch from a policy under which the campaign does not run any more."""
+    body = read(last)
+    now = f"policy {body['name']!r} ({mark_in(last)}) since event {last.seq}{said(body)}"
+    return Conflict(f"{name!r} runs under {now}, and not under {expected}, from which this would switch")
+
+
+def refuse_other(name: str, last: Event, given: Phase) -> None:
+    """Refuse to open a campaign with another policy than that under which it runs.
+
+    Args:
+        name: of the campaign.
+        last: the event that began its present policy.
+        given: the policy with which it is opened.
+
+    Raises:
+        Conflict: they differ; it says in which settings, where the log keeps the problem file of the other one.
+    """
+    if mark_in(last) == given.mark:
+        return
+    there, told = of_kept(last), ""
+    if there is not None and (found := differences(there.policy, given.policy)):
+        told = f" ({found})"
+    expected = f"the campaign runs under policy {mark_in(last)}, this one is {given.mark}{told}"
+    raise Conflict(f"{name!r}: {expected}: open it with that one, or switch")

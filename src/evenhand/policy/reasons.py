@@ -1,0 +1,86 @@
+"""The reasons of a decision: what makes the play worth more than the next best candidate, feature by feature."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats
+from evenhand.models.base import explains
+from evenhand.policy import checks
+from evenhand.policy.policy import Policy
+from evenhand.policy.questions import Questions
+from evenhand.policy.state import PolicyState
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reasons:
+    """The worth of the first play of a decision less that of the best other candidate, at the prices of the decision.
+
+    The parts add up to the difference.
+    """
+
+    played: int
+    other: int
+    difference: float
+    features: Floats  # (n,) of what is predicted, by the features that the model reads
+    known: float  # of known outcomes at their prices, and of what rows add
+    unsure: float  # of what is added for the sake of exploration
+    rest: float  # of what is predicted: prices that differ by candidate, or a candidate without features
+
+
+def reasons(policy: Policy, state: PolicyState, context: Context, d: Decision, replica: int = 0) -> Reasons | None:
+    """Divide what makes the first play worth more than the best other candidate by features.
+
+    Prices are those of the decision; worth and limits are what the model and the budgets say at present.
+
+    Returns:
+        None if the model cannot say, nothing was played, or nothing else could be.
+
+    Raises:
+        InvalidInput: as for `Policy.explain`.
+    """
+    with policy._alone(state):
+        return _reasons(policy._assembly.questions, state, context, d, replica) if explains(policy.model) else None
+
+
+def origins(policy: Policy) -> tuple[tuple[str | None, ...], ...]:
+    """Return the named feature of the problem that each number of each action's features encodes, `(A,n)`.
+
+    It is "" for an intercept, and None for a number that no feature of the case has a part in.
+
+    Raises:
+        InvalidInput: the model reads features in no layout of `Policy.encode`.
+    """
+    return policy._assembly.encoder.origins
+
+
+def _reasons(ask: Questions, state: PolicyState, context: Context, d: Decision, replica: int) -> Reasons | None:
+    context = checks.context(context, len(state.t), ask.model.n_features, ask.problem)
+    checks.replica(replica, len(state.t))
+    prices, offset = ask.priced(state, context, d)
+    worth = ask.worth(state, context.features, prices)
+    mean, bonus = worth.mean.sum(1)[replica], worth.bonus.sum(1)[replica]
+    offsets = np.broadcast_to(offset, worth.mean.sum(1).shape)[replica]
+    played, playable = d.plays[replica], ask.offer(state, context).playable[replica].copy()
+    playable[played[played >= 0]] = False
+    if d.counted[replica] == 0 or played[0] < 0 or not playable.any():
+        return None
+    net = mean + bonus + offsets
+    pair = [int(played[0]), int(np.where(playable, net, -np.inf).argmax())]
+    x = np.broadcast_to(context.features, (len(state.t), *context.features.shape[1:]))[:, pair]
+    model: Any = ask.model
+    parts = model.contributions(state.model, x, prices[:, :, pair] if prices.shape[2] > 1 else prices)[replica].sum(0)
+    means, unsure, known = (float(z[pair[0]] - z[pair[1]]) for z in (mean, bonus, offsets))
+    return Reasons(
+        played=pair[0],
+        other=pair[1],
+        difference=float(net[pair[0]] - net[pair[1]]),
+        features=parts,
+        known=known,
+        unsure=unsure,
+        rest=means - float(parts.sum()),
+    )

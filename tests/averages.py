@@ -1,0 +1,100 @@
+"""A shop whose days differ, with a parity or a ratio on each of them; `python -m tests.averages` measures it."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from evenhand.core.luck import Stream
+from evenhand.models import BayesianRidge
+from evenhand.problem import Budget, Groups, Parity, Ratio
+from evenhand.recipes import resolving
+from evenhand.report.summary import table
+from evenhand.run import opt, simulate
+from tests import days
+
+DAYS, SHARES = 10, {"near": 0.4, "far": 0.6}
+PARITY = Parity("money", by="area", tolerance=0.01)
+RATIO = Ratio("money", over="sale", at_most=0.3)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Uneven(days.Days):
+    """Customers of one area gain little on even days, those of the other on odd days, and all of them less on these."""
+
+    @property
+    def problem(self):
+        alone = days.Days.problem.fget(replace(self, subject_to=()))
+        return replace(alone, groups=(Groups("area", SHARES),), subject_to=self.subject_to)
+
+    def context(self, step):
+        found, day = super().context(step), int(self.times[step]) % 2
+        near = self.luck.uniform(Stream.CONTEXT, np.array([step]), 3)[:, 2] < SHARES["near"]
+        x = found.features.reshape(len(near), 4, 3, 3).copy()
+        x[:, 1:, :, 1] *= np.where(near == (day == 0), 0.3, 1.0)[:, None, None]
+        x[:, 1:, :, 2] *= 1.0 - 0.6 * day
+        return found._replace(features=x.reshape(len(near), 4, 9), groups=np.where(near, 0, 1)[:, None, None])
+
+
+def shop(constraint, *, cases, until, level=1.0):
+    """The shop with a budget of .12 a case for the whole run where a parity is asked for."""
+    budget = (Budget("money", total=0.12 * len(cases)),) if isinstance(constraint, Parity) else ()
+    return Uneven(times=cases, subject_to=(constraint, *budget), until=until, traffic=days.forecast(level))
+
+
+def policy(world):
+    return resolving(world.problem, BayesianRidge(n_features=9, n_outcomes=2))
+
+
+def run(world, seed, replicas):
+    return simulate(policy(world), world, seed=seed, replicas=replicas, record="all", progress=False)
+
+
+def by_day(world, trace, constraint):
+    """What the constraint measures on every day, added up from the plays, `->(R,days)`."""
+    steps, replicas = len(trace.plays.counted), len(trace.replicas)
+    day, y = world.times[:steps].astype(int), np.nan_to_num(trace.plays.outcomes[:, :, 0])
+    started, found = world.start(trace.seed, trace.replicas), np.zeros((replicas, int(world.until)))
+    near = np.stack([started.context(i).groups[:, 0, 0] == 0 for i in range(steps)])
+    for d in range(int(world.until)):
+        here = day == d
+        sale, money = (y[here, :, i].sum(0) for i in (0, 1))
+        if isinstance(constraint, Ratio):
+            found[:, d] = money / sale
+            continue
+        of = [(y[here, :, 1] * side[here]).sum(0) / share for side, share in ((near, 0.4), (~near, 0.6))]
+        found[:, d] = np.maximum(*(np.abs(z - money) for z in of)) / here.sum()
+    return found
+
+
+def main():
+    """Print what days reach, and the sales against the optimum of each day and of the run, 12 replicas."""
+    lines = []
+    for constraint in (PARITY, RATIO):
+        for name, per, level in (
+            ("over the run", None, 1.0),
+            ("per day", 1.0, 1.0),
+            ("per day, forecast 30 % too low", 1.0, 0.7),
+            ("per day, 30 % too high", 1.0, 1.3),
+        ):
+            values, sold, best = [], [], []
+            for seed in (2, 3):
+                stated = replace(constraint, per=per)
+                world = shop(stated, cases=days.cases(seed, DAYS), until=float(DAYS), level=level)
+                trace = run(world, seed, 6)
+                values.append(by_day(world, trace, constraint))
+                sold.append(trace.expected[-1, :, 0])
+                each = shop(replace(constraint, per=1.0), cases=world.times, until=world.until)
+                best.append(opt(each, seed=seed, replicas=6, progress=False).values * len(world.times))
+            values, share = np.concatenate(values), np.concatenate(sold) / np.concatenate(best)
+            limit = constraint.limit(1)
+            error = values.mean(1).std(ddof=1) / np.sqrt(len(values))
+            numbers = values.mean(), error, values.max(), np.mean(values > limit), np.mean(values > 1.05 * limit)
+            shares = share.mean(), share.std(ddof=1) / np.sqrt(len(share)), share.min()
+            cells = *(f"{x:.4f}" for x in numbers), *(f"{x:.3f}" for x in shares)
+            lines.append([f"{constraint.label} {limit:g}: {name}", *cells])
+    head = ["", "mean of days", "se", "worst day", "days above", "by 5 %", "of the daily optimum", "se", "worst"]
+    print(table(head, lines))
+
+
+if __name__ == "__main__":
+    main()
