@@ -5,11 +5,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import signal
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -18,7 +16,8 @@ from evenhand.cli_erasing import add as add_erasing
 from evenhand.cli_keeping import add_keeping
 from evenhand.cli_life import add_life
 from evenhand.cli_offline import add as add_offline
-from evenhand.cli_texts import DESCRIPTION, EXPORT, SERVE, SWITCH, WARM
+from evenhand.cli_serve import add_serve, add_token
+from evenhand.cli_texts import DESCRIPTION, EXPORT, OF_LOG, SWITCH, WARM
 from evenhand.core.registry import meant
 from evenhand.experiments.experiment import Experiment, discover
 from evenhand.experiments.options import options
@@ -93,42 +92,8 @@ def build() -> Parser:
                       help="compile what a replay of this problem file needs, instead of what is common")  # fmt: skip
     warm.set_defaults(run=_warm, parser=warm)
 
-    serve = commands.add_parser("serve", help="decide for real, over HTTP, with a page that shows where it stands",
-                                description=SERVE, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    serve.add_argument("problem", type=Path, metavar="PROBLEM.toml", help="what is decided, and how")
-    serve.add_argument("--store", required=True, metavar="STORE", help="where the log is kept: sqlite:///FILE")
-    serve.add_argument("--campaign", default=None, metavar="NAME", help="(default: the name of the problem file)")
-    logs = serve.add_mutually_exclusive_group()
-    logs.add_argument("--learn-from", type=Path, default=None, metavar="LOG.csv",
-                      help="a log that the policy learns from before the first decision, at no cost; the store keeps "
-                      "what it learned, and a log as long as the warm-up takes its place")  # fmt: skip
-    serve.add_argument("--weight", type=float, default=None, metavar="W",
-                       help="of a row of that log, in observations, such as 0.05 for one that may be out of date "
-                       "(default: log_weight of the problem file, else 1)")  # fmt: skip
-    logs.add_argument("--encode-as", type=Path, default=None, metavar="LOG.csv",
-                      help="a log that only says which values columns have")  # fmt: skip
-    serve.add_argument("--switch", action="store_true",
-                       help="go on with this problem file where the campaign runs under another one")  # fmt: skip
-    serve.add_argument("--known", action="store_true",
-                       help="clients may state known outcomes without a declared range")  # fmt: skip
-    serve.add_argument("--patience", type=float, default=None, metavar="SECONDS",
-                       help="of a new campaign: after which an outcome is overdue (default: 86400, a day)")  # fmt: skip
-    serve.add_argument("--on-expiry", choices=("hold", "fallback", "release"), default=None,
-                       help="of a new campaign: what becomes of budgets held by overdue decisions (hold)")  # fmt: skip
-    serve.add_argument("--seed", type=int, default=None, metavar="S",
-                       help="of all luck of a new campaign (default: 0)")  # fmt: skip
-    begun = serve.add_mutually_exclusive_group()
-    begun.add_argument("--new", dest="new", action="store_true", default=None, help="refuse a campaign that is there")
-    begun.add_argument("--existing", dest="new", action="store_false",
-                       help="refuse to begin a campaign: a store that is missing is an error")  # fmt: skip
-    serve.add_argument("--accept-clock", action="store_true",
-                       help="the clock is right, though it is far ahead of the log")  # fmt: skip
-    serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
-                       help="to listen at (default: 127.0.0.1, which this machine alone reaches)")  # fmt: skip
-    serve.add_argument("--port", type=int, default=8000, metavar="N", help="(default: 8000; 0 takes one that is free)")
-    serve.add_argument("--allow-host", action="append", default=[], metavar="NAME",
-                       help="a name that clients call the server by (may be repeated)")  # fmt: skip
-    serve.set_defaults(run=_serve, parser=serve)
+    add_serve(commands)
+    add_token(commands)
 
     switch = commands.add_parser(
         "switch", help="go on with another problem file, while servers run", description=SWITCH
@@ -148,13 +113,7 @@ def build() -> Parser:
     _add_campaign(audit, _audit)
     audit.add_argument("--problem", type=Path, default=[], action="append", metavar="PROBLEM.toml",
                        help="in place of the problem files that the campaign kept (may be repeated)")  # fmt: skip
-    audit.add_argument(
-        "--log",
-        type=Path,
-        default=None,
-        metavar="LOG.csv",
-        help="that the policy learned from (default: what the store keeps of it)",
-    )
+    audit.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help=OF_LOG)
     audit.add_argument("--tolerance", type=float, default=0.0, metavar="X",
                        help="of numbers, relative, on another machine (default: 0)")  # fmt: skip
 
@@ -185,13 +144,7 @@ def build() -> Parser:
     ))  # fmt: skip
     _add_campaign(report, _report)
     report.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="to write to; it is replaced")
-    report.add_argument(
-        "--log",
-        type=Path,
-        default=None,
-        metavar="LOG.csv",
-        help="that the policy learned from (default: what the store keeps of it)",
-    )
+    report.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help=OF_LOG)
 
     systems = commands.add_parser("systems", help="list every named system, or print what one of them does")
     systems.add_argument("name", nargs="?", default=None, metavar="NAME",
@@ -311,31 +264,6 @@ def _replay(o: argparse.Namespace) -> int:
     if o.out is not None:
         print(f"\nwritten: {o.out / 'results.json'}{' and a picture' if found.runs else ''}")
     return 130 if found.interrupted else 0
-
-
-def _serve(o: argparse.Namespace) -> int:
-    from evenhand.live.commands import Address, Opening, serve_file
-
-    if o.weight is not None and o.learn_from is None:
-        o.parser.error("--weight is of the rows of a log: state --learn-from as well")
-    opening = Opening(
-        campaign=o.campaign,
-        log_path=o.learn_from or o.encode_as,
-        learn=o.learn_from is not None if o.weight is None else o.weight,
-        switch=o.switch,
-        seed=o.seed,
-        patience=o.patience,
-        on_expiry=o.on_expiry,
-        new=o.new,
-        accept_clock=o.accept_clock,
-    )
-    token = os.environ.get("EVENHAND_TOKEN") or None
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
-    with suppress(KeyboardInterrupt):  # the server handles it by shutting down
-        at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known)
-        serve_file(o.problem, o.store, opening, at)
-    print("stopped; the log has everything that was answered")
-    return 0
 
 
 def _switch(o: argparse.Namespace) -> int:

@@ -27,9 +27,16 @@ where the campaign stands. Everything is written to one log before it is answere
 on after a stop or a crash. Several servers may share a store.
 
 The problem file is the one that `evenhand replay` reads. It states the ranges and levels of all columns, or a log is
-given, which fixes them once.
+given, which fixes them once. Several problem files are several campaigns, in one store: their routes are below
+/campaigns/NAME/, such as POST /campaigns/email/decide.
 
-Where other machines reach the server, every request has to carry a token: set EVENHAND_TOKEN."""
+Where other machines reach the server, every request has to carry a token: set EVENHAND_TOKEN to one that may do
+everything, or state --tokens, or both."""
+
+TOKEN = """\
+Make a token at random. It is printed to stderr, for the client. Its entry in the file of `evenhand serve --tokens` is
+printed to stdout; the file has the hash of the token only. Roles: read (reports, pages, metrics, decisions), decide,
+observe (outcomes and cancellations), change (what changes a campaign or its life)."""
 
 SWITCH = """\
 Go on with another problem file: other budgets, goals or settings, an action more or withdrawn. What was spent stays

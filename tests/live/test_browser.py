@@ -17,7 +17,7 @@ playwright = pytest.importorskip("playwright.sync_api", reason="playwright is no
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="no browser: chromium or google-chrome")
 SETTINGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
-SECTIONS = ("Budgets", "Fairness and limits", "Actions", "Outcomes", "Latest decisions")
+SECTIONS = ("Budgets", "Fairness and limits", "Actions", "Outcomes", "Cases", "Latest decisions")
 EVIL = "<script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">"
 
 # What of all texts in charts leaves its chart, and which two of one chart overlap.

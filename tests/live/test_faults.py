@@ -18,6 +18,7 @@ import pytest
 from evenhand.live import Busy, Campaign, set_clock
 from evenhand.live.http import app
 from evenhand.live.stores.sqlite import SqliteStore
+from evenhand.live.tokens import ROLES, Token, Tokens, hash_of
 from tests.live.faults import PATIENCE, World, policy
 from tests.live.schedules import Struck
 from tests.live.served import asked, opened, serving
@@ -312,6 +313,20 @@ def outcome(text):
     return lambda w: w.send(f'{{"id": WAITS, "outcomes": {text}}}')
 
 
+def token(number, **more):
+    """Ask a number of times with a token that may not do it."""
+
+    def ask(world):
+        path = world.folder.with_name("tokens.toml")
+        path.touch(0o600)
+        path.write_text(Token(name="till", sha256=hash_of("secret"), **{"roles": ROLES, **more}).entry())
+        with serving(app(world.campaign, token=Tokens(path))) as client:
+            client.headers["Authorization"] = "Bearer secret"
+            return [world.letter(f"new {i}", client) for i in range(number)][-1]
+
+    return ask
+
+
 FAULTS = [
     Fault("killed before the commit", lambda w: w.kill("before the commit"), 200, ("decided",), {"repeated": False}),
     Fault("killed after the commit", lambda w: w.kill("after the commit"), 200, ("decided",), {"repeated": True}),
@@ -391,6 +406,8 @@ FAULTS = [
     Fault("a script as a key", script, 200, ("decided",)),
     Fault("a foreign Host", from_(Host="evil.example"), 400),
     Fault("a page of another site", from_(**{"Sec-Fetch-Site": "cross-site"}), 403),
+    Fault("a token without the role", token(1, roles=("read", "observe")), 403),
+    Fault("more decisions than the quota of a token", token(2, decisions_per_minute=1), 429, ("decided",)),
     Fault("a form in place of JSON", from_(**{"Content-Type": "text/plain"}), 415),
     Fault("a foreign Origin", from_(Origin="http://evil.example"), 403),
 ]  # fmt: skip

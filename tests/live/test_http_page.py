@@ -68,7 +68,7 @@ def test_the_page_loads_from_its_own_server_alone_and_runs_nothing_inline(tmp_pa
     with serving(app(opened(tmp_path))) as client:
         found = shown(client)
         loaded = [z["href"] for z in found.of("link")] + [z["src"] for z in found.of("script")]
-        assert loaded == ["/static/page.css", "/static/icon.svg", "/static/page.js"]
+        assert loaded == ["static/page.css", "static/icon.svg", "static/page.js"]
         for path in loaded:
             said = client.get(path)
             assert said.status_code == 200

@@ -24,12 +24,12 @@ CASE = {"key": "customer 1", "features": {"age": 33}, "groups": {"town": "north"
 
 
 @contextmanager
-def server(*arguments, stop=signal.SIGINT, env=None):
-    """A client of a server in a process of its own, and what the process printed before."""
+def server(*arguments, stop=signal.SIGINT, env=None, campaigns=1):
+    """A client of a server in a process of its own, and what the process printed before, a line per campaign."""
     command = [sys.executable, "-m", "evenhand.cli", "serve", *map(str, arguments), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     try:
-        first = process.stdout.readline()
+        first = "".join(process.stdout.readline() for _ in range(campaigns))
         found = re.match(r"(http://\S+) \(Ctrl-C stops\)", process.stdout.readline())
         assert found, first + process.stdout.read()
         with httpx.Client(base_url=found[1], trust_env=False, timeout=60) as client:
@@ -38,8 +38,9 @@ def server(*arguments, stop=signal.SIGINT, env=None):
         process.send_signal(stop)
         rest, _ = process.communicate(timeout=30)
         assert process.returncode == (-stop if stop == signal.SIGKILL else 0), rest
-        head = rf"{client.said.split(':')[0]}: head \d+:[0-9a-f]{{64}}\n"
-        end = head + "stopped; the log has everything that was answered\n"
+        names = [line.split(":")[0] for line in client.said.splitlines()]
+        heads = "".join(rf"{name}: head \d+:[0-9a-f]{{64}}\n" for name in names)
+        end = heads + "stopped; the log has everything that was answered\n"
         assert re.fullmatch("" if stop == signal.SIGKILL else end, rest)
         client.rest = rest
     finally:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Sequence
-from contextlib import closing, suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
 from evenhand.core.validate import on_disk
@@ -26,6 +26,7 @@ from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Closing, Store
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.switches import Switched, switches
+from evenhand.live.tokens import Tokens
 
 
 def only_campaign(store: Store, campaign: str | None) -> str:
@@ -68,7 +69,6 @@ def _elsewhere(out: Path, url: str) -> None:
 class Opening:
     """The options with which a campaign of a problem file is opened; see `open_campaign`."""
 
-    campaign: str | None  # by default named after the problem file
     log_path: Path | None
     learn: bool | float  # the weight of a row, or whether rows are learned at all
     switch: bool  # whether a campaign that runs under another policy continues with this one
@@ -89,13 +89,20 @@ class Address(NamedTuple):
 
     host: str
     port: int
-    token: str | None
+    token: str | Tokens | None
     hosts: Sequence[str]
     known: bool = False
+    log: Literal["json", "text"] | None = None
 
 
-def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> None:
-    """Open or continue a campaign of a problem file, and serve it until the process is told to stop.
+def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Address) -> None:
+    """Open or continue campaigns of problem files, and serve them until the process is told to stop.
+
+    Args:
+        each: the problem file of each campaign, by its name.
+        url: of the store of all of them.
+        opening: how they are opened.
+        at: where the server listens.
 
     Raises:
         InvalidInput, Conflict, Busy: as for `open_campaign` and `evenhand.live.http.serve`.
@@ -103,34 +110,48 @@ def serve_file(problem_path: Path, url: str, opening: Opening, at: Address) -> N
     """
     from evenhand.live.http import serve  # before a long log is read
 
-    name = problem_path.stem if opening.campaign is None else opening.campaign
-    _expect(url, name, opening.new)
+    for name in each:
+        _expect(url, name, opening.new)
     if url.startswith("sqlite:///"):
         with on_disk("store", "a folder that can be written"):
             Path(url.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)
-    if opening.accept_clock:
+    for name in each if opening.accept_clock else ():
         accept_clock(url, name)
-    with warnings.catch_warnings(record=True) as notes:
-        warnings.simplefilter("always", EvenhandWarning)
-        made = _opened(problem_path, url, name, opening)
-    for note in notes:
-        print(f"note: {note.message}", file=sys.stderr)
-    for name, value in opening.terms().items():
-        kept = made.terms.seed if name == "seed" else getattr(made.life, name)
-        if value != kept:
-            option = name.replace("_", "-")
-            print(f"note: --{option} {value} is not used: the campaign has {kept}", file=sys.stderr)
-    with made:
-        events = made.head().seq
-        found = "new campaign" if events == 1 else f"found {events:,} events"
-        told = f"{made.status().rounds:,} of {made.policy.problem.horizon:,} decided"
-        life = "" if made.life.state == "running" else f"; {made.life.told}"
-        print(f"{made.name}: {made.policy.name}; {found}, {told}{life}")
+    with ExitStack() as open_:
+        found: list[Campaign] = []
+        for name, problem_path in each.items():
+            store = found[0].store if found else url  # the first one closes it
+            found.append(open_.enter_context(_noted(problem_path, store, name, opening)))
+            _say(found[-1])
         try:
-            serve(made, **at._asdict(), ready=lambda url: print(f"{url} (Ctrl-C stops)", flush=True))
+            serve(found, **at._asdict(), ready=lambda url: print(f"{url} (Ctrl-C stops)", flush=True))
         finally:
             with suppress(Busy, Damaged):  # which the clients were told
-                print(f"{made.name}: head {made.head()}", flush=True)
+                for made in found:
+                    print(f"{made.name}: head {made.head()}", flush=True)
+
+
+def _noted(problem_path: Path, store: str | Store, name: str, opening: Opening) -> Campaign:
+    """Open a campaign, and print what it warns of, and which options it does not use."""
+    with warnings.catch_warnings(record=True) as notes:
+        warnings.simplefilter("always", EvenhandWarning)
+        made = _opened(problem_path, store, name, opening)
+    for note in notes:
+        print(f"note: {note.message}", file=sys.stderr)
+    for term, value in opening.terms().items():
+        kept = made.terms.seed if term == "seed" else getattr(made.life, term)
+        if value != kept:
+            option = term.replace("_", "-")
+            print(f"note: --{option} {value} is not used: the campaign has {kept}", file=sys.stderr)
+    return made
+
+
+def _say(made: Campaign) -> None:
+    events = made.head().seq
+    found = "new campaign" if events == 1 else f"found {events:,} events"
+    told = f"{made.status().rounds:,} of {made.policy.problem.horizon:,} decided"
+    life = "" if made.life.state == "running" else f"; {made.life.told}"
+    print(f"{made.name}: {made.policy.name}; {found}, {told}{life}")
 
 
 def _expect(url: str, name: str, new: bool | None) -> None:
@@ -155,13 +176,13 @@ def _expect(url: str, name: str, new: bool | None) -> None:
         raise InvalidInput("campaign", "a new one, as --new says", f"{name!r}, which is in the store")
 
 
-def _opened(problem_path: Path, url: str, name: str, opening: Opening) -> Campaign:
+def _opened(problem_path: Path, store: str | Store, name: str, opening: Opening) -> Campaign:
     """Open a campaign; no store is made for a problem file that cannot be read."""
     if opening.switch:
         with suppress(Unknown):
-            return switch_campaign(url, name, problem_path, log_path=opening.log_path, learn=opening.learn)
+            return switch_campaign(store, name, problem_path, log_path=opening.log_path, learn=opening.learn)
     return open_campaign(
-        url,
+        store,
         name,
         problem_path,
         log_path=opening.log_path,

@@ -41,6 +41,7 @@ def decision_page(campaign: str, found: Mapping[str, Any], explained: str | None
         "tiles": [Tile("Action", actions), Tile("Probability", chances), Tile("State", found["state"])],
         "sections": sections,
         "style": None,
+        "root": "../../",
     }
     return render("decision.html", values)
 

@@ -33,7 +33,7 @@ def render(template: str, values: dict[str, Any]) -> str:
 
 def page(campaign: Watched, status: Status, tally: Tally) -> str:
     """Render the dashboard for a server."""
-    return render("dashboard.html", _values(campaign, status, tally, linked=True) | {"style": None})
+    return render("dashboard.html", _values(campaign, status, tally, linked=True) | {"style": None, "root": ""})
 
 
 def render_file(campaign: Watched) -> str:
@@ -54,7 +54,7 @@ def render_file(campaign: Watched) -> str:
     status, tally = campaign.status(), Tally(campaign)
     tally.update()
     style = Markup(files("evenhand.live.dashboard").joinpath("static/page.css").read_text("utf-8"))
-    return render("dashboard.html", _values(campaign, status, tally, linked=False) | {"style": style})
+    return render("dashboard.html", _values(campaign, status, tally, linked=False) | {"style": style, "root": ""})
 
 
 def _values(campaign: Watched, status: Status, tally: Tally, *, linked: bool) -> dict[str, Any]:

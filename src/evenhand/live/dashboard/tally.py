@@ -69,6 +69,7 @@ class Tally:
         self._campaign, self._lock = campaign, threading.Lock()
         self._policy: Policy | None = None
         self._last = self._kept = self._erased = 0
+        self.latest = 0  # the time of the last event, in microseconds
         self._begin()
 
     life: Life
@@ -104,7 +105,7 @@ class Tally:
                 self.silence.set_back(event.at)
             elif event.kind == "erased" and event.seq > self._erased:
                 return False
-            self._last, last = event.seq, event
+            self._last, self.latest, last = event.seq, event.at, event
         if campaign.policy is not policy:  # another thread met a switch meanwhile
             self._policy = None
         elif last is not None and self._last - self._kept >= EVERY and not isinstance(campaign.store, OnlyRead):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from fastapi.responses import JSONResponse
@@ -24,11 +25,12 @@ class Refused(Exception):
     Args:
         status: the status of the response.
         text: the message to the client.
+        headers: more headers of the response.
     """
 
-    def __init__(self, status: int, text: str) -> None:
+    def __init__(self, status: int, text: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(status, text)
-        self.status, self.text = status, text
+        self.status, self.text, self.headers = status, text, dict(headers or {})
 
 
 def describe(error: Exception) -> dict[str, Any]:
@@ -65,6 +67,8 @@ def error_response(error: Exception, headers: dict[str, str] | None = None) -> J
         if status == 503
         else {"WWW-Authenticate": 'Basic realm="evenhand", charset="UTF-8"'}
         if status == 401
+        else error.headers
+        if isinstance(error, Refused)
         else {}
     )
     return JSONResponse(body, status, headers={**more, **(headers or {})})

@@ -74,6 +74,11 @@ class Commits:
             self._some.notify()
         return job.found
 
+    def waiting(self) -> int:
+        """Return how many calls wait for a transaction."""
+        with self._lock:
+            return sum(len(job.verbs) for job in self._jobs)
+
     def close(self) -> None:
         """Finish the waiting requests and stop the thread; the next request starts it again."""
         with self._lock:

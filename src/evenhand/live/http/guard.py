@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import hmac
 import ipaddress
-import threading
 import time
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.live.http.answers import LOG, Refused, error_response
+from evenhand.live.http.lines import Line, Numbers, write
+from evenhand.live.http.places import Place, Places, below
+from evenhand.live.http.requests import Requests
+from evenhand.live.tokens import ANYONE, Token, Tokens
 
 HEADERS = [
     (b"content-security-policy", b"default-src 'self'"),
@@ -22,44 +24,28 @@ HEADERS = [
     (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"),
 ]
-_OPEN = ("/healthz", "/readyz")  # need neither token nor name, as they reveal nothing about the campaign
+_TOKEN = "evenhand.token"
+_NUMBER = b"x-request-id"
 _SLOWED = 0.1  # seconds per wrong token, one after another
 _QUIET = 10.0  # seconds between lines of the log about wrong tokens
 
 
-class Requests:
-    """Counts answered requests by route and status."""
-
-    def __init__(self, routes: Sequence[str]) -> None:
-        self._routes, self._lock, self._counts = frozenset(routes), threading.Lock(), Counter[tuple[str, int]]()
-
-    def add(self, path: str, status: int) -> None:
-        """Count a request; all unknown paths share one line."""
-        known = path
-        if path.startswith("/decisions/"):
-            known = "/decisions/{number}/page" if path.endswith("/page") else "/decisions/{number}"
-        with self._lock:
-            self._counts[known if known in self._routes else "other", status] += 1
-
-    def counts(self) -> list[tuple[tuple[str, int], int]]:
-        """Return the counts, sorted by route and status."""
-        with self._lock:
-            return sorted(self._counts.items())
-
-
 class Guard:
-    """Refuses cross-site requests and requests without the token, and hides internal errors.
+    """Refuses cross-site requests and requests without a token, and notes every request.
 
     Args:
         app: the app that answers accepted requests.
-        token: the token that requests must carry, if any.
+        tokens: the tokens of which requests must carry one; None accepts all requests.
         hosts: the names by which clients call the server; this stops other sites that point their name at it.
+        places: the paths of the server.
         requests: the counter of requests.
     """
 
-    def __init__(self, app: ASGIApp, token: str | None, hosts: Sequence[str], requests: Requests) -> None:
-        self._app, self._requests = app, requests
-        self._token = None if token is None else token.encode()
+    def __init__(
+        self, app: ASGIApp, tokens: Tokens | None, hosts: Sequence[str], places: Places, requests: Requests
+    ) -> None:
+        self._app, self._tokens, self._places, self._requests = app, tokens, places, requests
+        self._numbers = Numbers()
         self._hosts = frozenset(host.lower() for host in hosts)
         self._wrong, self._said, self._turn = 0, -_QUIET, asyncio.Lock()
 
@@ -68,29 +54,36 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        started = False
+        begun, place = time.perf_counter(), self._places.find(below(scope))
+        number = self._numbers.of([value for name, value in scope["headers"] if name.lower() == _NUMBER])
+        status = 0
 
         async def answer(message: Message) -> None:
-            nonlocal started
+            nonlocal status
             if message["type"] == "http.response.start":
-                started = True
-                self._requests.add(scope["path"], message["status"])
-                message = {**message, "headers": [*message.get("headers", ()), *HEADERS]}
+                status = message["status"]
+                own = [*HEADERS, (_NUMBER, number.encode())]
+                message = {**message, "headers": [*message.get("headers", ()), *own]}
+            elif not message.get("more_body"):
+                self._note(scope, place, number, status, time.perf_counter() - begun)
             await send(message)
 
-        refused = self._refusal(scope)
+        refused = self._refusal(scope, place)
         if (
             refused is not None
             and refused.status == 401
             and any(n.lower() == b"authorization" for n, _ in scope["headers"])
         ):
             await self._slow(scope)
-        try:
-            await (self._app if refused is None else _closing(refused))(scope, receive, answer)
-        except Exception as error:
-            if started:
-                raise
-            await error_response(error)(scope, receive, answer)
+        await (self._app if refused is None else _closing(refused))(scope, receive, answer)
+
+    def _note(self, scope: Scope, place: Place, number: str, status: int, seconds: float) -> None:
+        """Count a request, and write its line in the log."""
+        self._requests.add(place, status, seconds)
+        token: Token | None = scope.get(_TOKEN)
+        campaign = place.campaign if place.campaign in self._requests.names else None
+        name = None if token is None else token.name
+        write(Line(number, name, scope["method"][:20], place.route, status, 1000 * seconds, campaign))
 
     async def _slow(self, scope: Scope) -> None:
         """Delay the answer to a wrong token, and log how many there were; requests with the token do not wait."""
@@ -102,8 +95,8 @@ class Guard:
         async with self._turn:
             await asyncio.sleep(_SLOWED)
 
-    def _refusal(self, scope: Scope) -> Refused | None:
-        """Return the reason to refuse a request, None if it is accepted."""
+    def _refusal(self, scope: Scope, place: Place) -> Refused | None:
+        """Return the reason to refuse a request, None if it is accepted; the scope gets its token."""
         given: dict[bytes, list[bytes]] = {}
         for name, value in scope["headers"]:
             given.setdefault(name.lower(), []).append(value)
@@ -111,11 +104,14 @@ class Guard:
             return Refused(400, "the request states both Content-Length and Transfer-Encoding")
         hosts = given.get(b"host", [])
         host = hosts[0].lower() if len(hosts) == 1 else b""
-        if len(hosts) > 1 or not self._called(scope["path"], _name(host)):
+        if len(hosts) > 1 or not self._called(place, _name(host)):
             return Refused(400, "the Host header has a name that this server is not called by")
-        token = _token(given.get(b"authorization", [b""])[0])
-        if self._token is not None and scope["path"] not in _OPEN and not hmac.compare_digest(token, self._token):
+        found = ANYONE if self._tokens is None or place.is_open else self._tokens.find(_token(given))
+        if found is None:
             return Refused(401, "the request has no Authorization header with the token of this server")
+        scope[_TOKEN] = found
+        if (lacking := place.refusal(found)) is not None:
+            return lacking
         own = (b"http://" + host, b"https://" + host)
         if scope["method"] == "POST" and any(z.lower() not in own for z in given.get(b"origin", [])):
             return Refused(403, "a page of another origin sent this request")
@@ -126,9 +122,15 @@ class Guard:
             return Refused(415, "the Content-Type of the body is not application/json")
         return None
 
-    def _called(self, path: str, name: str) -> bool:
-        """Return whether a path may be asked under a name; other sites can point names at a server, but no address."""
-        return name in self._hosts or path in _OPEN or (path == "/metrics" and _is_address(name))
+    def _called(self, place: Place, name: str) -> bool:
+        """Return whether a place may be asked under a name; other sites can point names at a server, but no address."""
+        return name in self._hosts or place.is_open or (place.route == "/metrics" and _is_address(name))
+
+
+def token_of(request: Request) -> Token:
+    """Return the token of an accepted request; its name is what logs and the events of changes say."""
+    found: Token = request.scope[_TOKEN]
+    return found
 
 
 def _closing(refused: Refused) -> ASGIApp:
@@ -136,13 +138,13 @@ def _closing(refused: Refused) -> ASGIApp:
     return error_response(refused, {"Connection": "close"} if refused.status == 400 else {})
 
 
-def _token(header: bytes) -> bytes:
-    """Read the token of an Authorization header: a bearer token, or the password that a browser asked for.
+def _token(given: Mapping[bytes, Sequence[bytes]]) -> bytes:
+    """Read the token of the Authorization header: a bearer token, or the password that a browser asked for.
 
-    >>> _token(b"Bearer secret"), _token(b"Basic YW55Ym9keTpzZWNyZXQ="), _token(b"Basic ?")
-    (b'secret', b'secret', b'')
+    >>> [_token({b"authorization": [z]}) for z in (b"Bearer secret", b"Basic YW55Ym9keTpzZWNyZXQ=", b"Basic ?")]
+    [b'secret', b'secret', b'']
     """
-    scheme, _, rest = header.partition(b" ")
+    scheme, _, rest = given.get(b"authorization", [b""])[0].partition(b" ")
     if scheme.lower() == b"bearer":
         return rest
     try:

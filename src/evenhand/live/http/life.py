@@ -9,18 +9,20 @@ from typing import Any
 from evenhand.live.changing import Ask
 from evenhand.live.events import Kind
 from evenhand.live.http.asked import Verb, fields
-from evenhand.live.http.schemas import one_or_many
-from evenhand.live.life import AFTERS, FATES, SETTINGS
+from evenhand.live.http.schemas import Schema, one_or_each, one_or_many, operation
+from evenhand.live.http.signed import signed
+from evenhand.live.life import AFTERS, FATES, SETTINGS, STATES
+from evenhand.live.tokens import Token, Tokens
 from evenhand.live.verbs import Verbs
 
 
-def change(body: object, kind: Kind, settings: tuple[str, ...] = ()) -> Verb:
+def change(body: object, token: Token, kind: Kind, settings: tuple[str, ...] = ()) -> Verb:
     """Parse a request to change the life of the campaign.
 
     Raises:
-        InvalidInput: a field is missing, unknown, or out of its range.
+        InvalidInput: a field is missing, unknown, or out of its range; or it names another one than the token.
     """
-    asked = fields(body, ("by", "why"), settings)
+    asked = fields(signed(body, token), ("by", "why"), settings)
     ask = Ask(kind, asked["by"], asked["why"], *(asked.get(name) for name in settings))
 
     def verb(verbs: Verbs) -> dict[str, Any]:
@@ -29,7 +31,7 @@ def change(body: object, kind: Kind, settings: tuple[str, ...] = ()) -> Verb:
     return verb
 
 
-MAKERS: dict[str, Callable[[object], Verb]] = {
+MAKERS: dict[str, Callable[[object, Token], Verb]] = {
     "/pause": partial(change, kind="paused"),
     "/resume": partial(change, kind="resumed"),
     "/end": partial(change, kind="ended"),
@@ -37,12 +39,32 @@ MAKERS: dict[str, Callable[[object], Verb]] = {
 }
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": 200}
-_WHO = {"by": _TEXT, "why": _TEXT}
+_BY = {**_TEXT, "description": "who asks; with a token of a file the name of that token, which may be left out"}
 _NEW = {
     "patience": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e9},
     "on_expiry": {"enum": list(FATES)},
     "after": {"enum": list(AFTERS)},
 }
-SCHEMAS: dict[str, dict[str, Any]] = {
-    path: one_or_many(("by", "why"), {**_WHO, **(_NEW if path == "/change" else {})}) for path in MAKERS
+_LIFE = {
+    **_NEW,
+    "state": {"enum": list(STATES.values())},
+    "by": {"type": "string"},
+    "why": {"type": "string"},
+    "since": {"type": "integer", "description": "microseconds since 1970"},
 }
+_ANSWER = {
+    "type": "object",
+    "properties": {"new": {"type": "boolean"}, "life": {"type": "object", "properties": _LIFE}},
+    "required": ["new", "life"],
+}
+
+
+def operations(tokens: Tokens | None) -> dict[str, Schema]:
+    """Describe the requests, by path.
+
+    Args:
+        tokens: those that the server accepts; names of a file take the place of `by`.
+    """
+    needed = ("why",) if tokens is not None and tokens.have_names else ("by", "why")
+    bodies = {path: {"by": _BY, "why": _TEXT, **(_NEW if path == "/change" else {})} for path in MAKERS}
+    return {path: operation(one_or_many(needed, body), one_or_each(_ANSWER)) for path, body in bodies.items()}

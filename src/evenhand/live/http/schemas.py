@@ -1,19 +1,131 @@
-"""JSON schemas of request bodies for `/openapi.json`; `asked` does the checks, with messages that name fields."""
+"""JSON schemas of requests and responses for `/openapi.json`, derived from the problem of a campaign.
+
+They describe; `asked` does the checks, with messages that name fields.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fastapi import FastAPI
+
+from evenhand.live.campaign import Campaign
+from evenhand.live.cases import Named
+from evenhand.live.coded import Coded
 from evenhand.live.http.bodies import MOST
+from evenhand.problem.features import Categorical, Numeric
+from evenhand.problem.problem import Problem
 
-_NUMBER = {"type": "integer", "minimum": 1}
+Schema = dict[str, Any]
 KEY = {"type": "string", "minLength": 1, "maxLength": 200}
-_CASE = {"type": "object", "description": "Features and groups by name."}
-_OUTCOMES = {"type": "object", "additionalProperties": {"type": ["number", "null"]}}
+_NUMBER = {"type": "integer", "minimum": 1}
+_TEXT_OR_NULL, _CHANCE_OR_NULL = {"type": ["string", "null"]}, {"type": ["number", "null"], "minimum": 0, "maximum": 1}
+_ERROR = {
+    "type": "object",
+    "properties": {"error": {"type": "string"}, "field": {"type": "string"}, "status": {"type": "integer"}},
+    "required": ["error"],
+}
+_DECISION = {
+    "type": "object",
+    "properties": {
+        "id": _NUMBER,
+        "key": KEY,
+        "action": _TEXT_OR_NULL,
+        "probability": _CHANCE_OR_NULL,
+        "actions": {"type": "array", "items": _TEXT_OR_NULL},
+        "probabilities": {"type": "array", "items": _CHANCE_OR_NULL},
+        "explanation": {"type": "string"},
+        "deadline": {"type": "integer", "description": "microseconds since 1970, when the outcome is overdue"},
+        "at": {"type": "integer", "description": "microseconds since 1970"},
+        "repeated": {"type": "boolean", "description": "whether an earlier request made the decision"},
+    },
+}
+_NEW = {"type": "object", "properties": {"new": {"type": "boolean"}}, "required": ["new"]}
+_ANSWERS = {"/decide": _DECISION, "/observe": _NEW, "/cancel": _NEW}
 
 
-def one_or_many(needed: Sequence[str], properties: dict[str, Any], of_decision: bool = False) -> dict[str, Any]:
+def operations(campaign: Campaign) -> dict[str, Schema]:
+    """Describe the verbs of a campaign, as its policy and encoding are at present, by path."""
+    problem, case = campaign.policy.problem, _case(campaign)
+    part = {name: z for name, z in case.items() if name != "required"}  # features and groups have a part each
+    one = _outcomes(problem)
+    bodies = {
+        "/decide": one_or_many(
+            ("key",),
+            {
+                "key": KEY,
+                "case": case,
+                "features": part,
+                "groups": part,
+                "offered": {"type": "array", "items": {"type": "string", "enum": list(problem.actions)}},
+                "known": {"type": "object", "properties": {name: {} for name in problem.known}},
+            },
+        ),
+        "/observe": one_or_many(
+            ("outcomes",),
+            {
+                "id": _NUMBER,
+                "key": KEY,
+                "outcomes": {"oneOf": [one, {"type": "array", "items": {"oneOf": [one, {"type": "null"}]}}]},
+                "revise": {"type": "boolean"},
+            },
+            of_decision=True,
+        ),
+        "/cancel": one_or_many((), {"id": _NUMBER, "key": KEY}, of_decision=True),
+    }
+    return {path: operation(body, one_or_each(_ANSWERS[path])) for path, body in bodies.items()}
+
+
+def add_operations(made: FastAPI, campaign: Campaign) -> None:
+    """Describe the verbs of a campaign in the description of its app, as they are when it is asked for."""
+    plain = made.openapi
+
+    def openapi() -> Schema:
+        found = plain()
+        for path, described in operations(campaign).items():  # a switch changes names and ranges
+            found["paths"][path]["post"].update(described)
+        return found
+
+    made.openapi = openapi  # type: ignore[method-assign]
+
+
+def add_security(made: FastAPI) -> None:
+    """State in the description of an app that requests carry a token, but for probes."""
+    plain = made.openapi
+
+    def openapi() -> Schema:
+        found = plain()
+        found.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+        found["security"] = [{"token": []}]
+        for path in ("/healthz", "/readyz"):
+            found["paths"][path]["get"]["security"] = []
+        return found
+
+    made.openapi = openapi  # type: ignore[method-assign]
+
+
+def operation(body: Schema, answer: Schema) -> Schema:
+    """Return the description of a request, by the schemas of its body and of its answer."""
+    return {
+        "requestBody": {"required": True, "content": _json(body)},
+        "responses": {
+            "200": {"description": "Answered", "content": _json(answer)},
+            "default": {"description": "Refused, or not possible at present", "content": _json(_ERROR)},
+        },
+    }
+
+
+def one_or_each(answer: Schema) -> Schema:
+    """Return the schema of an answer, or of a list of answers and errors."""
+    return {"oneOf": [answer, {"type": "array", "items": {"anyOf": [answer, _ERROR]}}]}
+
+
+def _json(schema: Schema) -> Schema:
+    return {"application/json": {"schema": schema}}
+
+
+def one_or_many(needed: Sequence[str], properties: Schema, of_decision: bool = False) -> Schema:
     """Return the schema of a body, or of a list of such."""
     one = {"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False}
     if of_decision:
@@ -21,27 +133,52 @@ def one_or_many(needed: Sequence[str], properties: dict[str, Any], of_decision: 
     return {"oneOf": [one, {"type": "array", "items": one, "maxItems": MOST}]}
 
 
-SCHEMAS: dict[str, dict[str, Any]] = {
-    "/decide": one_or_many(
-        ("key",),
-        {
-            "key": KEY,
-            "case": _CASE,
-            "features": _CASE,
-            "groups": _CASE,
-            "offered": {"type": "array", "items": {"type": "string"}},
-            "known": {"type": "object"},
-        },
-    ),
-    "/observe": one_or_many(
-        ("outcomes",),
-        {
-            "id": _NUMBER,
-            "key": KEY,
-            "outcomes": {"oneOf": [_OUTCOMES, {"type": "array", "items": {"oneOf": [_OUTCOMES, {"type": "null"}]}}]},
-            "revise": {"type": "boolean"},
-        },
-        of_decision=True,
-    ),
-    "/cancel": one_or_many((), {"id": _NUMBER, "key": KEY}, of_decision=True),
-}
+def _case(campaign: Campaign) -> Schema:
+    """Describe the cases that a campaign takes; those of an encoder of one's own are any objects."""
+    problem, encoder = campaign.policy.problem, campaign.encoder
+    names: dict[str, Schema]
+    if isinstance(encoder, Named):
+        names = {f.name: _feature(f) for f in problem.features}
+        names |= {g.name: _one_of(g.names) for g in problem.groups if g.of is None}
+    elif isinstance(encoder, Coded):
+        spec, units = encoder.spec, encoder.units
+        scales = {name: (scale.low, scale.high) for name, scale in units.numeric.items()}
+        names = {name: _usual(*scales[name]) if name in scales else {"type": "number"} for name in spec.numeric}
+        names |= {name: _usually_one_of(units.levels.get(name, ())) for name in spec.categorical}
+        names |= {name: {"type": "number"} for name in spec.known_columns}
+        of = {g.name: g.names for g in problem.groups}
+        names |= {g.column: _one_of(of[name]) for name, g in spec.groups.items() if name in of}
+    else:
+        return {"type": "object"}
+    return {"type": "object", "properties": names, "required": list(names), "additionalProperties": False}
+
+
+def _feature(feature: object) -> Schema:
+    if isinstance(feature, Numeric):
+        return _usual(feature.low, feature.high)
+    if isinstance(feature, Categorical):
+        return _one_of(feature.levels) if feature.other is None else _usually_one_of(feature.levels)
+    return {}
+
+
+def _usual(low: float, high: float) -> Schema:
+    words = f"usually from {low:g} to {high:g}; what is outside counts as the nearest end"
+    return {"type": "number", "description": words, "examples": [low, high]}
+
+
+def _one_of(names: Sequence[str]) -> Schema:
+    return {"type": "string", "enum": list(names)}
+
+
+def _usually_one_of(names: Sequence[str]) -> Schema:
+    return {"type": "string", "examples": list(names)}
+
+
+def _outcomes(problem: Problem) -> Schema:
+    """Describe the outcomes of a play: outside of its range one is refused."""
+    by_name: Mapping[str, Any] = {outcome.name: outcome for outcome in problem.outcomes}
+    properties = {
+        name: {"type": ["number", "null"], "minimum": by_name[name].low, "maximum": by_name[name].high}
+        for name in problem.observed
+    }
+    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}

@@ -1,4 +1,4 @@
-"""A server for one campaign; without a token only this machine reaches it."""
+"""A server for campaigns; without a token only this machine reaches it."""
 
 from __future__ import annotations
 
@@ -13,33 +13,38 @@ from starlette.types import ASGIApp
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
-from evenhand.core.validate import number
+from evenhand.core.validate import number, one_of
 from evenhand.live.campaign import Campaign
 from evenhand.live.http.app import app
 from evenhand.live.http.doors import Doors, allowed, raise_limit
+from evenhand.live.http.lines import Kind, to_stderr
+from evenhand.live.tokens import Tokens
 
 
 def serve(
-    campaign: Campaign,
+    campaigns: Campaign | Sequence[Campaign],
     host: str = "127.0.0.1",
     port: int = 8000,
-    token: str | None = None,
+    token: str | Tokens | None = None,
     hosts: Sequence[str] = ("127.0.0.1", "localhost"),
     ready: Callable[[str], None] | None = None,
     known: bool = False,
+    log: Kind | None = None,
 ) -> None:
-    """Serve a campaign until the process is told to stop.
+    """Serve campaigns until the process is told to stop.
 
     Traffic is not encrypted: put an encrypting proxy in front of a server that other machines reach.
 
     Args:
-        campaign: the campaign that decides.
+        campaigns: the campaign that decides, or several with names that differ; see `app`.
         host: the address to listen on; other machines reach "0.0.0.0".
         port: the port to listen on; 0 takes a free one.
-        token: the token that every request must carry; required if other machines reach the server.
+        token: the token that every request must carry, or the tokens of which it must carry one; required if other
+            machines reach the server.
         hosts: the names by which clients call the server, beside `host`.
         ready: is called with the address of the page before the first request is answered.
         known: whether clients may state known outcomes that declare no range; see `app`.
+        log: writes a line per request to stderr, as "json" or "text", and what else there is to say in the same way.
 
     Raises:
         InvalidInput: other machines reach the address and there is no token; or the address cannot be listened on.
@@ -49,7 +54,9 @@ def serve(
     number("port", port, "a number from 0 to 65,535", lambda x: 0 <= x < 65_536)
     if token is None and not local(host):
         raise InvalidInput("token", f"a token, as other machines reach {host}", "none")
-    made = app(campaign, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
+    if log is not None:
+        one_of("log", log, ("json", "text"))
+    made = app(campaigns, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
     raise_limit()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -58,11 +65,12 @@ def serve(
         raise InvalidInput("host and port", "an address that is free", f"{host}, {port}: {error.strerror}") from error
     # asyncio sends at once only where a socket names its protocol, which this one does not; clients waited for 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    with listening:
+    settings: dict[str, Any] = {} if log is None else {"log_config": None}
+    with listening, to_stderr(log):
         if ready is not None:
             at = f"[{host}]" if family == socket.AF_INET6 else host
             ready(f"http://{at}:{listening.getsockname()[1]}")
-        server(made).run(sockets=[listening])
+        server(made, **settings).run(sockets=[listening])
 
 
 def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Server:

@@ -15,6 +15,9 @@ from evenhand.live.coded import Text, of_stored
 from evenhand.live.files import last_encoding
 from evenhand.live.http.answers import Refused
 from evenhand.live.http.bodies import parse, receive
+from evenhand.live.http.guard import token_of
+from evenhand.live.http.schemas import operation
+from evenhand.live.http.signed import signed
 from evenhand.live.switches import switches
 
 ROUTE = "/switch"
@@ -25,12 +28,28 @@ _SCHEMA = {
     "type": "object",
     "properties": {
         "problem": {"type": "string", "description": "The text of a problem file."},
-        "by": _TEXT,
+        "by": {**_TEXT, "description": "who asks; with a token of a file, its name"},
         "why": _TEXT,
         "expected": {**_TEXT, "description": "The `mark` of a report, from which this switches."},
     },
     "required": ["problem"],
     "additionalProperties": False,
+}
+
+
+_TEXT_OR_NULL = {"type": ["string", "null"]}
+_ANSWER = {
+    "type": "object",
+    "properties": {
+        "number": {"type": "integer", "description": "of the event"},
+        "at": {"type": "integer", "description": "microseconds since 1970"},
+        "policy": {"type": "string"},
+        "adopts": {"type": "boolean", "description": "whether the policy adopted the state"},
+        "because": {**_TEXT_OR_NULL, "description": "why it could not"},
+        "by": _TEXT_OR_NULL,
+        "why": _TEXT_OR_NULL,
+        "mark": {"type": "string"},
+    },
 }
 
 
@@ -46,12 +65,14 @@ def add(made: FastAPI, campaign: Campaign, run: Run, *, allowed: bool) -> None:
 
     async def handle(request: Request) -> Response:
         if not allowed:
-            raise Refused(403, "only a server with a token takes another problem file: set EVENHAND_TOKEN")
-        body = _read(parse(await receive(request)))
+            raise Refused(
+                403, "only a server with a token takes another problem file: set EVENHAND_TOKEN, or state --tokens"
+            )
+        body = _read(signed(parse(await receive(request)), token_of(request)))
         return JSONResponse(await run(lambda: switch(campaign, body)))
 
-    schema = {"requestBody": {"required": True, "content": {"application/json": {"schema": _SCHEMA}}}}
-    made.add_api_route(ROUTE, handle, methods=["POST"], name="switch", openapi_extra=schema)
+    extra = operation(_SCHEMA, _ANSWER)
+    made.add_api_route(ROUTE, handle, methods=["POST"], name="switch", openapi_extra=extra)
 
 
 def switch(campaign: Campaign, body: dict[str, str]) -> dict[str, Any]:

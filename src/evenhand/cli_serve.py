@@ -1,0 +1,116 @@
+"""The commands `evenhand serve` and `evenhand token`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from evenhand.cli_texts import SERVE, TOKEN
+
+
+def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command that serves campaigns."""
+    serve = commands.add_parser("serve", help="decide for real, over HTTP, with a page that shows where it stands",
+                                description=SERVE, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    serve.add_argument("problem", type=Path, nargs="+", metavar="PROBLEM.toml",
+                       help="what is decided, and how; several are campaigns of one server")  # fmt: skip
+    serve.add_argument("--store", required=True, metavar="STORE", help="where the log is kept: sqlite:///FILE")
+    serve.add_argument("--campaign", action="append", default=None, metavar="NAME",
+                       help="its name, repeated for several (default: the name of the problem file)")  # fmt: skip
+    logs = serve.add_mutually_exclusive_group()
+    logs.add_argument("--learn-from", type=Path, default=None, metavar="LOG.csv",
+                      help="a log that the policy learns from before the first decision, at no cost; the store keeps "
+                      "what it learned, and a log as long as the warm-up takes its place")  # fmt: skip
+    serve.add_argument("--weight", type=float, default=None, metavar="W",
+                       help="of a row of that log, in observations, such as 0.05 for one that may be out of date "
+                       "(default: log_weight of the problem file, else 1)")  # fmt: skip
+    logs.add_argument("--encode-as", type=Path, default=None, metavar="LOG.csv",
+                      help="a log that only says which values columns have")  # fmt: skip
+    serve.add_argument("--switch", action="store_true",
+                       help="go on with this problem file where the campaign runs under another one")  # fmt: skip
+    serve.add_argument("--known", action="store_true",
+                       help="clients may state known outcomes without a declared range")  # fmt: skip
+    serve.add_argument("--patience", type=float, default=None, metavar="SECONDS",
+                       help="of a new campaign: after which an outcome is overdue (default: 86400, a day)")  # fmt: skip
+    serve.add_argument("--on-expiry", choices=("hold", "fallback", "release"), default=None,
+                       help="of a new campaign: what becomes of budgets held by overdue decisions (hold)")  # fmt: skip
+    serve.add_argument("--seed", type=int, default=None, metavar="S",
+                       help="of all luck of a new campaign (default: 0)")  # fmt: skip
+    begun = serve.add_mutually_exclusive_group()
+    begun.add_argument("--new", dest="new", action="store_true", default=None, help="refuse a campaign that is there")
+    begun.add_argument("--existing", dest="new", action="store_false",
+                       help="refuse to begin a campaign: a store that is missing is an error")  # fmt: skip
+    serve.add_argument("--accept-clock", action="store_true",
+                       help="the clock is right, though it is far ahead of the log")  # fmt: skip
+    serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
+                       help="to listen at (default: 127.0.0.1, which this machine alone reaches)")  # fmt: skip
+    serve.add_argument("--port", type=int, default=8000, metavar="N", help="(default: 8000; 0 takes one that is free)")
+    serve.add_argument("--allow-host", action="append", default=[], metavar="NAME",
+                       help="a name that clients call the server by (may be repeated)")  # fmt: skip
+    serve.add_argument("--tokens", type=Path, default=None, metavar="FILE.toml",
+                       help="the tokens that clients may carry, as `evenhand token` prints them")  # fmt: skip
+    serve.add_argument("--log", choices=("json", "text"), default=None,
+                       help="write a line per request to stderr (default: warnings and errors only)")  # fmt: skip
+    serve.set_defaults(run=_serve, parser=serve)
+
+
+def add_token(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command that makes a token."""
+    token = commands.add_parser("token", help="make a token for a client of `evenhand serve`", description=TOKEN)
+    token.add_argument("name", metavar="NAME", help="who holds it: letters, digits, _ and -")
+    token.add_argument("--role", action="append", required=True, choices=("read", "decide", "observe", "change"),
+                       help="(may be repeated)")  # fmt: skip
+    token.add_argument("--campaign", action="append", default=None, metavar="NAME",
+                       help="that it is for (may be repeated; default: all of the server)")  # fmt: skip
+    token.add_argument("--per-minute", type=float, default=None, metavar="N", help="its quota of decisions")
+    token.set_defaults(run=_token, parser=token)
+
+
+def _serve(o: argparse.Namespace) -> int:
+    from evenhand.live.commands import Address, Opening, serve_files
+    from evenhand.live.tokens import Tokens
+
+    if o.weight is not None and o.learn_from is None:
+        o.parser.error("--weight is of the rows of a log: state --learn-from as well")
+    names = o.campaign or [path.stem for path in o.problem]
+    if len(names) != len(o.problem) or len(set(names)) < len(names):
+        o.parser.error("--campaign: state a name for each problem file, all of them different")
+    if len(names) > 1 and (o.learn_from or o.encode_as):
+        o.parser.error("--learn-from and --encode-as are for a single problem file")
+    opening = Opening(
+        log_path=o.learn_from or o.encode_as,
+        learn=o.learn_from is not None if o.weight is None else o.weight,
+        switch=o.switch,
+        seed=o.seed,
+        patience=o.patience,
+        on_expiry=o.on_expiry,
+        new=o.new,
+        accept_clock=o.accept_clock,
+    )
+    single = os.environ.get("EVENHAND_TOKEN") or None
+    token = single if o.tokens is None else Tokens(o.tokens, single)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
+    with suppress(KeyboardInterrupt):  # the server handles it by shutting down
+        at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known, o.log)
+        serve_files(dict(zip(names, o.problem, strict=True)), o.store, opening, at)
+    print("stopped; the log has everything that was answered")
+    return 0
+
+
+def _token(o: argparse.Namespace) -> int:
+    from evenhand.live.tokens import Token, hash_of, new_token
+
+    made = new_token()
+    campaigns = None if o.campaign is None else tuple(o.campaign)
+    roles = tuple(dict.fromkeys(o.role))
+    entry = Token(
+        name=o.name, sha256=hash_of(made), roles=roles, campaigns=campaigns, decisions_per_minute=o.per_minute
+    ).entry()
+    print(f"token: {made}", file=sys.stderr)
+    print(entry)
+    return 0

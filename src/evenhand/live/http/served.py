@@ -1,0 +1,71 @@
+"""The campaigns of a server, each with the threads and counts that serve it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+from evenhand.live.campaign import Campaign
+from evenhand.live.dashboard.tally import Tally
+from evenhand.live.http.commits import Commits
+from evenhand.live.http.metrics import Family, metrics, standing
+from evenhand.live.http.quotas import Quotas
+from evenhand.live.http.readiness import Readiness
+from evenhand.live.http.requests import Requests
+from evenhand.live.http.upkeep import Upkeep
+from evenhand.policy.status import Status
+
+T = TypeVar("T")
+
+
+class Served:
+    """One campaign behind HTTP.
+
+    Args:
+        campaign: the campaign; it may have other workers.
+    """
+
+    def __init__(self, campaign: Campaign) -> None:
+        self.campaign, self.commits, self.tally = campaign, Commits(campaign), Tally(campaign)
+        self.readiness = Readiness(campaign)
+        self._reader = ThreadPoolExecutor(1, "evenhand reports")  # reports wait for the campaign's lock anyway
+        self.upkeep = Upkeep(lambda: self._reader.submit(self.stand))
+
+    async def reading(self, call: Callable[[], T]) -> T:
+        """Call in the thread for reports."""
+        return await asyncio.wrap_future(self._reader.submit(call))
+
+    def stand(self) -> Status:
+        """Return the status, after which the tally is up to date."""
+        status = self.campaign.status()  # first, since it expires overdue decisions
+        self.tally.update()
+        return status
+
+    def standing(self) -> list[Family]:
+        """Say where the campaign stands, for metrics."""
+        return list(standing(self.campaign, self.stand(), self.tally, self.commits.waiting()))
+
+
+class Hall:
+    """All campaigns of a server.
+
+    Args:
+        campaigns: with names that differ.
+    """
+
+    def __init__(self, campaigns: Sequence[Campaign]) -> None:
+        self.each = {campaign.name: Served(campaign) for campaign in campaigns}
+        self.requests, self.quotas = Requests(list(self.each)), Quotas()
+
+    async def metrics(self, names: Iterable[str]) -> str:
+        """Format the metrics of some campaigns."""
+        each = [(name, self.each[name]) for name in names]
+        standings = {name: await served.reading(served.standing) for name, served in each}
+        return metrics(standings, self.requests)
+
+    def close(self) -> None:
+        """Finish the waiting requests."""
+        for served in self.each.values():
+            served.commits.close()

@@ -1,0 +1,96 @@
+"""The routes of a server that are about all of its campaigns, and the way to those of each."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from fastapi import FastAPI, Request
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from evenhand.live.dashboard.index import index
+from evenhand.live.http.answers import Refused, error_response
+from evenhand.live.http.fixed import HEALTHY, Handler, Lifespan, add_pages, add_probes, bare, readiness_response
+from evenhand.live.http.guard import token_of
+from evenhand.live.http.places import INSIDE, below
+from evenhand.live.http.served import Hall
+
+
+def several(hall: Hall, lifespan: Lifespan) -> FastAPI:
+    """Make the app that is about all campaigns of a server, without its guard."""
+    made = bare(f"evenhand: {', '.join(hall.each)}", lifespan)
+
+    async def page_(request: Request) -> Response:
+        found = []
+        for name in _own(hall, request):
+            served = hall.each[name]
+            status = await served.reading(served.stand)
+            found.append((_inside(name), name, status, served.tally.life.state))
+        return HTMLResponse(index(found))
+
+    async def metrics_(request: Request) -> Response:
+        text = await hall.metrics(_own(hall, request))
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+    async def ready(_: Request) -> Response:
+        reasons = await asyncio.gather(*(served.readiness.reason() for served in hall.each.values()))
+        wrong = [f"{name}: {reason}" for name, reason in zip(hall.each, reasons, strict=True) if reason is not None]
+        return readiness_response("; ".join(wrong) or None, {})
+
+    reads: dict[str, Handler] = {"/metrics": metrics_, "/healthz": HEALTHY, "/readyz": ready}
+    for path, handler in reads.items():
+        made.add_api_route(path, handler, methods=["GET"], name=path[1:])
+    add_list(made, hall)
+    add_probes(made, ready)
+    add_pages(made, {"/": page_})
+    return made
+
+
+def add_list(made: FastAPI, hall: Hall, in_schema: bool = True) -> None:
+    """Add the list of the campaigns that a token is for."""
+
+    async def campaigns(request: Request) -> Response:
+        return JSONResponse([{"name": name, "path": _inside(name)} for name in _own(hall, request)])
+
+    made.add_api_route("/campaigns", campaigns, methods=["GET"], name="campaigns", include_in_schema=in_schema)
+
+
+class Inside:
+    """Middleware that takes what is below `/campaigns/NAME/` to the app of the campaign.
+
+    Args:
+        app: the app for everything else.
+        each: the apps of the campaigns; they have no such middleware, so that no path leads from one into another.
+    """
+
+    def __init__(self, app: ASGIApp, each: Mapping[str, ASGIApp]) -> None:
+        self._app, self._each = app, each
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        path = below(scope) if scope["type"] == "http" else ""
+        if not path.startswith(INSIDE):
+            await self._app(scope, receive, send)
+            return
+        name, mark, _ = path[len(INSIDE) :].partition("/")
+        answer = self._each.get(name)
+        if answer is None:
+            await error_response(Refused(404, "no such campaign"))(scope, receive, send)
+        elif not mark:  # links of its page are relative to the address with a slash
+            await RedirectResponse(f"{quote(name, safe='')}/")(scope, receive, send)
+        else:
+            root = scope.get("root_path", "")
+            await answer({**scope, "root_path": f"{root}{INSIDE}{name}"}, receive, send)
+
+
+def _own(hall: Hall, request: Request) -> list[str]:
+    """Return the campaigns that a token is for."""
+    names = token_of(request).campaigns
+    return [name for name in hall.each if names is None or name in names]
+
+
+def _inside(name: str) -> str:
+    """Return the address of a campaign, relative to that of the server."""
+    return f"{INSIDE[1:]}{quote(name, safe='')}/"

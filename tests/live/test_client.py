@@ -1,0 +1,165 @@
+"""The client for Python against a running server: the same key again, until there is an answer."""
+
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import httpx
+import pytest
+
+from evenhand import client as clients
+from evenhand.client import Client, Decision, NoAnswer, RequestRefused
+from evenhand.live.http import app
+from evenhand.live.tokens import Tokens
+from tests.live.served import CASE, events, opened, serving
+from tests.live.test_several import NAMES, campaigns
+from tests.live.test_tokens import entry, write
+
+
+@pytest.fixture
+def campaign(tmp_path):
+    return opened(tmp_path)
+
+
+@pytest.fixture
+def slept(monkeypatch):
+    """The seconds that clients wait, which pass at once."""
+    found = []
+    monkeypatch.setattr(clients, "sleep", found.append)
+    return found
+
+
+def test_a_decision_and_its_outcome(campaign):
+    with serving(app(campaign)) as server, Client(str(server.base_url)) as client:
+        found = client.decide(CASE, "one", offered=["letter"])
+        assert isinstance(found, Decision)
+        assert (found.action, found.probability, found.actions, found.repeated) == ("letter", 1.0, ("letter",), False)
+        again = client.decide(CASE, "one", offered=["letter"])
+        assert (again.id, again.repeated) == (found.id, True)
+        assert client.observe("one", {"answer": 1}) is True
+        assert client.observe(found.id, {"answer": 1}) is False
+        assert client.observe(found.id, {"answer": 0}, revise=True) is True
+        for which in (found.id, "one"):
+            assert client.find(which)["state"] == "revised"
+        other = client.decide(CASE, "a key & more?")
+        assert client.find("a key & more?")["id"] == other.id
+        assert (client.cancel("a key & more?"), client.cancel(other.id)) == (True, False)
+        assert client.report()["campaign"] == "shop"
+
+
+def test_a_pause_is_waited_for_and_told(campaign, slept):
+    campaign.pause(by="anna", why="no printer")
+    with serving(app(campaign)) as server, Client(str(server.base_url), tries=3) as client:
+        with pytest.raises(NoAnswer, match=r"at 3 tries; .* status 503, .* is paused by anna since .*: no printer$"):
+            client.decide(CASE, "one")
+        assert slept == [30.0, 30.0]
+        campaign.end(by="anna", why="no printer")
+        with pytest.raises(RequestRefused, match="cannot be resumed") as error:
+            client.decide(CASE, "one")
+        assert error.value.status == 410
+
+
+def test_a_campaign_of_several_and_a_token(tmp_path):
+    both = campaigns(tmp_path)
+    made = app(both, token=Tokens(write(tmp_path, entry("till"), entry("page", roles=("read",)))))
+    with serving(made) as server:
+        url = f"{server.base_url}/"
+        with Client(url, campaign=NAMES[1], token="secret of till") as client:
+            assert client.decide(CASE, "one").key == "one"
+        with Client(url, campaign=NAMES[1], token="secret of page") as client:
+            with pytest.raises(RequestRefused, match="no role 'decide'") as error:
+                client.decide(CASE, "two")
+            assert error.value.status == 403
+    assert [len(events(z)) for z in both] == [0, 1]
+
+
+def test_what_is_refused_is_not_asked_again(campaign, slept):
+    with serving(app(campaign)) as server, Client(str(server.base_url)) as client:
+        with pytest.raises(RequestRefused, match=r"age: expected a finite number.*422") as error:
+            client.decide({**CASE, "age": "old"}, "one")
+        assert (error.value.status, error.value.field) == (422, "age")
+        with pytest.raises(RequestRefused) as error:
+            client.find("nobody")
+        assert error.value.status == 404
+    assert slept == []
+
+
+class Flaky(BaseHTTPRequestHandler):
+    """Passes requests on, and fails at some of them: before them, or after they took effect."""
+
+    protocol_version = "HTTP/1.1"
+    plan: list
+    seen: list
+    behind: str
+
+    def do_POST(self):
+        body = self.rfile.read(int(self.headers["content-length"]))
+        self.seen.append((self.path, body))
+        failure = self.plan.pop(0) if self.plan else None
+        if failure is None or failure == "lost":
+            said = httpx.post(self.behind + self.path, content=body, trust_env=False)
+            status, content, more = said.status_code, said.content, {}
+        elif failure != "cut":
+            status, content, more = failure[0], b"{}", failure[1]
+        if failure in ("lost", "cut"):
+            self.close_connection = True
+            return
+        self.send_response(status)
+        for name, value in {**more, "Content-Length": str(len(content))}.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_):
+        pass
+
+
+def through(campaign, plan, ask, tries=6):
+    """What a client gets that fails by a plan, and what it sent."""
+    with serving(app(campaign)) as server:
+        names = {"plan": list(plan), "seen": [], "behind": str(server.base_url)}
+        proxy = HTTPServer(("127.0.0.1", 0), type("Planned", (Flaky,), names))
+        thread = threading.Thread(target=proxy.serve_forever)
+        thread.start()
+        try:
+            with Client(f"http://127.0.0.1:{proxy.server_port}", tries=tries) as client:
+                return ask(client), names["seen"]
+        finally:
+            proxy.shutdown()
+            thread.join()
+            proxy.server_close()
+
+
+def test_the_same_request_is_sent_until_there_is_an_answer(campaign, slept):
+    plan = ["cut", (503, {"Retry-After": "1"}), "lost", (502, {}), (429, {"Retry-After": "7"})]
+    found, seen = through(campaign, plan, lambda client: client.decide(CASE, "one"))
+    assert len(seen) == 6
+    assert len(set(seen)) == 1
+    assert found.repeated is True  # the third try decided
+    assert [event.seq for event in events(campaign)] == [found.id]
+    assert len(slept) == 5
+    assert slept[1] >= 1.0
+    assert slept[4] == 7.0
+    assert 0.05 <= slept[0] <= 0.1
+
+
+def test_an_outcome_counts_once_though_its_answer_was_lost(campaign, slept):
+    number = campaign.decide(CASE, "one").id
+    new, seen = through(campaign, ["lost"], lambda client: client.observe(number, {"answer": 1}))
+    assert (new, len(seen)) == (False, 2)
+    assert len(events(campaign, "observed")) == 1
+
+
+def test_the_last_try_ends_it(campaign, slept):
+    with pytest.raises(NoAnswer, match="at 3 tries; the last one: status 503"):
+        through(campaign, [(503, {})] * 3, lambda client: client.decide(CASE, "one"), tries=3)
+    assert len(slept) == 2
+    with Client("http://127.0.0.1:9", tries=2) as client, pytest.raises(NoAnswer, match="ConnectError"):
+        client.report()
+
+
+def test_a_client_needs_little():
+    code = "import sys, evenhand.client; print([m for m in ('numba', 'fastapi', 'scipy') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
