@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Floats, Ints, Texts
 from evenhand.core.validate import file, whole
 from evenhand.objectives import Linear
 from evenhand.offline.cross_fitting import Regressor, RidgeByErrors, cross_fit, folds_of
@@ -23,8 +23,6 @@ from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import read_csv
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
-
-Texts: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.str_]]"
 
 
 class Tables(NamedTuple):
