@@ -53,6 +53,13 @@ def test_a_state_that_grew_has_the_sums_and_contexts_of_one_whose_last_action_wa
     place = next(i for i, g in enumerate(new.goals) if isinstance(g, Resolving))
     for a, b in ((grown.model, other.model), (grown.goals[place].history, other.goals[place].history)):
         for (path, z), (_, y) in zip(flatten(a), flatten(b), strict=True):
+            if (
+                path == ".offered"
+            ):  # in contexts that are kept, an appended action is offered and a withdrawn one is not
+                kept = z.any(2)
+                assert z[kept][:, 3].all()
+                assert not y[kept][:, 3].any()
+                z, y = z[..., :3], y[..., :3]
             np.testing.assert_array_equal(z, y, err_msg=path)
     for field in ("books", "seen", "t"):
         np.testing.assert_array_equal(getattr(grown, field), getattr(other, field))

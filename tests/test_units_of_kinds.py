@@ -32,12 +32,13 @@ def around(build):
     return lambda u, p=1: (Budget("fee", rate=0.3 * u[3] * p), Within(("hours", "cents"), build(p * u[1])))
 
 
+LATER = ("NeverWorse", "Parity, per day", "Ratio, per day")
 CASES_OF = {
     "none": lambda u, p=1: (),
-    **{name: make for name, make in CONSTRAINTS.items() if name != "NeverWorse"},
+    **{name: make for name, make in CONSTRAINTS.items() if name not in LATER},
     **{name: within(build) for name, build in SETS.items()},
     **{name: around(build) for name, build in ROUND_SETS.items()},
-    "NeverWorse": CONSTRAINTS["NeverWorse"],
+    **{name: CONSTRAINTS[name] for name in LATER},
 }
 OBJECTIVES = {
     "gain": lambda u: "gain",
@@ -115,6 +116,15 @@ def test_units_change_no_action(call):
         assert [case for case, same in found if not same] == []
     if call.name in recipes.__all__ and call.name not in (*ALLOCATING, *SCALED):
         assert found  # a recipe that refuses all cases is not tested
+
+
+@pytest.mark.xfail(strict=True, reason="rounding of these sets depends on units, and their turn has other ones")
+@pytest.mark.parametrize(
+    ("name", "kind", "turn"), [("bwcr", "Intersection", 0), ("primal_bwc", "Intersection", 0), ("resolving", "Ball", 1)]
+)
+def test_units_that_still_change_an_action(name, kind, turn):
+    call = next(c for c in calls() if c.name == name)
+    np.testing.assert_array_equal(acts(call, kind, "gain", RESTATED[turn]), acts(call, kind, "gain", ONE_EACH))
 
 
 def matches(call, gain, cents):

@@ -83,8 +83,13 @@ def _curve(o: argparse.Namespace) -> int:
 
 
 def _assign(o: argparse.Namespace) -> int:
+    from evenhand.core.errors import InvalidInput
     from evenhand.offline import assign
 
+    if o.out.resolve() in {path.resolve() for path in (o.cases, o.problem, o.learn_from)}:
+        raise InvalidInput("out", "another file than those that are read", o.out)
+    if not o.out.parent.is_dir():
+        raise InvalidInput("out", "a file in a folder that is there", o.out)
     found = assign(o.cases, o.problem, learn_from=o.learn_from, budget=o.budget, holdout=o.holdout, seed=o.seed)
     print(found)
     print(f"\nwritten: {found.write(o.out)}")

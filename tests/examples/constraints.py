@@ -50,11 +50,11 @@ CONSTRAINTS = {
     "Floor, per day": lambda u, p=1: (*two(u, p), c.Floor("gain", total=3 * u[0] * p, per=10)),
     "Floor, by group per day": lambda u, p=1: (*two(u, p), c.Floor("gain", total=2 * u[0] * p, by="side", per=10)),
     "Parity": lambda u, p=1: (*two(u, p), c.Parity("cents", by="side", tolerance=0.05 * u[2] * p)),
-    "Parity, per day": lambda u, p=1: (*two(u, p), c.Parity("cents", by="side", tolerance=0.05 * u[2] * p, per=10)),
-    "Ratio, per day": lambda u, p=1: (*two(u, p), c.Ratio("cents", over="hours", at_most=0.9 * u[2] / u[1], per=10)),
     "Ratio": lambda u, p=1: (*two(u, p), c.Ratio("cents", over="hours", at_most=0.9 * u[2] / u[1])),
     "Ratio, by group": lambda u, p=1: (c.Ratio("gain", over="fee", at_least=0.9 * u[0] / u[3], by="side"),),
     "Ratio, a share": lambda u, p=1: (c.Ratio("gain side=left", over="gain", at_least=0.55),),
     "NeverWorse": lambda u, p=1: (c.NeverWorse("gain", than="usual", alpha=0.1, slack=2.0 * u[0], action="a"),),
     "Within": lambda u, p=1: (c.Within(("hours", "cents"), _triangle(p * u[1], p * u[2])),),
+    "Parity, per day": lambda u, p=1: (*two(u, p), c.Parity("cents", by="side", tolerance=0.05 * u[2] * p, per=10)),
+    "Ratio, per day": lambda u, p=1: (*two(u, p), c.Ratio("cents", over="hours", at_most=0.9 * u[2] / u[1], per=10)),
 }

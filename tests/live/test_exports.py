@@ -27,7 +27,7 @@ from tests.replay.shop import PROBLEM, rows, write
 def campaign(tmp_path):
     """A campaign of a problem file: of 60 decisions, a third waits and one is cancelled."""
     log, file = write(tmp_path, rows(300))
-    found = eh.live.open_campaign(MemoryStore(), "post", file, log_path=log)
+    found = eh.live.open_campaign(MemoryStore(), "post", file, log_path=log, learn=False)
     for i, row in enumerate(rows(60, seed=1)):
         said = found.decide({"age": float(row[0]), "town": row[1]}, key=f"customer {i}")
         if i == 3:

@@ -101,11 +101,68 @@ def test_a_list_is_written_as_it_came_with_its_actions(tmp_path, capsys):
     assert "300 cases, by what log.csv says of sale" in capsys.readouterr().out
     rows = list(csv.DictReader((tmp_path / "out.csv").read_text().splitlines()))
     given = list(csv.DictReader(cases.read_text().splitlines()))
-    assert [row["age"] for row in rows] == [row["age"] for row in given]
+    assert [[row[name] for name in ("age", "town", "who")] for row in rows] == [list(row.values()) for row in given]
     assert {row["action"] for row in rows} <= {"none", "letter", "call"}
     frame = assign(cases, problem, learn_from=tmp_path / "log.csv", holdout=0.1, seed=4).to_frame()
     assert frame.action.tolist() == [row["action"] for row in rows]
     assert frame.probability.tolist() == [float(row["probability"]) for row in rows]
+
+
+@pytest.mark.parametrize("name", ["cases.csv", "log.csv", "problem.toml"])
+def test_files_that_are_read_are_not_replaced(tmp_path, capsys, name):
+    cases, problem = files(tmp_path)
+    told = ["--problem", str(problem), "--learn-from", str(tmp_path / "log.csv"), "--out", str(tmp_path / name)]
+    before = (tmp_path / name).read_bytes()
+    assert main(["assign", str(cases), *told]) == 2
+    assert "out: expected another file than those that are read" in capsys.readouterr().err
+    assert (tmp_path / name).read_bytes() == before
+    told[-1] = str(tmp_path / "nowhere" / "out.csv")
+    assert main(["assign", str(cases), *told]) == 2
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("name", ["action", "held out", "expected sale"])
+def test_lists_with_columns_that_are_written(tmp_path, name):
+    cases, problem = files(tmp_path)
+    cases.write_text(cases.read_text().replace("who", name, 1))
+    with pytest.raises(InvalidInput, match="expected another name, as a column of this name is written"):
+        assign(cases, problem, learn_from=tmp_path / "log.csv")
+
+
+def test_ties_are_broken_by_chance(tmp_path):
+    cases, problem = files(tmp_path)
+    problem.write_text(problem.read_text().replace('numeric = ["age"], categorical = ["town"]', ""))
+    halves = []
+    for seed in range(8):
+        found = assign(cases, problem, learn_from=tmp_path / "log.csv", seed=seed)
+        halves.append((found.chosen[:150] > 0).sum() / (found.chosen > 0).sum())
+    assert 0.4 < np.mean(halves) < 0.6
+    assert np.std(halves) > 0.0
+
+
+def test_small_units_and_sums_that_are_rounded(tmp_path):
+    cases, problem = files(tmp_path, BUDGET.replace("0.4", "0.1"), cases=20)
+    text = problem.read_text().replace("letter = 1, call = 3", "letter = 0.1, call = 0.3")
+    problem.write_text(text)
+    found = assign(cases, problem, learn_from=tmp_path / "log.csv")
+    assert found.spent == pytest.approx(2.0)
+    problem.write_text(
+        text.replace("letter = 0.1, call = 0.3", "letter = 1e-9, call = 3e-9").replace("0.1", "2.5e-10", 1)
+    )
+    for seed in range(20):
+        found = assign(cases, problem, learn_from=tmp_path / "log.csv", holdout=0.1, seed=seed)
+        assert found.spent <= found.wanted.total * (1 + 1e-9)
+
+
+def test_actions_with_a_single_row(tmp_path):
+    cases, problem = files(tmp_path)
+    head, *lines = (tmp_path / "log.csv").read_text().splitlines()
+    few = [line for line in lines if ",call," not in line] + ["30,A,call,1"]
+    (tmp_path / "log.csv").write_text("\n".join([head, *few]) + "\n")
+    with pytest.raises(InvalidInput, match=r"log.csv: expected at least two rows with 'call', got 1 rows"):
+        assign(cases, problem, learn_from=tmp_path / "log.csv")
+    problem.write_text(problem.read_text().replace("horizon = 100", 'horizon = 100\nwithdrawn = ["call"]'))
+    assert assign(cases, problem, learn_from=tmp_path / "log.csv").actions == ("none", "letter")
 
 
 def test_one_case(tmp_path):
@@ -127,6 +184,7 @@ FLOOR = '[[floor]]\noutcome = "sale"\nrate = 0.1\n'
         ("", {"budget": 3.0}, "budget: expected none"),
         (BUDGET, {"budget": -1.0}, "budget: expected a finite number of at least 0"),
         (BUDGET, {"budget": 10.0, "holdout": 0.5}, "budget: expected at least 200, which the cheapest"),
+        (BUDGET, {"budget": 200.0, "holdout": 0.5, "seed": 1}, "budget: expected at least 20"),
         (BUDGET, {"holdout": 1.0}, r"holdout: expected a share in \[0, 1\)"),
         (BUDGET, {"seed": -1}, "seed"),
     ],

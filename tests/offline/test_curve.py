@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.objectives import GeneralizedGini
 from evenhand.offline import Evidence, FairFrontier, Frontier, curve
 from evenhand.offline.lines import fair, single, targeted
-from evenhand.problem import Budget
+from evenhand.problem import Budget, Floor
 from tests.offline.logs import draw, problem
 
 ROOT = Path(__file__).parents[2]
@@ -100,6 +100,21 @@ def test_curves_are_near_the_truth():
     for name, expected in zip(("only large", "only small"), at_random, strict=True):
         (value,) = line(found, name).value
         assert abs(value.value - expected) <= 4 * value.se
+
+
+def test_a_tolerance_that_does_not_bind_changes_nothing(log):
+    found = curve(log, budgets=(0.2, 0.5), tolerances=(9.0,))
+    assert found.lines[-1].name == "fair by area, 9"
+    for mine, other, less in zip(found.lines[-1].value, found.lines[0].value, found.lines[-1].less, strict=True):
+        assert mine.value == pytest.approx(other.value)
+        assert mine.se == pytest.approx(other.se, rel=0.01)  # a row with a lottery may be another one
+        assert less.se < 0.02 * mine.se
+
+
+def test_constraints_that_no_line_keeps_are_said(log):
+    stated = problem(subject_to=(Budget("cents", rate=0.4), Floor("sale", rate=0.1)))
+    found = curve(replace(log, problem=stated), budgets=(0.4,))
+    assert "note: no line keeps to: sale per round" in str(found)
 
 
 def test_budgets_go_to_where_money_is_worth_nothing(log):

@@ -45,12 +45,43 @@ def test_rules_decide_by_their_first_part_that_holds(log):
         ("small where x9 < 0; else none", "one of the features"),
         ("small where x0 < many; else none", "a number to compare x0 with, got 'many'"),
         ("small where town < A; else none", "= or != for town"),
+        ("small where x0 < nan; else none", "a number to compare x0 with, got 'nan'"),
+        ("small where x0 < 4_0; else none", "a number to compare x0 with, got '4_0'"),
         ("small where town = C; else none", "one of the values of town"),
     ],
 )
 def test_rules_that_are_none(log, rule, message):
     with pytest.raises(InvalidInput, match=message.replace("\\\\", "\\")):
         policy_of(rule, log)
+
+
+def test_quoted_names_of_rules(log):
+    towns = np.array(["Bonn and Ulm", "'s-Gravenhage", "a; b = c"] * 1000)
+    odd = replace(log, columns={"town; part": towns, "x0": log.columns["x0"]})
+    for rule, town in (
+        ('small where "town; part" = "Bonn and Ulm"; else none', "Bonn and Ulm"),
+        ('small where "town; part" = "\'s-Gravenhage"; else none', "'s-Gravenhage"),
+        ("small where 'town; part' = 'a; b = c' and x0 < 9; else none", "a; b = c"),
+    ):
+        assert np.array_equal(policy_of(rule, odd)[:, 1] == 1, towns == town)
+
+
+def test_names_that_the_table_has(log):
+    for name in ("as logged", "all none"):
+        with pytest.raises(InvalidInput, match="policies: expected names that no other policy of the table has"):
+            value(log, policies={name: np.full((3000, 3), 1 / 3)})
+
+
+def test_a_model_that_predicts_columns(log):
+    class Column:
+        def fit(self, x, y):
+            return self
+
+        def predict(self, x):
+            return np.zeros((len(x), 1))
+
+    with pytest.raises(InvalidInput, match=r"model: expected a finite prediction for each of 600 rows, got shape"):
+        value(log, model=Column)
 
 
 def test_values_against_the_truth():

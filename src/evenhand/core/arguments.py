@@ -39,7 +39,7 @@ def arguments(part: Any) -> dict[str, Argument]:
 
     >>> from evenhand.problem import Parity
     >>> [(a.name, a.needed) for a in arguments(Parity).values()]
-    [('outcome', True), ('by', True), ('tolerance', True), ('hard', False)]
+    [('outcome', True), ('by', True), ('tolerance', True), ('hard', False), ('per', False)]
     """
     hints = typing.get_type_hints(part)
     return {

@@ -17,7 +17,7 @@ from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, number, on_disk
-from evenhand.offline.cases import Cases
+from evenhand.offline.cases import EXPECTED, WRITTEN, Cases
 from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.plans import Plan, Wanted, planned, wanted_of
@@ -66,8 +66,8 @@ class Assignment:
     def _columns(self) -> dict[str, list[object]]:
         names = np.array(self.actions)[self.chosen].tolist()
         found: dict[str, list[object]] = {name: list(z) for name, z in self.texts.items()}
-        found |= {"action": names, "probability": self.probability.tolist(), "held out": self.held_out.tolist()}
-        return found | {f"expected {name}": z.tolist() for name, z in self.expected.items()}
+        found |= dict(zip(WRITTEN, (names, self.probability.tolist(), self.held_out.tolist()), strict=True))
+        return found | {EXPECTED + name: z.tolist() for name, z in self.expected.items()}
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per case.
@@ -116,7 +116,8 @@ class Assignment:
         for by, each in self.groups.items():
             assert self.wanted is not None
             lines = [[name, f"{value:.4f}"] for name, value in each.items()]
-            yield table([f"{self.wanted.outcome} per case by {by}", "average"], lines)
+            within = f"planned within {self.wanted.tolerance:g}"
+            yield table([f"{self.wanted.outcome} per case by {by}, {within}", "average"], lines)
 
 
 @named("X8", source="evenhand's own; the plan of `curve`, over a list that is known as a whole")
@@ -162,19 +163,21 @@ def assign(
     tables = evidence.predict(listed.features, listed.known, model=model)
     count, rows = len(evidence.names), np.arange(len(listed))
     costs = None if wanted is None else np.broadcast_to(tables[wanted.outcome].predicted, (len(listed), count))
-    plan = planned(evidence, listed, tables, wanted, holdout, 0.0)
+    order = np.argsort(places(np.zeros(len(listed), np.int64), seed), kind="stable")  # ties are broken by chance
+    plan = planned(evidence, listed, tables, wanted, holdout, 0.0, order)
     place = places(plan.strata, seed)
     chosen, lottery, less = _draw(plan, holdout, place), plan.lottery, 0.0
     if wanted is not None and costs is not None:
         for _ in range(_ROUNDS):
             over = float(costs[rows, chosen].sum()) - wanted.total
-            if over <= 1e-9 * max(1.0, abs(wanted.total)):
+            if over <= 1e-9 * abs(wanted.total):
                 break
             less += over / (1.0 - holdout)
-            plan = planned(evidence, listed, tables, wanted, holdout, less)
+            plan = planned(evidence, listed, tables, wanted, holdout, less, order)
             chosen, lottery = _draw(plan, holdout, place), plan.lottery
         else:
-            raise InvalidInput("holdout", "one that the budget pays for", holdout)
+            needs = f"at least {wanted.total + over:,.6g}, which the cheapest actions and the draw of this seed cost"
+            raise InvalidInput("budget", needs, wanted.total)
     mixed = holdout / count + (1.0 - holdout) * lottery[rows, chosen]
     objective = evidence.worth(tables, len(listed)).predicted[rows, chosen]
     expected = {name: np.broadcast_to(t.predicted, (len(listed), count))[rows, chosen] for name, t in tables.items()}

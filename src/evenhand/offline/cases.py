@@ -13,9 +13,12 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.problem.problem import Problem
 from evenhand.replay.bad_rows import BadRows
-from evenhand.replay.reading import read_csv
+from evenhand.replay.reading import header_of, read_csv
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
+
+WRITTEN = ("action", "probability", "held out")  # beside the columns of the list
+EXPECTED = "expected "  # and the name of an outcome
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,7 +45,13 @@ class Cases:
             InvalidInput: a column is missing, or a value is of another kind than in the log.
         """
         wanted = {*spec.numeric, *spec.categorical, *spec.known_columns, *(g.column for g in spec.groups.values())}
-        read = read_csv(path, {c: place for c, place in spec.places.items() if c in wanted})
+        places = {c: place for c, place in spec.places.items() if c in wanted}
+        header = header_of(path, places)
+        for name in header:
+            if name in WRITTEN or name.startswith(EXPECTED):
+                raise InvalidInput(f"{path.name}: {name!r}", "another name, as a column of this name is written", name)
+        places |= {name: "the list" for name in header if name not in wanted}  # they are written as they came
+        read = read_csv(path, {name: places[name] for name in (*header, *places) if name in places})
         if not read.lines:
             raise InvalidInput(path.name, "at least one row", "a header alone")
         bad, text = BadRows.none(read.lines, read.torn), read.text
@@ -74,13 +83,13 @@ class Cases:
 def _numbers(text: list[str]) -> Floats:
     """Parse texts as numbers; others become NaN."""
     try:
-        return np.array(text, float)
+        return np.array(text, float) if not any("_" in t for t in text) else np.array([_number(t) for t in text])
     except ValueError:
         return np.array([_number(t) for t in text])
 
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        return float(text) if "_" not in text else np.nan
     except ValueError:
         return np.nan

@@ -78,6 +78,7 @@ def cross_fit(
     *,
     fold: Ints,
     model: Callable[[], Regressor] = RidgeByErrors,
+    only: Ints | None = None,
 ) -> Floats:
     """Predict the outcome of every action in every row, by models of the other folds, `(N,n),(N),(N)->(N,A)`.
 
@@ -90,20 +91,32 @@ def cross_fit(
         n_actions: A.
         fold: of every row; see `folds_of`.
         model: makes a model that is not fitted yet.
+        only: the actions to predict, by default all; the others have 0.
 
     Raises:
         InvalidInput: an action was logged outside of a fold less than twice, or a model predicts no finite numbers.
     """
     whole("n_actions", n_actions, 1)
-    found = np.empty((len(y), n_actions))
+    found = np.zeros((len(y), n_actions))
     for k in range(int(fold.max()) + 1):
         out = fold == k
-        for a in range(n_actions):
+        for a in range(n_actions) if only is None else only.tolist():
             seen = ~out & (actions == a)
             if np.count_nonzero(seen) < 2:
                 expected = "at least two rows of every action outside of each fold"
                 raise InvalidInput("actions", expected, f"{np.count_nonzero(seen)} of action {a}")
-            found[out, a] = model().fit(x[seen], y[seen]).predict(x[out])
-    if not np.isfinite(found).all():
-        raise InvalidInput("model", "finite predictions", "NaN or an infinite number")
+            found[out, a] = predicted(model, x[seen], y[seen], x[out])
+    return found
+
+
+def predicted(model: Callable[[], Regressor], x: Floats, y: Floats, cases: Floats) -> Floats:
+    """Fit a model to rows, and predict the outcomes of cases, `(N,n),(N),(N',n)->(N')`.
+
+    Raises:
+        InvalidInput: it predicts something else than a finite number per case.
+    """
+    found = np.asarray(model().fit(x, y).predict(cases))
+    if found.shape != (len(cases),) or found.dtype.kind not in "fiu" or not np.isfinite(found).all():
+        got = f"shape {found.shape}" if found.shape != (len(cases),) else "NaN, an infinite number or no number"
+        raise InvalidInput("model", f"a finite prediction for each of {len(cases):,} rows", got)
     return found

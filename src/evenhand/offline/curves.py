@@ -17,7 +17,18 @@ from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.fair import FairFrontier
 from evenhand.offline.frontier import Frontier
-from evenhand.offline.lines import TARGETED, Line, fair, grid, limit_of, single, targeted, together, tolerances_of
+from evenhand.offline.lines import (
+    TARGETED,
+    Limit,
+    Line,
+    fair,
+    grid,
+    limit_of,
+    single,
+    targeted,
+    together,
+    tolerances_of,
+)
 from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results, folder
 from evenhand.report.summary import table
@@ -232,9 +243,18 @@ def curve(
         rows=evidence.rows,
         folds=folds,
         seed=seed,
-        notes=(*evidence.left_out, *evidence.notes),
+        notes=(*evidence.left_out, *evidence.notes, *_ignored(evidence, limit, {by for by, _ in fair_ones})),
     )
     if out is not None:
         found.results().write(out)
         draw(found, out / "curve.png")
     return found
+
+
+def _ignored(evidence: Evidence, limit: Limit, groupings: set[str]) -> Iterator[str]:
+    """Say which constraints of the problem no line keeps."""
+    for s in evidence.problem.stated:
+        is_budget = s.spends and s.outcome == limit.outcome and s.by is None
+        is_parity = not s.spends and s.outcome == limit.outcome and s.by in groupings and s.constraint.worst == "high"
+        if not is_budget and not is_parity:
+            yield f"no line keeps to: {s.constraint.label}"

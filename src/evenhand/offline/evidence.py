@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Floats, Ints, Texts
 from evenhand.core.validate import file, whole
 from evenhand.objectives import Linear
-from evenhand.offline.cross_fitting import Regressor, RidgeByErrors, cross_fit, folds_of
+from evenhand.offline.cross_fitting import Regressor, RidgeByErrors, cross_fit, folds_of, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
 from evenhand.replay.bad_rows import BadRows
@@ -23,8 +23,6 @@ from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import read_csv
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
-
-Texts: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.str_]]"
 
 
 class Tables(NamedTuple):
@@ -77,6 +75,9 @@ class Evidence:
         """
         log_path, problem_path = file("log_path", log_path), file("problem_path", problem_path)
         spec = read_spec(problem_path).untimed
+        if spec.propensity is None:
+            expected = "the column or the constant of the probabilities with which actions were drawn"
+            raise InvalidInput(f"{problem_path.name}: propensity", expected, "nothing")
         columns = read_csv(log_path, spec.places)
         bad = BadRows.none(columns.lines, columns.torn)
         encoded = encode(spec, columns, bad, log_path.name)
@@ -130,7 +131,8 @@ class Evidence:
         raw = np.zeros((2, self.rows, len(p.actions), len(p.observed)))
         for m, _ in enumerate(p.learned):
             y = self.outcomes[:, m]
-            q = cross_fit(self.features, self.actions, y, len(p.actions), fold=fold, model=model)
+            needed = self._needed(m, fold)
+            q = cross_fit(self.features, self.actions, y, len(p.actions), fold=fold, model=model, only=needed)
             q = np.where(free[:, m], 0.0, np.clip(q, p.low[m], p.high[m]))
             raw[0, :, :, m] = q
             raw[1, :, :, m] = np.where(free[:, m], 0.0, scores(q, self.actions, self.propensities, y))
@@ -143,13 +145,29 @@ class Evidence:
         p = self.problem
         raw = np.zeros((1, len(features), len(p.actions), len(p.observed)))
         for m, _ in enumerate(p.learned):
-            for a in self.playable[~p.free[self.playable, m]]:
+            for a in self._needed(m, np.zeros(0, np.int64)):
                 seen = self.actions == a
-                q = model().fit(self.features[seen], self.outcomes[seen, m]).predict(features)
+                q = predicted(model, self.features[seen], self.outcomes[seen, m], features)
                 raw[0, :, a, m] = np.clip(q, p.low[m], p.high[m])
-        if not np.isfinite(raw).all():
-            raise InvalidInput("model", "finite predictions", "NaN or an infinite number")
         return self._tables(raw, known)
+
+    def _needed(self, outcome: int, fold: Ints) -> Ints:
+        """The actions whose outcome is predicted: those that may be played, and are not free of it.
+
+        Raises:
+            InvalidInput: one of them has less than two rows, outside of a fold if there are folds.
+        """
+        needed = np.asarray(self.playable[~self.problem.free[self.playable, outcome]])
+        for a in needed.tolist():
+            mine = self.actions == a
+            there = np.count_nonzero(mine)
+            if len(fold):
+                there -= int(np.bincount(fold[mine], minlength=1).max(initial=0))
+            if there < 2:
+                outside = " outside of each fold" if len(fold) else ""
+                name = self.problem.actions[a]
+                raise InvalidInput(self.log, f"at least two rows with {name!r}{outside}", f"{there} rows")
+        return needed
 
     def _tables(self, raw: Floats, known: Floats) -> dict[str, Tables]:
         """Multiply predictions, and scores where there are some, by known factors; add the known outcomes."""

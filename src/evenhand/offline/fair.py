@@ -19,6 +19,7 @@ class Split(NamedTuple):
     """How much each group gets per head."""
 
     budgets: Floats  # (G,)
+    price: float  # at which the groups that are not clipped spend
     slope: float  # what the last unit per head of all is worth; below 0 where evenness forces it
 
 
@@ -107,14 +108,14 @@ class FairFrontier:
             else:
                 first = middle + 1
         if first == len(prices):
-            return Split(high, self._slope(high, x, tolerance, 0.0))
+            return Split(high, 0.0, self._slope(high, x, tolerance, 0.0))
         price = float(prices[first])
         found = self._wanted(price, low, high, "left")
         more = self._wanted(price, low, high, "right") - found
         for g in range(len(found)):  # segments of the same price, from the first group on
             left = x - float(self.shares @ found)
             found[g] += min(more[g], max(left, 0.0) / self.shares[g])
-        return Split(found, self._slope(found, x, tolerance, price))
+        return Split(found, price, self._slope(found, x, tolerance, price))
 
     @cached_property
     def _falling(self) -> tuple[Floats, ...]:
@@ -138,15 +139,17 @@ class FairFrontier:
         return total + max(free, 0.0) * price
 
 
-def influence(fair: FairFrontier, budgets: Floats, worth: Floats, cost: Floats) -> tuple[Floats, Floats]:
-    """Return what every row brings, and its influence on the average, `(G),(N,A),(N or 1,A)->(N),(N)`.
+def influence(fair: FairFrontier, split: Split, worth: Floats, cost: Floats) -> tuple[Floats, Floats]:
+    """Return what every row brings, and its influence on the average, `(N,A),(N or 1,A)->(N),(N)`.
 
-    Equation: psi_i = v_i - V - price_g (c_i - b_g) for row i of group g.
+    Equation: psi_i = v_i - V - price_g (c_i - b_g) - price (b_g - x) for row i of group g. The last term is there
+    because the log says how large groups are: where more rows are of a dear group, the others have to spend less.
     """
+    average = float(fair.shares @ split.budgets)
     values, psi = np.empty(len(worth)), np.empty(len(worth))
-    for rows, frontier, budget in zip(fair.members, fair.frontiers, budgets, strict=True):
+    for rows, frontier, budget in zip(fair.members, fair.frontiers, split.budgets.tolist(), strict=True):
         point = frontier.beyond(budget)
         values[rows] = point.of(worth[rows])
         spent = point.of(cost if len(cost) == 1 else cost[rows])
-        psi[rows] = values[rows] - point.price * (spent - spent.mean())
+        psi[rows] = values[rows] - point.price * (spent - spent.mean()) - split.price * (budget - average)
     return values, psi - psi.mean()

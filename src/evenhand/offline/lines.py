@@ -107,7 +107,7 @@ def fair(
     """Yield the targeted policy whose average use by group is within a tolerance of everybody's."""
     for budget in budgets:
         split = frontiers.split(budget, tolerance)
-        values, psi = influence(frontiers, split.budgets, worth.scores, cost)
+        values, psi = influence(frontiers, split, worth.scores, cost)
         yield At(float(values.mean()), psi, float(frontiers.shares @ split.budgets), max(split.slope, 0.0))
 
 

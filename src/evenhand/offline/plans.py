@@ -63,11 +63,18 @@ def wanted_of(evidence: Evidence, cases: int, budget: float | None) -> Wanted | 
 
 
 def planned(
-    evidence: Evidence, cases: Cases, tables: Mapping[str, Tables], wanted: Wanted | None, holdout: float, less: float
+    evidence: Evidence,
+    cases: Cases,
+    tables: Mapping[str, Tables],
+    wanted: Wanted | None,
+    holdout: float,
+    less: float,
+    order: Ints,
 ) -> Plan:
     """Plan a list with what held out cases leave on average, and a stated amount less, but for the cheapest actions.
 
-    A case that would get a dearer action with some probability gets the cheaper one, so that budgets hold.
+    A case that would get a dearer action with some probability gets the cheaper one, so that budgets hold. Of cases
+    that are worth the same, those that come first in an order are first.
 
     Raises:
         InvalidInput: the budget does not pay for the cheapest actions and the holdout.
@@ -85,13 +92,16 @@ def planned(
         raise InvalidInput("budget", expected, wanted.total)
     rate = (wanted.total - less) / len(cases)
     rest = max((rate - holdout * float(cost.mean())) / (1.0 - holdout), least)
+    rest += 1e-12 * abs(rest)  # sums of costs are rounded
+    worth, cost = worth[order], cost if len(cost) == 1 else cost[order]
+    lottery = np.zeros((len(cases), count))
     if wanted.by is None:
         point = Frontier.of(worth, cost).at(rest)._replace(share=0.0)
-        return Plan(point.probabilities(count), point.actions, point.price)
+        lottery[order] = point.probabilities(count)
+        return Plan(lottery, lottery.argmax(1), point.price)
     groups = cases.groups[wanted.by]
-    fair = FairFrontier.of(worth, cost, groups)
+    fair = FairFrontier.of(worth, cost, groups[order])
     split = fair.split(rest, wanted.tolerance)
-    lottery = np.zeros((len(cases), count))
     for rows, frontier, budget in zip(fair.members, fair.frontiers, split.budgets.tolist(), strict=True):
-        lottery[rows] = frontier.beyond(budget)._replace(share=0.0).probabilities(count)
+        lottery[order[rows]] = frontier.beyond(budget)._replace(share=0.0).probabilities(count)
     return Plan(lottery, groups * count + lottery.argmax(1), max(split.slope, 0.0))

@@ -30,24 +30,33 @@ def policy_of(rule: str, evidence: Evidence) -> Floats:
     """Return what a rule plays in every row, `->(N,A)` with a 1 per row.
 
     The first part whose conditions all hold decides. Numbers are compared as they are in the log, before they are
-    encoded. "else ACTION" is what the other rows get.
+    encoded. "else ACTION" is what the other rows get. Names with a semicolon, a sign or " and " are quoted.
 
     Raises:
         InvalidInput: the rule has another form, or names an action, a column or a level that is not there.
     """
-    parts = [part.strip() for part in rule.split(";") if part.strip()]
+    hidden: list[str] = []
+
+    def hide(found: re.Match[str]) -> str:
+        hidden.append(found[0][1:-1])
+        return f"\0{len(hidden) - 1}\0"
+
+    def shown(text: str) -> str:
+        return re.sub("\0(\\d+)\0", lambda found: hidden[int(found[1])], text).strip()
+
+    parts = [part.strip() for part in re.sub(r"\"[^\"]*\"|'[^']*'", hide, rule).split(";") if part.strip()]
     last = re.fullmatch(r"else\s+(.+)", parts[-1]) if parts else None
     if last is None:
         raise InvalidInput("rule", FORM, repr(rule))
-    chosen = np.full(evidence.rows, _action(last[1], evidence))
+    chosen = np.full(evidence.rows, _action(shown(last[1]), evidence))
     for part in reversed(parts[:-1]):
         action, where, conditions = part.partition(" where ")
         if not where:
             raise InvalidInput("rule", FORM, repr(part))
         holds = np.ones(evidence.rows, bool)
         for condition in conditions.split(" and "):
-            holds &= _holds(condition, evidence)
-        chosen[holds] = _action(action.strip(), evidence)
+            holds &= _holds(condition, shown, evidence)
+        chosen[holds] = _action(shown(action), evidence)
     return np.asarray(np.eye(len(evidence.names))[chosen])
 
 
@@ -57,11 +66,11 @@ def _action(name: str, evidence: Evidence) -> int:
     return evidence.names.index(name)
 
 
-def _holds(condition: str, evidence: Evidence) -> Bools:
+def _holds(condition: str, shown: Callable[[str], str], evidence: Evidence) -> Bools:
     found = _CONDITION.fullmatch(condition)
     if found is None:
-        raise InvalidInput("rule", "a condition such as recency < 4", repr(condition))
-    column, sign, text = found["column"], found["sign"].replace("==", "="), found["value"].strip("\"'")
+        raise InvalidInput("rule", "a condition such as recency < 4", repr(shown(condition)))
+    column, sign, text = shown(found["column"]), found["sign"].replace("==", "="), shown(found["value"])
     if column not in evidence.columns:
         raise InvalidInput(
             "rule", f"one of the features {list(evidence.columns)}", column + meant(column, evidence.columns)
@@ -69,9 +78,12 @@ def _holds(condition: str, evidence: Evidence) -> Bools:
     values = evidence.columns[column]
     if values.dtype.kind == "f":
         try:
-            return np.asarray(_COMPARE[sign](values, float(text)))
+            number = float(text) if "_" not in text else np.nan
         except ValueError:
-            raise InvalidInput("rule", f"a number to compare {column} with", repr(text)) from None
+            number = np.nan
+        if not np.isfinite(number):
+            raise InvalidInput("rule", f"a number to compare {column} with", repr(text))
+        return np.asarray(_COMPARE[sign](values, number))
     if sign not in ("=", "!="):
         raise InvalidInput("rule", f"= or != for {column}, which has names", sign)
     levels = np.unique(values).tolist()

@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats
 from evenhand.core.validate import file
 from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
 from evenhand.offline.evidence import Evidence, evidence_of
-from evenhand.offline.policies import Valued, limits, policies_of, probabilities, valued
+from evenhand.offline.policies import LOGGED, Valued, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
 from evenhand.offline.scores import Estimate
 from evenhand.report.quantities import objective_name
@@ -192,10 +193,12 @@ def value(
     """
     evidence = evidence_of(log, problem)
     check_seed(seed)
-    out = None if out is None else folder(file("out", out))
     asked = {rule: policy_of(rule, evidence) for rule in rules}
     for name, policy in (policies or {}).items():
+        if name in (*asked, LOGGED, *(f"all {action}" for action in evidence.names)):
+            raise InvalidInput("policies", "names that no other policy of the table has", name)
         asked[name] = probabilities(name, policy, evidence)
+    out = None if out is None else folder(file("out", out))
     tables = evidence.tables(folds=folds, seed=seed, model=model)
     found = Value(
         log=evidence.log,

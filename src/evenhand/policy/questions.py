@@ -109,12 +109,15 @@ class Questions:
 
     def net_worth(self, state: PolicyState, context: Context, decision: Decision) -> Floats:
         """Return the worth of every candidate, with its bonus, at the prices of a decision, without luck, `->(A)`."""
+        context = checks.context(context, len(state.t), self.model.n_features, self.problem)
         prices, offset = self.priced(state, context, decision)
         return _net(self.worth(state, context.features, prices)) + offset
 
     def priced(self, state: PolicyState, context: Context, decision: Decision) -> tuple[Floats, Floats]:
-        """Return prices of learned outcomes and offsets at the row prices of a decision, `->(K,1|A,M),(A)`."""
-        context = checks.context(context, len(state.t), self.model.n_features, self.problem)
+        """Return prices of learned outcomes and offsets at the row prices of a decision, `->(K,1|A,M),(A)`.
+
+        The context was checked.
+        """
         checks.decision(decision, len(state.t), self.problem.n_plays, self.model.n_features, self.problem)
         checks.pair(context, decision, len(self.rows))
         net, offset = self.rows.pull(context, decision.shares, decision.row_prices[:, None])

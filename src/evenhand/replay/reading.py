@@ -42,6 +42,18 @@ def read_csv(path: Path, places: Mapping[str, str]) -> Columns:
         return _read(path.name, file, places)
 
 
+def header_of(path: Path, places: Mapping[str, str]) -> list[str]:
+    """Return the names of all columns; `places` as for `read_csv`, by which the delimiter is chosen.
+
+    Raises:
+        InvalidInput: the file is missing or empty.
+    """
+    with text_file(path, "a CSV file in UTF-8") as file:
+        delimiter = _delimiter(file, places)
+        file.seek(0)
+        return _header(path.name, csv.reader(file, delimiter=delimiter, strict=True))
+
+
 def _read(name: str, file: TextIO, places: Mapping[str, str]) -> Columns:
     delimiter = _delimiter(file, places)
     file.seek(0)
