@@ -17,6 +17,7 @@ from evenhand.live.http import app, doors, readiness
 from evenhand.live.http.bodies import parse
 from evenhand.live.http.commits import Commits
 from evenhand.live.stores.memory import MemoryStore
+from evenhand.live.stores.sqlite import _Log
 from tests.live.served import CASE, SHOP, asked, events, opened, serving
 from tests.live.test_http_security import raw
 
@@ -232,6 +233,22 @@ def test_a_server_is_ready_until_it_is_not(tmp_path, monkeypatch):
         eh.Campaign.open(campaign.store, "shop", campaign.policy).switch(eh.pgd(SHOP, eh.PerAction.of(SHOP)))
         told("switched to another policy of Python")
         assert client.get("/healthz").status_code == 200
+
+
+def test_no_key_of_a_client_makes_a_server_unready(tmp_path, monkeypatch):
+    monkeypatch.setattr(readiness, "_KEPT", 0.0)
+    stated, write = [], _Log.append
+
+    def noted(log, kind, body, *, ref=None, key=None):
+        stated.append(key)
+        return write(log, kind, body, ref=ref, key=key)
+
+    with serving(app(opened(tmp_path))) as client:
+        assert client.post("/decide", json=asked("readiness of a server")).status_code == 200
+        assert client.get("/readyz").json() == {"ready": True}
+        monkeypatch.setattr(_Log, "append", noted)
+        assert client.get("/readyz").status_code == 200
+    assert stated == [None]
 
 
 def test_a_probe_may_ask_by_any_name_and_prometheus_by_address(client):

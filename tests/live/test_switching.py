@@ -304,6 +304,33 @@ def test_corrections_wait_where_an_earlier_policy_is_not_known(monkeypatch):
     same_fold(one, campaign_of(store, new))
 
 
+def test_corrections_over_a_switch_to_a_policy_that_is_not_known_let_requests_pass():
+    """Away to another policy and back: a worker that knows the first alone decides, and learns nothing."""
+    problem = replace(with_total(900.0), horizon=2000)
+    one, two = resolving(problem), pgd(problem)
+    store = MemoryStore()
+    campaign = Campaign.open(store, "shop", one, seed=4)
+    ids = {}
+    while next(reversed(store._books["shop"].events)).seq < 262:
+        i = len(ids)
+        ids[i] = said = campaign.decide({"age": 20 + i % 40}, key=f"{i}")
+        if said.action is not None:
+            campaign.observe(said.id, outcome(i, said.action))
+    campaign.switch(two)
+    campaign.switch(one)
+    fresh = Campaign.open(store, "shop", [one])
+    early = next(said for k, said in ids.items() if said.action not in (None, "none"))
+    assert fresh.observe(early.id, {"answer": 1.0, "cents": 0.5}, revise=True)
+    with pytest.raises(Conflict, match="was not given: open it with"):
+        fresh.relearn()
+    for i in range(400):
+        said = fresh.decide({"age": 20 + i % 40}, key=f"more {i}")
+        if said.action is not None:
+            fresh.observe(said.id, outcome(i, said.action))
+    assert not [e for e in store.scan("shop") if e.kind == "refolded"]
+    assert Campaign.open(store, "shop", [two, one]).relearn()
+
+
 def campaign_of(store, new):
     store._kept.clear()
     return Campaign.open(store, "shop", (OLD, new))

@@ -169,17 +169,25 @@ class Worker:
                 self.store.close()
 
     def relearn(self) -> bool:
-        """Fold the log again with all corrections in their places; returns whether there were any."""
+        """Fold the log again with all corrections in their places; returns whether there were any.
+
+        Raises:
+            Missing: a policy that this needs is not known.
+        """
         with self._exclusive():
             self._run([])
             if not self.fold.reach:
                 return False
+            before = self.fold.marked
             if self._again is None or self._again.known < self.fold.seq:
                 self._again = Again(self.folding, self.fold)
             while self._again is not None:
                 self._go_on(self._again)
                 self._run([])
-            return True
+            if self.fold.marked == before:
+                for event in begins(self.store, self.name):
+                    self.folding.find(event)
+            return self.fold.marked > before
 
     def before(self, seq: int) -> Fold:
         """Return the fold of all events before event `seq`."""
@@ -290,7 +298,8 @@ class Worker:
             self._again = None
         if self._again is not None and self._again.is_near(log.last):
             again, self._again = self._again, None
-            self.fold = again.close(log)
+            with suppress(Missing):  # of a switch among the last events, before the mark is written: tried again later
+                self.fold = again.close(log)
         for _ in range(_EXPIRIES):
             ref = self.fold.overdue(log.now)
             if ref is None:
