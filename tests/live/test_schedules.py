@@ -80,8 +80,12 @@ class Proud(Worker):
 class Forgetful(Worker):
     """Decides on under a policy that was replaced."""
 
-    def _check(self):
-        pass
+    first = None
+
+    @property
+    def policy(self):
+        self.first = self.first or self.fold.policy
+        return self.first
 
 
 @pytest.mark.slow
