@@ -307,7 +307,7 @@ def test_corrections_wait_where_an_earlier_policy_is_not_known(monkeypatch):
 def test_corrections_over_a_switch_to_a_policy_that_is_not_known_let_requests_pass():
     """Away to another policy and back: a worker that knows the first alone decides, and learns nothing."""
     problem = replace(with_total(900.0), horizon=2000)
-    one, two = resolving(problem), pgd(problem)
+    one, two = resolving(problem), resolving(replace(with_total(800.0), horizon=2000))  # which adopt
     store = MemoryStore()
     campaign = Campaign.open(store, "shop", one, seed=4)
     ids = {}
@@ -329,6 +329,15 @@ def test_corrections_over_a_switch_to_a_policy_that_is_not_known_let_requests_pa
             fresh.observe(said.id, outcome(i, said.action))
     assert not [e for e in store.scan("shop") if e.kind == "refolded"]
     assert Campaign.open(store, "shop", [two, one]).relearn()
+
+
+@pytest.mark.parametrize("field", ["by", "why"])
+def test_who_switches_and_why_are_printable(field):
+    campaign = Campaign.open(MemoryStore(), "shop", OLD, seed=4)
+    for text in ("a\nb", "\x1b[2J"):
+        with pytest.raises(InvalidInput, match=f"{field}: expected a text of 1 to 200 printable characters"):
+            campaign.switch(resolving(with_total(100.0)), **{field: text})
+    assert [e.kind for e in campaign.events()] == ["opened"]
 
 
 def campaign_of(store, new):

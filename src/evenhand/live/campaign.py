@@ -13,7 +13,7 @@ from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
 from evenhand.core.validate import on_disk, one_of
 from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, refuse_numbers, refuse_past
-from evenhand.live.changing import Ask, check_patience
+from evenhand.live.changing import Ask, check_patience, check_said
 from evenhand.live.dashboard.report import report
 from evenhand.live.erasing import Erasure, erase
 from evenhand.live.events import Conflict, Event, encode, read
@@ -284,7 +284,7 @@ class Campaign:
         Args:
             policy: the policy that decides from now on.
             encoder: turns cases into contexts; by default as before.
-            by, why: who switches and the reason, for the log; texts of at most 200 characters.
+            by, why: who switches and the reason, for the log; texts of at most 200 printable characters.
             expected: the fingerprint of the policy from which this switches, by default that of the last request.
 
         Raises:
@@ -297,7 +297,7 @@ class Campaign:
             raise InvalidInput("policy", "a Policy", shown(policy))
         for field, text in (("by", by), ("why", why)):
             if text is not None:
-                check_text(field, text)
+                check_said(field, text)
         refuse_numbers(policy)
         now = self._worker.fold.phase
         encoder = encoder or (Named(policy) if isinstance(now.encoder, Named) else now.encoder)

@@ -21,6 +21,12 @@ def check_patience(value: object) -> float:
     return number("patience", value, "seconds above 0", lambda x: 0 < x < 1e9)
 
 
+def check_said(field: str, value: object) -> None:
+    """Refuse a name or a reason that a log or a terminal could not show on one line."""
+    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST or not value.isprintable():
+        raise InvalidInput(field, f"a text of 1 to {_LONGEST} printable characters", shown(value))
+
+
 @dataclass(frozen=True)
 class Ask:
     """A request to pause, resume, end or change a campaign.
@@ -47,9 +53,7 @@ class Ask:
 
     def __post_init__(self) -> None:
         for name in ("by", "why"):
-            value = getattr(self, name)
-            if not isinstance(value, str) or not 0 < len(value) <= _LONGEST or not value.isprintable():
-                raise InvalidInput(name, f"a text of 1 to {_LONGEST} printable characters", shown(value))
+            check_said(name, getattr(self, name))
         if self.patience is not None:
             check_patience(self.patience)
         if self.on_expiry is not None:
