@@ -66,6 +66,22 @@ def opened_at(clock, path, moved):
     return opened(path)
 
 
+def test_clocks_go_by_the_patience_that_was_changed(tmp_path, clock):
+    path = tmp_path / "log.db"
+    campaign = opened(path)
+    campaign.change(patience=20 * DAY / SECOND, by="anna", why="returns take long")
+    number = letter(campaign, "a").id
+    clock[0] += 19 * DAY  # longer than a week, and not than what waits
+    campaign = opened(path)
+    assert kinds(campaign) == ["opened", "changed", "decided"]
+    campaign.change(patience=60.0, by="anna", why="enough")
+    letter(campaign, "b")
+    clock[0] -= DAY
+    event = set_clock(SqliteStore(path), "one", why="it was a day ahead")
+    assert read(event)["due"] == event.at + 60 * SECOND
+    assert opened(path).observe(number, {"answer": 1, "cents": 1})
+
+
 def test_a_campaign_that_stood_still_for_a_month_goes_on(tmp_path, clock):
     path = tmp_path / "log.db"
     opened(path).observe(letter(opened(path), "a").id, {"answer": 1, "cents": 1})
@@ -174,13 +190,13 @@ def test_every_store_has_the_way_back(kind, tmp_path, clock, request):
 
         store = PostgresStore(request.getfixturevalue("url"))
         with store.write("one") as log:
-            log.append("opened", encode({"patience": 60.0}))
+            log.append("opened", encode({"patience": 60.0, "on_expiry": "hold"}))
             log.now += HOUR
             log.append("switched", "{}")
     else:
         store = MemoryStore(lambda: clock[0]) if kind == "memory" else SqliteStore(tmp_path / "log.db")
         with store.write("one") as log:
-            log.append("opened", encode({"patience": 60.0}))
+            log.append("opened", encode({"patience": 60.0, "on_expiry": "hold"}))
         clock[0] += HOUR // 10
         with store.write("one") as log:
             log.append("switched", "{}")

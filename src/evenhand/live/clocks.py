@@ -11,7 +11,8 @@ from typing import Any
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import count
-from evenhand.live.events import Busy, Conflict, Event, Unknown, encode, read
+from evenhand.live.events import Busy, Conflict, Event, Unknown, encode
+from evenhand.live.life import LIFE, Life
 from evenhand.live.stores.base import Clocked, Closing, Store, Transaction
 from evenhand.live.stores.opening import as_store
 
@@ -118,7 +119,7 @@ def accept_clock(store: str | Store, campaign: str) -> Event | None:
 
 @contextmanager
 def _writing(store: str | Store, campaign: str) -> Iterator[tuple[Any, Event, float]]:
-    """Open a transaction that knows its clock; yields also the last event, and the patience of the campaign."""
+    """Open a transaction that knows its clock; yields also the last event, and the present patience."""
     place = as_store(store)
     try:
         with place.write(campaign) as log:
@@ -127,7 +128,8 @@ def _writing(store: str | Store, campaign: str) -> Iterator[tuple[Any, Event, fl
                 raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
             if not isinstance(log, Clocked):
                 raise InvalidInput("store", "one of a kind that has a clock", type(place).__name__)
-            yield log, last, read(first)["patience"]
+            life = Life.of(place.scan(campaign, kinds=("opened", *LIFE)))
+            yield log, last, life.patience
     finally:
         if place is not store and isinstance(place, Closing):
             place.close()

@@ -13,6 +13,7 @@ from evenhand.live.cases import Encoder, alike
 from evenhand.live.coded import Coded, of_stored
 from evenhand.live.events import Conflict, Event, read
 from evenhand.live.stores.base import Readable
+from evenhand.live.switches import printed
 from evenhand.policy.policy import Policy
 
 
@@ -109,7 +110,7 @@ def said(body: dict[str, object]) -> str:
     >>> said({"by": "Ada", "why": "half of the budget"}), said({})
     (', switched by Ada (half of the budget)', '')
     """
-    by, why = body.get("by"), body.get("why")
+    by, why = (None if body.get(z) is None else printed(str(body[z])) for z in ("by", "why"))
     return (f", switched by {by}" if by else ", switched" if why else "") + (f" ({why})" if why else "")
 
 

@@ -32,10 +32,19 @@ class Switched(NamedTuple):
         )
 
     def __str__(self) -> str:
-        by = f" by {self.by}" if self.by else ""
-        why = f" ({self.why})" if self.why else ""
+        by = f" by {printed(self.by)}" if self.by else ""
+        why = f" ({printed(self.why)})" if self.why else ""
         how = "it adopted the state" if self.adopts else "the log was folded anew"
         return f"event {self.number}: switched to policy {self.policy!r}{by}{why}; {how}"
+
+
+def printed(text: str) -> str:
+    """Escape what is not printable, such as new lines, which earlier versions took.
+
+    >>> printed("Ada\\nevent 99"), printed("Jürgen")
+    ('Ada\\\\nevent 99', 'Jürgen')
+    """
+    return "".join(z if z.isprintable() else repr(z)[1:-1] for z in text)
 
 
 def policies(store: Readable, campaign: str) -> dict[str, str]:

@@ -160,7 +160,7 @@ class Worker:
             Busy: see `evenhand.live.clocks.refuse_leap`.
         """
         with self._exclusive(), self.store.write(self.name) as log:
-            refuse_leap(log, self.name, self.terms.patience, lambda: self.fold.count_overdue(log.now))
+            refuse_leap(log, self.name, self.fold.life.patience, lambda: self.fold.count_overdue(log.now))
 
     def close(self) -> None:
         """Close the store once no thread is in a transaction."""
