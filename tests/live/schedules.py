@@ -279,6 +279,8 @@ class Schedule:
             self.ledger.expire(self.clock[0])
             again = [not whole if one is who else self.luck.random() < 0.3 for one in old]
             self.team = [self.open() if z else one for z, one in zip(again, old, strict=True)]
+        elif len(self.log()) > before:  # what was overdue expired before the switch was refused
+            self.ledger.expire(self.clock[0])
         self.store.left, self.store.hit = None, False
         self.ledger.read(self.log())
 
