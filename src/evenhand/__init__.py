@@ -65,7 +65,7 @@ NAMES = {
     "models": ("BayesianBilinear", "BayesianLogistic", "BayesianRidge", "PerAction", "Ridge", "Stacked"),
     "policy": ("Policy",),
     "run": ("compare", "opt", "simulate", "sweep"),
-    "replay": ("replay_log",),
+    "replay": ("replay_log", "replay_several"),
     "offline": ("assign", "curve", "value"),
     "live": ("Campaign",),
     "core.records": ("Context",),

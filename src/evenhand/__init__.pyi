@@ -43,6 +43,6 @@ from evenhand.problem import (
     Within as Within,
 )
 from evenhand.recipes import lyapunov as lyapunov, pgd as pgd, resolving as resolving, ucb as ucb, uniform as uniform
-from evenhand.replay import replay_log as replay_log
+from evenhand.replay import replay_log as replay_log, replay_several as replay_several
 from evenhand.run import compare as compare, opt as opt, simulate as simulate, sweep as sweep
 from evenhand.version import __version__ as __version__

@@ -16,6 +16,7 @@ from evenhand.cli_erasing import add as add_erasing
 from evenhand.cli_keeping import add_keeping
 from evenhand.cli_life import add_life
 from evenhand.cli_offline import add as add_offline
+from evenhand.cli_replay import add as add_replay
 from evenhand.cli_serve import add_serve, add_token
 from evenhand.cli_texts import DESCRIPTION, EXPORT, OF_LOG, SWITCH, WARM
 from evenhand.core.registry import meant
@@ -65,20 +66,7 @@ def build() -> Parser:
         if name != DEMO:
             _add_experiment(names, experiment)
 
-    replay = commands.add_parser("replay", help="run a policy on a log whose actions were randomised", description=(
-        "Unbiased replay by rejection: a row counts when the policy chooses what was logged. The TOML file names the "
-        "columns, outcomes, costs, constraints, the objective, the policy and the horizon; examples/email.toml is one."
-    ))  # fmt: skip
-    replay.add_argument("log", type=Path, metavar="LOG.csv", help="the log, with a header line")
-    replay.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
-    replay.add_argument("--policy", default=None, metavar="NAME",
-                        help="any recipe, such as pgd or resolving (default: named in the problem file)")  # fmt: skip
-    replay.add_argument("--replicas", type=_count, default=20, metavar="R", help="shuffles of the log (default: 20)")
-    replay.add_argument("--bootstrap", type=partial(_count, least=0), default=40, metavar="N",
-                        help="resamples of the rows, for standard errors (default: 40; 0 for none)")  # fmt: skip
-    replay.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
-    replay.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and a picture here")
-    replay.set_defaults(run=_replay, parser=replay)
+    add_replay(lambda line, text: commands.add_parser("replay", help=line, description=text), _count)
 
     described = argparse.RawDescriptionHelpFormatter
     add_offline(
@@ -252,18 +240,6 @@ def _reproduce(o: argparse.Namespace) -> int:
     given = {option.field: getattr(o, option.field) for option in options(o.made)}
     experiment = o.made(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if v is not None})
     return 130 if run(experiment, out=o.out, resume=o.resume).interrupted else 0
-
-
-def _replay(o: argparse.Namespace) -> int:
-    from evenhand.replay import replay_log
-
-    found = replay_log(
-        o.log, o.problem, policy=o.policy, replicas=o.replicas, bootstrap=o.bootstrap, seed=o.seed, out=o.out
-    )
-    print(found)
-    if o.out is not None:
-        print(f"\nwritten: {o.out / 'results.json'}{' and a picture' if found.runs else ''}")
-    return 130 if found.interrupted else 0
 
 
 def _switch(o: argparse.Namespace) -> int:

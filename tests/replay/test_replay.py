@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.replay import replay_log, run as running
+from evenhand.replay import execution as running, replay_log
 from evenhand.run import simulate
 from tests.replay import shop
 

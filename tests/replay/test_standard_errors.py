@@ -8,7 +8,7 @@ from evenhand.environments import Logged
 from evenhand.environments.logged import blocks
 from evenhand.problem import Outcome, Problem
 from evenhand.recipes import uniform
-from evenhand.replay import Run, run as running
+from evenhand.replay import Run, execution as running
 from evenhand.replay.measures import Measure
 from evenhand.run import simulate
 

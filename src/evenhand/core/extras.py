@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from evenhand.core.errors import MissingExtra
@@ -32,6 +33,11 @@ def data_frame(rows: Any, columns: list[str] | None = None) -> pd.DataFrame:
     """
     found: pd.DataFrame = _load("pandas", "data frames", "data").DataFrame(rows, columns=columns)
     return found
+
+
+def has_parquet() -> bool:
+    """Whether data frames can be written as Parquet: pandas and pyarrow are installed."""
+    return all(importlib.util.find_spec(module) is not None for module in ("pandas", "pyarrow"))
 
 
 def _load(module: str, what: str, extra: str) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.experiments.experiment import Experiment, Section
-from evenhand.experiments.kept import done
+from evenhand.run.kept import done
 from evenhand.run.simulation import TRIAL, pace
 
 LEAST = 20_000  # rounds of the first system; in shorter experiments the trials would take too long relative to the runs

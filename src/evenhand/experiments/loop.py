@@ -15,11 +15,11 @@ from evenhand.core.luck import check_seed
 from evenhand.core.validate import numbered
 from evenhand.experiments.estimate import estimate
 from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session
-from evenhand.experiments.kept import once
 from evenhand.experiments.options import settings
 from evenhand.report.results import Results, folder
 from evenhand.report.summary import Ending, endings
 from evenhand.run.compiling import shown
+from evenhand.run.kept import once
 from evenhand.run.parallel import bar_disabled, check_jobs, deferred_interrupt
 from evenhand.run.simulation import simulate
 

@@ -9,15 +9,14 @@ import numpy as np
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
-from evenhand.core.luck import check_seed
 from evenhand.core.registry import closest
-from evenhand.core.validate import MOST, file, whole
+from evenhand.core.validate import file
 from evenhand.environments.logged import Logged
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.encoding import Encoded, encode
-from evenhand.replay.measures import Run
+from evenhand.replay.execution import ORDERS, Execution, Runs, run_all
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import read_csv
 from evenhand.replay.report import Replay
@@ -25,9 +24,6 @@ from evenhand.replay.settings import recipes
 from evenhand.replay.spec import Spec
 from evenhand.replay.systems import systems
 from evenhand.report.results import folder
-from evenhand.run.simulation import simulate
-
-ORDERS = 3  # orders of each resample: enough to separate the variance between cases from that of the order
 
 
 @checked
@@ -78,65 +74,88 @@ def replay_log(
     >>> result.measured["pgd, budget"]["post used"][1].worst
     10.0
     """
-    whole("replicas", replicas, 1)
-    whole("bootstrap", bootstrap, 0)
-    if replicas + ORDERS * bootstrap > MOST:
-        raise InvalidInput("replicas + 3 bootstrap", f"at most {MOST:,}", replicas + ORDERS * bootstrap)
-    check_seed(seed)
-    if bootstrap == 1:
-        raise InvalidInput("bootstrap", "0, or a whole number of at least 2", bootstrap)
+    runs = Runs(replicas=replicas, bootstrap=bootstrap, seed=seed)
+    return replay_files(log_path, problem_path, policy, runs, Execution(progress=progress), out)
+
+
+def replay_files(
+    log_path: str | Path,
+    problem_path: str | Path,
+    policy: str | None,
+    runs: Runs,
+    how: Execution,
+    out: str | Path | None = None,
+) -> Replay:
+    """Run a policy and its references as `replay_log` does, in any number of processes, and go on from what is kept.
+
+    Raises:
+        InvalidInput, InfeasibleProblem, MissingExtra: as for `replay_log`.
+    """
     if policy is not None:
         closest("policy", recipes(), policy)
     log_path, problem_path = file("log_path", log_path), file("problem_path", problem_path)
-    spec = read_spec(problem_path)
-    if spec.until is not None and spec.time is None:
-        raise InvalidInput(f"{problem_path.name}: time", "the column of the times of cases, beside until", "nothing")
-    if spec.propensity is None:
-        expected = "a column or a constant, the probability with which the log chose its actions"
-        raise InvalidInput(f"{problem_path.name}: propensity", expected, "nothing")
-    notes: list[str] = []
+    spec, notes = read_replayed(problem_path), list[str]()
     if policy is not None and policy != spec.settings.name:
         settings, notes = spec.settings.with_recipe(policy)
         spec = replace(spec, settings=settings)
     encoded, bad = read_log(log_path, spec)
     problem = spec.problem(encoded.levels)
-    log = environment(problem, encoded, shuffles=replicas)
+    log = environment(problem, encoded, shuffles=runs.replicas)
     if out is not None:
         from evenhand.replay.pictures import draw  # matplotlib only when asked for, but before the long run
         from evenhand.replay.span_pictures import draw as draw_spans
 
         out = folder(file("out", out))
     policies = systems(problem, spec.settings, log.n_features)
-    if policies[0].model.n_features != log.n_features:
-        expected = f"one of {log.n_features} features, as the log has"
-        raise InvalidInput("policy.model", expected, f"{spec.settings.model} of {policies[0].model.n_features}")
-    runs = []
-    for p in policies:
-        run = _run(p, log, replicas + ORDERS * bootstrap, seed, progress)
-        if run is None:
-            break
-        runs.append(run)
+    refuse_features(policies[0], spec, log)
+    found = run_all([(p.name, p) for p in policies], log, runs, how)
     result = Replay(
         log=log_path.name,
         problem_file=problem_path.name,
         problem=problem,
         settings=spec.settings,
-        runs=tuple(runs),
-        missing=tuple(p.name for p in policies[len(runs) :]),
+        runs=tuple(found),
+        missing=tuple(p.name for p in policies[len(found) :]),
         rows=len(log.actions),
         left_out=tuple(bad.messages()),
         left_out_rows=bad.count,
         notes=(*notes, *encoded.notes),
-        shuffles=replicas,
-        bootstrap=bootstrap,
-        seed=seed,
+        shuffles=runs.replicas,
+        bootstrap=runs.bootstrap,
+        seed=runs.seed,
     )
     if out is not None:
         result.results().write(out)
-        if runs:
+        if found:
             draw(result, out / "replay.png")
             draw_spans(result, out / "spans.png")
     return result
+
+
+def read_replayed(path: Path) -> Spec:
+    """Read a problem file that states what a replay needs: how the log chose its actions, and its times if any.
+
+    Raises:
+        InvalidInput, InfeasibleProblem: as for `read_spec`; or the file does not state it.
+    """
+    spec = read_spec(path)
+    if spec.until is not None and spec.time is None:
+        raise InvalidInput(f"{path.name}: time", "the column of the times of cases, beside until", "nothing")
+    if spec.propensity is None:
+        expected = "a column or a constant, the probability with which the log chose its actions"
+        raise InvalidInput(f"{path.name}: propensity", expected, "nothing")
+    return spec
+
+
+def refuse_features(policy: Policy, spec: Spec, log: Logged) -> None:
+    """Refuse a model of another number of features than the log has.
+
+    Raises:
+        InvalidInput: it has another one.
+    """
+    if policy.model.n_features != log.n_features:
+        expected = f"one of {log.n_features} features, as the log has"
+        raise InvalidInput("policy.model", expected, f"{spec.settings.model} of {policy.model.n_features}")
 
 
 def read_log(path: Path, spec: Spec) -> tuple[Encoded, BadRows]:
@@ -167,9 +186,3 @@ def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = No
         shuffles=shuffles,
         orders=ORDERS,
     )
-
-
-def _run(policy: Policy, log: Logged, runs: int, seed: int, progress: bool | None) -> Run | None:
-    """Run one system; returns None after an interrupt, as an incomplete replay cannot be compared with others."""
-    trace = simulate(policy, replace(log, problem=policy.problem), replicas=runs, seed=seed, progress=progress)
-    return Run(trace=trace, shuffles=log.shuffles or runs, orders=log.orders) if trace.finished else None

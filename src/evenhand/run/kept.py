@@ -1,4 +1,4 @@
-"""Stored traces of finished cases and checkpoints of others, from which an experiment can resume."""
+"""Stored traces of finished runs and checkpoints of others, from which experiments and replays go on."""
 
 from __future__ import annotations
 

@@ -1,0 +1,102 @@
+"""The command that runs policies on a log."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.replay.execution import Execution, Runs
+
+ABOUT = (
+    "Unbiased replay by rejection: a row counts when the policy chooses what was logged. The TOML file names the "
+    "columns, outcomes, costs, constraints, the objective, the policy and the horizon; examples/email.toml is one. "
+    "Several policies, or budgets, make one table with differences by pairs."
+)
+
+
+def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callable[..., int]) -> None:
+    """Add the command; `parser_of` makes its parser of a line of help and a description."""
+    replay = parser_of("run policies on a log whose actions were randomised", ABOUT)
+    replay.add_argument("log", type=Path, metavar="LOG.csv", help="the log, with a header line")
+    replay.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
+    replay.add_argument("--policy", default=None, metavar="NAME",
+                        help="any recipe, such as pgd or resolving, or several with commas between "
+                             "(default: named in the problem file)")  # fmt: skip
+    replay.add_argument("--rates", type=_rates, default=None, metavar="X,Y",
+                        help="budgets per round, in place of the one of the file, or FROM:TO:COUNT")  # fmt: skip
+    replay.add_argument("--replicas", type=count, default=20, metavar="R", help="shuffles of the log (default: 20)")
+    replay.add_argument("--bootstrap", type=partial(count, least=0), default=40, metavar="N",
+                        help="resamples of the rows, for standard errors (default: 40; 0 for none)")  # fmt: skip
+    replay.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
+    replay.add_argument("--jobs", type=count, default=1, metavar="N",
+                        help="processes; the numbers are the same for any (default: 1)")  # fmt: skip
+    replay.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and a picture here")
+    replay.add_argument("--resume", action="store_true",
+                        help="keep runs in DIR, finished or not; after an interruption, go on from them")  # fmt: skip
+    replay.set_defaults(run=_replay, parser=replay)
+
+
+def _rates(text: str) -> list[float]:
+    """Read budgets: numbers with commas between, or FROM:TO:COUNT.
+
+    >>> _rates("0.1,0.3"), _rates("0.1:0.3:3")
+    ([0.1, 0.3], [0.1, 0.2, 0.3])
+    """
+    try:
+        if ":" in text:
+            first, last, number = text.split(":")
+            steps = int(number)
+            if not 2 <= steps <= 1000:
+                raise ValueError
+            step = (float(last) - float(first)) / (steps - 1)
+            found = [round(float(first) + i * step, 12) for i in range(steps)]
+        else:
+            found = [float(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or not all(0.0 < rate < float("inf") for rate in found):
+        expected = "expected numbers above 0 with commas between, or FROM:TO:COUNT"
+        raise argparse.ArgumentTypeError(f"{expected}, got {text!r}")
+    return found
+
+
+def _replay(o: argparse.Namespace) -> int:
+    from evenhand.core.errors import InvalidInput
+    from evenhand.replay.execution import Execution, Runs
+    from evenhand.report.results import folder
+
+    if o.resume and o.out is None:
+        raise InvalidInput("resume", "a folder --out, in which runs are kept", "none")
+    keep = folder(o.out) / "traces" if o.resume else None
+    runs = Runs(replicas=o.replicas, bootstrap=o.bootstrap, seed=o.seed)
+    how = Execution(jobs=o.jobs, keep=keep, tell=partial(print, file=sys.stderr, flush=True))
+    names = o.policy.split(",") if o.policy else []
+    if len(names) > 1 or o.rates:
+        return _several(o, names, runs, how)
+    from evenhand.replay.run import replay_files
+
+    found = replay_files(o.log, o.problem, o.policy, runs, how, o.out)
+    print(found)
+    if o.out is not None:
+        print(f"\nwritten: {o.out / 'results.json'}{' and a picture' if found.runs else ''}")
+    return 130 if found.interrupted else 0
+
+
+def _several(o: argparse.Namespace, names: list[str], runs: Runs, how: Execution) -> int:
+    from evenhand.replay.several import replay_several
+    from evenhand.report.results import folder
+
+    if o.out is not None:
+        import evenhand.report.plots  # noqa: F401  refuses before the long run if matplotlib is not installed
+
+        folder(o.out)
+    found = replay_several(o.log, o.problem, policies=names, rates=o.rates or (), runs=runs, how=how)
+    print(found)
+    if o.out is not None:
+        print(f"\nwritten: {', '.join(map(str, found.write(o.out)))}")
+    return 130 if found.interrupted else 0

@@ -1,0 +1,108 @@
+"""A recipe within a budget on a log: what it brought per round of the horizon, and how that compares by pairs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import stdtrit
+
+from evenhand.core.types import Floats
+from evenhand.replay.measures import Digest, Measure, Run
+from evenhand.report.quantities import objective_name
+
+SERVED = "rounds served"  # as a part of those that were due
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """The runs of a recipe within a budget.
+
+    Args:
+        policy: the recipe.
+        rate: the budget per round, None for that of the file.
+        run: its runs.
+        measures: by name, what it reached in every run.
+    """
+
+    policy: str
+    rate: float | None
+    run: Run
+    measures: Mapping[str, Measure]
+
+    @staticmethod
+    def of(policy: str, rate: float | None, run: Run) -> Cell:
+        """Measure the runs of a recipe."""
+        return Cell(policy=policy, rate=rate, run=run, measures={m.name: m for m in _measures(run)})
+
+    @property
+    def name(self) -> str:
+        return self.policy if self.rate is None else f"{self.policy} at {self.rate:g}"
+
+    def digest(self, name: str) -> Digest:
+        """Summarise a measure over the runs."""
+        return self.run.digest(self.measures[name])
+
+    def beyond(self, other: Cell, name: str) -> Difference:
+        """Compare a measure with that of another cell by pairs: run i of both read the same rows in the same order."""
+        values = self.measures[name].values - other.measures[name].values
+        resamples = (len(values) - self.run.shuffles) // self.run.orders
+        return Difference.of(self.run.digest(Measure(name, values)), resamples)
+
+
+class Difference(NamedTuple):
+    """A difference by pairs of runs, with a 95 % interval for the population behind the log."""
+
+    mean: float
+    se: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @staticmethod
+    def of(d: Digest, resamples: int) -> Difference:
+        """Make the interval by the t distribution of as many degrees of freedom as resamples, less one.
+
+        >>> round(Difference.of(Digest(1.0, 0.5, None, None, None), 40).high, 4)
+        2.0113
+        """
+        if d.se is None:
+            return Difference(d.mean)
+        reach = float(stdtrit(resamples - 1, 0.975)) * d.se
+        return Difference(d.mean, d.se, d.mean - reach, d.mean + reach)
+
+    @property
+    def told(self) -> int:
+        """The sign of a difference that its interval tells from none, else 0."""
+        return 0 if self.low is None or self.high is None else int(self.low > 0.0) - int(self.high < 0.0)
+
+
+def due(run: Run) -> Floats:
+    """Count the rounds that each run had to serve, `->(R)`.
+
+    They are those of the horizon, also where a run stopped because nothing fitted any more. A run that came to the end
+    of the log before could not have served more.
+    """
+    rounds = run.rounds
+    horizon = np.maximum(rounds, float(run.trace.problem.horizon))
+    return np.maximum(np.where(np.isnan(run.trace.stopped), rounds, horizon), 1.0)
+
+
+def _measures(run: Run) -> Iterator[Measure]:
+    trace, problem, rounds = run.trace, run.trace.problem, due(run)
+    elapsed = trace.elapsed.copy()
+    elapsed[-1] = rounds
+    whole = replace(trace, elapsed=elapsed)  # with the rounds that were not served, of which every outcome is 0
+    name = objective_name(problem)
+    yield Measure(name, np.asarray(whole.objective()[-1]), "low")
+    for outcome in problem.names:
+        if outcome != name:
+            yield Measure(f"{outcome} per round", whole.average(outcome)[-1], "high")
+    for s in problem.stated:
+        if s.spends and s.outcome is not None and math.isfinite(s.total):
+            yield Measure(f"{s.outcome} of budget", trace.total(s.outcome) / s.total, "high", 1.0)
+        elif not s.spends:
+            yield Measure(s.constraint.label, trace.measure(s.constraint)[-1], s.constraint.worst, s.limit)
+    yield Measure(SERVED, run.rounds / rounds, "low")

@@ -1,0 +1,268 @@
+"""The comparison of several recipes within several budgets on one log: a table, a picture and data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from evenhand.core import faces
+from evenhand.core.beside import beside
+from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import data_frame, has_parquet
+from evenhand.problem.problem import Problem
+from evenhand.replay.cells import SERVED, Cell, Difference
+from evenhand.replay.execution import Runs
+from evenhand.replay.systems import BLIND
+from evenhand.report.quantities import objective_name
+from evenhand.report.results import Measurement, Results, folder
+from evenhand.report.summary import number, table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+LEGEND = """\
+per round of the horizon: rounds that were not served, because nothing that was left of a budget fitted, count 0.
+± 95 %: reach of the interval for the population behind the log, by {bootstrap} bootstrap resamples of the rows.
+beyond NAME: differences by pairs, as all policies read the same rows in the same orders; they are what to compare."""
+LEGEND_ALONE = """\
+per round of the horizon: rounds that were not served, because nothing that was left of a budget fitted, count 0.
+beyond NAME: differences by pairs, as all policies read the same rows in the same orders.
+no errors are known, as nothing was resampled."""
+
+
+class Line(NamedTuple):
+    """A measure of a recipe within a budget, or its difference to another recipe within the same budget."""
+
+    policy: str
+    budget: float | None  # per round; None for that of the file
+    measure: str
+    beyond: str  # the other recipe; empty for the measure itself
+    mean: float
+    se: float | None
+    low: float | None  # the 95 % interval
+    high: float | None
+    worst: float | None  # of all runs
+    limit: float | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Replays:
+    """Several recipes within several budgets on one log; print it to see its table.
+
+    Args:
+        log, problem_file: names of the files.
+        problem: the problem of the file.
+        cells: one per budget and recipe, those of the first budget first.
+        missing: what was not run because of an interrupt.
+        rows: the number of rows of the log that were used.
+        notes: remarks about the log and the recipes.
+        runs: the shuffles and resamples of each cell.
+    """
+
+    log: str
+    problem_file: str
+    problem: Problem
+    cells: tuple[Cell, ...]
+    missing: tuple[str, ...]
+    rows: int
+    notes: tuple[str, ...]
+    runs: Runs
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether an interrupt left cells out."""
+        return bool(self.missing)
+
+    @property
+    def objective(self) -> str:
+        """The name of what is maximised."""
+        return objective_name(self.problem)
+
+    def __getitem__(self, key: str | tuple[str, float]) -> Cell:
+        """Find a cell by its recipe, or by its recipe and its rate."""
+        policy, rate = key if isinstance(key, tuple) else (key, None)
+        for cell in self.cells:
+            if cell.policy == policy and (rate is None or cell.rate == rate):
+                return cell
+        raise InvalidInput("cell", f"one of {', '.join(c.name for c in self.cells)}", key)
+
+    def beyond(self, cell: Cell, policy: str, measure: str | None = None) -> Difference | None:
+        """Compare a cell by pairs with another recipe within the same budget; None with itself or what is missing."""
+        for other in self.cells:
+            if other.policy == policy and other.rate == cell.rate and other is not cell:
+                return cell.beyond(other, measure or self.objective)
+        return None
+
+    @property
+    def references(self) -> tuple[str, ...]:
+        """What recipes are compared with: the first one, and `uniform`."""
+        return tuple(dict.fromkeys([self.cells[0].policy, BLIND])) if self.cells else ()
+
+    def summary(self) -> tuple[Line, ...]:
+        """Return every measure of every cell, and the differences of the objective."""
+        return tuple(self._lines())
+
+    def _lines(self) -> Iterator[Line]:
+        for cell in self.cells:
+            at = (cell.policy, cell.rate)
+            for name, m in cell.measures.items():
+                d = cell.digest(name)
+                mean, se, low, high = Difference.of(d, self.runs.bootstrap)
+                yield Line(*at, name, "", mean, se, low, high, d.worst, m.limit)
+            for other in self.references:
+                difference = self.beyond(cell, other)
+                if difference is not None:
+                    mean, se, low, high = difference
+                    yield Line(*at, self.objective, other, mean, se, low, high, None, None)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame with a row per line of `summary`.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        return data_frame([tuple(line) for line in self.summary()], list(Line._fields))
+
+    def headline(self) -> str:
+        """State the result in a sentence."""
+        if not self.cells:
+            return "nothing has finished"
+        first = self.cells[0].policy
+        others = [p for p in dict.fromkeys(c.policy for c in self.cells) if p != first]
+        return "; ".join(self._verdict(first, other) for other in others)
+
+    def _verdict(self, first: str, other: str) -> str:
+        """Compare the first recipe with another one, in words."""
+        found = [d for c in self.cells if c.policy == first and (d := self.beyond(c, other)) is not None]
+        if not found:
+            return f"nothing is known of {other}"
+        if len(found) == 1:
+            d = found[0]
+            if d.low is None or d.high is None:
+                return f"{first} brings {d.mean:+.4f} {self.objective} per round beyond {other} (no error known)"
+            known = f"{d.mean:+.4f} {self.objective} per round beyond {other} (95 %: {d.low:.4f} to {d.high:.4f})"
+            return f"{first} brings {known}" + ("" if d.told else ", which is not told from chance")
+        told = [d.told for d in found]
+        counts = {"more": told.count(1), "less": told.count(-1), "not told from chance": told.count(0)}
+        parts = ", ".join(f"{what} at {n} of {len(told)} budgets" for what, n in counts.items() if n)
+        return f"{self.objective} per round of {first} beyond {other}: {parts}"
+
+    def __str__(self) -> str:
+        parts = [f"INTERRUPTED: nothing is known of {'; '.join(self.missing)}"] if self.interrupted else []
+        resamples = f" and {self.runs.bootstrap} bootstrap resamples" if self.runs.bootstrap else ""
+        per = f"per policy and budget {self.runs.replicas} shuffles{resamples}, seed {self.runs.seed}"
+        head = f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; {per}"
+        parts.append("\n".join([head, *(f"note: {note}" for note in self.notes)]))
+        if self.cells:
+            legend = LEGEND if self.runs.bootstrap else LEGEND_ALONE
+            parts += [self.headline(), table(*self._table()), legend.format(bootstrap=self.runs.bootstrap)]
+            parts += ["\n".join(self._short())] if any(self._short()) else []
+        return "\n\n".join(parts)
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
+
+    def _repr_html_(self) -> str:
+        head, rows = self._table() if self.cells else ([], [])
+        return faces.table(f"{self.log}: {self.headline()}", rows, head)
+
+    def _table(self) -> tuple[list[str], list[list[str]]]:
+        """Make a row per cell: the objective, its differences, budgets, constraints, and rounds that were served."""
+        rest = [name for name in self.cells[0].measures if name.endswith(" of budget")]
+        rest += [s.constraint.label for s in self.problem.stated if not s.spends]
+        budget = ["budget"] if self.cells[0].rate is not None else []
+        error = ["± 95 %"] if self.runs.bootstrap else []
+        head = [f"{self.objective} per round", *budget, "mean", *error]
+        for other in self.references:
+            head += [f"beyond {other}", *error]
+        head += [*(z for name in rest for z in (name, "worst")), "served"]
+        rows = []
+        for cell in self.cells:
+            row = [cell.policy] + ([f"{cell.rate:g}"] if budget else [])
+            row += _cells(Difference.of(cell.digest(self.objective), self.runs.bootstrap), bool(error))
+            for other in self.references:
+                row += _cells(self.beyond(cell, other), bool(error))
+            for name in rest:
+                d = cell.digest(name)
+                row += [number(d.mean), number(d.worst)]
+            rows.append([*row, number(cell.digest(SERVED).mean, 3)])
+        return head, rows
+
+    def _short(self) -> Iterator[str]:
+        """Say which runs came to the end of the log before the horizon."""
+        for cell in self.cells:
+            run = cell.run
+            short = (run.rounds < self.problem.horizon) & (run.trace.stopped != run.trace.stopped)
+            if self.problem.until is None and short.any():
+                at = f"{run.rounds[short].min():,.0f}"
+                yield f"{cell.name}: {short.sum()} of {len(short)} runs came to the end of the log, from round {at} on"
+
+    def results(self) -> Results:
+        """Collect the rows of `results.json`."""
+        settings: dict[str, object] = {
+            "log": self.log,
+            "problem": self.problem_file,
+            "rows": self.rows,
+            "horizon": self.problem.horizon,
+            "replicas": self.runs.replicas,
+            "bootstrap": self.runs.bootstrap,
+            "seed": self.runs.seed,
+            "result": self.headline(),
+        }
+        se = "of the mean over the shuffles, for the population behind the log"
+        found = Results("replay of several", settings, interrupted=self.interrupted, se_of=se)
+        for line in self.summary():
+            name = f"{line.measure} beyond {line.beyond}" if line.beyond else line.measure
+            at = {} if line.budget is None else {"budget": line.budget}
+            found.rows.append(Measurement(line.policy, at, name, line.mean, line.se, line.worst))
+            for end in ("low", "high"):
+                value = getattr(line, end)
+                if value is not None:
+                    found.rows.append(Measurement(line.policy, at, f"{name}: {end} end of 95 %", value))
+        return found
+
+    def plot(self) -> Figure:
+        """Draw the differences with their intervals, and the budgets that were used.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+        """
+        from evenhand.report.plots import figure_of  # matplotlib only when asked for
+
+        return figure_of(self._drawn())
+
+    def _drawn(self) -> list[Axes]:
+        from evenhand.replay.forest import draw
+
+        beyond = {p: [self.beyond(cell, p) for cell in self.cells] for p in self.references}
+        known = {p: found for p, found in beyond.items() if any(d is not None for d in found)}
+        return draw(self.cells, known, self.objective, self.headline())
+
+    def write(self, out: Path) -> list[Path]:
+        """Write results.json, a picture, and replay.parquet where pandas and pyarrow are installed, into a folder.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+        """
+        out = folder(out)
+        written = [self.results().write(out)]
+        if has_parquet():
+            written.append(out / "replay.parquet")
+            with beside(written[-1]) as part:
+                self.to_frame().to_parquet(part)
+        if self.cells:
+            from evenhand.report.plots import save
+
+            written.append(save(self._drawn(), out / "replay.png"))
+        return written
+
+
+def _cells(d: Difference | None, error: bool) -> list[str]:
+    if d is None:
+        return [""] * (1 + error)
+    reach = None if d.high is None else d.high - d.mean
+    return [number(d.mean), *([number(reach)] if error else [])]

@@ -1,0 +1,123 @@
+"""Replays of several recipes within several budgets, all on the same rows in the same orders."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from evenhand.core.checked import checked
+from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import closest
+from evenhand.core.validate import file
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import Budget
+from evenhand.recipes import uniform
+from evenhand.replay.cells import Cell
+from evenhand.replay.comparing import Replays
+from evenhand.replay.execution import Execution, Runs, run_all
+from evenhand.replay.run import environment, read_log, read_replayed, refuse_features
+from evenhand.replay.settings import recipes
+from evenhand.replay.spec import Spec
+from evenhand.replay.systems import BLIND
+
+
+@checked
+def replay_several(
+    log_path: str | Path,
+    problem_path: str | Path,
+    *,
+    policies: Sequence[str] = (),
+    rates: Sequence[float] = (),
+    runs: Runs | None = None,
+    how: Execution | None = None,
+) -> Replays:
+    """Run several recipes within several budgets on a log whose actions were randomised, and compare them by pairs.
+
+    Every recipe keeps to all constraints of the file; `uniform`, which draws at random within the budgets, is always
+    beside them. All read the same rows in the same orders, so that differences have smaller errors than values. What
+    is compared is per round of the horizon: rounds that a policy did not serve, because nothing that was left of a
+    budget fitted, count 0. Ctrl-C keeps what has finished.
+
+    Args:
+        log_path: a CSV file with a header.
+        problem_path: a TOML file that states the meaning of the columns and the problem.
+        policies: recipes; the others are compared with the first. By default the file's alone.
+        rates: budgets per round, in place of the rate or total of the file's budget, of which there has to be one. By
+            default the file's alone.
+        runs: shuffles and resamples; by default those of `replay_log`.
+        how: the number of processes, and where to keep what has finished, from which the same call goes on.
+
+    Raises:
+        InvalidInput: a key, column or argument is wrong, or too many rows are bad; the error names them. Or a recipe
+            refuses the problem.
+        InfeasibleProblem: no mixture of the actions keeps to a budget.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "log.csv").write_text("letter,visit\\n" + "yes,1\\nno,0\\n" * 100)
+    >>> _ = (folder / "problem.toml").write_text('''
+    ... maximize = "visit"
+    ... horizon = 50
+    ... action = { column = "letter", values = { no = "none", yes = "letter" } }
+    ... propensity = { constant = 0.5 }
+    ... outcomes = { visit = { range = [0, 1] }, post = { known = { letter = 1 } } }
+    ... budget = [{ outcome = "post", total = 10 }]
+    ... ''')
+    >>> few = Runs(replicas=2, bootstrap=0)
+    >>> files = folder / "log.csv", folder / "problem.toml"
+    >>> found = replay_several(*files, policies=["pgd"], rates=[0.1, 0.2], runs=few, how=Execution(progress=False))
+    >>> [(c.policy, c.rate, c.measures["post of budget"].values.max().item()) for c in found.cells if c.policy == "pgd"]
+    [('pgd', 0.1, 1.0), ('pgd', 0.2, 1.0)]
+    """
+    runs, how = runs or Runs(), how or Execution()
+    log_path, problem_path = file("log_path", log_path), file("problem_path", problem_path)
+    spec, notes = read_replayed(problem_path), list[str]()
+    own = spec.settings.name
+    names = [own] if not policies else list(policies)
+    for name in names:
+        closest("policies", recipes(), name)
+        if names.count(name) > 1:
+            raise InvalidInput("policies", "different recipes", f"{names.count(name)} of {name!r}")
+    given: list[float | None] = [*dict.fromkeys(rates)] or [None]
+    specs = [(rate, spec if rate is None else within(spec, rate)) for rate in given]
+    encoded, bad = read_log(log_path, spec)
+    log = environment(spec.problem(encoded.levels), encoded, shuffles=runs.replicas)
+    cells: list[tuple[str, float | None, Policy]] = []
+    for name in names:
+        settings, lost = (spec.settings, list[str]()) if name == own else spec.settings.with_recipe(name)
+        notes += lost
+        for rate, at in specs:
+            chosen = replace(at, settings=settings)
+            policy = chosen.settings.build(chosen.problem(encoded.levels), log.n_features)
+            refuse_features(policy, chosen, log)
+            cells.append((name, rate, replace(policy, name=name)))
+    if BLIND not in names:
+        cells += [(BLIND, rate, uniform(at.problem(encoded.levels), log.n_features)) for rate, at in specs]
+    cells.sort(key=lambda cell: given.index(cell[1]))  # whole budgets first, should it be broken off
+    told = [(name if rate is None else f"{name} at {rate:g}", policy) for name, rate, policy in cells]
+    found = run_all(told, log, runs, how)
+    return Replays(
+        log=log_path.name,
+        problem_file=problem_path.name,
+        problem=log.problem,
+        cells=tuple(Cell.of(name, rate, run) for (name, rate, _), run in zip(cells, found, strict=False)),
+        missing=tuple(name for name, _ in told[len(found) :]),
+        rows=len(log.actions),
+        notes=(*(f"left out: {reason}" for reason in bad.messages()), *notes, *encoded.notes),
+        runs=runs,
+    )
+
+
+def within(spec: Spec, rate: float) -> Spec:
+    """Return a problem with another rate of its budget.
+
+    Raises:
+        InvalidInput: the problem has none or several, or one per period.
+    """
+    budgets = [c for c in spec.subject_to if isinstance(c, Budget)]
+    if len(budgets) != 1 or budgets[0].per is not None or not isinstance(budgets[0].total, float | int | None):
+        expected = "a problem with one budget over the horizon, whose rate they are"
+        raise InvalidInput("rates", expected, f"{len(budgets)} budgets" if len(budgets) != 1 else "one per period")
+    other = replace(budgets[0], total=None, rate=rate)
+    return replace(spec, subject_to=tuple(other if c is budgets[0] else c for c in spec.subject_to))
