@@ -265,7 +265,6 @@ class Fake:
     systems: int
     value: float
     shuffles: int = 1
-    interrupted: bool = True
     missing: tuple[str, ...] = (LONG, LONG)
 
     @property
@@ -293,5 +292,5 @@ def test_the_picture_of_a_replay_holds_long_names(systems, value, tmp_path):
         subject_to=(parity,),
         horizon=100,
     )
-    draw(Fake(problem, systems, value), tmp_path / "replay.png")
+    save(draw(Fake(problem, systems, value)), tmp_path / "replay.png")
     assert (tmp_path / "replay.png").exists()

@@ -105,6 +105,19 @@ def test_results_follow_the_schema(result):
     assert (out / "replay.png").stat().st_size > 10_000
 
 
+def test_frames_and_faces(result):
+    found, _ = result
+    frame = found.to_frame()
+    assert len(frame) == sum(map(len, found.measured.values()))
+    row = frame[(frame.system == "pgd, budget alone") & (frame.measure == "visit minus uniform")].iloc[0]
+    d = found.measured["pgd, budget alone"]["visit minus uniform"][1]
+    assert (row["mean"], row.se, row.se_log) == (d.mean, d.se, d.se_log)
+    assert np.isnan(row.limit)
+    assert "<td>visit minus uniform</td>" in found._repr_html_()
+    assert len(repr(found).split("\n")) <= 12
+    assert found.plot().axes[0].get_title().startswith("visit per round")
+
+
 def test_the_report_says_what_its_numbers_mean(result):
     text = str(result[0])
     for words in (

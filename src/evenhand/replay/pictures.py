@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Mapping
+from typing import Protocol
 
 import numpy as np
 
 from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.base import OneOutcome
-from evenhand.replay.report import Replay
+from evenhand.problem.problem import Problem
+from evenhand.replay.measures import Digest, Measure, Run
 from evenhand.report import scales, style
-from evenhand.report.plots import save
 from evenhand.report.quantities import objective_name
 from evenhand.report.style import Artist, Axes, Line2D
 
@@ -19,8 +20,27 @@ NAME = 2.2  # inches of a system's name
 MARKERS = "Dos^vP"  # of groups: a marker for every lap of the colours
 
 
-def draw(replay: Replay, path: Path) -> Path:
-    """Draw one panel for the objective and one per constraint on groups, and save the figure."""
+class Drawn(Protocol):
+    """What is drawn of a replay."""
+
+    @property
+    def problem(self) -> Problem: ...
+
+    @property
+    def runs(self) -> tuple[Run, ...]: ...
+
+    @property
+    def missing(self) -> tuple[str, ...]: ...
+
+    @property
+    def shuffles(self) -> int: ...
+
+    @property
+    def measured(self) -> Mapping[str, Mapping[str, tuple[Measure, Digest]]]: ...
+
+
+def draw(replay: Drawn) -> list[Axes]:
+    """Draw one panel for the objective and one per constraint on groups."""
     compared = list(by_group(replay.problem.subject_to))
     names = [style.wrap(run.name, NAME, style.LABEL) for run in replay.runs]
     tall = sum(max(0.55, 0.25 + 0.17 * len(name.split("\n"))) for name in names) + 1.5
@@ -34,11 +54,11 @@ def draw(replay: Replay, path: Path) -> Path:
         label.set_parse_math(False)
     panels[0].set_ylim(len(replay.runs) - 0.4, -0.6)
     style.finish(figure, "\n".join(_caption(replay)), legend)
-    return save(panels, path)
+    return panels
 
 
-def _caption(replay: Replay) -> list[str]:
-    lines = [f"INTERRUPTED: nothing is known of {'; '.join(replay.missing)}"] if replay.interrupted else []
+def _caption(replay: Drawn) -> list[str]:
+    lines = [f"INTERRUPTED: nothing is known of {'; '.join(replay.missing)}"] if replay.missing else []
     known = any(d.se for run in replay.runs for _, d in (replay.measured[run.name][objective_name(replay.problem)],))
     bars = (
         "two standard errors to either side, for the population behind the log" if known else "none, nothing resampled"
@@ -50,7 +70,7 @@ def _caption(replay: Replay) -> list[str]:
     return lines
 
 
-def _objective(axes: Axes, replay: Replay) -> None:
+def _objective(axes: Axes, replay: Drawn) -> None:
     name, means, ends = objective_name(replay.problem), [], []
     for i, run in enumerate(replay.runs):
         _, d = replay.measured[run.name][name]
@@ -68,11 +88,11 @@ def _objective(axes: Axes, replay: Replay) -> None:
     scales.linear(axes.xaxis)
 
 
-def _limit(replay: Replay, c: OneOutcome) -> float:
+def _limit(replay: Drawn, c: OneOutcome) -> float:
     return next(s.limit for s in replay.problem.stated if s.constraint is c)
 
 
-def _rates(axes: Axes, replay: Replay, c: OneOutcome, by: str, legend: dict[str, Artist]) -> None:
+def _rates(axes: Axes, replay: Drawn, c: OneOutcome, by: str, legend: dict[str, Artist]) -> None:
     groups, limit = next(g.names for g in replay.problem.groups if g.name == by), _limit(replay, c)
     shown = []
     for i, run in enumerate(replay.runs):

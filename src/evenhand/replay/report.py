@@ -6,9 +6,12 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from evenhand.core import faces
+from evenhand.core.extras import data_frame
 from evenhand.policy.standings import Standing
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
@@ -20,6 +23,10 @@ from evenhand.report.credit_lines import with_credit
 from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import Ending, endings, number, table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
 
 LEGEND = {
     "mean": "mean    over the {shuffles} shuffles of this one log.",
@@ -35,7 +42,20 @@ se log  standard error of this mean for this one log: how far it would move over
 COLUMNS = {"mean": "mean", "se": "se", "se log": "se_log", "spread": "spread", "worst": "worst"}
 
 
-@dataclass(frozen=True, kw_only=True)
+class Line(NamedTuple):
+    """A measure of a system."""
+
+    system: str
+    measure: str
+    mean: float
+    se: float | None  # of the mean, for the population behind the log
+    se_log: float | None  # of the mean, for this one log
+    spread: float | None
+    worst: float | None
+    limit: float | None
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Replay:
     """The result of a replay; print it to see its tables.
 
@@ -100,6 +120,41 @@ class Replay:
                     if value is not None:
                         results.rows.append(Measurement(system, {}, f"{name}: {title}", value))
         return results
+
+    def summary(self) -> tuple[Line, ...]:
+        """Return every measure of every system."""
+        return tuple(
+            Line(system, name, d.mean, d.se, d.se_log, d.spread, d.worst, m.limit)
+            for system, found in self.measured.items()
+            for name, (m, d) in found.items()
+        )
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame with a row per line of `summary`.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        return data_frame([tuple(line) for line in self.summary()], list(Line._fields))
+
+    def plot(self) -> Figure:
+        """Draw the objective of every system, and the outcomes of groups under each constraint.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+        """
+        from evenhand.replay.pictures import draw  # matplotlib only when asked for
+        from evenhand.report.plots import figure_of
+
+        return figure_of(draw(self))
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
+
+    def _repr_html_(self) -> str:
+        head = [name.replace("_", " ") for name in Line._fields]
+        rows = [[*line[:2], *(number(x) for x in line[2:])] for line in self.summary()]
+        return faces.table("\n".join(self._head()), rows, head)
 
     def to_dict(self) -> dict[str, object]:
         """Return the contents of `results.json`."""

@@ -102,8 +102,8 @@ def replay_files(
     problem = spec.problem(encoded.levels)
     log = environment(problem, encoded, shuffles=runs.replicas)
     if out is not None:
-        from evenhand.replay.pictures import draw  # matplotlib only when asked for, but before the long run
-        from evenhand.replay.span_pictures import draw as draw_spans
+        from evenhand.replay.span_pictures import draw as draw_spans  # matplotlib before the long run, if asked for
+        from evenhand.report.plots import save
 
         out = folder(file("out", out))
     policies = systems(problem, spec.settings, log.n_features)
@@ -127,7 +127,7 @@ def replay_files(
     if out is not None:
         result.results().write(out)
         if found:
-            draw(result, out / "replay.png")
+            save(result.plot().axes, out / "replay.png")
             draw_spans(result, out / "spans.png")
     return result
 
