@@ -194,7 +194,8 @@ def test_rejected_rows_leave_no_trace():
     log = replace(make_log(2000, 7, uneven), problem=problem, groups=np.arange(2000)[:, None] % 2)
     policy = pgd(problem, Ridge(n_features=6), step=0.05, hard=True, warmup=20)
     state, again = (policy.start(seed=4, replicas=1) for _ in range(2))
-    for r in play(policy, state, log.start(4, state.replicas), range(2000)):
+    world = log.start(4, state.replicas)
+    for r in play(policy, state, world, range(world.steps)):
         if r.taken.counted[0] > 0:
             decision = policy.act(again, r.context)
             assert (decision.plays == r.decision.plays).all()
@@ -226,6 +227,34 @@ def test_a_run_ends_with_its_horizon_and_rows_are_counted():
     asked = np.sum([r.decision.plays[:, 0] >= 0 for r in rounds], 0)
     assert (asked == (accepted < 40).sum(0) + 1).all()  # the row that completes the horizon was read as well
     assert all((r.decision.plays[accepted[i] >= 40] == -1).all() for i, r in enumerate(rounds[1:]))
+
+
+def test_rows_that_coins_reject_are_passed_over_and_counted():
+    """Against the log read row by row, each with its coin."""
+    problem = replace(PROBLEM, horizon=40)
+    log, policy = make_log(300, 2, uneven, problem), uniform(problem, 6)
+    for horizon in (40, 1000):  # the end of the horizon, and that of the log
+        own = replace(problem, horizon=horizon)
+        log, policy = replace(log, problem=own), uniform(own, 6)
+        trace = simulate(policy, log, replicas=3, seed=5, progress=False)
+        for r in range(3):
+            state = policy.start(seed=5, replicas=[r])
+            coins, read, reward = Luck(seed=5, replicas=np.array([r])), 0, 0.0
+            world = replace(log, propensities=np.full(300, 0.5)).start(5, np.array([r]))  # reads every row
+            for step in range(300):
+                context = world.context(step)
+                decision = policy.decide(state, context)
+                read += decision.plays[0, 0] >= 0
+                taken, (arrival,) = world.respond(step, context, decision)
+                row = order(300, 5, r)[step]
+                kept = coins.uniform(Stream.OUTCOME, np.array([step]), 1)[0, 0] < log.keep[row]
+                taken = taken._replace(counted=taken.counted * kept)
+                policy.commit(state, context, taken)
+                policy.learn(state, taken, np.where(kept, arrival.y, np.nan))
+                reward += log.outcomes[row, 0] * taken.counted[0]
+            assert trace.elapsed[-1, r] == state.t[0]
+            assert trace.offered_steps[r] == read
+            assert trace.total(own.names[0])[r] == reward
 
 
 def test_orders_are_permutations_first_and_resamples_after():

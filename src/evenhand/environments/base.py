@@ -25,7 +25,8 @@ class World(Protocol):
 
     Outcomes depend only on (seed, replica, step, context, decision), so a newly started world can continue from any
     step, as interrupted runs do. A world that remembers earlier steps states the reason in an attribute `unsaveable`;
-    its runs cannot be resumed.
+    its runs cannot be resumed. One whose steps stand for several cases, of which no policy could have played the
+    others, says for how many, by replica, in a method `cases(step)`.
     """
 
     @property

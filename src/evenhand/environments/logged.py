@@ -31,27 +31,41 @@ def _features(units: Floats, layout: Ints, rows: Ints) -> Floats:
 
 
 @kernel
-def _accept(plays: Ints, rows: Ints, actions: Ints, keep: Floats, u: Floats) -> Floats:
+def _accept(plays: Ints, rows: Ints, actions: Ints, read: Bools) -> Floats:
     counted = np.zeros(len(plays))
     for r in range(len(plays)):
-        if plays[r, 0] == actions[rows[r]] and (len(u) == 0 or u[r, 0] < keep[rows[r]]):
+        if read[r] and plays[r, 0] == actions[rows[r]]:
             counted[r] = 1.0
     return counted
 
 
 class LoggedWorld:
-    """A run through a log: every replica reads the rows in its own order."""
+    """A run through a log: every replica reads the rows in its own order.
+
+    Where coins are tossed, they do not depend on the policy. A row whose coin rejects it is passed over without asking,
+    and counted with the next one that is read.
+    """
 
     counts_idle_steps = False  # once nothing is playable, a run skips the rest of the log
 
     def __init__(self, log: Logged, seed: int, replicas: Ints) -> None:
         self._log = log
-        self._luck = Luck(seed=seed, replicas=replicas)
         orders = [log.in_time(order(len(log.actions), seed, int(r), resample=log.resample(int(r)))) for r in replicas]
-        self._rows = np.stack(orders, 1)  # (N, R): the rows of one step are contiguous
+        kept = [_tossed(log, seed, int(r), rows) for r, rows in zip(replicas, orders, strict=True)]
+        self.steps = max(map(len, kept)) + log.needs_coins  # one more for the rows after the last that is kept
+        self._rows = np.empty((self.steps, len(replicas)), np.int64)  # the rows of one step are contiguous
+        self._cases = np.zeros(self._rows.shape, np.int32)
+        for i, (rows, at) in enumerate(zip(orders, kept, strict=True)):
+            self._rows[: len(at), i], self._rows[len(at) :, i] = rows[at], rows[-1]
+            self._cases[: len(at), i] = np.diff(at, prepend=-1)
+            self._cases[len(at) : len(at) + 1, i] = len(rows) - 1 - at[-1] if len(at) else len(rows)
+        self._ends = np.array([len(at) for at in kept])
         self._declared = log.problem.declared[None]
         self._offered: Bools = np.ones((1, len(log.problem.actions)), bool)
-        self.steps = len(log.actions)
+
+    def cases(self, step: int) -> Floats:
+        """Count the rows that each replica reads in a step, those that are passed over included, `->(R)`."""
+        return np.asarray(self._cases[step], float)
 
     def context(self, step: int) -> Context:
         rows = self._rows[step]
@@ -68,8 +82,7 @@ class LoggedWorld:
         #     sum_a 1{choice(x) = a} p(a | x) lowest / p(a | x) = lowest,
         # whatever x is. Accepted cases are therefore distributed like all cases, under the actions of the policy.
         log, rows = self._log, self._rows[step]
-        coins = self._luck.uniform(Stream.OUTCOME, np.array([step]), 1) if log.needs_coins else _NO_COINS
-        counted = _accept(decision.plays, rows, log.actions, log.keep, coins)
+        counted = _accept(decision.plays, rows, log.actions, step < self._ends)
         taken = decision._replace(counted=counted)
         y = np.where(counted[:, None] > 0, log.outcomes[rows], np.nan)
         return taken, [Arrival(step, taken, y[:, None, :])]
@@ -78,7 +91,13 @@ class LoggedWorld:
         return
 
 
-_NO_COINS = np.zeros((0, 1))
+def _tossed(log: Logged, seed: int, replica: int, rows: Ints) -> Ints:
+    """Toss a coin for every row in the order of a replica, and return the places of those that it keeps, `(N)->(k)`."""
+    if not log.needs_coins:
+        return np.arange(len(rows))
+    luck = Luck(seed=seed, replicas=np.full(len(rows), replica))
+    coins = luck.uniform(Stream.OUTCOME, np.arange(len(rows)), 1)[:, 0]
+    return np.flatnonzero(coins < log.keep[rows])
 
 
 def order(rows: int, seed: int, replica: int, *, resample: int | None = None) -> Ints:

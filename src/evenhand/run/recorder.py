@@ -32,7 +32,7 @@ _POINTS = 100
 _CLOCK = np.dtype(
     [
         ("elapsed", float),  # rounds
-        ("offered_steps", float),  # steps in which something could be played
+        ("offered_steps", float),  # steps in which something could be played, or the cases that they stand for
         ("last", float),  # the last round that was played
         ("stuck", bool),  # whether nothing could be played since
         ("whole", float),  # the last round in which nothing that was offered was masked
@@ -42,16 +42,28 @@ _CLOCK = np.dtype(
 
 
 _EVERY_PLAY = np.zeros((0, 0), bool)  # stands for a mask that is true everywhere
+_ONE = np.ones(1)
+
+
+def _one(step: int) -> Floats:
+    return _ONE
 
 
 @kernel
 def _count(
-    plays: Ints, counted: Floats, restricted: Floats, t: Floats, horizon: float, counts_idle_steps: bool, clock: Any
+    plays: Ints,
+    counted: Floats,
+    restricted: Floats,
+    t: Floats,
+    cases: Floats,
+    horizon: float,
+    counts_idle_steps: bool,
+    clock: Any,
 ) -> None:
     """Count decided rounds, and idle ones if they count; note since when a replica is stuck or masked."""
     for r in range(len(counted)):
         now = clock[r]
-        now.offered_steps += 1.0 if plays[r, 0] >= 0 else 0.0
+        now.offered_steps += cases[r if len(cases) > 1 else 0] if plays[r, 0] >= 0 else 0.0
         if plays[r, 0] < 0 and t[r] < horizon:
             now.elapsed += 1.0 if counts_idle_steps else 0.0
             now.stuck = True
@@ -137,7 +149,7 @@ class Recorder:
         self._policy, self._problem, self._state, self._record = policy.name, problem, state, record
         self._goals, self._compares = list(enumerate(policy.goals)), compares(policy.goals)
         self._horizon, self._counts_idle_steps = problem.last_round, world.counts_idle_steps
-        self._times = _grid(steps)
+        self._times, self._cases = _grid(steps), getattr(world, "cases", _one)
         room = steps if everything else 0  # else 5,000,000 rounds of rankings would take gigabytes
         plays = Plays.empty(room, count, policy.choice.n_plays, len(problem.names), len(problem.groups))
         self._plays = plays if everything else None
@@ -157,7 +169,7 @@ class Recorder:
         if expected is not None and expected.shape != (*taken.plays.shape, len(self._sure)):
             shape = (*taken.plays.shape, len(self._sure))
             raise InvalidInput("World.expected", f"means of all plays, of shape {shape}", expected.shape)
-        rules = self._horizon, self._counts_idle_steps
+        rules = self._cases(step), self._horizon, self._counts_idle_steps
         _count(decision.plays, taken.counted, decision.restricted, state.t, *rules, record.clock)
         if expected is not None:
             expected = self._problem.amounts(taken.known, expected)
