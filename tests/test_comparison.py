@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
+import scipy.stats
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
@@ -43,6 +46,41 @@ def test_the_table_and_the_frame_say_what_summaries_say():
     assert len(frame) == 2 * len(summary.lines)
     assert frame.loc[0, "mean"] == first.mean
     assert found._repr_html_().startswith("<table>")
+
+
+def test_differences_are_by_pairs_of_replicas():
+    found = eh.compare(some(court().problem), court(), replicas=4, seed=2, progress=False)
+    first, second = found.traces
+    values = second.objective()[-1] - first.objective()[-1]
+    d = found.differences()[0]
+    se = values.std(ddof=1) / 2
+    assert d[:3] == ("uniform", "resolving", found["uniform"].summary().lines[0].name)
+    reach = scipy.stats.t.ppf(0.975, 3) * se
+    assert d[3:] == pytest.approx((values.mean(), se, values.mean() - reach, values.mean() + reach, values.min()))
+    assert len(found.differences()) == len(second.summary().lines)
+    assert next(e for e in found.differences() if e.name == "ride per round").worst == pytest.approx(
+        (second.average("ride")[-1] - first.average("ride")[-1]).max()
+    )
+    row = str(found).splitlines()[-2].split()
+    assert row == ["uniform", *(f"{x:.4f}" for x in d[3:])]
+    grid = eh.sweep(some, "rides", {ride: court(ride) for ride in (0.05, 0.1)}, replicas=4, seed=2, progress=False)
+    assert grid.differences()[0.05] == found.differences()
+    assert grid.differences()[0.1] == grid[0.1].differences()
+    alone = eh.compare(some(court().problem)[:1], court(), replicas=2, progress=False)
+    assert alone.differences() == ()
+    assert "beyond" not in str(alone)
+
+
+def test_one_replica_has_a_difference_without_an_error():
+    (d, *_) = eh.compare(some(court().problem), court(), replicas=1, progress=False).differences()
+    assert d.mean == d.worst
+    assert np.isnan([d.se, d.low, d.high]).all()
+
+
+def test_a_run_that_was_interrupted_is_not_compared():
+    found = eh.compare(some(court().problem), court(), replicas=2, progress=False)
+    broken = module.Comparison((found.traces[0], dataclasses.replace(found.traces[1], finished=False)))
+    assert broken.differences() == ()
 
 
 def test_pictures_of_comparisons_and_sweeps_have_no_overlaps():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from evenhand.core.registry import meant
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.report.summary import Summary, number, table
+from evenhand.run.paired import Paired, paired
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace
 
@@ -55,7 +56,17 @@ class Comparison:
 
     def __str__(self) -> str:
         summaries = self.summaries()
-        return "\n".join([table(*_cells(summaries)), _units(summaries), *_notes(summaries)])
+        lines = [table(*_cells(summaries)), _units(summaries), *_notes(summaries)]
+        return "\n".join([*lines, *self._beyond()])
+
+    def _beyond(self) -> Iterator[str]:
+        """Make a table of how the objective of the other policies differs from that of the first."""
+        found = self.differences()
+        shown = [d for d in found if d.name == found[0].name]
+        if shown:
+            head = [f"{shown[0].name} beyond {shown[0].beyond}", "mean", "se", "95 %", "", "worst"]
+            yield "\n" + table(head, [[d.policy, *map(number, (d.mean, d.se, d.low, d.high, d.worst))] for d in shown])
+            yield "by pairs: replica i of all policies met the same contexts and luck"
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
@@ -65,8 +76,15 @@ class Comparison:
         head, rows = _cells(summaries)
         return faces.table("; ".join([_units(summaries), *_notes(summaries)]), rows, head)
 
+    def differences(self) -> tuple[Paired, ...]:
+        """Compare all policies with the first one by pairs of replicas: every quantity at the end of the runs."""
+        return tuple(paired(self.traces))
+
     def to_frame(self) -> pd.DataFrame:
-        """Make a data frame with a row per policy and quantity: mean, standard error, worst replica and limit."""
+        """Make a data frame with a row per policy and quantity: mean, standard error, worst replica and limit.
+
+        `pandas.DataFrame(comparison.differences())` has the differences to the first policy.
+        """
         frames = [summary.to_frame() for summary in self.summaries()]
         import pandas as pd  # which `to_frame` has found
 

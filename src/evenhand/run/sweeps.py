@@ -16,6 +16,7 @@ from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.run.comparison import Comparison, compare
+from evenhand.run.paired import Paired
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,6 +48,10 @@ class Sweep:
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
+
+    def differences(self) -> dict[Any, tuple[Paired, ...]]:
+        """Compare all policies with the first one by pairs of replicas, by the value of the parameter."""
+        return {at: comparison.differences() for at, comparison in self.comparisons.items()}
 
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame as that of a `Comparison`, with the parameter in the first column."""
