@@ -255,7 +255,7 @@ class Resolving:
         left, passes, m = self._left(state, t, decision.time), self.objective.passes, state.end.shape[1]
         for i in range(max(passes, _TANGENTS if self.regions else 0)):
             if i < passes:
-                sample = self._forecast(state, decision.shares, ask)
+                sample = self._forecast(state, due, decision.shares, ask)
             self._plan(state, due, left, sample)
             end, known = self._reached(state, left), due[:, None] & (state.seen > 0)
             state.end += np.where(known[:, :m], (end[:, :m] - state.end) / (i + 2.0), 0.0)
@@ -266,10 +266,10 @@ class Resolving:
                 if not due.any():
                     break
 
-    def _forecast(self, state: ResolvingState, shares: Floats, ask: Ask) -> Forecast:
+    def _forecast(self, state: ResolvingState, due: Bools, shares: Floats, ask: Ask) -> Forecast:
         """Forecast the contexts so far, with the gain of every candidate at the slope of the planned end."""
         worth = self.objective.rows, self.objective.read(self._slope(state.end))
-        return forecast(state.history, ask, shares, worth, *self._directions.asked, present(self.problem))
+        return forecast(state.history, ask, shares, worth, *self._directions.asked, present(self.problem), due)
 
     def _reached(self, state: ResolvingState, left: Left) -> Floats:
         """The averages at which the rows that are followed end by the plan, `->(m)`."""

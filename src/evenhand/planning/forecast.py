@@ -51,6 +51,18 @@ def _add_learned(
                             hope[r, s, i, a] += p * at
 
 
+def _of(due: Bools | None, x: Floats) -> Floats:
+    """Blank the features of replicas that read no forecast: replicas that are out of step plan one after the other.
+
+    Models pass over blank features, as most of a forecast's time is theirs.
+    """
+    if due is None or due.all():
+        return x
+    z = np.zeros(x.shape)
+    z[due] = x[due]
+    return z
+
+
 def forecast(
     state: HistoryState,
     ask: Ask,
@@ -59,6 +71,7 @@ def forecast(
     rows: Rows,
     side: Ints,
     present: Bools | None = None,
+    due: Bools | None = None,
 ) -> Forecast:
     """Ask the model about every candidate of the kept contexts.
 
@@ -71,9 +84,10 @@ def forecast(
         side: where each of `rows` is read, `(k)`: 1 at the ends of the outcomes' intervals that make it least, -1 at
             those that make it greatest, 0 at the means.
         present: the candidates that will be offered, `(A)`; None for those that were offered in each context.
+        due: the replicas that read the forecast, `(R)`; the numbers of others mean nothing. None for all.
     """
     count, used, n = len(state.kept), int(state.kept.max()), state.features.shape[3]
-    x = state.features[:, :used]
+    x = _of(due, state.features[:, :used])
     actions = x.shape[2]
     cases = Cases(
         np.ascontiguousarray(state.known[:, :used]).reshape(count * used, actions, state.known.shape[3]),
