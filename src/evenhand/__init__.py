@@ -64,7 +64,7 @@ NAMES = {
     "recipes": ("lyapunov", "pgd", "resolving", "ucb", "uniform"),
     "models": ("BayesianBilinear", "BayesianLogistic", "BayesianRidge", "PerAction", "Ridge", "Stacked"),
     "policy": ("Policy",),
-    "run": ("compare", "opt", "simulate", "sweep"),
+    "run": ("Stepped", "Wrapped", "compare", "opt", "simulate", "sweep"),
     "replay": ("replay_log", "replay_several"),
     "offline": ("assign", "curve", "value"),
     "live": ("Campaign",),

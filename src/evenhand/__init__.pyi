@@ -44,5 +44,12 @@ from evenhand.problem import (
 )
 from evenhand.recipes import lyapunov as lyapunov, pgd as pgd, resolving as resolving, ucb as ucb, uniform as uniform
 from evenhand.replay import replay_log as replay_log, replay_several as replay_several
-from evenhand.run import compare as compare, opt as opt, simulate as simulate, sweep as sweep
+from evenhand.run import (
+    Stepped as Stepped,
+    Wrapped as Wrapped,
+    compare as compare,
+    opt as opt,
+    simulate as simulate,
+    sweep as sweep,
+)
 from evenhand.version import __version__ as __version__

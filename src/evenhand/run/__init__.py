@@ -6,7 +6,9 @@ from evenhand.run.comparison import Comparison as Comparison, compare as compare
 from evenhand.run.optimum import opt as opt, opt_without_contexts as opt_without_contexts
 from evenhand.run.optimum_of_satisfaction import opt_satisfaction as opt_satisfaction
 from evenhand.run.simulation import play as play, simulate as simulate
+from evenhand.run.stepped import Stepped as Stepped
 from evenhand.run.sweeps import Sweep as Sweep, sweep as sweep
 from evenhand.run.trace import Trace as Trace
+from evenhand.run.wrapped import Wrapped as Wrapped
 
 __all__ = registry.public(__name__)

@@ -64,7 +64,7 @@ class Comparison:
         found = self.differences()
         shown = [d for d in found if d.name == found[0].name]
         if shown:
-            head = [f"{shown[0].name} beyond {shown[0].beyond}", "mean", "se", "95 %", "", "worst"]
+            head = [f"{shown[0].name} beyond {shown[0].beyond}", "mean", "se", "95 % from", "to", "worst"]
             yield "\n" + table(head, [[d.policy, *map(number, (d.mean, d.se, d.low, d.high, d.worst))] for d in shown])
             yield "by pairs: replica i of all policies met the same contexts and luck"
 

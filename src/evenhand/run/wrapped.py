@@ -1,0 +1,173 @@
+"""An algorithm of one's own with `select` and `update`, as a policy that compares with all others."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from evenhand.choices import TopK
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Bools, Floats
+from evenhand.goals.hard_limits import hard_limits
+from evenhand.goals.linear_reward import indifferent
+from evenhand.models.base import ROUND, Lesson, Worth
+from evenhand.objectives import Linear
+from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
+
+REMEMBERED = 1000  # contexts whose outcomes may be late
+
+
+class Algorithm(Protocol):
+    """What is wrapped: one object per replica."""
+
+    def select(self, context: Floats) -> int:
+        """Choose an action, by the features of all actions, `(A,n)->`; without luck but that of its generator."""
+
+    def update(self, context: Floats, action: int, reward: float) -> None:
+        """Learn what an action brought in a context."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wrapped:
+    """Makes a policy of an algorithm that has no other ties to this library.
+
+    The algorithm is slow, as it is asked once per replica and round, but it meets the same contexts and luck as all
+    others. Hard budgets are kept for it: where its action does not fit any more, the first one that fits is played, and
+    `update` names the action that was played. It knows of no budget, group or other constraint, unless it keeps to them
+    by itself. Its runs cannot be resumed, and the probabilities of its plays are not known.
+
+    Args:
+        make: makes a new algorithm of a `numpy.random.Generator`, once per replica; such as its class. The generator is
+            set anew before each `select`, by the seed, the replica and the round.
+        name: of the policy.
+
+    >>> class Greedy:
+    ...     def __init__(self, luck):
+    ...         self.luck, self.sums, self.counts = luck, np.zeros(3), np.ones(3)
+    ...
+    ...     def select(self, context):
+    ...         if self.luck.random() < 0.1:
+    ...             return self.luck.integers(3)
+    ...         return np.argmax(self.sums / self.counts)
+    ...
+    ...     def update(self, context, action, reward):
+    ...         self.sums[action] += reward
+    ...         self.counts[action] += 1
+    >>> from evenhand.environments import Court
+    >>> from evenhand.recipes import uniform
+    >>> from evenhand.run.comparison import compare
+    >>> court = Court(horizon=200)
+    >>> mine = Wrapped(make=Greedy, name="mine").policy(court.problem, court.n_features)
+    >>> found = compare([mine, uniform(court.problem, court.n_features)], court, replicas=2, progress=False)
+    >>> bool((found["mine"].total("ride") <= 10).all())
+    True
+    """
+
+    make: Callable[[np.random.Generator], Algorithm]
+    name: str = "wrapped"
+
+    def policy(self, problem: Problem, n_features: int) -> Policy:
+        """Return the policy for a problem whose candidates have so many features.
+
+        Raises:
+            InvalidInput: the problem plays several candidates per round, or maximises something else than a weighted
+                sum of learned outcomes, which is the reward.
+        """
+        if problem.n_plays != 1:
+            raise InvalidInput("problem.n_plays", "1, as `select` chooses one action", problem.n_plays)
+        objective, learned = problem.objective, problem.learned
+        if not isinstance(objective, Linear) or not set(objective.outcomes) <= set(learned):
+            expected = "a weighted sum of learned outcomes, which is the reward of `update`"
+            raise InvalidInput("problem.maximize", expected, type(objective).__name__)
+        weights = tuple(float(objective.weights.get(name, 0.0)) for name in learned)
+        return Policy(
+            problem=problem,
+            model=Selecting(make=self.make, n_features=n_features, weights=weights),
+            goals=(indifferent(problem), *hard_limits(problem, True)),
+            choice=TopK(1),
+            name=self.name,
+        )
+
+
+@dataclass
+class Selected:
+    """The algorithms of all replicas, with their luck, and the contexts that each has seen last."""
+
+    luck: list[np.random.Generator]
+    algorithms: list[Algorithm]
+    recent: list[deque[tuple[Floats, int]]] = field(default_factory=list)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Selecting:
+    """A model whose bonus is 1 for the action that an algorithm selects, and 0 for all others."""
+
+    make: Callable[[np.random.Generator], Algorithm]
+    n_features: int
+    weights: tuple[float, ...]
+
+    @property
+    def n_outcomes(self) -> int:
+        return len(self.weights)
+
+    def draws(self, candidates: int) -> int:
+        return 1
+
+    def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Selected:
+        luck = [np.random.Generator(np.random.Philox(0)) for _ in range(n_replicas)]
+        made = [self.make(own) for own in luck]
+        for member in ("select", "update"):
+            if not callable(getattr(made[0], member, None)):
+                expected = f"what makes an object with a method {member}"
+                raise InvalidInput("Wrapped.make", expected, type(made[0]).__name__)
+        return Selected(luck, made, [deque(maxlen=REMEMBERED) for _ in made])
+
+    def value(self, state: Selected, x: Floats, w: Floats, u: Floats) -> Worth:
+        mean = np.zeros((len(state.algorithms), w.shape[1], x.shape[1]))
+        bonus = np.zeros_like(mean)
+        for r, algorithm in enumerate(state.algorithms):
+            context = np.array(x[r if len(x) > 1 else 0])
+            drawn = int(u[r, 0] * 2.0**53) if u.shape[1] else 0
+            state.luck[r].bit_generator.state = np.random.Philox(key=drawn).state
+            action = _action(algorithm.select(context), x.shape[1])
+            bonus[r, :, action] = 1.0
+            state.recent[r].append((context, action))
+        return Worth(mean, bonus, random=True)
+
+    def update(self, state: Selected, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
+        for r, algorithm in enumerate(state.algorithms):
+            if seen[r, 0].all():
+                context, action = _played(state.recent[r], x[r, 0])
+                algorithm.update(context, action, float(np.dot(y[r, 0], self.weights)))
+
+
+def _action(action: Any, candidates: int) -> int:
+    """Check what `select` returns.
+
+    Raises:
+        InvalidInput: it is not the number of an action.
+    """
+    if not isinstance(action, int | np.integer) or isinstance(action, bool) or not 0 <= action < candidates:
+        raise InvalidInput("select", f"the number of an action, from 0 to {candidates - 1}", repr(action))
+    return int(action)
+
+
+def _played(recent: deque[tuple[Floats, int]], features: Floats) -> tuple[Floats, int]:
+    """Find the context and the action of a play by its features; the latest, and of equals the one that was selected.
+
+    Raises:
+        InvalidInput: it is not among the contexts that are remembered.
+    """
+    for context, selected in reversed(recent):
+        if np.array_equal(context[selected], features):
+            return context, selected
+        same = np.flatnonzero((context == features).all(1))
+        if len(same):
+            return context, int(same[0])
+    expected = f"an outcome of one of the {REMEMBERED} latest contexts, as no others are remembered"
+    raise InvalidInput("Wrapped", expected, "a later one")

@@ -1,0 +1,190 @@
+"""Algorithms with `select` and `update`, and worlds with `step`, beside those of the house."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.core.errors import InvalidInput
+from evenhand.environments import Delayed
+from evenhand.objectives import Linear
+
+PROBLEM = eh.Problem(
+    actions=("a", "b", "c"),
+    outcomes=(eh.Outcome("wins"), eh.Outcome("cost", known={"b": 1, "c": 2})),
+    maximize=Linear({"wins": 2.0}),
+    subject_to=(eh.Budget("cost", rate=0.5),),
+    horizon=60,
+)
+
+
+class Traits:
+    """Every action has a trait of its own, and wins with it as its chance."""
+
+    def context(self, luck):
+        return luck.random((3, 2))
+
+    def step(self, luck, context, action):
+        return luck.random() < context[action, 0]
+
+
+class Noted:
+    """Draws an action at random, and notes all that it is told."""
+
+    made: list["Noted"] = []  # noqa: RUF012
+
+    def __init__(self, luck):
+        self.luck, self.selected, self.told = luck, [], []
+        Noted.made.append(self)
+
+    def select(self, context):
+        action = int(self.luck.integers(3))
+        self.selected.append((context, action))
+        return action
+
+    def update(self, context, action, reward):
+        self.told.append((context, action, reward))
+
+
+WORLD = eh.Stepped(problem=PROBLEM, n_features=2, world=Traits())
+
+
+def run(world=WORLD, replicas=2, **options):
+    Noted.made.clear()
+    policy = eh.Wrapped(make=Noted, name="noted").policy(world.problem, world.n_features)
+    trace = eh.simulate(policy, world, replicas=replicas, seed=4, progress=False, **options)
+    return trace, list(Noted.made)[-len(trace.replicas) :]
+
+
+def test_it_is_told_what_was_played_and_what_came_of_it():
+    trace, made = run(record="all")
+    assert (trace.total("cost") <= 30).all()
+    masked = 0
+    for r, mine in enumerate(made):
+        plays, y = trace.plays.actions[:, r, 0], trace.plays.outcomes[:, r, 0, 0]
+        assert len(mine.selected) == len(mine.told) == 60
+        for i, ((seen, chosen), (context, action, reward)) in enumerate(zip(mine.selected, mine.told, strict=True)):
+            np.testing.assert_array_equal(context, seen)
+            assert action == plays[i]
+            assert reward == 2.0 * y[i]
+            masked += action != chosen
+    assert masked > 0  # the budget is over before the end
+
+
+def test_all_policies_meet_the_same_cases_and_luck():
+    trace, made = run(record="all")
+    other = eh.simulate(eh.uniform(PROBLEM, 2), WORLD, replicas=2, seed=4, record="all", progress=False)
+    same = trace.plays.actions[:, :, 0] == other.plays.actions[:, :, 0]
+    assert 0.2 < same.mean() < 0.9
+    assert (trace.plays.outcomes[..., 0, 0] == other.plays.outcomes[..., 0, 0])[same].all()
+    contexts = WORLD.start(4, np.arange(2))
+    for step in (0, 1, 59):
+        for r in range(2):
+            np.testing.assert_array_equal(contexts.context(step).features[r], made[r].selected[step][0])
+
+
+def test_replicas_act_as_they_do_alone_and_in_several_processes():
+    both, _ = run()
+    alone, _ = run(replicas=[1])
+    np.testing.assert_array_equal(both.totals[:, 1], alone.totals[:, 0])
+    assert (both.totals[-1, 0] != both.totals[-1, 1]).any()
+    two, _ = run(jobs=2)
+    np.testing.assert_array_equal(both.totals, two.totals)
+
+
+def test_late_outcomes_belong_to_their_contexts():
+    _, made = run(Delayed(WORLD, delay=7))
+    for mine in made:
+        assert len(mine.told) == 60 - 7
+        for (seen, _), (context, _, _) in zip(mine.selected, mine.told, strict=False):
+            np.testing.assert_array_equal(context, seen)
+
+
+def test_beside_the_recipes_of_the_house():
+    mine = eh.Wrapped(make=Noted, name="mine").policy(PROBLEM, 2)
+    model = eh.BayesianRidge(n_features=2)
+    found = eh.compare([mine, eh.resolving(PROBLEM, model), eh.uniform(PROBLEM, 2)], WORLD, replicas=3, progress=False)
+    assert found.names == ("mine", "resolving", "uniform")
+    assert found.differences()[0].mean > 0
+
+
+class Wrong(Noted):
+    def select(self, context):
+        return 3
+
+
+class Half:
+    def __init__(self, luck):
+        pass
+
+    def select(self, context):
+        return 0
+
+
+@pytest.mark.parametrize(
+    ("make", "problem", "words"),
+    [
+        (Wrong, PROBLEM, "select: expected the number of an action, from 0 to 2, got 3"),
+        (Half, PROBLEM, r"Wrapped\.make: expected what makes an object with a method update, got Half"),
+        (Noted, replace(PROBLEM, n_plays=2, subject_to=()), r"problem\.n_plays: expected 1"),
+        (
+            Noted,
+            replace(PROBLEM, maximize=Linear({"wins": 1.0, "cost": -0.1})),
+            r"problem\.maximize: expected a weighted sum of",
+        ),
+    ],
+)
+def test_what_cannot_be_wrapped(make, problem, words):
+    with pytest.raises(InvalidInput, match=words):
+        eh.simulate(
+            eh.Wrapped(make=make).policy(problem, 2), replace(WORLD, problem=problem), replicas=1, progress=False
+        )
+
+
+class Narrow(Traits):
+    def context(self, luck):
+        return luck.random((3, 1))
+
+
+class Wide(Traits):
+    def step(self, luck, context, action):
+        return [1.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("world", "problem", "words"),
+    [
+        (Narrow(), PROBLEM, r"Stepped\.world\.context: expected finite numbers of shape \(3, 2\)"),
+        (Wide(), PROBLEM, r"Stepped\.world\.step: expected 1 outcomes, wins"),
+        (Half(None), PROBLEM, r"Stepped\.world: expected an object with a method context, got Half"),
+        (Traits(), replace(PROBLEM, groups=(eh.Groups("town", ["n", "s"]),)), r"groups: expected none"),
+    ],
+)
+def test_worlds_that_do_not_fit(world, problem, words):
+    def play():
+        made = eh.Stepped(problem=problem, n_features=2, world=world)
+        eh.simulate(eh.uniform(problem, 2), made, replicas=1, progress=False)
+
+    with pytest.raises(InvalidInput, match=words):
+        play()
+
+
+class Shuffled(Traits):
+    """Three traits that are dealt to the actions anew: any action may have the features that another had before."""
+
+    def context(self, luck):
+        return np.eye(3)[luck.permutation(3)][:, :2]
+
+    def step(self, luck, context, action):
+        return luck.random() < 0.5
+
+
+def test_a_play_belongs_to_the_latest_context_with_its_features():
+    trace, made = run(eh.Stepped(problem=replace(PROBLEM, subject_to=()), n_features=2, world=Shuffled()), record="all")
+    for r, mine in enumerate(made):
+        assert [action for _, action, _ in mine.told] == trace.plays.actions[:, r, 0].tolist()
+        for (seen, _), (context, _, _) in zip(mine.selected, mine.told, strict=True):
+            np.testing.assert_array_equal(context, seen)
+    outcomes = trace.plays.outcomes[:, :, 0, 0]
+    assert 0.3 < (outcomes[:, 0] == outcomes[:, 1]).mean() < 0.7  # replicas have luck of their own
