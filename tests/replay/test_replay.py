@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.replay import execution as running, replay_log
+from evenhand.replay import Runs, execution as running, replay_log, replay_several
 from evenhand.run import simulate
 from tests.replay import shop
 
@@ -317,6 +317,23 @@ def test_bad_rows_are_reported(tmp_path):
     found = replay_log(log, toml, **QUICK)
     assert "left out of 1,500 rows:\n  1 row: 'visit' is not a number in [0, 1] (first in line 12" in str(found)
     assert found.to_dict()["settings"]["left_out"] == list(found.left_out)
+
+
+def test_what_a_log_cannot_carry_is_said_first(tmp_path):
+    lines = [[*line[:4], "1" if i % 3 == 0 else "0.25"] for i, line in enumerate(shop.rows(600))]
+    problem = shop.PROBLEM.replace("constant = 0.333333", 'column = "p"')
+    found = replay_log(*shop.write(tmp_path, lines, problem), **QUICK)
+    assert found.notes[0].startswith(
+        "in 200 of 600 rows the logged action was sure, so that no other one can be judged"
+    )
+    assert found.notes[1].startswith("this log lasts for some 150 rounds of 300: its rows times 0.25")
+    assert str(found).split("\n")[1].startswith("note: in 200 of 600 rows")
+    several = replay_several(
+        *shop.write(tmp_path, lines, problem), policies=["pgd"], runs=Runs(replicas=1, bootstrap=0)
+    )
+    assert several.notes[:2] == found.notes[:2]
+    plain = replay_log(*shop.write(tmp_path, shop.rows(1500)), **QUICK)
+    assert not any("sure" in note or "lasts" in note for note in plain.notes)
 
 
 def test_an_interrupt_keeps_what_is_done(tmp_path, monkeypatch):

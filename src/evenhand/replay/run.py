@@ -17,6 +17,7 @@ from evenhand.problem.problem import Problem
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.encoding import Encoded, encode
 from evenhand.replay.execution import ORDERS, Execution, Runs, run_all
+from evenhand.replay.overlap import overlap
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import read_csv
 from evenhand.replay.report import Replay
@@ -99,6 +100,7 @@ def replay_files(
         settings, notes = spec.settings.with_recipe(policy)
         spec = replace(spec, settings=settings)
     encoded, bad = read_log(log_path, spec)
+    notes += overlap(spec, encoded.propensities)
     problem = spec.problem(encoded.levels)
     log = environment(problem, encoded, shuffles=runs.replicas)
     if out is not None:

@@ -16,6 +16,7 @@ from evenhand.recipes import uniform
 from evenhand.replay.cells import Cell
 from evenhand.replay.comparing import Replays
 from evenhand.replay.execution import Execution, Runs, run_all
+from evenhand.replay.overlap import overlap
 from evenhand.replay.run import environment, read_log, read_replayed, refuse_features
 from evenhand.replay.settings import recipes
 from evenhand.replay.spec import Spec
@@ -82,6 +83,7 @@ def replay_several(
     given: list[float | None] = [*dict.fromkeys(rates)] or [None]
     specs = [(rate, spec if rate is None else within(spec, rate)) for rate in given]
     encoded, bad = read_log(log_path, spec)
+    notes += overlap(spec, encoded.propensities)
     log = environment(spec.problem(encoded.levels), encoded, shuffles=runs.replicas)
     cells: list[tuple[str, float | None, Policy]] = []
     for name in names:
