@@ -42,7 +42,7 @@ problem = eh.Problem(
     subject_to=(eh.Budget("cost", rate=0.5),),
     horizon=600,
 )
-shop = eh.Stepped(problem=problem, n_features=9, world=Shop())
+shop = eh.run.Stepped(problem=problem, n_features=9, world=Shop())
 mine = eh.Wrapped(make=EpsilonGreedy, name="mine").policy(problem, shop.n_features)
 model = eh.BayesianRidge(n_features=9)
 house = [eh.resolving(problem, model), eh.pgd(problem, model, hard=True, name="pgd"), eh.uniform(problem, n_features=9)]

@@ -47,7 +47,7 @@ class Noted:
         self.told.append((context, action, reward))
 
 
-WORLD = eh.Stepped(problem=PROBLEM, n_features=2, world=Traits())
+WORLD = eh.run.Stepped(problem=PROBLEM, n_features=2, world=Traits())
 
 
 def run(world=WORLD, replicas=2, **options):
@@ -163,7 +163,7 @@ class Wide(Traits):
 )
 def test_worlds_that_do_not_fit(world, problem, words):
     def play():
-        made = eh.Stepped(problem=problem, n_features=2, world=world)
+        made = eh.run.Stepped(problem=problem, n_features=2, world=world)
         eh.simulate(eh.uniform(problem, 2), made, replicas=1, progress=False)
 
     with pytest.raises(InvalidInput, match=words):
@@ -181,7 +181,9 @@ class Shuffled(Traits):
 
 
 def test_a_play_belongs_to_the_latest_context_with_its_features():
-    trace, made = run(eh.Stepped(problem=replace(PROBLEM, subject_to=()), n_features=2, world=Shuffled()), record="all")
+    trace, made = run(
+        eh.run.Stepped(problem=replace(PROBLEM, subject_to=()), n_features=2, world=Shuffled()), record="all"
+    )
     for r, mine in enumerate(made):
         assert [action for _, action, _ in mine.told] == trace.plays.actions[:, r, 0].tolist()
         for (seen, _), (context, _, _) in zip(mine.selected, mine.told, strict=True):

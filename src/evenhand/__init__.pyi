@@ -43,9 +43,8 @@ from evenhand.problem import (
     Within as Within,
 )
 from evenhand.recipes import lyapunov as lyapunov, pgd as pgd, resolving as resolving, ucb as ucb, uniform as uniform
-from evenhand.replay import replay_log as replay_log, replay_several as replay_several
+from evenhand.replay import replay_log as replay_log
 from evenhand.run import (
-    Stepped as Stepped,
     Wrapped as Wrapped,
     compare as compare,
     opt as opt,
