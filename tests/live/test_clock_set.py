@@ -241,6 +241,29 @@ def test_what_setting_the_clock_is_refused_for(tmp_path, clock):
     assert "clock" not in [e.kind for e in store.scan("one")]
 
 
+def test_a_clock_is_not_set_where_a_later_version_decides(tmp_path, clock):
+    path = tmp_path / "log.db"
+    wrong(path, clock)
+    store = SqliteStore(path)
+    with store.write("one") as log:
+        log.append("upgraded", encode({"versions": {"evenhand": "99.0"}}))
+    before = list(store.scan("one"))
+    with pytest.raises(Conflict, match=r"'one': evenhand 99\.0 decides for the campaign"):
+        set_clock(store, "one", why="it was wrong")
+    clock[0] = before[-1].at + 93 * DAY
+    with pytest.raises(Conflict, match=r"'one': evenhand 99\.0 decides for the campaign"):
+        accept_clock(SqliteStore(path), "one")
+    assert list(store.scan("one")) == before
+
+
+def test_a_later_version_accepts_the_clock_of_a_log_before_it_takes_over(tmp_path, clock, monkeypatch):
+    path = tmp_path / "log.db"
+    opened(path)
+    clock[0] += 93 * DAY
+    monkeypatch.setattr("evenhand.live.versions.__version__", "99.0")
+    assert accept_clock(SqliteStore(path), "one").kind == "clock"
+
+
 def test_the_command_sets_it_back(tmp_path, clock, capsys):
     path = tmp_path / "log.db"
     assert main(["clock", f"sqlite:///{path}", "--reset", "--why", "it was wrong"]) == 2

@@ -28,6 +28,7 @@ from evenhand.live.stores.base import Closing, Store, Transaction
 from evenhand.live.stores.opening import as_store
 from evenhand.live.switching import Switch
 from evenhand.live.verbs import Outcomes, Verbs, check_text
+from evenhand.live.versions import deciding
 from evenhand.live.why import Why, named
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
@@ -155,8 +156,7 @@ class Campaign:
                 warn_of_jams(on_expiry, policy)
                 log.append("opened", encode(opening(terms, policy, encoder)))
             else:
-                *_, deciding = place.scan(name, kinds=("opened", "upgraded"))
-                take_over(log, name, deciding)
+                take_over(log, name, deciding(place, name))
         terms = Terms.of(next(iter(place.scan(name))))
         terms.refuse_taught(name, taught)
         campaign = Campaign(Worker(place, name, phases, terms, teacher), terms, owner=place is not store)

@@ -15,6 +15,7 @@ from evenhand.live.events import Busy, Conflict, Event, Unknown, encode
 from evenhand.live.life import LIFE, Life
 from evenhand.live.stores.base import Clocked, Closing, Store, Transaction
 from evenhand.live.stores.opening import as_store
+from evenhand.live.versions import deciding, refuse_later
 
 _SECOND, _DAY = 10**6, 86_400 * 10**6  # microseconds
 # A worker that starts knows the time of the last event and no more: to open or copy a file sets its time by the same
@@ -78,7 +79,8 @@ def set_clock(store: str | Store, campaign: str, *, why: str, who: str | None = 
 
     Raises:
         Unknown: no such campaign.
-        Conflict: the log is less than a second ahead of the clock, and less than a week behind.
+        Conflict: the log is less than a second ahead of the clock, and less than a week behind; or a later version of
+            evenhand decides for the campaign.
         InvalidInput: a reason that is none, a clock that was never set, or a store of a kind that has no clock.
         Busy: the store cannot be written.
 
@@ -128,6 +130,7 @@ def _writing(store: str | Store, campaign: str) -> Iterator[tuple[Any, Event, fl
                 raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
             if not isinstance(log, Clocked):
                 raise InvalidInput("store", "one of a kind that has a clock", type(place).__name__)
+            refuse_later(campaign, deciding(place, campaign))
             life = Life.of(place.scan(campaign, kinds=("opened", *LIFE)))
             yield log, last, life.patience
     finally:

@@ -8,11 +8,11 @@ from pathlib import Path
 from evenhand.live.backups import archive
 from evenhand.live.changing import Ask
 from evenhand.live.commands import only_campaign
-from evenhand.live.events import Conflict, read
+from evenhand.live.events import Conflict
 from evenhand.live.life import LIFE, Life
 from evenhand.live.stores.base import Closing
 from evenhand.live.stores.opening import connect, connect_to_read
-from evenhand.live.versions import other_version
+from evenhand.live.versions import deciding, other_version
 from evenhand.version import __version__
 
 
@@ -40,8 +40,7 @@ def write_change(url: str, campaign: str | None, ask: Ask) -> str:
     store = connect(url)
     try:
         with store.write(name) as log:
-            *_, deciding = store.scan(name, kinds=("opened", "upgraded"))
-            version = read(deciding).get("versions", {}).get("evenhand", "")
+            version = deciding(store, name)
             if version != __version__:
                 raise Conflict(f"{name!r}: {other_version(version)}")
             life = Life.of(store.scan(name, kinds=("opened", *LIFE)))

@@ -15,7 +15,7 @@ from evenhand.live.clocks import refuse_leap
 from evenhand.live.events import Conflict, Event, encode, read
 from evenhand.live.life import OnExpiry
 from evenhand.live.stores.base import Transaction
-from evenhand.live.versions import here, is_later, other_version
+from evenhand.live.versions import here, refuse_later
 from evenhand.policy.policy import Policy
 from evenhand.version import __version__
 
@@ -58,21 +58,19 @@ def opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
     }
 
 
-def take_over(log: Transaction, name: str, last: Event) -> None:
+def take_over(log: Transaction, name: str, found: str) -> None:
     """Note that this version of evenhand decides from now on; workers of earlier versions then end with `Conflict`.
 
     Args:
         log: the campaign's log.
         name: its name.
-        last: the last event that says which version decides.
+        found: the version that decides so far.
 
     Raises:
         Conflict: a later version decides.
         Busy: the clock is far ahead of the log.
     """
-    found = read(last).get("versions", {}).get("evenhand", "")
-    if is_later(found):
-        raise Conflict(f"{name!r}: {other_version(found)}")
+    refuse_later(name, found)
     if found != __version__:
         first = log.get(1)
         assert first is not None  # it was opened

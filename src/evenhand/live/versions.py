@@ -11,6 +11,8 @@ import numpy as np
 import scipy
 from llvmlite import binding
 
+from evenhand.live.events import Conflict, read
+from evenhand.live.stores.base import Readable
 from evenhand.version import __version__
 
 
@@ -50,6 +52,23 @@ def is_later(found: str) -> bool:
     (False, True, False)
     """
     return _order(found) > _order(__version__)
+
+
+def deciding(store: Readable, campaign: str) -> str:
+    """Return the version of evenhand that decides for a campaign, "" where its log does not say."""
+    *_, last = store.scan(campaign, kinds=("opened", "upgraded"))
+    found: str = read(last).get("versions", {}).get("evenhand", "")
+    return found
+
+
+def refuse_later(campaign: str, found: str) -> None:
+    """Refuse to write to the log of a campaign for which a later version decides.
+
+    Raises:
+        Conflict: it does.
+    """
+    if is_later(found):
+        raise Conflict(f"{campaign!r}: {other_version(found)}")
 
 
 def _order(version: str) -> tuple[int, ...]:
