@@ -11,7 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import closest
 from evenhand.core.validate import file
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget
+from evenhand.problem.constraints.base import as_rated
 from evenhand.recipes import uniform
 from evenhand.replay.cells import Cell
 from evenhand.replay.comparing import Replays
@@ -117,9 +117,9 @@ def within(spec: Spec, rate: float) -> Spec:
     Raises:
         InvalidInput: the problem has none or several, or one per period.
     """
-    budgets = [c for c in spec.subject_to if isinstance(c, Budget)]
-    if len(budgets) != 1 or budgets[0].per is not None or not isinstance(budgets[0].total, float | int | None):
+    budgets = [c for c in map(as_rated, spec.subject_to) if c is not None]
+    other = budgets[0].at_rate(rate) if len(budgets) == 1 else None
+    if other is None:
         expected = "a problem with one budget over the horizon, whose rate they are"
         raise InvalidInput("rates", expected, f"{len(budgets)} budgets" if len(budgets) != 1 else "one per period")
-    other = replace(budgets[0], total=None, rate=rate)
     return replace(spec, subject_to=tuple(other if c is budgets[0] else c for c in spec.subject_to))

@@ -56,8 +56,8 @@ class Comparison:
 
     def __str__(self) -> str:
         summaries = self.summaries()
-        lines = [table(*_cells(summaries)), _units(summaries), *_notes(summaries)]
-        return "\n".join([*lines, *self._beyond()])
+        lines = [table(*_cells(summaries)), _units(summaries), *self._beyond()]
+        return "\n".join([*lines, *_notes(summaries)])
 
     def _beyond(self) -> Iterator[str]:
         """Make a table of how the objective of the other policies differs from that of the first."""

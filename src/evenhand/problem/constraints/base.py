@@ -92,6 +92,14 @@ class Relative(Constraint, Protocol):
         """The values of all groups of which `measure` is the worst, `->(G,R)` each; none if it looks at no groups."""
 
 
+@runtime_checkable
+class Rated(Constraint, Protocol):
+    """A constraint on an amount that is spent, which may be stated as another rate per round."""
+
+    def at_rate(self, rate: float) -> Constraint | None:
+        """The constraint with another rate, None where there are spans of time."""
+
+
 class Credit(NamedTuple):
     """A limit of a constraint's own: a credit that rounds of a baseline earn, and that is never overdrawn."""
 
@@ -164,6 +172,11 @@ def credit_in(constraint: Constraint, problem: Declared) -> Credit | None:
 def relative(constraint: Constraint) -> Relative | None:
     """Return the constraint if it measures a sum per unit of another sum, else None."""
     return constraint if isinstance(constraint, Relative) else None
+
+
+def as_rated(constraint: Constraint) -> Rated | None:
+    """Return the constraint if its amount may be stated as another rate, else None."""
+    return constraint if isinstance(constraint, Rated) else None
 
 
 def refuse_estimated(name: str, by: str | None, problem: Declared) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -104,6 +104,15 @@ class Budget:
         if self.per is None or self.total is None:
             return None
         return spans_of(problem.clock, name, self.total, self.per, self.carry, self.window)
+
+    def at_rate(self, rate: float) -> Budget | None:
+        """The same budget with another rate, None where it has spans of time.
+
+        >>> Budget("ride", total=500).at_rate(0.1)
+        Budget(outcome='ride', total=None, rate=0.1, hard=None, per=None, carry=False, window=1)
+        """
+        spanning = self.per is not None or isinstance(self.total, Mapping | Sequence)
+        return None if spanning else replace(self, total=None, rate=rate)
 
     def limit(self, horizon: int) -> float:
         """The amount per round; where there are periods, `Problem.stated` has it, as it depends on the calendar."""
