@@ -127,6 +127,16 @@ def test_a_new_version_asks_before_it_takes_over(tmp_path, clock, monkeypatch):
     assert kinds(opened_at(clock, path, -8 * DAY)) == ["opened", "decided", "upgraded"]
 
 
+def test_a_new_version_takes_over_by_the_patience_that_was_changed(tmp_path, clock, monkeypatch):
+    path = tmp_path / "log.db"
+    campaign = opened(path)
+    campaign.change(patience=20 * DAY / SECOND, by="anna", why="returns take long")
+    letter(campaign, "a")
+    for module in ("opening", "worker", "versions", "snapshots"):
+        monkeypatch.setattr(f"evenhand.live.{module}.__version__", "99.0")
+    assert kinds(opened_at(clock, path, 19 * DAY)) == ["opened", "changed", "decided", "upgraded"]
+
+
 def wrong(path, clock, on_expiry="hold", ahead=6 * DAY):
     """A campaign that a worker with a wrong clock went on with: two decisions expired, and two were made."""
     first = [letter(opened(path, on_expiry), key).id for key in "ab"]

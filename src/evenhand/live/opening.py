@@ -13,7 +13,7 @@ from evenhand.goals.base import Accounts
 from evenhand.live.cases import Encoder
 from evenhand.live.clocks import refuse_leap
 from evenhand.live.events import Conflict, Event, encode, read
-from evenhand.live.life import OnExpiry
+from evenhand.live.life import LIFE, Life, OnExpiry
 from evenhand.live.stores.base import Transaction
 from evenhand.live.versions import here, refuse_later
 from evenhand.policy.policy import Policy
@@ -72,9 +72,8 @@ def take_over(log: Transaction, name: str, found: str) -> None:
     """
     refuse_later(name, found)
     if found != __version__:
-        first = log.get(1)
-        assert first is not None  # it was opened
-        refuse_leap(log, name, Terms.of(first).patience, None)
+        life = Life.of(event for event in log.tail(0) if event.kind in ("opened", *LIFE))
+        refuse_leap(log, name, life.patience, None)
         log.append("upgraded", encode({"versions": here()}))
 
 
