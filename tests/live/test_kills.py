@@ -19,3 +19,4 @@ def test_workers_that_are_killed_lose_nothing():
     assert found["kills"] == 100
     assert found["decisions"] > 100
     assert found["busy"] == 0
+    assert min(found[verb] for verb in ("paused", "changed", "switched", "erased", "backups")) > 0

@@ -1,0 +1,139 @@
+"""What has to hold after workers were killed: replies, the log, budgets, backups and folds, each beside the others."""
+
+from __future__ import annotations
+
+import json
+
+from evenhand.live import Campaign, audit
+from evenhand.live.events import is_erased
+from evenhand.live.stores.opening import connect
+from tests.live.schedules import WORST, plain, same_fold
+
+TOTALS = {"killed": 150.0, "killed later": 170.0}
+POLICIES = [plain(name, total, 10**6) for name, total in TOTALS.items()]
+
+
+def errors(folder):
+    return "".join(path.read_text() for path in folder.glob("*.error"))
+
+
+def replies(folder):
+    """Every line that is whole; the last one of a worker may be cut off."""
+    for path in sorted(folder.glob("*.replies")):
+        for line in path.read_text().split("\n")[:-1]:
+            yield json.loads(line)
+
+
+def check(folder, url):
+    """Compare replies with the log, the log with the budget, and folds with each other."""
+    store = connect(url)
+    log = list(store.scan("one"))
+    assert [e.seq for e in log] == list(range(1, len(log) + 1))
+    decided = {e.seq: e for e in log if e.kind == "decided"}
+    keys = [e.key for e in decided.values() if not is_erased(e)]
+    assert len(set(keys)) == len(keys), "a key has one decision, unless it was erased"
+    first: dict[tuple[str, int], int] = {}
+    told = busy = 0
+    said = dict.fromkeys(("paused", "resumed", "changed", "switched"), 0)  # what workers were told that they did
+    erased, copies = 0, 0
+    for kind, ref, *rest in replies(folder):
+        if kind == "busy":
+            busy += 1
+            continue
+        if kind in said:
+            said[kind] += ref
+            continue
+        if kind == "backup":
+            copies += 1
+            _same(folder / ref, log)
+            continue
+        if kind == "erased":
+            erased += ref
+            assert all(is_erased(decided[seq]) for seq in rest), f"one of the decisions {rest} was not erased"
+            continue
+        assert ref in decided, f"decision {ref} was replied, and is in no log"
+        told += 1
+        if kind == "decided":
+            actions = POLICIES[0].problem.actions
+            play = json.loads(decided[ref].body)["a"][0]
+            key = rest[0] if is_erased(decided[ref]) else decided[ref].key
+            assert [key, actions[play] if play >= 0 else None, decided[ref].at] == rest
+        elif rest[0]:
+            first[kind, ref] = first.get((kind, ref), 0) + 1
+    for (kind, ref), times in first.items():
+        kinds = ("observed", "revised") if kind == "observed" else (kind,)
+        found = sum(e.ref == ref and e.kind in kinds for e in log if e.ref is not None) if times > 1 else 1
+        assert times <= found, f"decision {ref} was {kind} {times} times"
+    for kind, times in said.items():
+        found = sum(e.kind == kind for e in log)
+        assert times <= found, f"{times} were told that they {kind} the campaign, and the log has {found}"
+    _paused_decides_nothing(log)
+    about = {(e.kind, e.ref) for e in log}
+    assert all((kind, ref) in about for kind, ref in first), "what was taken in is in the log"
+    within_budget(log)
+    proven = audit(store, "one", POLICIES)
+    assert proven.clean, str(proven)
+    present = [p for p in POLICIES if p.name == _names(log)[-1]]
+    policies = [p for p in POLICIES if p not in present] + present
+    kept, last = 0, store.snapshot("one", present[0].fingerprint())
+    while last is not None:
+        kept, last = kept + 1, store.snapshot("one", present[0].fingerprint(), before=last[0])
+    resumed = Campaign.open(store, "one", policies)
+    resumed.refresh()
+    store.snapshot = lambda campaign, mark, before=None: None
+    whole = Campaign.open(store, "one", policies)
+    whole.refresh()
+    resumed.refresh()
+    whole.refresh()
+    same_fold(resumed, whole)
+    told_of = {"replies": told, **said, "erased": erased, "backups": copies}
+    return {**told_of, "events": len(log), "decisions": len(decided), "snapshots": kept, "busy": busy}
+
+
+def _same(path, log):
+    """A backup has the first events of the log, but for what was erased later, and stands by itself."""
+    url = f"sqlite:///{path}"
+    copied = list(connect(url).scan("one"))
+    facts = [[(e.seq, e.at, e.kind, e.body) for e in some] for some in (copied, log[: len(copied)])]
+    assert facts[0] == facts[1], f"{path.name} has another log"
+    proven = audit(url, "one", POLICIES)
+    assert proven.clean, f"{path.name}: {proven}"
+
+
+def _names(log):
+    """The policies that decided, one after another."""
+    return [json.loads(e.body)["name"] for e in log if e.kind in ("opened", "switched")]
+
+
+def _paused_decides_nothing(log):
+    paused = False
+    for event in log:
+        paused = event.kind == "paused" or (paused and event.kind != "resumed")
+        assert not (paused and event.kind == "decided"), f"decision {event.seq} was made while the campaign was paused"
+
+
+def within_budget(log):
+    """What was spent and what may yet be spent never exceeds the total by a decision."""
+    spent, held = {}, {}
+    sums, total = [0.0, 0.0], 0.0  # of the two
+
+    def put(ref, cents, worst):
+        sums[0] += cents - spent.get(ref, 0.0)
+        sums[1] += worst - held.get(ref, 0.0)
+        spent[ref], held[ref] = cents, worst
+
+    for event in log:
+        if event.kind in ("opened", "switched"):
+            total = TOTALS[_names([event])[0]]
+        elif event.kind == "decided":
+            if json.loads(event.body)["a"][0] > 0:
+                put(event.seq, 0.0, WORST)
+                assert sum(sums) <= total + 1e-6, f"decision {event.seq} may spend {sum(sums)} of {total}"
+        elif event.kind in ("observed", "revised"):
+            put(event.ref, float(json.loads(event.body)["y"]["cents"]), 0.0)
+        elif event.kind == "cancelled":
+            put(event.ref, 0.0, 0.0)
+        elif event.kind == "expired" and held.get(event.ref):
+            fate = json.loads(event.body).get("on_expiry", "fallback")
+            if fate != "hold":
+                put(event.ref, 1.0 if fate == "fallback" else 0.0, 0.0)
