@@ -6,6 +6,7 @@ import threading
 import time
 from functools import partial
 from multiprocessing import get_context
+from pathlib import Path
 
 import pytest
 
@@ -176,3 +177,24 @@ def test_threads_that_end_close_their_connections(store, url):
     while sessions() > before and time.monotonic() < deadline:
         time.sleep(0.02)
     assert sessions() <= before
+
+
+def test_what_was_erased_is_in_no_table_of_the_server(url):
+    """Rows as they were before the erasure stay in the files of tables until these are written anew."""
+    tables = ("evenhand_events", "evenhand_snapshots")
+    campaign = Campaign.open(url, "one", plain("wide", 1e6, 10**6))
+    for i in range(20):
+        said = campaign.decide({"age": 20 + i}, key=f"Ada-Lovelace-{i}")
+        campaign.observe(said.id, {"answer": 0, "cents": 0})
+
+    def traces():
+        with asked(url) as db:
+            db.execute("CHECKPOINT")
+            paths = [db.execute("SELECT pg_relation_filepath(%s)", (z,)).fetchone()[0] for z in tables]
+            (folder,) = db.execute("SELECT setting FROM pg_settings WHERE name = 'data_directory'").fetchone()
+        return sum((Path(folder) / path).read_bytes().count(b"Ada-Lovelace") for path in paths)
+
+    assert traces() >= 20
+    campaign.erase([f"Ada-Lovelace-{i}" for i in range(20)], by="support", why="asked for")
+    assert traces() == 0
+    assert campaign.decide({"age": 30}, key="next").id > 0

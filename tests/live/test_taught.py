@@ -8,7 +8,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live.backups import backup, restore
-from evenhand.live.events import Conflict, read
+from evenhand.live.events import Busy, Conflict, read
 from evenhand.live.files import open_campaign, switch_campaign
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
@@ -167,3 +167,19 @@ def test_a_backup_has_what_was_learned(files, tmp_path, where):
         assert decided(campaign) == first
         assert campaign.status().rounds == len(first)
     assert main(["audit", f"sqlite:///{tmp_path}/post.backup"]) == 0
+
+
+def test_a_restore_that_fails_can_be_said_again(files, tmp_path, monkeypatch):
+    log, file, store = files
+    with open_campaign(store, "post", file, log_path=log) as campaign:
+        first = decided(campaign)
+    backup(store, tmp_path / "post.backup")
+    again = MemoryStore()
+    with monkeypatch.context() as full:
+        full.setattr(again, "keep", lambda *_: exec("raise Busy('full')", {"Busy": Busy}))
+        with pytest.raises(Busy):
+            restore(tmp_path / "post.backup", again)
+    assert again.campaigns() == []
+    restore(tmp_path / "post.backup", again)
+    with open_campaign(again, "post", file) as campaign:
+        assert decided(campaign) == first

@@ -171,11 +171,11 @@ def restore(path: str | Path, store: str | Store) -> Mapping[str, Head]:
                 raise InvalidInput("store", "one without a campaign", f"one that has {list(place.campaigns())}")
             if not isinstance(place, Adopting):
                 raise InvalidInput("store", "one that takes in logs as they are", type(place).__name__)
+            for name in heads:  # before the logs, which say that all is there: what fails can be said again
+                copy_learned(copy, place, name)
             place.adopt((name, copy.scan(name)) for name in heads)
             if _heads(place) != heads:
                 raise Damaged("the store has other events than the backup")
-            for name in heads:
-                copy_learned(copy, place, name)
         finally:
             if isinstance(store, str) and isinstance(place, Closing):
                 place.close()

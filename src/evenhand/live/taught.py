@@ -82,7 +82,7 @@ class Taught:
 
 
 def copy_learned(source: Readable, store: Store, campaign: str) -> None:
-    """Copy what policies of a campaign learned from a log to a store that has its events."""
+    """Copy what policies of a campaign learned from a log to a store that has, or will have, its events."""
     mark = read(next(iter(source.scan(campaign)))).get("taught")
     if mark is None:
         return

@@ -183,6 +183,10 @@ class PostgresStore:
             if drop:
                 db.execute(others, (campaign, mark, list(drop)))
 
+    def scrub(self) -> None:
+        with self._sessions.errors():  # rows as they were before a change stay in a table until it is written anew
+            self._sessions.mine.execute("VACUUM (FULL) evenhand_events, evenhand_snapshots")
+
     def adopt(self, logs: Iterable[tuple[str, Iterable[Event]]]) -> None:
         with self._sessions.errors():
             db = self._sessions.mine
