@@ -10,8 +10,10 @@ except ImportError as error:
     raise MissingExtra("live campaigns", "live") from error
 
 from evenhand.live.http.app import app
+from evenhand.live.http.fixed import add_errors
+from evenhand.live.http.routers import router
 from evenhand.live.http.server import serve
 
-__all__ = ["app", "serve"]
+__all__ = ["add_errors", "app", "router", "serve"]
 
 del fastapi, jinja2, uvicorn

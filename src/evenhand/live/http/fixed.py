@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from importlib.resources import files
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -53,14 +53,19 @@ def bare(title: str, lifespan: Lifespan | None) -> FastAPI:
     made = FastAPI(
         title=title, version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False
     )
-    for kind in (Refused, EvenhandError):
-        made.add_exception_handler(kind, lambda _, error: error_response(error))
+    add_errors(made)
     made.add_exception_handler(HTTPException, _not_found)
     made.add_middleware(Caught)
     return made
 
 
-def add_probes(made: FastAPI, ready: Handler) -> None:
+def add_errors(made: FastAPI) -> None:
+    """Let an app answer the errors of campaigns as JSON, with the statuses that `evenhand serve` has for them."""
+    for kind in (Refused, EvenhandError):
+        made.add_exception_handler(kind, lambda _, error: error_response(error))
+
+
+def add_probes(made: APIRouter, ready: Handler) -> None:
     """Add HEAD to the probes, as some ask."""
     for path, handler in {"/healthz": HEALTHY, "/readyz": ready}.items():
         made.add_api_route(path, handler, methods=["HEAD"], include_in_schema=False)

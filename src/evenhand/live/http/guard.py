@@ -117,20 +117,37 @@ class Guard:
             return Refused(403, "a page of another origin sent this request")
         if scope["method"] == "POST" and any(z.lower() == b"cross-site" for z in given.get(b"sec-fetch-site", [])):
             return Refused(403, "a page of another site sent this request")
-        kinds = [z.partition(b";")[0].strip().lower() for z in given.get(b"content-type", [])]
-        if scope["method"] == "POST" and any(kind != b"application/json" for kind in kinds):
-            return Refused(415, "the Content-Type of the body is not application/json")
-        return None
+        return _kind(scope["method"], given.get(b"content-type", []))
 
     def _called(self, place: Place, name: str) -> bool:
         """Return whether a place may be asked under a name; other sites can point names at a server, but no address."""
         return name in self._hosts or place.is_open or (place.route == "/metrics" and _is_address(name))
 
 
+async def let_in(request: Request) -> None:
+    """Accept a request whose app has checked who asks, unless its body is of another type.
+
+    Raises:
+        Refused: it is: browsers send such bodies for any site, with their cookies.
+    """
+    refused = _kind(request.method, [z.encode("latin-1") for z in request.headers.getlist("content-type")])
+    if refused is not None:
+        raise refused
+    request.scope[_TOKEN] = ANYONE
+
+
 def token_of(request: Request) -> Token:
     """Return the token of an accepted request; its name is what logs and the events of changes say."""
     found: Token = request.scope[_TOKEN]
     return found
+
+
+def _kind(method: str, stated: Sequence[bytes]) -> Refused | None:
+    """Return why the type of a body is refused, None if it is not."""
+    kinds = [z.partition(b";")[0].strip().lower() for z in stated]
+    if method == "POST" and any(kind != b"application/json" for kind in kinds):
+        return Refused(415, "the Content-Type of the body is not application/json")
+    return None
 
 
 def _closing(refused: Refused) -> ASGIApp:

@@ -1,36 +1,18 @@
-"""The routes of one campaign: requests, reports and pages."""
+"""The app of one campaign: its routes and its pages."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
-from functools import partial
-from typing import Any
-
 from fastapi import FastAPI, Request
-from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
+from fastapi.responses import HTMLResponse, Response
 
-from evenhand.core.checked import shown
-from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live.dashboard.decision import decision_page
 from evenhand.live.dashboard.page import page
-from evenhand.live.dashboard.report import to_json
-from evenhand.live.events import Conflict, Unknown
-from evenhand.live.http import asked, life, switching
-from evenhand.live.http.answers import entry, error_response
-from evenhand.live.http.bodies import parse, receive
-from evenhand.live.http.fixed import HEALTHY, Handler, Lifespan, add_pages, add_probes, bare, readiness_response
-from evenhand.live.http.guard import token_of
-from evenhand.live.http.quotas import Quotas
-from evenhand.live.http.schemas import KEY, add_operations
-from evenhand.live.http.served import Hall, Served
-from evenhand.live.tokens import Token, Tokens
-from evenhand.live.verbs import check_text
-
-Maker = Callable[[object, Token], asked.Verb]
-_NUMBER = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}
-_OF_KEY = {"name": "key", "in": "query", "required": True, "schema": KEY}
-_PARAMETERS = {"/decisions/{number}": [_NUMBER], "/decisions": [_OF_KEY]}
+from evenhand.live.events import Conflict
+from evenhand.live.http.fixed import Lifespan, add_pages, bare
+from evenhand.live.http.routes import find_decision, routes
+from evenhand.live.http.schemas import add_operations
+from evenhand.live.http.served import Hall
+from evenhand.live.tokens import Tokens
 
 
 def one(hall: Hall, name: str, known: bool, tokens: Tokens | None = None, lifespan: Lifespan | None = None) -> FastAPI:
@@ -44,108 +26,21 @@ def one(hall: Hall, name: str, known: bool, tokens: Tokens | None = None, lifesp
         lifespan: what begins and ends with the app.
     """
     served = hall.each[name]
-    campaign, commits = served.campaign, served.commits
+    campaign = served.campaign
     made = bare(f"evenhand: {name}", lifespan)
-
-    async def report_(_: Request) -> Response:
-        return JSONResponse(await served.reading(lambda: to_json(campaign, served.stand(), served.tally)))
-
-    async def metrics_(_: Request) -> Response:
-        return PlainTextResponse(await hall.metrics([name]), media_type="text/plain; version=0.0.4")
 
     async def page_(_: Request) -> Response:
         return HTMLResponse(await served.reading(lambda: page(campaign, served.stand(), served.tally)))
 
-    async def ready(_: Request) -> Response:
-        return readiness_response(await served.readiness.reason(), served.readiness.standing())
-
-    async def find_decision(request: Request) -> dict[str, Any]:
-        (found,) = await asyncio.wrap_future(commits.submit([asked.lookup(_which(request, name))], request.client))
-        if isinstance(found, EvenhandError):
-            raise found
-        return found
-
-    async def decision(request: Request) -> Response:
-        return JSONResponse(await find_decision(request))
-
     async def decision_(request: Request) -> Response:
-        found = await find_decision(request)
+        found = await find_decision(served, request)
         try:
             explained, why = await served.reading(lambda: campaign.why(found["id"]))
         except Conflict:  # another policy made it
             explained, why = None, None
         return HTMLResponse(decision_page(name, found, explained, why))
 
-    verbs: dict[str, Maker] = {
-        "/decide": _by_anyone(partial(asked.decide, accepted=known)),
-        "/observe": _by_anyone(asked.observe),
-        "/cancel": _by_anyone(asked.cancel),
-        **life.MAKERS,
-    }
-    described = life.operations(tokens)
-    for path, made_of in verbs.items():
-        handle = _verb(served, made_of, hall.quotas if path == "/decide" else None)
-        made.add_api_route(path, handle, methods=["POST"], name=path[1:], openapi_extra=described.get(path))
+    made.include_router(routes(hall, name, known, tokens, switches=tokens is not None))
     add_operations(made, campaign)
-    switching.add(made, campaign, served.reading, allowed=tokens is not None)
-    reads: dict[str, Handler] = {
-        "/report": report_,
-        "/metrics": metrics_,
-        "/decisions/{number}": decision,
-        "/decisions": decision,
-        "/healthz": HEALTHY,
-        "/readyz": ready,
-    }
-    for path, handler in reads.items():
-        extra: dict[str, Any] = {"parameters": _PARAMETERS[path]} if path in _PARAMETERS else {}
-        route = path[1:].replace("/{number}", " by number")
-        made.add_api_route(path, handler, methods=["GET"], name=route, openapi_extra=extra)
-    add_probes(made, ready)
     add_pages(made, {"/": page_, "/decisions/{number}/page": decision_})
     return made
-
-
-def _which(request: Request, campaign: str) -> int | str:
-    """Parse the decision that is asked for: its number, or its key."""
-    if "number" not in request.path_params:
-        keys = request.query_params.getlist("key")
-        if len(keys) != 1 or len(request.query_params) != 1:
-            raise InvalidInput("key", "the key of one decision, as /decisions?key=KEY", f"{len(keys)} of them")
-        check_text("key", keys[0])
-        return keys[0]
-    number: str = request.path_params["number"]
-    if not (number.isascii() and number.isdigit() and len(number) < 19):
-        raise Unknown(f"no decision {shown(number)} in campaign {campaign!r}")
-    return int(number)
-
-
-def _by_anyone(made_of: Callable[[object], asked.Verb]) -> Maker:
-    """Leave out who asks."""
-    return lambda body, _: made_of(body)
-
-
-def _verb(served: Served, made_of: Maker, quotas: Quotas | None) -> Handler:
-    """Make the handler of a body, or of a list of bodies in one transaction, which the quota of a token may limit."""
-    commits = served.commits
-
-    async def handle(request: Request) -> Response:
-        body, token = parse(await receive(request)), token_of(request)
-        count = len(body) if isinstance(body, list) else 1
-        if quotas is not None:
-            quotas.charge(token, count)
-        served.upkeep.count(count)
-        if not isinstance(body, list):
-            (found,) = await asyncio.wrap_future(commits.submit([made_of(body, token)], request.client))
-            return error_response(found) if isinstance(found, EvenhandError) else JSONResponse(found)
-        verbs: list[asked.Verb | EvenhandError] = []
-        for z in body:
-            try:
-                verbs.append(made_of(z, token))
-            except EvenhandError as error:
-                verbs.append(error)
-        accepted = [v for v in verbs if not isinstance(v, EvenhandError)]
-        results = await asyncio.wrap_future(commits.submit(accepted, request.client))
-        rest = iter(results)
-        return JSONResponse([entry(v if isinstance(v, EvenhandError) else next(rest)) for v in verbs])
-
-    return handle

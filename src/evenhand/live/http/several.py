@@ -43,7 +43,7 @@ def several(hall: Hall, lifespan: Lifespan) -> FastAPI:
     for path, handler in reads.items():
         made.add_api_route(path, handler, methods=["GET"], name=path[1:])
     add_list(made, hall)
-    add_probes(made, ready)
+    add_probes(made.router, ready)
     add_pages(made, {"/": page_})
     return made
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
 
 from evenhand.core.checked import shown
@@ -53,12 +53,12 @@ _ANSWER = {
 }
 
 
-def add(made: FastAPI, campaign: Campaign, run: Run, *, allowed: bool) -> None:
-    """Add the route to an app.
+def add(made: APIRouter, campaign: Campaign, run: Run, *, allowed: bool) -> None:
+    """Add the route to those of a campaign.
 
     Args:
-        made: the app.
-        campaign: that it serves.
+        made: the routes.
+        campaign: the campaign.
         run: runs a call in the thread of reports.
         allowed: whether callers show who they are.
     """
