@@ -108,12 +108,15 @@ def test_what_changes_a_campaign(tmp_path, named):
 
 
 @pytest.mark.parametrize("single", [True, False])
-def test_the_token_is_a_security_scheme(tmp_path, single):
+@pytest.mark.parametrize("below", ["", "/campaigns/shop"])
+def test_the_token_is_a_security_scheme(tmp_path, single, below):
+    """Also where a campaign is described by itself, as clients of one of several read it."""
     both = campaigns(tmp_path)
     secret = "a secret of this test"
     with serving(app(both[0] if single else both, token=secret)) as client:
-        said = client.get("/openapi.json", headers={"Authorization": f"Bearer {secret}"}).json()
+        said = client.get(f"{below}/openapi.json", headers={"Authorization": f"Bearer {secret}"}).json()
+        assert client.get(f"{below}/healthz").status_code == (401 if below else 200)
     assert said["security"] == [{"token": []}]
     assert said["components"]["securitySchemes"] == {"token": {"type": "http", "scheme": "bearer"}}
-    assert said["paths"]["/healthz"]["get"]["security"] == []
+    assert said["paths"]["/healthz"]["get"].get("security") == (None if below else [])
     assert "security" not in said["paths"]["/metrics"]["get"]

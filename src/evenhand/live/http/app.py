@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from starlette.types import ASGIApp
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.live.campaign import Campaign
 from evenhand.live.http.guard import Guard
 from evenhand.live.http.one import one
-from evenhand.live.http.places import Places
+from evenhand.live.http.places import OPEN, Places
 from evenhand.live.http.schemas import add_security
 from evenhand.live.http.served import Hall
 from evenhand.live.http.several import Inside, add_list, several
@@ -60,7 +59,7 @@ def app(
         hall.close()
 
     names = list(hall.each)
-    each: Mapping[str, ASGIApp]
+    each: Mapping[str, FastAPI]
     if len(names) == 1:
         made = one(hall, names[0], known, tokens, lifespan)
         add_list(made, hall, in_schema=False)
@@ -68,7 +67,9 @@ def app(
     else:
         made, each = several(hall, lifespan), {name: one(hall, name, known, tokens) for name in names}
     if tokens is not None:
-        add_security(made)
+        add_security(made, unless=OPEN)
+        for below in each.values():
+            add_security(below)
     made.add_middleware(Inside, each=each)
     made.add_middleware(Guard, tokens=tokens, hosts=hosts, places=Places(names), requests=hall.requests)
     return made

@@ -13,13 +13,13 @@ from evenhand.live.tokens import ROLES, Role, Token
 OTHER = "other"  # the route of all unknown paths
 INSIDE = "/campaigns/"  # before the name of a campaign
 _DECISION = "/decisions/"
-_OPEN = ("/healthz", "/readyz")
+OPEN = ("/healthz", "/readyz")  # without a token, unless below the name of a campaign
 STATIC = {
     "/static/page.css": "text/css",
     "/static/page.js": "text/javascript",
     "/static/icon.svg": "image/svg+xml",
 }
-_WIDE = (*_OPEN, "/openapi.json", "/campaigns", *STATIC)  # of the server, not of one campaign
+_WIDE = (*OPEN, "/openapi.json", "/campaigns", *STATIC)  # of the server, not of one campaign
 # The role that each route needs; any token may ask for what has none.
 NEEDED: dict[str, Role | None] = {
     "/decide": "decide",
@@ -41,7 +41,7 @@ class Place(NamedTuple):
     @property
     def is_open(self) -> bool:
         """Whether it needs neither a token nor the name of the server: probes reveal nothing of cases."""
-        return self.campaign is None and self.route in _OPEN
+        return self.campaign is None and self.route in OPEN
 
     def refusal(self, token: Token) -> Refused | None:
         """Return why a token is not enough, None if it is.

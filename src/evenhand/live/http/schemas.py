@@ -90,15 +90,20 @@ def add_operations(made: FastAPI, campaign: Campaign) -> None:
     made.openapi = openapi  # type: ignore[method-assign]
 
 
-def add_security(made: FastAPI) -> None:
-    """State in the description of an app that requests carry a token, but for probes."""
+def add_security(made: FastAPI, unless: Sequence[str] = ()) -> None:
+    """State in the description of an app that requests carry a token.
+
+    Args:
+        made: the app.
+        unless: the paths that may be read without one.
+    """
     plain = made.openapi
 
     def openapi() -> Schema:
         found = plain()
         found.setdefault("components", {})["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         found["security"] = [{"token": []}]
-        for path in ("/healthz", "/readyz"):
+        for path in unless:
             found["paths"][path]["get"]["security"] = []
         return found
 
