@@ -7,11 +7,12 @@ from contextlib import AbstractAsyncContextManager
 from importlib.resources import files
 
 from fastapi import APIRouter, FastAPI, Request
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import HTMLResponse, JSONResponse, Response
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from evenhand.core.errors import EvenhandError
+from evenhand.live.dashboard.reference import reference
 from evenhand.live.http.answers import Refused, error_response
 from evenhand.live.http.places import STATIC
 from evenhand.version import __version__
@@ -72,8 +73,12 @@ def add_probes(made: APIRouter, ready: Handler) -> None:
 
 
 def add_pages(made: FastAPI, pages: dict[str, Handler]) -> None:
-    """Add pages, and the files that they load."""
-    for path, handler in {**pages, **{path: _file(path) for path in STATIC}}.items():
+    """Add pages, among them the one that documents the app, and the files that they load."""
+
+    async def docs(request: Request) -> Response:
+        return HTMLResponse(reference(made.openapi(), str(request.base_url)))
+
+    for path, handler in {**pages, "/docs": docs, **{path: _file(path) for path in STATIC}}.items():
         made.add_api_route(path, handler, methods=["GET"], include_in_schema=False)
 
 

@@ -52,6 +52,7 @@ _LIFE = {
     "why": {"type": "string"},
     "since": {"type": "integer", "description": "microseconds since 1970"},
 }
+_EXAMPLES = {"by": "anna", "why": "the letters are late"}
 _ANSWER = {
     "type": "object",
     "properties": {"new": {"type": "boolean"}, "life": {"type": "object", "properties": _LIFE}},
@@ -67,4 +68,5 @@ def operations(tokens: Tokens | None) -> dict[str, Schema]:
     """
     needed = ("why",) if tokens is not None and tokens.have_names else ("by", "why")
     bodies = {path: {"by": _BY, "why": _TEXT, **(_NEW if path == "/change" else {})} for path in MAKERS}
-    return {path: operation(one_or_many(needed, body), one_or_each(_ANSWER)) for path, body in bodies.items()}
+    example = {name: _EXAMPLES[name] for name in needed}
+    return {path: operation(one_or_many(needed, body), one_or_each(_ANSWER), example) for path, body in bodies.items()}

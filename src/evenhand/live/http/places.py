@@ -27,7 +27,7 @@ NEEDED: dict[str, Role | None] = {
     "/cancel": "observe",
     **dict.fromkeys(("/pause", "/resume", "/end", "/change", "/switch", "/erase"), "change"),
     **dict.fromkeys(("/", "/report", "/decisions", "/decisions/{number}", "/decisions/{number}/page"), "read"),
-    "/metrics": "read",
+    **dict.fromkeys(("/metrics", "/docs"), "read"),
     **dict.fromkeys(_WIDE),
 }
 

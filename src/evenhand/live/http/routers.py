@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends
 
 from evenhand.live.campaign import Campaign
 from evenhand.live.http.guard import let_in
-from evenhand.live.http.routes import routes
+from evenhand.live.http.routes import add_routes
 from evenhand.live.http.served import Hall
 
 
@@ -43,5 +43,5 @@ def router(campaign: Campaign, *, known: bool = False, switches: bool = False) -
         hall.close()
 
     made = APIRouter(dependencies=[Depends(let_in)], lifespan=lifespan)
-    made.include_router(routes(hall, campaign.name, known, None, switches))
+    add_routes(made, hall, campaign.name, known, None, switches=switches)
     return made

@@ -31,10 +31,11 @@ _OF_KEY = {"name": "key", "in": "query", "required": True, "schema": KEY}
 _PARAMETERS = {"/decisions/{number}": [_NUMBER], "/decisions": [_OF_KEY]}
 
 
-def routes(hall: Hall, name: str, known: bool, tokens: Tokens | None, switches: bool) -> APIRouter:
-    """Make the routes of one campaign; whoever includes them has checked the requests.
+def add_routes(made: APIRouter, hall: Hall, name: str, known: bool, tokens: Tokens | None, *, switches: bool) -> None:
+    """Add the routes of one campaign; whoever has them checks who asks.
 
     Args:
+        made: the routes to which they are added.
         hall: the campaigns of the server.
         name: of the campaign.
         known: whether clients may state known outcomes that declare no range.
@@ -42,7 +43,7 @@ def routes(hall: Hall, name: str, known: bool, tokens: Tokens | None, switches: 
         switches: whether clients may send another problem file.
     """
     served = hall.each[name]
-    campaign, made = served.campaign, APIRouter()
+    campaign = served.campaign
 
     async def report_(_: Request) -> Response:
         return JSONResponse(await served.reading(lambda: to_json(campaign, served.stand(), served.tally)))
@@ -80,7 +81,6 @@ def routes(hall: Hall, name: str, known: bool, tokens: Tokens | None, switches: 
         route = path[1:].replace("/{number}", " by number")
         made.add_api_route(path, handler, methods=["GET"], name=route, openapi_extra=extra)
     add_probes(made, ready)
-    return made
 
 
 async def find_decision(served: Served, request: Request) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from evenhand.problem.problem import Problem
 
 Schema = dict[str, Any]
 KEY = {"type": "string", "minLength": 1, "maxLength": 200}
+_KEY_OF_EXAMPLES = "order-17"
 _NUMBER = {"type": "integer", "minimum": 1}
 _TEXT_OR_NULL, _CHANCE_OR_NULL = {"type": ["string", "null"]}, {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 _ERROR = {
@@ -74,7 +75,14 @@ def operations(campaign: Campaign) -> dict[str, Schema]:
         ),
         "/cancel": one_or_many((), {"id": _NUMBER, "key": KEY}, of_decision=True),
     }
-    return {path: operation(body, one_or_each(_ANSWERS[path])) for path, body in bodies.items()}
+    case_ = {name: _example(z) for name, z in case.get("properties", {}).items()}
+    outcomes = {name: _example(z) for name, z in one["properties"].items()}
+    examples: dict[str, Schema] = {
+        "/decide": {"key": _KEY_OF_EXAMPLES, "case": case_},
+        "/observe": {"key": _KEY_OF_EXAMPLES, "outcomes": outcomes},
+        "/cancel": {"key": _KEY_OF_EXAMPLES},
+    }
+    return {path: operation(body, one_or_each(_ANSWERS[path]), examples[path]) for path, body in bodies.items()}
 
 
 def add_operations(made: FastAPI, campaign: Campaign) -> None:
@@ -110,10 +118,10 @@ def add_security(made: FastAPI, unless: Sequence[str] = ()) -> None:
     made.openapi = openapi  # type: ignore[method-assign]
 
 
-def operation(body: Schema, answer: Schema) -> Schema:
-    """Return the description of a request, by the schemas of its body and of its answer."""
+def operation(body: Schema, answer: Schema, example: Schema) -> Schema:
+    """Return the description of a request, by the schemas of its body and of its answer, and a body."""
     return {
-        "requestBody": {"required": True, "content": _json(body)},
+        "requestBody": {"required": True, "content": {"application/json": {"schema": body, "example": example}}},
         "responses": {
             "200": {"description": "Answered", "content": _json(answer)},
             "default": {"description": "Refused, or not possible at present", "content": _json(_ERROR)},
@@ -177,6 +185,12 @@ def _one_of(names: Sequence[str]) -> Schema:
 
 def _usually_one_of(names: Sequence[str]) -> Schema:
     return {"type": "string", "examples": list(names)}
+
+
+def _example(schema: Schema) -> object:
+    """Return a value that a schema takes."""
+    found: list[object] = schema.get("examples") or schema.get("enum") or [schema.get("minimum", 0)]
+    return found[0]
 
 
 def _outcomes(problem: Problem) -> Schema:

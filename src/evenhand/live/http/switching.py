@@ -71,7 +71,7 @@ def add(made: APIRouter, campaign: Campaign, run: Run, *, allowed: bool) -> None
         body = _read(signed(parse(await receive(request)), token_of(request)))
         return JSONResponse(await run(lambda: switch(campaign, body)))
 
-    extra = operation(_SCHEMA, _ANSWER)
+    extra = operation(_SCHEMA, _ANSWER, {"problem": "[problem]..."})
     made.add_api_route(ROUTE, handle, methods=["POST"], name="switch", openapi_extra=extra)
 
 
