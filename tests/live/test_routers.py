@@ -103,6 +103,7 @@ def test_the_description_is_that_of_the_app(tmp_path):
         for method, about in operations.items():
             found = said[f"/shop{path}"][method]
             assert found["tags"] == ["shop"]
+            about["responses"]["200"].pop("links", None)  # they name operations of a whole app
             if method == "post":
                 assert found["requestBody"] == about["requestBody"]
                 assert found["responses"].items() >= about["responses"].items()

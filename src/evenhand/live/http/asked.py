@@ -150,6 +150,9 @@ def _found(verbs: Verbs, key: str) -> int:
 
 
 def _number(value: object) -> int:
+    """Read a number of a decision, also where it is written as 7.0."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**63:
+        return int(value)
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidInput("id", "the number of a decision", shown(value))
     return value

@@ -9,7 +9,7 @@ from typing import Any
 from evenhand.live.changing import Ask
 from evenhand.live.events import Kind
 from evenhand.live.http.asked import Verb, fields
-from evenhand.live.http.schemas import Schema, one_or_each, one_or_many, operation
+from evenhand.live.http.schemas import TEXT, Schema, one_or_each, one_or_many, operation
 from evenhand.live.http.signed import signed
 from evenhand.live.life import AFTERS, FATES, SETTINGS, STATES
 from evenhand.live.tokens import Token, Tokens
@@ -38,12 +38,11 @@ MAKERS: dict[str, Callable[[object, Token], Verb]] = {
     "/change": partial(change, kind="changed", settings=SETTINGS),
 }
 
-_TEXT = {"type": "string", "minLength": 1, "maxLength": 200}
-_BY = {**_TEXT, "description": "who asks; with a token of a file the name of that token, which may be left out"}
-_NEW = {
+_BY = {**TEXT, "description": "who asks; with a token of a file the name of that token, which may be left out"}
+_NEW: dict[str, Schema] = {
     "patience": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e9},
-    "on_expiry": {"enum": list(FATES)},
-    "after": {"enum": list(AFTERS)},
+    "on_expiry": {"type": "string", "enum": list(FATES)},
+    "after": {"type": "string", "enum": list(AFTERS)},
 }
 _LIFE = {
     **_NEW,
@@ -67,6 +66,14 @@ def operations(tokens: Tokens | None) -> dict[str, Schema]:
         tokens: those that the server accepts; names of a file take the place of `by`.
     """
     needed = ("why",) if tokens is not None and tokens.have_names else ("by", "why")
-    bodies = {path: {"by": _BY, "why": _TEXT, **(_NEW if path == "/change" else {})} for path in MAKERS}
-    example = {name: _EXAMPLES[name] for name in needed}
-    return {path: operation(one_or_many(needed, body), one_or_each(_ANSWER), example) for path, body in bodies.items()}
+    body = {"by": _BY, "why": TEXT}
+    found = {path: one_or_many(needed, body) for path in MAKERS}
+    found["/change"] = one_or_many(needed, {**body, **{name: _or_null(z) for name, z in _NEW.items()}}, some_of=_NEW)
+    examples = {path: {name: _EXAMPLES[name] for name in needed} for path in MAKERS}
+    examples["/change"]["on_expiry"] = "hold"
+    return {path: operation(found[path], one_or_each(_ANSWER), examples[path]) for path in MAKERS}
+
+
+def _or_null(schema: Schema) -> Schema:
+    found = {**schema, "type": [schema["type"], "null"]}
+    return {**found, "enum": [*schema["enum"], None]} if "enum" in schema else found

@@ -20,7 +20,7 @@ from evenhand.live.http.bodies import parse, receive
 from evenhand.live.http.fixed import HEALTHY, Handler, add_probes, readiness_response
 from evenhand.live.http.guard import token_of
 from evenhand.live.http.quotas import Quotas
-from evenhand.live.http.schemas import KEY, operations
+from evenhand.live.http.schemas import KEY, operations, read_operation
 from evenhand.live.http.served import Hall, Served
 from evenhand.live.tokens import Token, Tokens
 from evenhand.live.verbs import check_text
@@ -77,9 +77,9 @@ def add_routes(made: APIRouter, hall: Hall, name: str, known: bool, tokens: Toke
         "/readyz": ready,
     }
     for path, handler in reads.items():
-        extra: dict[str, Any] = {"parameters": _PARAMETERS[path]} if path in _PARAMETERS else {}
-        route = path[1:].replace("/{number}", " by number")
-        made.add_api_route(path, handler, methods=["GET"], name=route, openapi_extra=extra)
+        extra, route = read_operation(_PARAMETERS.get(path, ())), path[1:].replace("/{number}", " by number")
+        answer = PlainTextResponse if path == "/metrics" else JSONResponse
+        made.add_api_route(path, handler, methods=["GET"], name=route, response_class=answer, openapi_extra=extra)
     add_probes(made, ready)
 
 

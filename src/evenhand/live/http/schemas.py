@@ -18,9 +18,11 @@ from evenhand.problem.features import Categorical, Numeric
 from evenhand.problem.problem import Problem
 
 Schema = dict[str, Any]
-KEY = {"type": "string", "minLength": 1, "maxLength": 200}
+# Printable characters and spaces, as ECMA-262 has them.
+TEXT = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^(?:[^\p{C}\p{Z}]| )+$"}
+KEY = {**TEXT, "pattern": r"^[^\u0000]+$"}
 _KEY_OF_EXAMPLES = "order-17"
-_NUMBER = {"type": "integer", "minimum": 1}
+_NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}
 _TEXT_OR_NULL, _CHANCE_OR_NULL = {"type": ["string", "null"]}, {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 _ERROR = {
     "type": "object",
@@ -51,6 +53,7 @@ def operations(campaign: Campaign) -> dict[str, Schema]:
     problem, case = campaign.policy.problem, _case(campaign)
     part = {name: z for name, z in case.items() if name != "required"}  # features and groups have a part each
     one = _outcomes(problem)
+    plays = {"type": "array", "minItems": 1, "maxItems": problem.n_plays}
     bodies = {
         "/decide": one_or_many(
             ("key",),
@@ -62,13 +65,14 @@ def operations(campaign: Campaign) -> dict[str, Schema]:
                 "offered": {"type": "array", "items": {"type": "string", "enum": list(problem.actions)}},
                 "known": {"type": "object", "properties": {name: {} for name in problem.known}},
             },
+            some_of=("case", "features", "groups"),
         ),
         "/observe": one_or_many(
             ("outcomes",),
             {
                 "id": _NUMBER,
                 "key": KEY,
-                "outcomes": {"oneOf": [one, {"type": "array", "items": {"oneOf": [one, {"type": "null"}]}}]},
+                "outcomes": {"oneOf": [one, {**plays, "items": {"oneOf": [one, {"type": "null"}]}}]},
                 "revise": {"type": "boolean"},
             },
             of_decision=True,
@@ -93,9 +97,25 @@ def add_operations(made: FastAPI, campaign: Campaign) -> None:
         found = plain()
         for path, described in operations(campaign).items():  # a switch changes names and ranges
             found["paths"][path]["post"].update(described)
+        found["paths"]["/decide"]["post"]["responses"]["200"]["links"] = _links(found["paths"])
         return found
 
     made.openapi = openapi  # type: ignore[method-assign]
+
+
+def _links(paths: Schema) -> Schema:
+    """Describe which requests may follow a decision, by what of its answer they carry."""
+    number, key = "$response.body#/id", "$response.body#/key"
+
+    def to(path: str, method: str, **carried: Schema) -> Schema:
+        return {"operationId": paths[path][method]["operationId"], **carried}
+
+    return {
+        "observe": to("/observe", "post", requestBody={"id": number}),
+        "cancel": to("/cancel", "post", requestBody={"id": number}),
+        "decision": to("/decisions/{number}", "get", parameters={"number": number}),
+        "by key": to("/decisions", "get", parameters={"key": key}),
+    }
 
 
 def add_security(made: FastAPI, unless: Sequence[str] = ()) -> None:
@@ -124,9 +144,19 @@ def operation(body: Schema, answer: Schema, example: Schema) -> Schema:
         "requestBody": {"required": True, "content": {"application/json": {"schema": body, "example": example}}},
         "responses": {
             "200": {"description": "Answered", "content": _json(answer)},
-            "default": {"description": "Refused, or not possible at present", "content": _json(_ERROR)},
+            "default": _refused(),
         },
     }
+
+
+def read_operation(parameters: Sequence[Schema] = ()) -> Schema:
+    """Return what the description of a request without a body says of its parameters, and of errors."""
+    found: Schema = {"responses": {"default": _refused()}}
+    return {**found, "parameters": list(parameters)} if parameters else found
+
+
+def _refused() -> Schema:
+    return {"description": "Refused, or not possible at present", "content": _json(_ERROR)}
 
 
 def one_or_each(answer: Schema) -> Schema:
@@ -138,12 +168,17 @@ def _json(schema: Schema) -> Schema:
     return {"application/json": {"schema": schema}}
 
 
-def one_or_many(needed: Sequence[str], properties: Schema, of_decision: bool = False) -> Schema:
-    """Return the schema of a body, or of a list of such."""
+def one_or_many(
+    needed: Sequence[str], properties: Schema, of_decision: bool = False, some_of: Sequence[str] | Schema = ()
+) -> Schema:
+    """Return the schema of a body, or of a list: each entry that is no such body is answered by an error of its own."""
     one = {"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False}
     if of_decision:
         one["oneOf"] = [{"required": ["id"]}, {"required": ["key"]}]
-    return {"oneOf": [one, {"type": "array", "items": one, "maxItems": MOST}]}
+    if some_of:
+        something = {"not": {"type": "null"}}
+        one["anyOf"] = [{"required": [name], "properties": {name: something}} for name in some_of]
+    return {"oneOf": [one, {"type": "array", "items": {"anyOf": [one, {}]}, "maxItems": MOST}]}
 
 
 def _case(campaign: Campaign) -> Schema:
@@ -200,4 +235,5 @@ def _outcomes(problem: Problem) -> Schema:
         name: {"type": ["number", "null"], "minimum": by_name[name].low, "maximum": by_name[name].high}
         for name in problem.observed
     }
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    found = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {**found, "not": {"properties": {name: {"type": "null"} for name in properties}}}  # one is observed

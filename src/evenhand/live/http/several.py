@@ -15,6 +15,7 @@ from evenhand.live.http.answers import Refused, error_response
 from evenhand.live.http.fixed import HEALTHY, Handler, Lifespan, add_pages, add_probes, bare, readiness_response
 from evenhand.live.http.guard import token_of
 from evenhand.live.http.places import INSIDE, below
+from evenhand.live.http.schemas import read_operation
 from evenhand.live.http.served import Hall
 
 
@@ -41,7 +42,9 @@ def several(hall: Hall, lifespan: Lifespan) -> FastAPI:
 
     reads: dict[str, Handler] = {"/metrics": metrics_, "/healthz": HEALTHY, "/readyz": ready}
     for path, handler in reads.items():
-        made.add_api_route(path, handler, methods=["GET"], name=path[1:])
+        answer = PlainTextResponse if path == "/metrics" else JSONResponse
+        extra = read_operation()
+        made.add_api_route(path, handler, methods=["GET"], name=path[1:], response_class=answer, openapi_extra=extra)
     add_list(made, hall)
     add_probes(made.router, ready)
     add_pages(made, {"/": page_})
@@ -54,7 +57,14 @@ def add_list(made: FastAPI, hall: Hall, in_schema: bool = True) -> None:
     async def campaigns(request: Request) -> Response:
         return JSONResponse([{"name": name, "path": _inside(name)} for name in _own(hall, request)])
 
-    made.add_api_route("/campaigns", campaigns, methods=["GET"], name="campaigns", include_in_schema=in_schema)
+    made.add_api_route(
+        "/campaigns",
+        campaigns,
+        methods=["GET"],
+        name="campaigns",
+        include_in_schema=in_schema,
+        openapi_extra=read_operation(),
+    )
 
 
 class Inside:

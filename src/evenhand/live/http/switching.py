@@ -16,21 +16,20 @@ from evenhand.live.files import last_encoding
 from evenhand.live.http.answers import Refused
 from evenhand.live.http.bodies import parse, receive
 from evenhand.live.http.guard import token_of
-from evenhand.live.http.schemas import operation
+from evenhand.live.http.schemas import TEXT, operation
 from evenhand.live.http.signed import signed
 from evenhand.live.switches import switches
 
 ROUTE = "/switch"
 Run = Callable[[Callable[[], Any]], Awaitable[Any]]
 _OPTIONAL = ("by", "why", "expected")
-_TEXT = {"type": "string", "minLength": 1, "maxLength": 200}
 _SCHEMA = {
     "type": "object",
     "properties": {
         "problem": {"type": "string", "description": "The text of a problem file."},
-        "by": {**_TEXT, "description": "who asks; with a token of a file, its name"},
-        "why": _TEXT,
-        "expected": {**_TEXT, "description": "The `mark` of a report, from which this switches."},
+        "by": {**TEXT, "description": "who asks; with a token of a file, its name"},
+        "why": TEXT,
+        "expected": {**TEXT, "description": "The `mark` of a report, from which this switches."},
     },
     "required": ["problem"],
     "additionalProperties": False,
