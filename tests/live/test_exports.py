@@ -222,6 +222,28 @@ def test_lines_for_vowpal_wabbit(store, seen, tmp_path, suffix):
     assert list(parsed(out)) == expected
 
 
+def test_vowpal_wabbit_itself_reads_the_same(store, tmp_path):
+    """Actions, costs, probabilities, and the features by their hashes, beside the constant that it adds."""
+    vw = pytest.importorskip("vowpalwabbit", reason="vowpalwabbit is not installed")
+    for odd in (False, True):
+        out = tmp_path / f"{odd}.vw"
+        assert export(*((shop(), "shop", out) if odd else (store, "post", out)), outcome="won" if odd else None)
+        reader = vw.Workspace("--cb 3 --quiet")
+        space = reader.hash_space(" ")
+        for line, wanted in zip(out.read_text().splitlines(), parsed(out), strict=True):
+            read_as = reader.parse(line, vw.LabelType.CONTEXTUAL_BANDIT)
+            (cost,) = read_as.get_label(vw.LabelType.CONTEXTUAL_BANDIT).costs
+            assert (cost.action, cost.cost, cost.probability) == pytest.approx(wanted[:3], rel=1e-6)  # 32 bits
+            stated = (z.partition(":")[::2] for z in line.partition("|")[2].split())
+            mask = 2**18 - 1
+            hashed = {reader.hash_feature(name, space) & mask: float(z) if z else 1.0 for name, z in stated}
+            found = dict(zip(*np.array(list(read_as.iter_features())).T, strict=True))
+            hashed |= {i: 1.0 for i in found.keys() - hashed.keys() if len(found) == len(hashed) + 1}
+            assert found == pytest.approx(hashed, rel=1e-6)
+            reader.finish_example(read_as)
+        reader.finish()
+
+
 def test_names_for_vowpal_wabbit_are_escaped(tmp_path):
     assert export(shop(), "shop", tmp_path / "x.vw", outcome="won") == 5
     *_, (action, cost, probability, features) = parsed(tmp_path / "x.vw")
