@@ -61,8 +61,10 @@ def test_differences_are_by_pairs_of_replicas():
     assert next(e for e in found.differences() if e.name == "ride per round").worst == pytest.approx(
         (second.average("ride")[-1] - first.average("ride")[-1]).max()
     )
-    row = str(found).splitlines()[-2].split()
-    assert row == ["uniform", *(f"{x:.4f}" for x in d[3:])]
+    lines = str(found).splitlines()
+    below = next(i for i, line in enumerate(lines) if "beyond resolving" in line)
+    assert lines[below + 2].split() == ["uniform", *(f"{x:.4f}" for x in d[3:])]
+    assert lines[below + 3].startswith("by pairs: ")
     grid = eh.sweep(some, "rides", {ride: court(ride) for ride in (0.05, 0.1)}, replicas=4, seed=2, progress=False)
     assert grid.differences()[0.05] == found.differences()
     assert grid.differences()[0.1] == grid[0.1].differences()
