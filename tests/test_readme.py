@@ -14,7 +14,9 @@ def blocks(path):
     return re.findall(r"^```python\n(.*?)^```\n(?:\n```\n(.*?)^```\n)?", text, re.DOTALL | re.MULTILINE)
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/serving.md", "docs/live.md", "docs/compose.md"])
+@pytest.mark.parametrize(
+    "path", ["README.md", "docs/serving.md", "docs/live.md", "docs/live-reference.md", "docs/compose.md"]
+)
 def test_what_is_shown_is_what_runs(path, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # where a campaign is kept
     space, found = {}, blocks(path)
