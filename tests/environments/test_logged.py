@@ -10,7 +10,7 @@ from evenhand.choices import Random, TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Worth
-from evenhand.environments import Arrival, Logged
+from evenhand.environments import Arrival, Delayed, Logged
 from evenhand.environments.logged import blocks, order
 from evenhand.goals.linear_reward import reward
 from evenhand.models import Fixed, NullModel, Ridge
@@ -18,6 +18,7 @@ from evenhand.policy import Policy
 from evenhand.problem import Budget, Groups, Outcome, Problem
 from evenhand.recipes import pgd, ucb, uniform
 from evenhand.run import play, simulate
+from evenhand.run.recorder import _CLOCK, _count
 from tests.malformed.environments import LOG
 
 PROBLEM = Problem(actions=("none", "one", "two"), outcomes=(Outcome("gain"),), maximize="gain", horizon=10**6)
@@ -255,6 +256,36 @@ def test_rows_that_coins_reject_are_passed_over_and_counted():
             assert trace.elapsed[-1, r] == state.t[0]
             assert trace.offered_steps[r] == read
             assert trace.total(own.names[0])[r] == reward
+
+
+@pytest.mark.parametrize("horizon", [40, 1000])  # the end of the horizon, and that of the log
+@pytest.mark.parametrize("delay", [0, 5])
+def test_no_point_of_a_trace_depends_on_other_replicas_or_on_jobs(delay, horizon):
+    """Coins keep another number of rows in every replica."""
+    own = replace(PROBLEM, horizon=horizon)
+    log, policy = make_log(2000, 2, uneven, own), uniform(own, 6)
+    world = Delayed(log, delay)
+    whole = simulate(policy, world, replicas=5, seed=5, progress=False)
+    for name, values in vars(simulate(policy, world, replicas=5, seed=5, jobs=3, progress=False)).items():
+        if isinstance(values, np.ndarray):
+            np.testing.assert_array_equal(values, getattr(whole, name), err_msg=name)
+    alone = simulate(policy, world, replicas=[3], seed=5, progress=False)
+    common = np.isin(whole.times, alone.times)
+    np.testing.assert_array_equal(alone.totals[: common.sum()], whole.totals[common][:, 3:4])
+    for r, trace in ((3, whole), (0, alone)):
+        assert trace.totals[-1, r, 0] == whole.totals[-1, 3, 0]
+        assert trace.offered_steps[r] == whole.offered_steps[3]
+    if horizon == 1000:
+        assert (whole.offered_steps == 2000.0).all()
+        assert np.isnan(whole.stopped).all()  # the log was over, and nothing else
+
+
+def test_after_the_end_of_a_log_nothing_is_counted():
+    """Where nothing fits in a step without a case, the log was over, and the budget stopped nobody."""
+    clock = np.zeros(2, _CLOCK)
+    nobody, zeros = np.full((2, 1), -1), np.zeros(2)
+    _count(nobody, zeros, zeros, np.full(2, 3.0), np.array([0.0, 1.0]), 10.0, False, clock)
+    assert clock["stuck"].tolist() == [False, True]
 
 
 def test_orders_are_permutations_first_and_resamples_after():

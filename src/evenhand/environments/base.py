@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
 
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
@@ -25,8 +27,7 @@ class World(Protocol):
 
     Outcomes depend only on (seed, replica, step, context, decision), so a newly started world can continue from any
     step, as interrupted runs do. A world that remembers earlier steps states the reason in an attribute `unsaveable`;
-    its runs cannot be resumed. One whose steps stand for several cases, of which no policy could have played the
-    others, says for how many, by replica, in a method `cases(step)`.
+    its runs cannot be resumed.
     """
 
     @property
@@ -48,6 +49,35 @@ class World(Protocol):
 
         `(P)->(P,M+B)`
         """
+
+
+@runtime_checkable
+class Passing(Protocol):
+    """A world that passes over cases that no policy could have played."""
+
+    def cases(self, step: int) -> Floats:
+        """Count the cases that a step stands for, `->(R)`."""
+
+    def ended(self, step: int) -> Bools:
+        """Say which replicas have no case any more from a step on, `->(R)`."""
+
+
+class _OneByOne:
+    """Every step is one case, until the last step."""
+
+    def cases(self, step: int) -> Floats:
+        return _ONE
+
+    def ended(self, step: int) -> Bools:
+        return _NO
+
+
+_ONE, _NO = np.ones(1), np.zeros(1, bool)
+
+
+def passing(world: World) -> Passing:
+    """Return how a world passes over cases; one that says nothing of it takes one after the other."""
+    return world if isinstance(world, Passing) else _OneByOne()
 
 
 class Environment(Protocol):

@@ -12,15 +12,16 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Luck, Stream
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.environments.base import Arrival, Environment, World
+from evenhand.environments.base import Arrival, Environment, World, passing
 from evenhand.problem.problem import Problem
 
 
 class _LateWorld:
     def __init__(self, world: World, low: int, high: int, luck: Luck) -> None:
         self._world, self._low, self._high, self._luck = world, low, high, luck
+        self._passing = passing(world)
         self._due: defaultdict[int, list[Arrival]] = defaultdict(list)  # by step
         self.unsaveable = "outcomes that are under way in Delayed are not saved"
 
@@ -31,6 +32,12 @@ class _LateWorld:
     @property
     def counts_idle_steps(self) -> bool:
         return self._world.counts_idle_steps
+
+    def cases(self, step: int) -> Floats:
+        return self._passing.cases(step)
+
+    def ended(self, step: int) -> Bools:
+        return self._passing.ended(step)
 
     def context(self, step: int) -> Context:
         return self._world.context(step)

@@ -52,8 +52,9 @@ class LoggedWorld:
         self._log = log
         orders = [log.in_time(order(len(log.actions), seed, int(r), resample=log.resample(int(r)))) for r in replicas]
         kept = [_tossed(log, seed, int(r), rows) for r, rows in zip(replicas, orders, strict=True)]
-        self.steps = max(map(len, kept)) + log.needs_coins  # one more for the rows after the last that is kept
-        self._rows = np.empty((self.steps, len(replicas)), np.int64)  # the rows of one step are contiguous
+        self.steps = len(log.actions)  # as many for all replicas, so that their grids are the same
+        used = max(map(len, kept)) + log.needs_coins  # one more for the rows after the last that is kept
+        self._rows = np.empty((used, len(replicas)), np.int64)  # the rows of one step are contiguous
         self._cases = np.zeros(self._rows.shape, np.int32)
         for i, (rows, at) in enumerate(zip(orders, kept, strict=True)):
             self._rows[: len(at), i], self._rows[len(at) :, i] = rows[at], rows[-1]
@@ -65,10 +66,13 @@ class LoggedWorld:
 
     def cases(self, step: int) -> Floats:
         """Count the rows that each replica reads in a step, those that are passed over included, `->(R)`."""
-        return np.asarray(self._cases[step], float)
+        return np.asarray(self._cases[step], float) if step < len(self._cases) else np.zeros(len(self._ends))
+
+    def ended(self, step: int) -> Bools:
+        return step > self._ends
 
     def context(self, step: int) -> Context:
-        rows = self._rows[step]
+        rows = self._row(step)
         x = _features(self._log.units, self._log.layout, rows)
         known = self._declared if self._log.known is None else self._log.known[rows]
         time = None if self._log.time is None else self._log.time[rows]
@@ -81,11 +85,15 @@ class LoggedWorld:
         # played action a with probability p(a | x), the next row is accepted with probability
         #     sum_a 1{choice(x) = a} p(a | x) lowest / p(a | x) = lowest,
         # whatever x is. Accepted cases are therefore distributed like all cases, under the actions of the policy.
-        log, rows = self._log, self._rows[step]
+        log, rows = self._log, self._row(step)
         counted = _accept(decision.plays, rows, log.actions, step < self._ends)
         taken = decision._replace(counted=counted)
         y = np.where(counted[:, None] > 0, log.outcomes[rows], np.nan)
         return taken, [Arrival(step, taken, y[:, None, :])]
+
+    def _row(self, step: int) -> Ints:
+        row: Ints = self._rows[min(step, len(self._rows) - 1)]
+        return row
 
     def expected(self, context: Context, plays: Ints) -> None:
         return

@@ -11,8 +11,8 @@ from numpy.lib.stride_tricks import as_strided
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Floats, Ints
-from evenhand.environments.base import Arrival, Environment, World
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.environments.base import Arrival, Environment, World, passing
 from evenhand.problem.problem import Problem
 
 
@@ -20,7 +20,7 @@ class _BlindWorld:
     """A world that shows one-hot features to policies, and passes the hidden ones to the inner world."""
 
     def __init__(self, world: World, arms: int, replicas: int) -> None:
-        self._world = world
+        self._world, self._passing = world, passing(world)
         self._one_hot = np.eye(arms + 1, arms)  # the last row is zeros, for empty places, which are -1
         self._features = as_strided(self._one_hot, (replicas, arms, arms), (0, *self._one_hot.strides))  # shared by all
         self._shown: Context | None = None
@@ -34,6 +34,12 @@ class _BlindWorld:
     @property
     def counts_idle_steps(self) -> bool:
         return self._world.counts_idle_steps
+
+    def cases(self, step: int) -> Floats:
+        return self._passing.cases(step)
+
+    def ended(self, step: int) -> Bools:
+        return self._passing.ended(step)
 
     def context(self, step: int) -> Context:
         self._hidden = self._world.context(step)

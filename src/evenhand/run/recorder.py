@@ -11,8 +11,8 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
-from evenhand.core.types import Floats, Ints
-from evenhand.environments.base import Arrival, World
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.environments.base import Arrival, World, passing
 from evenhand.policy.abilities import compares
 from evenhand.policy.books import totals, waiting
 from evenhand.policy.credits import credits_left
@@ -42,11 +42,6 @@ _CLOCK = np.dtype(
 
 
 _EVERY_PLAY = np.zeros((0, 0), bool)  # stands for a mask that is true everywhere
-_ONE = np.ones(1)
-
-
-def _one(step: int) -> Floats:
-    return _ONE
 
 
 @kernel
@@ -62,8 +57,10 @@ def _count(
 ) -> None:
     """Count decided rounds, and idle ones if they count; note since when a replica is stuck or masked."""
     for r in range(len(counted)):
-        now = clock[r]
-        now.offered_steps += cases[r if len(cases) > 1 else 0] if plays[r, 0] >= 0 else 0.0
+        now, count = clock[r], cases[r if len(cases) > 1 else 0]
+        if count == 0.0:  # no case came
+            continue
+        now.offered_steps += count if plays[r, 0] >= 0 else 0.0
         if plays[r, 0] < 0 and t[r] < horizon:
             now.elapsed += 1.0 if counts_idle_steps else 0.0
             now.stuck = True
@@ -149,7 +146,7 @@ class Recorder:
         self._policy, self._problem, self._state, self._record = policy.name, problem, state, record
         self._goals, self._compares = list(enumerate(policy.goals)), compares(policy.goals)
         self._horizon, self._counts_idle_steps = problem.last_round, world.counts_idle_steps
-        self._times, self._cases = _grid(steps), getattr(world, "cases", _one)
+        self._times, self._cases = _grid(steps), passing(world).cases
         room = steps if everything else 0  # else 5,000,000 rounds of rankings would take gigabytes
         plays = Plays.empty(room, count, policy.choice.n_plays, len(problem.names), len(problem.groups))
         self._plays = plays if everything else None
@@ -205,10 +202,14 @@ class Recorder:
         """Whether the outcomes of all rounds so far have arrived."""
         return not waiting(self._state.books).any()
 
-    def idle(self) -> None:
-        """Let the remaining steps pass, in which no replica plays, if idle steps count as rounds."""
+    def idle(self, ended: Bools) -> None:
+        """Let the remaining steps pass, in which no replica plays, if idle steps count as rounds.
+
+        Args:
+            ended: the replicas to which no case comes any more, `(R)`; nothing says that they could not have played.
+        """
         record, idle = self._record, self._state.t < self._problem.last_round
-        record.clock["stuck"] |= idle
+        record.clock["stuck"] |= idle & ~ended
         if self._counts_idle_steps and idle.any():
             for time in self._times[self._times > record.steps]:
                 record.clock["elapsed"] += idle * float(time - record.steps)

@@ -14,7 +14,7 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Ints
-from evenhand.environments.base import Arrival, Environment, World
+from evenhand.environments.base import Arrival, Environment, World, passing
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.run.checkpoint import Checkpoint, Checkpoints, Halfway
@@ -201,7 +201,7 @@ def _run(task: _Task, watch: Watch) -> Trace:
 
     here = start() if kept is None else kept.read(start)
     state, finished = here.state, True
-    recorder = Recorder(policy, state, world, here.record, not grid)
+    recorder, comes = Recorder(policy, state, world, here.record, not grid), passing(world)
     if kept is not None:
         kept.refuse(world)
     steps = range(here.record.steps, here.record.steps if here.complete else world.steps)
@@ -209,8 +209,9 @@ def _run(task: _Task, watch: Watch) -> Trace:
         expected = world.expected(r.context, r.taken.plays)
         recorder.add(r.step, r.decision, r.taken, r.arrivals, expected)
         if r.step % _EVERY == _EVERY - 1:
-            if grid and recorder.all_arrived and policy.over(state).all():
-                recorder.idle()
+            ended = comes.ended(r.step + 1)
+            if grid and recorder.all_arrived and (policy.over(state) | ended).all():
+                recorder.idle(ended)
                 break
             if not watch(_EVERY):
                 finished = False
