@@ -1,1 +1,1 @@
-"""Small numerical kernels; the tests compare them with plain NumPy versions."""
+"""Small numerical kernels, which tests compare with plain NumPy versions, and intervals."""

@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from evenhand.core.faces import amount
 from evenhand.core.types import Floats
 from evenhand.goals.base import Compares
-
-_LEVEL = 0.975  # of both ends of an interval
+from evenhand.numerics.student import reach
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,9 +90,9 @@ def _of_one(noise: Floats, count: Floats) -> float:
     whole = float(noise.sum())
     if not whole > 0.0:  # NaN, or outcomes without any variation
         return whole
-    return float(stdtrit(whole**2 / float((noise**2 / (count - 1.0)).sum()), _LEVEL)) * math.sqrt(whole)
+    return reach(math.sqrt(whole), whole**2 / float((noise**2 / (count - 1.0)).sum()))
 
 
 def _of_several(difference: Floats) -> float:
     n = len(difference)
-    return float(stdtrit(n - 1, _LEVEL)) * float(difference.std(ddof=1)) / math.sqrt(n)
+    return reach(float(difference.std(ddof=1)) / math.sqrt(n), n - 1)

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from evenhand.core.types import Floats
+from evenhand.numerics.student import reach
 from evenhand.replay.measures import Digest, Measure, Run
 from evenhand.report.quantities import objective_name
 
@@ -70,8 +70,8 @@ class Difference(NamedTuple):
         """
         if d.se is None:
             return Difference(d.mean)
-        reach = float(stdtrit(resamples - 1, 0.975)) * d.se
-        return Difference(d.mean, d.se, d.mean - reach, d.mean + reach)
+        half = reach(d.se, resamples - 1)
+        return Difference(d.mean, d.se, d.mean - half, d.mean + half)
 
     @property
     def told(self) -> int:

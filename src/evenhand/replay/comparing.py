@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from evenhand.core import faces
 from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
@@ -196,7 +198,7 @@ class Replays:
         """Say which runs came to the end of the log before the horizon."""
         for cell in self.cells:
             run = cell.run
-            short = (run.rounds < self.problem.horizon) & (run.trace.stopped != run.trace.stopped)
+            short = (run.rounds < self.problem.horizon) & np.isnan(run.trace.stopped)
             if self.problem.until is None and short.any():
                 at = f"{run.rounds[short].min():,.0f}"
                 yield f"{cell.name}: {short.sum()} of {len(short)} runs came to the end of the log, from round {at} on"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
 
 from evenhand.core.types import Floats
+from evenhand.numerics.student import reach
 from evenhand.report.summary import standard_error
 from evenhand.run.trace import Trace
 
@@ -39,9 +38,9 @@ class Paired(NamedTuple):
         (0.0577, -0.0484, 0.1)
         """
         mean, se, n = float(values.mean()), standard_error(values), len(values)
-        reach = float(stdtrit(n - 1, 0.975)) * se if n > 1 else math.nan
+        half = reach(se, n - 1)
         extreme = float(values.min() if worst == "low" else values.max())
-        return Paired(policy, beyond, name, mean, se, mean - reach, mean + reach, extreme)
+        return Paired(policy, beyond, name, mean, se, mean - half, mean + half, extreme)
 
 
 def paired(traces: Sequence[Trace]) -> Iterator[Paired]:
