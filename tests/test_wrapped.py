@@ -9,6 +9,7 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Delayed
 from evenhand.objectives import Linear
+from evenhand.run.wrapped import Selecting
 
 PROBLEM = eh.Problem(
     actions=("a", "b", "c"),
@@ -109,6 +110,20 @@ def test_beside_the_recipes_of_the_house():
     assert found.differences()[0].mean > 0
 
 
+def test_only_what_is_rewarded_has_to_be_seen():
+    """An outcome without a weight may stay unknown; one with a weight is waited for."""
+    Noted.made.clear()
+    model = Selecting(make=Noted, n_features=2, weights=(2.0, 0.0))
+    state = model.start(1, np.zeros(2), np.ones(2), 60)
+    x = np.arange(6.0).reshape(1, 3, 2)
+    model.value(state, x, np.zeros((1, 1, 1, 2)), np.array([[0.5]]))
+    w = np.zeros((1, 1, 1, 2))
+    model.update(state, x[:, :1], np.array([[[np.nan, 1.0]]]), np.array([[[False, True]]]), w)
+    assert Noted.made[0].told == []
+    model.update(state, x[:, :1], np.array([[[1.0, np.nan]]]), np.array([[[True, False]]]), w)
+    assert [(action, reward) for _, action, reward in Noted.made[0].told] == [(0, 2.0)]
+
+
 class Wrong(Noted):
     def select(self, context):
         return 3
@@ -133,6 +148,11 @@ class Half:
             replace(PROBLEM, maximize=Linear({"wins": 1.0, "cost": -0.1})),
             r"problem\.maximize: expected a weighted sum of",
         ),
+        (
+            Noted,
+            replace(PROBLEM, outcomes=(eh.Outcome("wins", times="cost"), PROBLEM.outcomes[1])),
+            r"problem\.maximize: expected outcomes without a factor, .* got wins",
+        ),
     ],
 )
 def test_what_cannot_be_wrapped(make, problem, words):
@@ -152,11 +172,17 @@ class Wide(Traits):
         return [1.0, 0.0]
 
 
+class Silent(Traits):
+    def step(self, luck, context, action):
+        return float("nan")
+
+
 @pytest.mark.parametrize(
     ("world", "problem", "words"),
     [
         (Narrow(), PROBLEM, r"Stepped\.world\.context: expected finite numbers of shape \(3, 2\)"),
-        (Wide(), PROBLEM, r"Stepped\.world\.step: expected 1 outcomes, wins"),
+        (Wide(), PROBLEM, r"Stepped\.world\.step: expected 1 finite outcomes, wins"),
+        (Silent(), PROBLEM, r"Stepped\.world\.step: expected 1 finite outcomes, wins"),
         (Half(None), PROBLEM, r"Stepped\.world: expected an object with a method context, got Half"),
         (Traits(), replace(PROBLEM, groups=(eh.Groups("town", ["n", "s"]),)), r"groups: expected none"),
     ],

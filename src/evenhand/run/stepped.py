@@ -105,8 +105,8 @@ class SteppedWorld:
             if action >= 0:
                 luck = self._luck(Stream.OUTCOME, step, r)
                 found = np.atleast_1d(np.asarray(self._of.world.step(luck, context.features[i], action), float))
-                if found.shape != y.shape[2:]:
-                    expected = f"{y.shape[2]} outcomes, {', '.join(self._of.problem.observed)}"
+                if found.shape != y.shape[2:] or not np.isfinite(found).all():
+                    expected = f"{y.shape[2]} finite outcomes, {', '.join(self._of.problem.observed)}"
                     raise InvalidInput("Stepped.world.step", expected, found)
                 y[i, 0] = found
         return decision, [Arrival(step, decision, y)]

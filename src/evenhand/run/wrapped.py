@@ -76,7 +76,7 @@ class Wrapped:
 
         Raises:
             InvalidInput: the problem plays several candidates per round, or maximises something else than a weighted
-                sum of learned outcomes, which is the reward.
+                sum of learned outcomes, which is the reward, or outcomes that a known one multiplies.
         """
         if problem.n_plays != 1:
             raise InvalidInput("problem.n_plays", "1, as `select` chooses one action", problem.n_plays)
@@ -84,6 +84,10 @@ class Wrapped:
         if not isinstance(objective, Linear) or not set(objective.outcomes) <= set(learned):
             expected = "a weighted sum of learned outcomes, which is the reward of `update`"
             raise InvalidInput("problem.maximize", expected, type(objective).__name__)
+        multiplied = [o.name for o in problem.outcomes if o.times is not None and o.name in objective.outcomes]
+        if multiplied:
+            expected = "outcomes without a factor, as models are told the outcomes themselves"
+            raise InvalidInput("problem.maximize", expected, ", ".join(multiplied))
         weights = tuple(float(objective.weights.get(name, 0.0)) for name in learned)
         return Policy(
             problem=problem,
@@ -140,10 +144,12 @@ class Selecting:
         return Worth(mean, bonus, random=True)
 
     def update(self, state: Selected, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
+        weights = np.array(self.weights)
+        counts = weights != 0.0  # other outcomes may never be observed
         for r, algorithm in enumerate(state.algorithms):
-            if seen[r, 0].all():
+            if seen[r, 0, counts].all():
                 context, action = _played(state.recent[r], x[r, 0])
-                algorithm.update(context, action, float(np.dot(y[r, 0], self.weights)))
+                algorithm.update(context, action, float(np.dot(y[r, 0, counts], weights[counts])))
 
 
 def _action(action: Any, candidates: int) -> int:
