@@ -1,5 +1,6 @@
 """A store in PostgreSQL keeps to the contract, for any number of processes and threads."""
 
+import json
 import subprocess
 import sys
 import threading
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live import Campaign, Conflict
+from evenhand.live import Busy, Campaign, Conflict
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.schedules import WORST, learned, plain
@@ -198,3 +199,31 @@ def test_what_was_erased_is_in_no_table_of_the_server(url):
     campaign.erase([f"Ada-Lovelace-{i}" for i in range(20)], by="support", why="asked for")
     assert traces() == 0
     assert campaign.decide({"age": 30}, key="next").id > 0
+
+
+def test_tables_that_cannot_be_written_anew_are_said_and_cleaned_later(url):
+    """They are read by another session meanwhile, or belong to another role: the log has the erasure."""
+    campaign = Campaign.open(connect(url), "one", plain("wide", 1e6, 10**6))
+    for i in range(3):
+        said = campaign.decide({"age": 20 + i}, key=f"key {i}")
+        campaign.observe(said.id, {"answer": 0, "cents": 0})
+    with asked(url) as reader, reader.transaction():
+        reader.execute("SELECT count(*) FROM evenhand_events").fetchone()
+        with pytest.raises(Busy, match="lock timeout"):
+            campaign.erase(["key 0"], by="support", why="asked for")
+    assert campaign.erase().decisions == ()
+    with asked(url) as owner:
+        (place,) = owner.execute("SELECT current_schema()").fetchone()
+        role = f"clerk_{place}"
+        owner.execute(f"CREATE ROLE {role} LOGIN")
+        owner.execute(f"GRANT USAGE ON SCHEMA {place} TO {role}")
+        owner.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {place} TO {role}")
+        clerk = Campaign.open(f"{url}&user={role}", "one", plain("wide", 1e6, 10**6))
+        with pytest.raises(Busy, match=r"permission denied to vacuum .*; its old rows have traces of what was erased"):
+            clerk.erase(["key 1"], by="support", why="asked for")
+        clerk.close()
+        owner.execute(f"DROP OWNED BY {role}")
+        owner.execute(f"DROP ROLE {role}")
+    assert campaign.erase().decisions == ()
+    erased = [json.loads(e.body)["decisions"] for e in connect(url).scan("one", kinds=("erased",))]
+    assert len(erased) == 2

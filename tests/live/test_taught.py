@@ -169,6 +169,16 @@ def test_a_backup_has_what_was_learned(files, tmp_path, where):
     assert main(["audit", f"sqlite:///{tmp_path}/post.backup"]) == 0
 
 
+def test_what_was_learned_goes_from_sqlite_to_postgresql(files, tmp_path, url):
+    log, file, store = files
+    with open_campaign(store, "post", file, log_path=log) as campaign:
+        first = decided(campaign)
+    backup(store, tmp_path / "post.backup")
+    restore(tmp_path / "post.backup", url)
+    with open_campaign(url, "post", file) as campaign:
+        assert decided(campaign) == first
+
+
 def test_a_restore_that_fails_can_be_said_again(files, tmp_path, monkeypatch):
     log, file, store = files
     with open_campaign(store, "post", file, log_path=log) as campaign:

@@ -184,8 +184,20 @@ class PostgresStore:
                 db.execute(others, (campaign, mark, list(drop)))
 
     def scrub(self) -> None:
+        warnings: list[str] = []
+
+        def note(said: psycopg.errors.Diagnostic) -> None:
+            warnings.append(said.message_primary or "")
+
         with self._sessions.errors():  # rows as they were before a change stay in a table until it is written anew
-            self._sessions.mine.execute("VACUUM (FULL) evenhand_events, evenhand_snapshots")
+            db = self._sessions.mine
+            db.add_notice_handler(note)
+            try:
+                db.execute("VACUUM (FULL) evenhand_events, evenhand_snapshots")
+            finally:
+                db.remove_notice_handler(note)
+        if warnings:  # PostgreSQL skips a table of another owner
+            raise Busy(f"PostgreSQL: {warnings[0]}; its old rows have traces of what was erased")
 
     def adopt(self, logs: Iterable[tuple[str, Iterable[Event]]]) -> None:
         with self._sessions.errors():
