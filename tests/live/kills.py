@@ -40,7 +40,7 @@ def serve(folder, url, name, seed):
         os.write(told, (json.dumps(line) + "\n").encode())
         os.fsync(told)
 
-    campaign, copies = opened(url), 0
+    campaign, copies, switches = opened(url), 0, 0
     known, done = [], []
     while True:
         n = max(int(campaign._worker.fold.state.t[0]) + luck.randrange(-3, 5), 0)  # other workers ask for the same
@@ -69,13 +69,14 @@ def serve(folder, url, name, seed):
             if luck.random() < 0.01:
                 other = luck.choice(POLICIES)
                 with suppress(Conflict):  # another worker switched first, or corrections came before an erasure
-                    campaign.switch(other, by=name, why="chance")
-                    tell("switched", 1)
+                    switches += 1
+                    campaign.switch(other, by=name, why=f"chance {switches}")
+                    tell("switched", 1, other.name, name, f"chance {switches}")
             if done and luck.random() < 0.02:
                 with suppress(Unknown, Conflict):  # another worker erased it, or it waits again
                     erased = campaign.erase([done.pop()], by=name, why="chance").decisions
                     tell("erased", len(erased), *erased)
-            if luck.random() < 0.01:
+            if luck.random() < 0.02:
                 copies += 1
                 place = folder / f"{name}-{copies}.backup"
                 backup(url, place)
