@@ -22,7 +22,7 @@ from tests.replay.shop import rows, write as problem
 SINGLE = "a secret of this test"
 BODIES = {"/decide": asked("a"), "/observe": {"id": 2, "outcomes": {"answer": 1}}, "/cancel": {"id": 2}}
 READ = ("/", "/docs", "/report", "/metrics", "/decisions?key=a", "/decisions/2", "/decisions/2/page")
-CHANGE = ("/pause", "/resume", "/end", "/change", "/switch", "/erase")
+CHANGE = ("/pause", "/resume", "/end", "/change", "/switch", "/erase", "/clock")
 
 
 def entry(name, **more):

@@ -102,10 +102,20 @@ def set_clock(store: str | Store, campaign: str, *, why: str, who: str | None = 
     for field, text in (("why", why), ("who", who)):
         if not isinstance(text, str) or not text.strip() or len(text) > _LONGEST or not text.isprintable():
             raise InvalidInput(field, f"a text of 1 to {_LONGEST} characters", shown(text))
+    event, is_new = go_by_clock(store, campaign, why=why, who=who)
+    if not is_new:
+        raise Conflict(f"campaign {campaign!r} goes by the clock: its last event is of {_written(event.at)}")
+    return event
+
+
+def go_by_clock(store: str | Store, campaign: str, *, why: str, who: str) -> tuple[Event, bool]:
+    """Do what `set_clock` does with texts that were checked; where a log goes by the clock already, return its last
+    event, and False.
+    """
     with _writing(store, campaign) as (log, last, patience):
         if last.at - log.clock < _SECOND and not _is_leap(log.clock - last.at, patience):
-            raise Conflict(f"campaign {campaign!r} goes by the clock: its last event is of {_written(last.at)}")
-        return _set(log, last, patience, {"why": why, "who": who})
+            return last, False
+        return _set(log, last, patience, {"why": why, "who": who}), True
 
 
 def accept_clock(store: str | Store, campaign: str) -> Event | None:

@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -17,7 +16,7 @@ from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
 from evenhand.live.clocks import accept_clock, set_clock
 from evenhand.live.coded import Stated, Text, of_stored
-from evenhand.live.erasing import Erasure
+from evenhand.live.erasing import Erasure, time_of
 from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_campaign, switch_campaign, taught, weight_of
@@ -239,10 +238,7 @@ def erase_file(
         Unknown, InvalidInput: as for `only_campaign` and `Campaign.erase`; or the date is none.
         Conflict, CannotErase, Busy: as for `Campaign.erase`; or the policy learned from another log.
     """
-    try:
-        date = None if before is None else datetime.fromisoformat(before)
-    except ValueError:
-        raise InvalidInput("before", "a date such as 2026-01-31, or a time such as 2026-01-31T12:00", before) from None
+    date = None if before is None else time_of(before)
     with closing(connect_to_read(url)) as store:
         name = only_campaign(store, campaign)
         stated = _last(store, name)

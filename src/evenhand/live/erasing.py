@@ -56,6 +56,22 @@ def erase(worker: Worker, keys: Collection[str], before: date | None, who: str, 
     return found
 
 
+def time_of(text: str) -> datetime:
+    """Read the date or the time before which decisions are erased.
+
+    Raises:
+        InvalidInput: it is none.
+
+    >>> time_of("2026-01-31")
+    datetime.datetime(2026, 1, 31, 0, 0)
+    """
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        told = "a date such as 2026-01-31, or a time such as 2026-01-31T12:00"
+        raise InvalidInput("before", told, shown(text)) from None
+
+
 def _by_key(worker: Worker, keys: Collection[str], who: str, why: str) -> Erasure:
     """Erase the decisions of some keys, all or none; see `Campaign.erase`."""
     if isinstance(keys, str) or not keys or len(set(keys)) > MOST:

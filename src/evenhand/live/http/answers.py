@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi.responses import JSONResponse
 
-from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.errors import CannotErase, CannotSave, EvenhandError, InvalidInput
 from evenhand.live.events import Busy, Conflict, Damaged, Unknown
 from evenhand.live.life import Ended, Paused
 
@@ -17,6 +17,15 @@ BUSY = "the store cannot be written at present: say the same again, with the sam
 DAMAGED = "the store is damaged: asking again is of no use until it is restored"
 # The request of an error may have been committed all the same.
 FAILED = "an error of the server, which its log has; say the same again, with the same key"
+
+_STATUSES: dict[type[EvenhandError], int] = {
+    Conflict: 409,
+    CannotErase: 409,  # the policy is not made for it
+    CannotSave: 409,
+    Unknown: 404,
+    Paused: 503,
+    Ended: 410,
+}
 
 
 class Refused(Exception):
@@ -51,7 +60,7 @@ def describe(error: Exception) -> dict[str, Any]:
     if isinstance(error, Damaged):
         LOG.error("damaged: %s", error)
         return {"error": DAMAGED, "status": 500}
-    for kind, status in ((Conflict, 409), (Unknown, 404), (Paused, 503), (Ended, 410)):
+    for kind, status in _STATUSES.items():
         if isinstance(error, kind):
             return {"error": str(error), "status": status}
     LOG.error("a request failed", exc_info=error)

@@ -96,6 +96,13 @@ def lookup(decision: int | str) -> Verb:
 
 
 def fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
+    """Check that a body has all needed fields, no unknown ones, and values of a usual size."""
+    asked = named(body, needed, others)
+    plain(asked)
+    return asked
+
+
+def named(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
     """Check that a body has all needed fields and no unknown ones."""
     asked = _mapping("body", body)
     known = (*needed, *others)
@@ -106,7 +113,6 @@ def fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Ma
     for name in needed:
         if name not in asked:
             raise InvalidInput(name, "a value", "nothing")
-    plain(asked)
     return asked
 
 

@@ -10,7 +10,7 @@ from evenhand.live.changing import Ask
 from evenhand.live.events import Kind
 from evenhand.live.http.asked import Verb, fields
 from evenhand.live.http.schemas import TEXT, Schema, one_or_each, one_or_many, operation
-from evenhand.live.http.signed import signed
+from evenhand.live.http.signed import BY, signed
 from evenhand.live.life import AFTERS, FATES, SETTINGS, STATES
 from evenhand.live.tokens import Token, Tokens
 from evenhand.live.verbs import Verbs
@@ -38,7 +38,6 @@ MAKERS: dict[str, Callable[[object, Token], Verb]] = {
     "/change": partial(change, kind="changed", settings=SETTINGS),
 }
 
-_BY = {**TEXT, "description": "who asks; with a token of a file the name of that token, which may be left out"}
 _NEW: dict[str, Schema] = {
     "patience": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1e9},
     "on_expiry": {"type": "string", "enum": list(FATES)},
@@ -66,7 +65,7 @@ def operations(tokens: Tokens | None) -> dict[str, Schema]:
         tokens: those that the server accepts; names of a file take the place of `by`.
     """
     needed = ("why",) if tokens is not None and tokens.have_names else ("by", "why")
-    body = {"by": _BY, "why": TEXT}
+    body = {"by": BY, "why": TEXT}
     found = {path: one_or_many(needed, body) for path in MAKERS}
     found["/change"] = one_or_many(needed, {**body, **{name: _or_null(z) for name, z in _NEW.items()}}, some_of=_NEW)
     examples = {path: {name: _EXAMPLES[name] for name in needed} for path in MAKERS}

@@ -13,7 +13,7 @@ from evenhand.live.http.routes import add_routes
 from evenhand.live.http.served import Hall
 
 
-def router(campaign: Campaign, *, known: bool = False, switches: bool = False) -> APIRouter:
+def router(campaign: Campaign, *, known: bool = False, switches: bool = False, erases: bool = False) -> APIRouter:
     """Make the routes of a campaign for a FastAPI app of one's own, whose errors `add_errors` answers.
 
     They are those of `app`, without its pages. Who may ask is up to the app: the routes check the bodies of requests
@@ -24,6 +24,7 @@ def router(campaign: Campaign, *, known: bool = False, switches: bool = False) -
         campaign: the campaign; it may have other workers.
         known: whether clients may state known outcomes that declare no range.
         switches: whether clients may send another problem file, as only those should whom the app knows.
+        erases: whether clients may erase decisions, as only such should.
 
     >>> import evenhand as eh
     >>> from fastapi import FastAPI
@@ -43,5 +44,6 @@ def router(campaign: Campaign, *, known: bool = False, switches: bool = False) -
         hall.close()
 
     made = APIRouter(dependencies=[Depends(let_in)], lifespan=lifespan)
-    add_routes(made, hall, campaign.name, known, None, switches=switches)
+    allowed = [route for route, is_allowed in (("/switch", switches), ("/erase", erases)) if is_allowed]
+    add_routes(made, hall, campaign.name, known, None, allowed=allowed)
     return made

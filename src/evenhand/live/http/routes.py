@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import partial
 from typing import Any
 
@@ -14,24 +14,30 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live.dashboard.report import to_json
 from evenhand.live.events import Unknown
-from evenhand.live.http import asked, life, switching
+from evenhand.live.http import asked, life, singles
 from evenhand.live.http.answers import entry, error_response
 from evenhand.live.http.bodies import parse, receive
+from evenhand.live.http.clocks import CLOCK
+from evenhand.live.http.erasing import ERASE
 from evenhand.live.http.fixed import HEALTHY, Handler, add_probes, readiness_response
 from evenhand.live.http.guard import token_of
 from evenhand.live.http.quotas import Quotas
 from evenhand.live.http.schemas import KEY, operations, read_operation
 from evenhand.live.http.served import Hall, Served
+from evenhand.live.http.switching import SWITCH
 from evenhand.live.tokens import Token, Tokens
 from evenhand.live.verbs import check_text
 
 Maker = Callable[[object, Token], asked.Verb]
 _NUMBER = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}
 _OF_KEY = {"name": "key", "in": "query", "required": True, "schema": KEY}
+SINGLES = (SWITCH, ERASE, CLOCK)
 _PARAMETERS = {"/decisions/{number}": [_NUMBER], "/decisions": [_OF_KEY]}
 
 
-def add_routes(made: APIRouter, hall: Hall, name: str, known: bool, tokens: Tokens | None, *, switches: bool) -> None:
+def add_routes(
+    made: APIRouter, hall: Hall, name: str, known: bool, tokens: Tokens | None, *, allowed: Container[str]
+) -> None:
     """Add the routes of one campaign; whoever has them checks who asks.
 
     Args:
@@ -40,7 +46,7 @@ def add_routes(made: APIRouter, hall: Hall, name: str, known: bool, tokens: Toke
         name: of the campaign.
         known: whether clients may state known outcomes that declare no range.
         tokens: those of which requests carry one, None if they need none.
-        switches: whether clients may send another problem file.
+        allowed: those of the guarded routes that clients may ask for.
     """
     served = hall.each[name]
     campaign = served.campaign
@@ -67,7 +73,8 @@ def add_routes(made: APIRouter, hall: Hall, name: str, known: bool, tokens: Toke
     for path, made_of in verbs.items():
         handle = _verb(served, made_of, hall.quotas if path == "/decide" else None)
         made.add_api_route(path, handle, methods=["POST"], name=path[1:], openapi_extra=described[path])
-    switching.add(made, campaign, served.reading, allowed=switches)
+    for single in SINGLES:
+        singles.add(made, campaign, served.reading, single, tokens=tokens, allowed=single.route in allowed)
     reads: dict[str, Handler] = {
         "/report": report_,
         "/metrics": metrics_,

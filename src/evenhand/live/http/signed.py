@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
+from evenhand.live.http.schemas import TEXT
 from evenhand.live.tokens import Token
+
+BY = {**TEXT, "description": "who asks; with a token of a file the name of that token, which may be left out"}
 
 
 def signed(body: object, token: Token) -> object:
