@@ -1,4 +1,4 @@
-"""Decisions are erased over HTTP: said again, a request is answered again, and what is refused leaves the log as it is."""
+"""Decisions are erased over HTTP: said again, a request is answered again; what is refused changes nothing."""
 
 import json
 import sqlite3

@@ -6,7 +6,7 @@ import pytest
 from fastapi import Depends, FastAPI, Header, HTTPException
 
 from evenhand.live import open_campaign
-from evenhand.live.http import add_errors, app, router
+from evenhand.live.http import add_errors, add_links, app, router
 from tests.live.served import asked, events, opened, serving
 from tests.live.test_files import STATED
 from tests.replay.shop import rows, write
@@ -25,6 +25,7 @@ def mine(campaign, **settings):
     made = FastAPI()
     made.include_router(router(campaign, **settings), prefix="/shop", dependencies=[Depends(knows)], tags=["shop"])
     add_errors(made)
+    add_links(made)
 
     @made.get("/hello")
     def hello():
@@ -67,6 +68,8 @@ def test_the_errors_are_those_of_the_app(tmp_path):
         "/cancel": [{"key": "unknown"}],
         "/pause": [{"by": "anna"}],
         "/switch": [{"problem": "x"}],
+        "/erase": [{"keys": ["a"]}],
+        "/clock": [{"by": "anna"}],
     }
     with serving(mine(opened(tmp_path))) as client, serving(app(opened(tmp_path))) as other:
         client.headers.update(SAID)
@@ -103,12 +106,42 @@ def test_the_description_is_that_of_the_app(tmp_path):
         for method, about in operations.items():
             found = said[f"/shop{path}"][method]
             assert found["tags"] == ["shop"]
-            about["responses"]["200"].pop("links", None)  # they name operations of a whole app
+            links = about["responses"]["200"].pop("links", {})
+            own = found["responses"]["200"].pop("links", {})
+            assert bool(links) is (path == "/decide")
+            assert {name: {**to, "operationId": ""} for name, to in own.items()} == {
+                name: {**to, "operationId": ""} for name, to in links.items()
+            }
             if method == "post":
                 assert found["requestBody"] == about["requestBody"]
                 assert found["responses"].items() >= about["responses"].items()
     case = said["/shop/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]["oneOf"][0]
     assert case["properties"]["case"]["properties"]["zone"]["enum"] == ["town", "land"]
+
+
+def test_links_lead_to_the_routes_of_the_same_campaign(tmp_path):
+    """Also where an app has two of them, ids of operations of its own, and a path that only looks like one of them."""
+    made = FastAPI(generate_unique_id_function=lambda route: f"{route.path_format} of mine")
+    add_links(made)
+    for prefix in ("/shop", "/v1/post"):
+        (tmp_path / prefix[-4:]).mkdir()
+        made.include_router(router(opened(tmp_path / prefix[-4:])), prefix=prefix)
+
+    @made.post("/own/decide")
+    def decide():
+        return {}
+
+    for _ in range(2):
+        paths = made.openapi()["paths"]
+        assert "links" not in paths["/own/decide"]["post"]["responses"]["200"]
+        for prefix in ("/shop", "/v1/post"):
+            links = paths[f"{prefix}/decide"]["post"]["responses"]["200"]["links"]
+            assert {name: to["operationId"] for name, to in links.items()} == {
+                "observe": f"{prefix}/observe of mine",
+                "cancel": f"{prefix}/cancel of mine",
+                "decision": f"{prefix}/decisions/{{number}} of mine",
+                "by key": f"{prefix}/decisions of mine",
+            }
 
 
 @pytest.mark.parametrize("switches", [False, True])
@@ -118,6 +151,17 @@ def test_another_problem_file_is_taken_where_the_app_says_so(tmp_path, switches)
     with serving(mine(campaign, switches=switches)) as client:
         found = client.post("/shop/switch", json=changed, headers=SAID)
     assert found.status_code == (200 if switches else 403)
+
+
+@pytest.mark.parametrize("erases", [False, True])
+def test_decisions_are_erased_where_the_app_says_so(tmp_path, erases):
+    campaign = opened(tmp_path)
+    campaign.observe(campaign.decide(asked("a")["case"], "a", offered=["letter"]).id, {"answer": 1})
+    with serving(mine(campaign, erases=erases)) as client:
+        found = client.post("/shop/erase", json={"keys": ["a"], "by": "anna", "why": "so"}, headers=SAID)
+        assert client.post("/shop/switch", json={"problem": "x"}, headers=SAID).status_code == 403
+    assert found.status_code == (200 if erases else 403)
+    assert len(events(campaign, "erased")) == erases
 
 
 def test_the_thread_ends_with_the_app(tmp_path):

@@ -11,9 +11,10 @@ except ImportError as error:
 
 from evenhand.live.http.app import app
 from evenhand.live.http.fixed import add_errors
+from evenhand.live.http.links import add_links
 from evenhand.live.http.routers import router
 from evenhand.live.http.server import serve
 
-__all__ = ["add_errors", "app", "router", "serve"]
+__all__ = ["add_errors", "add_links", "app", "router", "serve"]
 
 del fastapi, jinja2, uvicorn

@@ -9,7 +9,7 @@ from evenhand.live.dashboard.decision import decision_page
 from evenhand.live.dashboard.page import page
 from evenhand.live.events import Conflict
 from evenhand.live.http.fixed import Lifespan, add_pages, bare
-from evenhand.live.http.routes import SINGLES, add_routes, find_decision
+from evenhand.live.http.routes import GUARDED, add_routes, find_decision
 from evenhand.live.http.schemas import add_operations
 from evenhand.live.http.served import Hall
 from evenhand.live.tokens import Tokens
@@ -40,9 +40,7 @@ def one(hall: Hall, name: str, known: bool, tokens: Tokens | None = None, lifesp
             explained, why = None, None
         return HTMLResponse(decision_page(name, found, explained, why))
 
-    add_routes(
-        made.router, hall, name, known, tokens, allowed=() if tokens is None else [single.route for single in SINGLES]
-    )
+    add_routes(made.router, hall, name, known, tokens, allowed=() if tokens is None else GUARDED)
     add_operations(made, campaign)
     add_pages(made, {"/": page_, "/decisions/{number}/page": decision_})
     return made

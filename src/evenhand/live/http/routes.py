@@ -31,8 +31,9 @@ from evenhand.live.verbs import check_text
 Maker = Callable[[object, Token], asked.Verb]
 _NUMBER = {"name": "number", "in": "path", "required": True, "schema": {"type": "integer"}}
 _OF_KEY = {"name": "key", "in": "query", "required": True, "schema": KEY}
-SINGLES = (SWITCH, ERASE, CLOCK)
 _PARAMETERS = {"/decisions/{number}": [_NUMBER], "/decisions": [_OF_KEY]}
+_SINGLES = (SWITCH, ERASE, CLOCK)
+GUARDED = tuple(single.route for single in _SINGLES if single.guarded)
 
 
 def add_routes(
@@ -73,7 +74,7 @@ def add_routes(
     for path, made_of in verbs.items():
         handle = _verb(served, made_of, hall.quotas if path == "/decide" else None)
         made.add_api_route(path, handle, methods=["POST"], name=path[1:], openapi_extra=described[path])
-    for single in SINGLES:
+    for single in _SINGLES:
         singles.add(made, campaign, served.reading, single, tokens=tokens, allowed=single.route in allowed)
     reads: dict[str, Handler] = {
         "/report": report_,

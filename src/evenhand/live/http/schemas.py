@@ -14,6 +14,7 @@ from evenhand.live.campaign import Campaign
 from evenhand.live.cases import Named
 from evenhand.live.coded import Coded
 from evenhand.live.http.bodies import MOST
+from evenhand.live.http.links import link
 from evenhand.problem.features import Categorical, Numeric
 from evenhand.problem.problem import Problem
 
@@ -97,25 +98,10 @@ def add_operations(made: FastAPI, campaign: Campaign) -> None:
         found = plain()
         for path, described in operations(campaign).items():  # a switch changes names and ranges
             found["paths"][path]["post"].update(described)
-        found["paths"]["/decide"]["post"]["responses"]["200"]["links"] = _links(found["paths"])
+        link(found["paths"])
         return found
 
     made.openapi = openapi  # type: ignore[method-assign]
-
-
-def _links(paths: Schema) -> Schema:
-    """Describe which requests may follow a decision, by what of its answer they carry."""
-    number, key = "$response.body#/id", "$response.body#/key"
-
-    def to(path: str, method: str, **carried: Schema) -> Schema:
-        return {"operationId": paths[path][method]["operationId"], **carried}
-
-    return {
-        "observe": to("/observe", "post", requestBody={"id": number}),
-        "cancel": to("/cancel", "post", requestBody={"id": number}),
-        "decision": to("/decisions/{number}", "get", parameters={"number": number}),
-        "by key": to("/decisions", "get", parameters={"key": key}),
-    }
 
 
 def add_security(made: FastAPI, unless: Sequence[str] = ()) -> None:
