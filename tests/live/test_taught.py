@@ -6,7 +6,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli import main
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.live.backups import backup, restore
 from evenhand.live.events import Busy, Conflict, read
 from evenhand.live.files import open_campaign, switch_campaign
@@ -102,6 +102,27 @@ def test_damaged_bytes_are_as_if_nothing_was_kept(files):
         open_campaign(store, "post", file)
     with open_campaign(store, "post", file, log_path=log) as campaign:
         assert campaign.status().rounds == 0
+
+
+@pytest.mark.parametrize("failing", ["keep", "snapshots"])
+def test_a_store_that_is_busy_when_it_should_keep_it_says_what_follows(files, failing, monkeypatch):
+    """The next start needs the log, which keeps it then."""
+    log, file, store = files
+
+    def busy(*_):
+        raise Busy("another worker is at work")
+
+    with monkeypatch.context() as other, closing(connect(store)) as place:
+        other.setattr(place, failing, busy)
+        told = r"'post' goes on, but .* \(another worker is at work\): state the log at the next start as well"
+        with pytest.warns(EvenhandWarning, match=told):
+            campaign = open_campaign(place, "post", file, log_path=log)
+        first = decided(campaign)
+    with pytest.raises(Conflict, match="learned from a log: open it with the same one"):
+        open_campaign(store, "post", file)
+    open_campaign(store, "post", file, log_path=log).close()
+    with open_campaign(store, "post", file) as campaign:
+        assert [campaign.decide({**CASE, "age": 20 + i}, key=f"{i}").action for i in range(12)] == [a for a, _ in first]
 
 
 def test_a_switch_that_adopts_needs_no_log(files):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
-from contextlib import suppress
+import warnings
 from copy import deepcopy
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from evenhand.core.errors import EvenhandWarning
 from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.events import Busy, Conflict, read
 from evenhand.live.phases import mark_in
@@ -69,13 +70,19 @@ class Taught:
         return found
 
     def keep(self) -> None:
-        """Store what was learned, once."""
-        for own, arrays in self._learned.items():
-            if not self.store.snapshots(self.campaign, self._place(own)):
-                file = io.BytesIO()
-                np.savez_compressed(file, allow_pickle=False, **arrays)
-                with suppress(Busy):  # the next worker does it
+        """Store what was learned, once; warn where the store is busy, as the next start then needs the log again."""
+        try:
+            for own, arrays in self._learned.items():
+                if not self.store.snapshots(self.campaign, self._place(own)):
+                    file = io.BytesIO()
+                    np.savez_compressed(file, allow_pickle=False, **arrays)
                     self.store.keep(self.campaign, self._place(own), 1, file.getvalue())
+        except Busy as error:
+            text = (
+                f"campaign {self.campaign!r} goes on, but the store does not keep what was learned from the log "
+                f"({error}): state the log at the next start as well, which tries again"
+            )
+            warnings.warn(text, EvenhandWarning, stacklevel=3)
 
     def _place(self, policy: str) -> str:
         return _place(policy, self.mark)
