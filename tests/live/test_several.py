@@ -11,7 +11,7 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Campaign
-from evenhand.live.http import app
+from evenhand.live.http import app, readiness
 from evenhand.live.http.places import NEEDED
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.tokens import Token, Tokens, hash_of
@@ -91,7 +91,8 @@ def test_a_paused_campaign_leaves_the_others_alone(client, both):
     counted = client.get("/metrics").text
     assert 'evenhand_paused{campaign="shop"} 1\n' in counted
     assert f'evenhand_paused{{campaign="{NAMES[1]}"}} 0\n' in counted
-    assert client.get("/readyz").json() == {"ready": True}
+    said = client.get("/readyz")
+    assert (said.status_code, said.json()) == (200, {"ready": True, "states": {"shop": "paused"}})
     assert client.post("/pause", json={"by": "anna", "why": "no printer"}).status_code == 404
 
 
@@ -189,6 +190,18 @@ def test_readiness_names_the_campaign(both):
         assert client.get("/campaigns/shop/readyz").status_code == 200
         assert client.get(f"/campaigns/{OTHER}/readyz").status_code == 503
         assert client.post("/campaigns/shop/decide", json=asked("one")).status_code == 200
+
+
+def test_readiness_says_which_campaigns_do_not_decide(client, both, monkeypatch):
+    """Outcomes have to arrive at them, so the server is ready."""
+    monkeypatch.setattr(readiness, "_KEPT", 0.0)
+    both[0].pause(by="anna", why="no printer")
+    both[1].end(by="anna", why="it is over")
+    said = client.get("/readyz")
+    assert (said.status_code, said.json()) == (200, {"ready": True, "states": {"shop": "paused", NAMES[1]: "ended"}})
+    assert client.get("/campaigns/shop/readyz").json() == {"ready": True, "state": "paused"}
+    both[0].resume(by="anna", why="a new one")
+    assert client.get("/readyz").json()["states"] == {NAMES[1]: "ended"}
 
 
 def test_a_token_sees_its_own_campaigns_only(both, tmp_path):

@@ -82,7 +82,7 @@ def add_pages(made: FastAPI, pages: dict[str, Handler]) -> None:
         made.add_api_route(path, handler, methods=["GET"], include_in_schema=False)
 
 
-def readiness_response(reason: str | None, standing: Mapping[str, str]) -> Response:
+def readiness_response(reason: str | None, standing: Mapping[str, object]) -> Response:
     """Answer a probe: why the server is not ready, or that it is, and what else there is to say."""
     if reason is None:
         return JSONResponse({"ready": True, **standing})

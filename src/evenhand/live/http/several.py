@@ -38,7 +38,8 @@ def several(hall: Hall, lifespan: Lifespan) -> FastAPI:
     async def ready(_: Request) -> Response:
         reasons = await asyncio.gather(*(served.readiness.reason() for served in hall.each.values()))
         wrong = [f"{name}: {reason}" for name, reason in zip(hall.each, reasons, strict=True) if reason is not None]
-        return readiness_response("; ".join(wrong) or None, {})
+        states = {name: z["state"] for name, served in hall.each.items() if (z := served.readiness.standing())}
+        return readiness_response("; ".join(wrong) or None, {"states": states} if states else {})
 
     reads: dict[str, Handler] = {"/metrics": metrics_, "/healthz": HEALTHY, "/readyz": ready}
     for path, handler in reads.items():
