@@ -16,6 +16,7 @@ from evenhand.cli_erasing import add as add_erasing
 from evenhand.cli_keeping import add_keeping
 from evenhand.cli_life import add_life
 from evenhand.cli_offline import add as add_offline
+from evenhand.cli_order import refuse_swapped
 from evenhand.cli_replay import add as add_replay
 from evenhand.cli_serve import add_serve, add_token
 from evenhand.cli_texts import DESCRIPTION, EXPORT, OF_LOG, SWITCH, WARM
@@ -217,6 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from evenhand.core.errors import EvenhandError
 
     try:
+        refuse_swapped(options)
         status: int = options.run(options)
         sys.stdout.flush()
         return status

@@ -181,3 +181,35 @@ def test_a_person_is_erased_by_the_command(served, capsys, tmp_path):
     assert not (tmp_path / "none.db").exists()
     assert main(["export", store, "--out", str(tmp_path / "all.csv")]) == 0
     assert (tmp_path / "all.csv").read_text().count(",erased,") == 60
+
+
+@pytest.mark.parametrize(
+    ("said", "order"),
+    [
+        ("switch FILE STORE", "PROBLEM.toml; the order is: evenhand switch STORE PROBLEM.toml"),
+        ("backup FILE STORE", "FILE; the order is: evenhand backup STORE FILE"),
+        ("restore STORE FILE", "FILE; the order is: evenhand restore FILE STORE"),
+        ("archive FILE STORE", "FILE; the order is: evenhand archive STORE [CAMPAIGN] FILE"),
+        ("serve STORE --store FILE", "PROBLEM.toml; the order is: evenhand serve PROBLEM.toml --store STORE"),
+        ("pause FILE STORE --by a --why b", "CAMPAIGN; the order is: evenhand pause STORE [CAMPAIGN]"),
+        ("erase FILE STORE", "CAMPAIGN; the order is: evenhand erase STORE [CAMPAIGN]"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_a_store_and_a_file_that_changed_places_are_told_apart(tmp_path, capsys, said, order, kind):
+    """What was stated is said, and the order; a password is not."""
+    file = tmp_path / "post.toml"
+    file.write_text("")
+    store = f"sqlite:///{tmp_path}/post.db" if kind == "sqlite" else "postgresql://anna:secret@nowhere.invalid/post"
+    parts = [{"FILE": str(file), "STORE": store}.get(z, z) for z in said.split()]
+    assert main(parts) == 2
+    told = capsys.readouterr().err
+    assert f"store: expected one such as sqlite:///email.db, got '{file}', and a store as {order}\n" in told
+    assert "secret" not in told
+    assert list(tmp_path.iterdir()) == [file]
+    assert file.read_text() == ""
+
+
+def test_what_is_no_store_beside_a_file_is_named_alone(tmp_path, capsys):
+    assert main(["switch", "post.db", str(tmp_path / "post.toml")]) == 2
+    assert "got 'post.db'\n" in capsys.readouterr().err

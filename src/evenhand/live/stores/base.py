@@ -171,8 +171,12 @@ class Adopting(Protocol):
 
 
 def unknown_url(url: object) -> InvalidInput:
-    """Make the error for a URL that names no store; possible passwords in it are not repeated."""
-    got = repr(url)
+    """Make the error for a URL that names no store."""
+    return InvalidInput("store", "sqlite:///FILE, postgresql://HOST/DATABASE or memory://", shown_url(url))
+
+
+def shown_url(url: object) -> str:
+    """Return what was stated as a URL as text for a message; possible passwords in it are not repeated."""
     if isinstance(url, str) and ("@" in url or "password" in url):
-        got = f"{url.partition(':')[0]!r} and more, which may have a password"
-    return InvalidInput("store", "sqlite:///FILE, postgresql://HOST/DATABASE or memory://", got)
+        return f"{url.partition(':')[0]!r} and more, which may have a password"
+    return repr(url)
