@@ -19,6 +19,7 @@ from tests.live.schedules import WORST, Striking, plain, unerased
 from tests.live.served import serving
 
 TOTAL, PATIENCE = 8.0, 1000.0
+SECRET = "a secret of this test"
 
 KILLED = """
 import os, signal, sys
@@ -110,10 +111,10 @@ class World:
             assert self.observe(self.seen, {"answer": 1, "cents": 1}).json() == {"new": True}
             yield self
 
-    def opened(self):
+    def opened(self, store=None):
         """A worker of its own."""
         both = policy("next"), policy()
-        return Campaign.open(self.store, "one", both, patience=PATIENCE, on_expiry=self.mode)
+        return Campaign.open(store or self.store, "one", both, patience=PATIENCE, on_expiry=self.mode)
 
     def overdue(self):
         """Wait until outcomes are overdue."""
@@ -136,9 +137,17 @@ class World:
         return self.client.post("/cancel", json={"id": number})
 
     def erase(self, key):
-        """Erase a decision; there is no request for it."""
-        self.campaign.erase([key])
-        del self.replies[key]
+        """Erase a decision, at another server, which has a token."""
+        with serving(app(self.opened(self.store.inner), token=SECRET)) as client:
+            body = {"keys": [key], "by": "anna", "why": "it is asked for"}
+            said = client.post("/erase", json=body, headers={"Authorization": f"Bearer {SECRET}"})
+        if said.status_code != 409:  # the key is gone, also where the file is not clean yet
+            self.replies.pop(key, None)
+        return said
+
+    def set_clock(self):
+        """Let the log go by the clock."""
+        return self.client.post("/clock", json={"by": "anna", "why": "the clock was wrong"})
 
     def change(self, verb, why="the printer is broken"):
         """Pause, resume or end the campaign."""

@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from evenhand.live import Busy, Campaign, set_clock
+from evenhand.core.errors import CannotErase
+from evenhand.live import Busy, Campaign
 from evenhand.live.http import app
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.tokens import ROLES, Token, Tokens, hash_of
@@ -235,7 +236,7 @@ def set_right(world):
     Campaign.open(SqliteStore(world.folder / "log.db"), "one", policy()).refresh()
     world.clock[0] -= int(PATIENCE * 1e6)
     assert "ahead of the clock by 1,000 seconds" in str(world.client.get("/report").json()["alarms"])
-    set_clock(f"sqlite:///{world.folder / 'log.db'}", "one", why="the clock was wrong")
+    assert world.set_clock().json()["new"] is True
     assert world.client.get("/report").json()["alarms"] == []
     said = world.observe(world.waits, {"answer": 1, "cents": 2})
     assert world.log()[-1].at == world.clock[0]
@@ -268,10 +269,30 @@ def erased(call):
     """Erase what was observed, and then ask."""
 
     def provoke(world):
-        world.erase("seen")
+        assert world.erase("seen").json()["erased"] == 1
         return call(world)
 
     return provoke
+
+
+def unclean(world):
+    """Erase while another program reads the file, so that what was erased stays in it; then say the same again."""
+    with closing(sqlite3.connect(world.folder / "log.db", isolation_level=None)) as other:
+        other.execute("BEGIN")
+        other.execute("SELECT count(*) FROM events").fetchone()
+        assert world.erase("seen").status_code == 503
+    return world.erase("seen")
+
+
+def unfit(world):
+    """A policy whose state has the case in a form that nobody can find."""
+
+    def refuse(*given):
+        raise CannotErase("a model keeps observations of another form")
+
+    with pytest.MonkeyPatch.context() as other:
+        other.setattr("evenhand.live.erasing.forget", refuse)
+        return world.erase("seen")
 
 
 def half(world):
@@ -380,6 +401,7 @@ FAULTS = [
     Fault("the clock jumps forward", jumps, 503),
     Fault("a worker is started while the clock is far ahead", started_ahead, 503),
     Fault("a clock that was wrong is set back", set_right, 200, ("expired", "clock", "observed"), {"new": True}),
+    Fault("a clock that is right is set right", lambda w: w.set_clock(), 200, says={"new": False}),
     Fault("a body of 100 MB", long, 413),
     Fault("a body that is no JSON", lambda w: w.send('{"id": WAITS', "/cancel"), 400),
     Fault("JSON that is nested 10,000 deep", lambda w: w.send('{"id":' * 10_000 + "1" + "}" * 10_000), 422),
@@ -395,6 +417,14 @@ FAULTS = [
     Fault("an erased key", erased(lambda w: w.letter("seen")), 200, ("erased", "decided"), {"repeated": False}),
     Fault("an erased decision is looked up", erased(lambda w: w.client.get(f"/decisions/{w.seen}")), 200, ("erased",),
           {"state": "erased", "key": "", "outcomes": {"answer": 1, "cents": 1}}),
+    Fault("an erasure that is said twice", erased(lambda w: w.erase("seen")), 200, ("erased",),
+          {"erased": 0, "unknown": ["seen"]}),
+    Fault("an erasure of a decision that waits", lambda w: w.erase("waits"), 409),
+    Fault("an erasure while another program reads the file", unclean, 200, ("erased",),
+          {"erased": 0, "unknown": ["seen"]}),
+    Fault("an erasure that the policy cannot make", unfit, 409),
+    Fault("an erasure at a server without a token",
+          lambda w: w.send('{"keys": ["seen"], "by": "anna", "why": "so"}', "/erase"), 403),
     Fault("a probe while the store takes no writes", unready, 503, says={"ready": False}),
     Fault("a decision while the campaign is paused", paused, 503, ("paused", "resumed")),
     Fault("an outcome while the campaign is paused", seen_while("pause", "resume"), 200,
