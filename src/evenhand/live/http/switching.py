@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from evenhand.live.campaign import Campaign
+from evenhand.live.cases import alike
 from evenhand.live.coded import Text, of_stored
+from evenhand.live.events import read
 from evenhand.live.files import last_encoding
 from evenhand.live.http.schemas import TEXT
 from evenhand.live.http.singles import Field, Single, signature, text
+from evenhand.live.phases import mark_in
 from evenhand.live.switches import switches
 
 _FIELDS = {
@@ -34,13 +37,19 @@ _ANSWER = {
 
 
 def switch(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, Any]:
-    """Switch a campaign of a problem file to another one, and return what its log says of it."""
+    """Switch a campaign of a problem file to another one, and return what its log says of it.
+
+    Said again, as where the answer got lost, it is answered by the same event.
+    """
     kept = last_encoding(campaign.store, campaign.name)
     assert kept is not None  # it is open
     stated = of_stored(kept, Text(kept["file"][0], asked["problem"]))
-    more = {name: asked.get(name) for name in ("by", "why", "expected")}
-    campaign.switch(stated.policy, stated.coded, **more)
-    return {**switches(campaign.store, campaign.name)[-1]._asdict(), "mark": stated.policy.fingerprint()}
+    *_, last = campaign.store.scan(campaign.name, kinds=("opened", "switched"))
+    mark = stated.policy.fingerprint()
+    if last.kind == "opened" or mark_in(last) != mark or not alike(stated.coded, read(last)["encoding"]):
+        more = {name: asked.get(name) for name in ("by", "why", "expected")}
+        campaign.switch(stated.policy, stated.coded, **more)
+    return {**switches(campaign.store, campaign.name)[-1]._asdict(), "mark": mark}
 
 
 SWITCH = Single(
