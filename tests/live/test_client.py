@@ -3,18 +3,23 @@
 import subprocess
 import sys
 import threading
+from datetime import date, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import httpx
 import pytest
 
-from evenhand import client as clients
-from evenhand.client import Client, Decision, NoAnswer, RequestRefused
+from evenhand.client import Client, Decision, Erased, NoAnswer, RequestRefused, sending
+from evenhand.live import open_campaign
 from evenhand.live.http import app
 from evenhand.live.tokens import Tokens
 from tests.live.served import CASE, events, opened, serving
+from tests.live.test_files import STATED
 from tests.live.test_several import NAMES, campaigns
 from tests.live.test_tokens import entry, write
+from tests.replay.shop import rows, write as write_problem
+
+TOKEN = "a secret of this test"
 
 
 @pytest.fixture
@@ -26,7 +31,7 @@ def campaign(tmp_path):
 def slept(monkeypatch):
     """The seconds that clients wait, which pass at once."""
     found = []
-    monkeypatch.setattr(clients, "sleep", found.append)
+    monkeypatch.setattr(sending, "sleep", found.append)
     return found
 
 
@@ -98,7 +103,8 @@ class Flaky(BaseHTTPRequestHandler):
         self.seen.append((self.path, body))
         failure = self.plan.pop(0) if self.plan else None
         if failure is None or failure == "lost":
-            said = httpx.post(self.behind + self.path, content=body, trust_env=False)
+            headers = {name: self.headers[name] for name in ("authorization",) if name in self.headers}
+            said = httpx.post(self.behind + self.path, content=body, headers=headers, trust_env=False)
             status, content, more = said.status_code, said.content, {}
         elif failure != "cut":
             status, content, more = failure[0], b"{}", failure[1]
@@ -115,15 +121,15 @@ class Flaky(BaseHTTPRequestHandler):
         pass
 
 
-def through(campaign, plan, ask, tries=6):
+def through(campaign, plan, ask, tries=6, tokens=None, token=None):
     """What a client gets that fails by a plan, and what it sent."""
-    with serving(app(campaign)) as server:
+    with serving(app(campaign, token=tokens)) as server:
         names = {"plan": list(plan), "seen": [], "behind": str(server.base_url)}
         proxy = HTTPServer(("127.0.0.1", 0), type("Planned", (Flaky,), names))
         thread = threading.Thread(target=proxy.serve_forever)
         thread.start()
         try:
-            with Client(f"http://127.0.0.1:{proxy.server_port}", tries=tries) as client:
+            with Client(f"http://127.0.0.1:{proxy.server_port}", tries=tries, token=token) as client:
                 return ask(client), names["seen"]
         finally:
             proxy.shutdown()
@@ -163,3 +169,80 @@ def test_a_client_needs_little():
     code = "import sys, evenhand.client; print([m for m in ('numba', 'fastapi', 'scipy') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def kinds(campaign):
+    return [event.kind for event in campaign.events()]
+
+
+def test_the_life_of_a_campaign(campaign):
+    with serving(app(campaign)) as server, Client(str(server.base_url)) as client:
+        assert (client.pause(why="no printer", by="anna"), client.pause(why="none", by="anna")) == (True, False)
+        assert (client.resume(why="a new one", by="anna"), client.resume(why="so", by="anna")) == (True, False)
+        changed = {"patience": 60.0, "on_expiry": "release", "after": "stop", "why": "so", "by": "anna"}
+        assert (client.change(**changed), client.change(**changed)) == (True, False)
+        assert (client.end(why="over", by="anna"), client.end(why="over", by="anna")) == (True, False)
+        with pytest.raises(RequestRefused) as error:
+            client.pause(why="so")
+        assert (error.value.status, error.value.field) == (422, "by")
+    assert kinds(campaign) == ["opened", "paused", "resumed", "changed", "ended"]
+    life = campaign.life
+    assert (life.patience, life.on_expiry, life.after, life.why) == (60.0, "release", "stop", "over")
+
+
+def test_a_switch_by_the_text_of_a_problem_file(tmp_path):
+    campaign = open_campaign("memory://", "post", write_problem(tmp_path, rows(300), STATED)[1])
+    less = STATED.replace("rate = 0.3", "rate = 0.2")
+    with serving(app(campaign, token=TOKEN)) as server, Client(str(server.base_url), token=TOKEN) as client:
+        mark = client.report()["mark"]
+        for _ in range(2):
+            said = client.switch(less, why="less", by="anna")
+            assert (said["by"], said["why"], said["adopts"]) == ("anna", "less", True)
+        with pytest.raises(RequestRefused) as error:
+            client.switch(STATED, expected=mark)
+    assert error.value.status == 409
+    assert kinds(campaign) == ["opened", "switched"]
+
+
+def test_an_erasure(campaign):
+    for key in ("one", "two", "three"):
+        campaign.observe(campaign.decide(CASE, key, offered=["letter"]).id, {"answer": 1})
+    with serving(app(campaign, token=TOKEN)) as server, Client(str(server.base_url), token=TOKEN) as client:
+        found = client.erase(["one", "nobody"], why="case 1204", by="support")
+        assert found == Erased(erased=1, waiting=0, unsealed=0, unknown=("nobody",))
+        with pytest.raises(RequestRefused, match="1 to 1,000 keys"):
+            client.erase([], why="so", by="support")
+        with pytest.raises(RequestRefused, match="before: expected none beside keys"):
+            client.erase(["two"], before=date(2026, 1, 1), why="so", by="support")
+        nothing = Erased(erased=0, waiting=0, unsealed=0, unknown=())
+        assert client.erase(before=date(2020, 1, 1), why="so", by="support") == nothing
+        assert client.erase(why="to clean", by="support") == nothing
+        assert client.erase(before=datetime(2100, 1, 1, 12), why="so", by="support").erased == 2
+    assert len(events(campaign, "erased")) == 2
+
+
+def test_an_erasure_whose_answer_was_lost_is_answered_again(tmp_path, slept):
+    """As is one that could not clean the file, which its server answers by 503."""
+    path = write(tmp_path, entry("anna", roles=("change",)))
+    campaign = opened(tmp_path)
+    for key in ("one", "two"):
+        campaign.observe(campaign.decide(CASE, key, offered=["letter"]).id, {"answer": 1})
+    asked = lambda client: client.erase(["one"], why="so")  # noqa: E731
+    found, seen = through(campaign, ["lost", (503, {})], asked, tokens=Tokens(path), token="secret of anna")
+    assert found == Erased(erased=0, waiting=0, unsealed=0, unknown=("one",))
+    assert len(set(seen)) == 1
+    assert len(seen) == 3
+    assert len(events(campaign, "erased")) == 1
+
+
+def test_a_clock_is_set_once(campaign, monkeypatch):
+    now = [campaign.decide(CASE, "one").at + 3 * 10**8]
+    monkeypatch.setattr("evenhand.live.stores.sqlite.clock", lambda: now[0])
+    campaign.decide(CASE, "two")
+    now[0] -= 3 * 10**8
+    with serving(app(campaign)) as server, Client(str(server.base_url)) as client:
+        assert client.report()["ahead"] == 300.0
+        assert client.set_clock(why="it was ahead", by="anna") is True
+        assert client.set_clock(why="it was ahead", by="anna") is False
+        assert client.report()["ahead"] == 0
+    assert len(events(campaign, "clock")) == 1

@@ -1,47 +1,16 @@
-"""A client of `evenhand serve`, which asks again with the same key until there is an answer."""
+"""What may be asked of a campaign over HTTP, as methods."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from time import sleep
-from typing import Any
+from datetime import date
+from typing import Any, Literal
 from urllib.parse import quote
 
-from evenhand.core.errors import EvenhandError, MissingExtra
+from evenhand.client.sending import Sender
 
-try:
-    import httpx
-except ImportError as error:
-    raise MissingExtra("clients", "client") from error
-
-__all__ = ["Client", "Decision", "NoAnswer", "RequestRefused"]
-
-_AGAIN = (429, 502, 503, 504)  # statuses after which the same request may succeed
-_FIRST, _LONGEST = 0.1, 5.0  # seconds between two tries
 Outcomes = Mapping[str, float | None]
-
-
-class RequestRefused(EvenhandError):
-    """A request that the server refused, so that asking again is of no use.
-
-    Args:
-        status: the status of the response.
-        text: what the server says.
-        field: the field that is wrong, if there is one.
-    """
-
-    def __init__(self, status: int, text: str, field: str | None = None) -> None:
-        super().__init__(status, text, field)
-        self.status, self.text, self.field = status, text, field
-
-    def __str__(self) -> str:
-        return f"{self.text} (status {self.status})"
-
-
-class NoAnswer(EvenhandError):
-    """A server that could not be reached, or was busy, at every try; the request may have taken effect all the same."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,11 +33,25 @@ class Decision:
     repeated: bool
 
 
+@dataclass(frozen=True, kw_only=True)
+class Erased:
+    """What an erasure did, in numbers of decisions.
+
+    A key that was erased before has no decision, also where an earlier try erased it and its answer got lost.
+    """
+
+    erased: int
+    waiting: int  # before the date, which were left as they wait for their outcomes
+    unsealed: int  # before the date, which were left as an earlier version of evenhand wrote them
+    unknown: tuple[str, ...]  # keys that have no decision
+
+
 class Client:
     """Asks a campaign over HTTP for decisions, and reports outcomes.
 
-    Every request may be sent again: a key has one decision, and an outcome counts once. So requests are repeated, the
-    same each time, where the connection breaks or the server answers that it is busy (429, 502, 503, 504).
+    Every request may be sent again: a key has one decision, and an outcome, a pause or an erasure counts once. So
+    requests are repeated, the same each time, where the connection breaks or the server answers that it is busy (429,
+    502, 503, 504).
 
     Args:
         url: of the server, such as "http://127.0.0.1:8000".
@@ -97,9 +80,7 @@ class Client:
     ) -> None:
         inside = "" if campaign is None else f"campaigns/{quote(campaign, safe='')}/"
         self.url = f"{url.rstrip('/')}/{inside}"
-        self._tries = tries
-        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        self._http = httpx.Client(headers=headers, timeout=timeout)
+        self._sender = Sender(self.url, token, tries, timeout)
 
     def __enter__(self) -> Client:
         return self
@@ -109,7 +90,7 @@ class Client:
 
     def close(self) -> None:
         """Close the connections."""
-        self._http.close()
+        self._sender.close()
 
     def decide(
         self,
@@ -128,7 +109,7 @@ class Client:
             known: known outcomes of this case, where the server accepts them.
         """
         more = {name: z for name, z in (("offered", offered), ("known", known)) if z is not None}
-        found = self._send("POST", "decide", {"key": key, "case": dict(case), **more})
+        found = self._sender.send("POST", "decide", {"key": key, "case": dict(case), **more})
         lists = {name: tuple(found[name]) for name in ("actions", "probabilities")}
         return Decision(**{name: lists.get(name, found[name]) for name in Decision.__dataclass_fields__})
 
@@ -139,60 +120,100 @@ class Client:
 
         After a try whose answer got lost they are not new.
         """
-        found = self._send("POST", "observe", {**_named(decision), "outcomes": outcomes, "revise": revise})
-        return bool(found["new"])
+        return self._is_new("observe", {**_named(decision), "outcomes": outcomes, "revise": revise})
 
     def cancel(self, decision: int | str) -> bool:
         """Cancel a decision that did not take effect, by its number or its key; returns whether that is new."""
-        return bool(self._send("POST", "cancel", _named(decision))["new"])
+        return self._is_new("cancel", _named(decision))
 
     def find(self, decision: int | str) -> dict[str, Any]:
         """Return a decision with its case, its state and its events, by its number or its key."""
         at = f"decisions/{decision}" if isinstance(decision, int) else f"decisions?key={quote(decision, safe='')}"
-        return self._send("GET", at)
+        return self._sender.send("GET", at)
 
     def report(self) -> dict[str, Any]:
         """Return the report of the campaign."""
-        return self._send("GET", "report")
+        return self._sender.send("GET", "report")
 
-    def _send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """Send a request until it is answered."""
-        reason = "no try was allowed"
-        for number in range(self._tries):
-            wait = min(_FIRST * 2**number, _LONGEST) * random.uniform(0.5, 1.0)  # clients do not come back at once
-            try:
-                said = self._http.request(method, self.url + path, json=body)
-            except httpx.TransportError as error:
-                reason = f"{type(error).__name__}: {error}"
-            else:
-                if said.status_code not in _AGAIN:
-                    return _read(said)
-                why = (_told(said) or {}).get("error")
-                reason = f"status {said.status_code}{'' if why is None else f', {why}'}"
-                stated = said.headers.get("retry-after", "")
-                wait = max(wait, min(float(stated), 60.0)) if stated.isdigit() else wait
-            if number + 1 < self._tries:
-                sleep(wait)
-        raise NoAnswer(f"no answer of {self.url} at {self._tries} tries; the last one: {reason}")
+    def pause(self, *, why: str, by: str | None = None) -> bool:
+        """Make no decisions until `resume`; returns False if the campaign is paused already.
+
+        Args:
+            why: the reason, for the log.
+            by: who asks for it, for the log; a token of a file says so by its name.
+        """
+        return self._is_new("pause", {"why": why, "by": by})
+
+    def resume(self, *, why: str, by: str | None = None) -> bool:
+        """Decide again after `pause`; returns False if the campaign runs already."""
+        return self._is_new("resume", {"why": why, "by": by})
+
+    def end(self, *, why: str, by: str | None = None) -> bool:
+        """Make no decisions any more, which is final; returns False if the campaign has ended already."""
+        return self._is_new("end", {"why": why, "by": by})
+
+    def change(
+        self,
+        *,
+        why: str,
+        by: str | None = None,
+        patience: float | None = None,
+        on_expiry: Literal["hold", "fallback", "release"] | None = None,
+        after: Literal["nothing", "stop"] | None = None,
+    ) -> bool:
+        """Change settings from now on, as `Campaign.change` does; returns False if they are so already.
+
+        Args:
+            why, by: as for `pause`.
+            patience: seconds until an outcome is overdue, for decisions from now on.
+            on_expiry: what becomes of budgets that overdue decisions hold.
+            after: whether nothing is played or nothing is decided after the horizon.
+        """
+        asked = {"why": why, "by": by, "patience": patience, "on_expiry": on_expiry, "after": after}
+        return self._is_new("change", asked)
+
+    def switch(
+        self, problem: str, *, why: str | None = None, by: str | None = None, expected: str | None = None
+    ) -> dict[str, Any]:
+        """Go on with another problem file, and return what the log says of it.
+
+        Args:
+            problem: the text of the file.
+            why, by: as for `pause`.
+            expected: the `mark` of a report, from which this switches.
+        """
+        asked = {"problem": problem, "why": why, "by": by, "expected": expected}
+        return self._sender.send("POST", "switch", _stated(asked))
+
+    def erase(
+        self, keys: Sequence[str] | None = None, *, before: date | None = None, why: str, by: str | None = None
+    ) -> Erased:
+        """Take cases and keys of decisions out of the log, and out of the files of the store.
+
+        A long log may take longer than the `timeout` of a try: another try then does what is left.
+
+        Args:
+            keys: of at most 1,000 decisions; none is erased if one of them waits for its outcome.
+            before: a date or a time, in UTC if it has no zone: all decisions before it, but for those that wait.
+                Without keys and date, the files are cleaned of what was erased before.
+            why, by: as for `pause`; no personal data of the erased.
+        """
+        asked = {"keys": keys, "before": None if before is None else before.isoformat(), "why": why, "by": by}
+        found = self._sender.send("POST", "erase", _stated(asked))
+        counts = {name: int(found[name]) for name in ("erased", "waiting", "unsealed")}
+        return Erased(**counts, unknown=tuple(found["unknown"]))
+
+    def set_clock(self, *, why: str, by: str | None = None) -> bool:
+        """Let the log go by the clock again, after that was wrong; returns False if it does so already."""
+        return self._is_new("clock", {"why": why, "by": by})
+
+    def _is_new(self, route: str, asked: Mapping[str, Any]) -> bool:
+        return bool(self._sender.send("POST", route, _stated(asked))["new"])
 
 
 def _named(decision: int | str) -> dict[str, int | str]:
     return {"id" if isinstance(decision, int) else "key": decision}
 
 
-def _told(said: httpx.Response) -> dict[str, Any] | None:
-    """Return the object that an answer is, None if it is another one."""
-    try:
-        found = said.json()
-    except ValueError:
-        return None
-    return found if isinstance(found, dict) else None
-
-
-def _read(said: httpx.Response) -> dict[str, Any]:
-    """Read an answer."""
-    found = _told(said)
-    if said.is_success and found is not None:
-        return found
-    told = found or {}
-    raise RequestRefused(said.status_code, str(told.get("error", "an answer that is no JSON")), told.get("field"))
+def _stated(asked: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in asked.items() if value is not None}

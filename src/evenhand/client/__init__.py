@@ -1,0 +1,15 @@
+"""A client of `evenhand serve`, which asks again with the same key until there is an answer."""
+
+from evenhand.core.errors import MissingExtra
+
+try:
+    import httpx
+except ImportError as error:
+    raise MissingExtra("clients", "client") from error
+
+from evenhand.client.client import Client, Decision, Erased
+from evenhand.client.sending import NoAnswer, RequestRefused
+
+__all__ = ["Client", "Decision", "Erased", "NoAnswer", "RequestRefused"]
+
+del httpx

@@ -1,0 +1,99 @@
+"""Requests that are sent, the same each time, until there is an answer."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from time import sleep
+from typing import Any
+
+import httpx
+
+from evenhand.core.errors import EvenhandError
+
+_AGAIN = (429, 502, 503, 504)  # statuses after which the same request may succeed
+_FIRST, _LONGEST = 0.1, 5.0  # seconds between two tries
+
+
+class RequestRefused(EvenhandError):
+    """A request that the server refused, so that asking again is of no use.
+
+    Args:
+        status: the status of the response.
+        text: what the server says.
+        field: the field that is wrong, if there is one.
+    """
+
+    def __init__(self, status: int, text: str, field: str | None = None) -> None:
+        super().__init__(status, text, field)
+        self.status, self.text, self.field = status, text, field
+
+    def __str__(self) -> str:
+        return f"{self.text} (status {self.status})"
+
+
+class NoAnswer(EvenhandError):
+    """A server that could not be reached, or was busy, at every try; the request may have taken effect all the same."""
+
+
+class Sender:
+    """Sends requests to the routes below an address.
+
+    Args:
+        url: the address, which ends with a slash.
+        token: sent as `Authorization: Bearer TOKEN`.
+        tries: the most times that a request is sent.
+        timeout: seconds until a try counts as broken.
+    """
+
+    def __init__(self, url: str, token: str | None, tries: int, timeout: float) -> None:
+        self.url, self._tries = url, tries
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self._http = httpx.Client(headers=headers, timeout=timeout)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def send(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """Send a request until it is answered, and return the answer.
+
+        Raises:
+            RequestRefused: the server refuses it.
+            NoAnswer: after the last try.
+        """
+        reason = "no try was allowed"
+        for number in range(self._tries):
+            wait = min(_FIRST * 2**number, _LONGEST) * random.uniform(0.5, 1.0)  # clients do not come back at once
+            try:
+                said = self._http.request(method, self.url + path, json=body)
+            except httpx.TransportError as error:
+                reason = f"{type(error).__name__}: {error}"
+            else:
+                if said.status_code not in _AGAIN:
+                    return _read(said)
+                why = (_told(said) or {}).get("error")
+                reason = f"status {said.status_code}{'' if why is None else f', {why}'}"
+                stated = said.headers.get("retry-after", "")
+                wait = max(wait, min(float(stated), 60.0)) if stated.isdigit() else wait
+            if number + 1 < self._tries:
+                sleep(wait)
+        raise NoAnswer(f"no answer of {self.url} at {self._tries} tries; the last one: {reason}")
+
+
+def _told(said: httpx.Response) -> dict[str, Any] | None:
+    """Return the object that an answer is, None if it is another one."""
+    try:
+        found = said.json()
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _read(said: httpx.Response) -> dict[str, Any]:
+    """Read an answer."""
+    found = _told(said)
+    if said.is_success and found is not None:
+        return found
+    told = found or {}
+    raise RequestRefused(said.status_code, str(told.get("error", "an answer that is no JSON")), told.get("field"))
