@@ -16,9 +16,9 @@ from evenhand.live.phases import mark_in
 from evenhand.live.switches import switches
 
 _FIELDS = {
-    "problem": Field(text, {"type": "string", "description": "The text of a problem file."}),
+    "problem": Field(text, {"type": "string", "description": "the text of a problem file"}),
     **signature(needed=False),
-    "expected": Field(text, {**TEXT, "description": "The `mark` of a report, from which this switches."}, needed=False),
+    "expected": Field(text, {**TEXT, "description": "the `mark` of a report, from which this switches"}, needed=False),
 }
 _TEXT_OR_NULL = {"type": ["string", "null"]}
 _ANSWER = {
