@@ -39,6 +39,13 @@ CELLS = """() => [...document.querySelectorAll("details table")].flatMap((table)
   return [...table.querySelectorAll("td")].filter((z) => !inside(z.getBoundingClientRect())).map((z) => z.textContent);
 })"""
 
+# Which names of rows take more than one line.
+BROKEN = """() => [...document.querySelectorAll("tbody th")].filter((z) => {
+  const range = document.createRange();
+  range.selectNodeContents(z);
+  return new Set([...range.getClientRects()].map((b) => Math.round(b.top))).size > 1;
+}).map((z) => z.textContent)"""
+
 
 @pytest.fixture(scope="module")
 def campaign():
@@ -117,6 +124,15 @@ def test_no_page_scrolls_sideways_and_no_text_is_cut(watched, campaign, width):
         assert page.evaluate("document.scrollingElement.scrollWidth") <= width
         assert page.evaluate(TEXTS) == []
         assert page.evaluate("[...document.querySelectorAll('pre')].every((z) => z.scrollWidth <= z.clientWidth)")
+
+
+@pytest.mark.parametrize("width", [390, 600, 760, 1280])
+def test_names_of_fields_are_on_one_line(watched, width):
+    page = watched("/docs", width)
+    page.evaluate("document.querySelectorAll('details').forEach((z) => z.open = true)")
+    assert page.evaluate("document.scrollingElement.scrollWidth") <= width
+    assert page.locator("tbody th").count() > 50
+    assert page.evaluate(BROKEN) == []
 
 
 def test_a_decision_is_a_click_away(watched, campaign):

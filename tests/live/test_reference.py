@@ -31,7 +31,8 @@ def test_every_request_is_there_with_its_fields_and_ranges(tmp_path):
         "'town' or 'land'",
         "outcomes.answer",
         "at most 1",
-        "needed, or key; int",
+        "needed, or key; integer, at least 1, at most 9,223,372,036,854,775,807",
+        "'hold' or 'fallback' or 'release' or null",
     ):
         assert text in tags.text
     assert not tags.of("script")

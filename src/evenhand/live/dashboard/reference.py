@@ -107,7 +107,7 @@ def _card(path: str, method: str, about: Schema, address: str, security: Sequenc
 
 
 def _table(head: str, schema: Schema, title: str = "") -> Table:
-    return Table((head, "values"), list(rows(schema)), title, texts=True)
+    return Table((head, "values"), list(rows(schema)), title, texts=True, lines=True)
 
 
 def _json(about: Schema) -> Schema:
@@ -126,6 +126,8 @@ def _words(schema: Schema) -> str:
 
     >>> _words({"type": ["number", "null"], "minimum": 0, "maximum": 5.0}), _words({"enum": ["town", "land"]})
     ('number or null, at least 0, at most 5', "'town' or 'land'")
+    >>> _words({"type": "integer", "maximum": 2**63 - 1})
+    'integer, at most 9,223,372,036,854,775,807'
     """
     kinds = schema.get("type", ())
     found = [] if "enum" in schema else [" or ".join([kinds] if isinstance(kinds, str) else kinds) or "any value"]
@@ -133,7 +135,7 @@ def _words(schema: Schema) -> str:
         found.append(_some(schema["enum"], " or "))
     if schema.get("type") == "array":
         found = [f"list of {_words(_first(schema['items'])[0])}"]
-    found += [text.format(f"{schema[key]:,.10g}") for key, text in _ENDS if key in schema]
+    found += [text.format(_number(schema[key])) for key, text in _ENDS if key in schema]
     found += [schema["description"]] if "description" in schema else []
     if "examples" in schema and schema.get("type") == "string":
         found.append(f"such as {_some(schema['examples'], ', ')}")
@@ -142,4 +144,11 @@ def _words(schema: Schema) -> str:
 
 def _some(values: Sequence[object], between: str) -> str:
     rest = len(values) - _SHOWN
-    return between.join(shown(z) for z in values[:_SHOWN]) + (f" and {rest:,} more" if rest > 0 else "")
+    return between.join("null" if z is None else shown(z) for z in values[:_SHOWN]) + (
+        f" and {rest:,} more" if rest > 0 else ""
+    )
+
+
+def _number(value: float) -> str:
+    """Format an end of a range; whole numbers have all of their digits."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.10g}"

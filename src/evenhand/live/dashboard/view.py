@@ -28,6 +28,7 @@ class Table:
     rows: Sequence[Sequence[str | Link]]
     title: str = ""  # of the fold, if the table is long
     texts: bool = False  # whether columns are left-aligned texts instead of numbers
+    lines: bool = False  # whether names get a line of their own where there is little room, as long ones do
 
 
 @dataclass(frozen=True)
