@@ -10,7 +10,7 @@ from evenhand.live.clocks import go_by_clock
 from evenhand.live.events import read
 from evenhand.live.http.singles import Single, signature
 
-_TIME = {"type": "integer", "description": "microseconds since 1970"}
+_TIME = {"type": "integer"}
 
 
 def reset(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, Any]:
