@@ -2,19 +2,23 @@
 
 import json
 import sqlite3
+import threading
+import time
 from contextlib import closing
 from datetime import date, timedelta
 
 import pytest
 
+import evenhand as eh
 from evenhand.core.errors import CannotErase
 from evenhand.live import Campaign, Conflict
 from evenhand.live.events import is_erased, read
 from evenhand.live.http import app
 from evenhand.live.http.erasing import MOST
+from evenhand.live.stores.opening import connect
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.tokens import ROLES, Token, Tokens, hash_of
-from tests.live.served import asked, events, opened, serving
+from tests.live.served import SHOP, asked, events, opened, serving
 from tests.live.test_several import OTHER, campaigns
 
 SECRET = "a secret of this test"
@@ -196,6 +200,47 @@ def test_of_several_campaigns_one_is_erased_from(tmp_path):
         assert client.post("/erase", json=body).status_code == 404
         assert client.post(f"/campaigns/{OTHER}/erase", json=body).json() == {**NONE, "erased": 1}
     assert (erased(shop), erased(post)) == ([], [2])
+
+
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_erasures_under_load_lose_no_request(kind, tmp_path, request):
+    """4 clients ask 2 servers; one of these erases meanwhile. The files are cleaned while the servers are at work."""
+    place = f"sqlite:///{tmp_path}/log.db" if kind == "sqlite" else request.getfixturevalue("url")
+    policy = eh.resolving(SHOP, eh.PerAction.of(SHOP))
+    team = [Campaign.open(connect(place), "shop", policy) for _ in range(2)]
+    done, codes = threading.Event(), []
+
+    def ask(client, who):
+        count = 0
+        while not done.is_set() or count < 5:
+            key, count = f"{who} {count}", count + 1
+            for path, body in (("/decide", asked(key)), ("/cancel", {"key": key}), ("/report", None)):
+                while True:
+                    said = client.post(path, json=body) if body else client.get(path)
+                    codes.append((path, said.status_code))
+                    if said.status_code != 503:
+                        break
+                    time.sleep(0.02)
+
+    with serving(app(team[0], token=SECRET)) as one, serving(app(team[1], token=SECRET)) as other:
+        for client in (one, other):
+            client.headers["Authorization"] = f"Bearer {SECRET}"
+        threads = [threading.Thread(target=ask, args=((one, other)[i % 2], i)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for n in range(3):
+            keys = [f"{who} {n}" for who in range(4)]
+            while any(one.get("/decisions", params={"key": key}).json().get("state") != "cancelled" for key in keys):
+                time.sleep(0.02)
+            while (said := one.post("/erase", json={"keys": keys, **TOLD})).status_code == 503:
+                time.sleep(0.02)  # it is erased in the log, and somebody reads the file
+            assert said.status_code == 200
+        done.set()
+        for thread in threads:
+            thread.join()
+    assert {code for _, code in codes} <= {200, 503}
+    assert len(erased(team[0])) == 12
+    assert eh.live.audit(connect(place), "shop", [policy]).clean
 
 
 def test_the_api_describes_it(client):
