@@ -169,6 +169,13 @@ class Worker:
             self._run([])
             return self._keep()
 
+    def keep_up(self) -> bool:
+        """Do what requests do beside their own work; returns whether corrections are being learned, some at a time."""
+        with self._exclusive():
+            self._ask_at = 0
+            self._run([])
+            return self._again is not None
+
     def refuse_leap(self) -> None:
         """Refuse a clock that would let decisions expire long after the last event, and write nothing.
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 from fastapi import APIRouter, Depends
 
 from evenhand.live.campaign import Campaign
@@ -36,12 +33,6 @@ def router(campaign: Campaign, *, known: bool = False, switches: bool = False) -
     True
     """
     hall = Hall([campaign])
-
-    @asynccontextmanager
-    async def lifespan(_: object) -> AsyncIterator[None]:
-        yield
-        hall.close()
-
-    made = APIRouter(dependencies=[Depends(let_in)], lifespan=lifespan)
+    made = APIRouter(dependencies=[Depends(let_in)], lifespan=hall.lifespan)
     add_routes(made, hall, campaign.name, known, None, switches=switches)
     return made
