@@ -15,11 +15,17 @@ import evenhand as eh
 from evenhand.live import Campaign, Conflict
 from evenhand.live.anew import Anew
 from evenhand.live.fold import Fold
+from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
+from evenhand.live.stores.opening import connect
 from evenhand.live.stores.sqlite import SqliteStore
 from tests.live import test_corrections as corrections
 from tests.live.schedules import same_fold
+from tests.live.served import serving
+from tests.live.servers import asked
 from tests.live.test_corrections import lived, revised
+from tests.live.test_files import STATED
+from tests.live.test_switched_under_load import TOKEN, with_action
 
 SHOP = replace(corrections.SHOP, horizon=20_000, subject_to=(eh.Budget("cents", total=40_000),))
 OLD = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=4)
@@ -49,8 +55,24 @@ def switched(campaign):
     return [json.loads(e.body) for e in campaign.events() if e.kind == "switched"]
 
 
-def test_what_comes_meanwhile_is_in_the_state(meanwhile):
-    store = MemoryStore()
+@pytest.fixture(params=["memory", "PostgreSQL"])
+def place(request):
+    """A store without snapshots, and a function that forgets those that came."""
+    if request.param == "memory":
+        store = MemoryStore()
+        return store, store._kept.clear
+    pytest.importorskip("psycopg")
+    url = request.getfixturevalue("url")
+
+    def forget():
+        with asked(url) as db:
+            db.execute("DELETE FROM evenhand_snapshots")
+
+    return connect(url), forget
+
+
+def test_what_comes_meanwhile_is_in_the_state(meanwhile, place):
+    store, forget = place
     one, two = opened(store), opened(store)
     ids = lived(one, 120)
     revised(one, ids[2], 7)
@@ -70,11 +92,11 @@ def test_what_comes_meanwhile_is_in_the_state(meanwhile):
     one.decide(CASE, key="after")
     kept = opened(store, NEW)
     same_fold(one, kept)
-    store._kept.clear()
+    forget()
     whole = opened(store, NEW)
     same_fold(one, whole)
     assert one.relearn()
-    store._kept.clear()
+    forget()
     same_fold(one, opened(store, NEW))
     found = eh.live.audit(store, "shop", [OLD, NEW])
     assert found.clean, f"{found}"
@@ -225,3 +247,26 @@ def test_a_process_that_is_killed_meanwhile_holds_nobody_and_leaves_no_trace(tmp
     assert eh.live.audit(campaign.store, "shop", [OLD]).clean
     campaign.switch(NEW)
     assert eh.live.audit(campaign.store, "shop", [OLD, NEW]).clean
+
+
+def test_a_server_answers_all_others_while_a_switch_is_asked_for(tmp_path, monkeypatch):
+    """The fold ends only once the others were answered."""
+    file, answered, go_on = tmp_path / "post.toml", threading.Event(), Anew.go_on
+    file.write_text(STATED)
+    campaign = eh.live.open_campaign(MemoryStore(), "post", file)
+    monkeypatch.setattr(Anew, "go_on", lambda anew: [answered.wait(60), go_on(anew)])
+    with serving(app(campaign, token=TOKEN)) as client:
+        client.headers["Authorization"] = f"Bearer {TOKEN}"
+        said, problem = [], {"problem": with_action(STATED)}
+        asking = threading.Thread(target=lambda: said.append(client.post("/switch", json=problem)))
+        asking.start()
+        for i in range(3):
+            body = {"key": f"{i}", "case": {"age": 30, "town": "north"}}
+            assert client.post("/decide", json=body).status_code == 200
+            for path in ("/metrics", "/report", "/readyz", "/"):
+                assert client.get(path).status_code == 200
+        assert not switched(campaign)
+        answered.set()
+        asking.join()
+    assert (said[0].status_code, said[0].json()["adopts"]) == (200, False)
+    assert campaign.policy.problem.actions == ("none", "a", "b", "c")

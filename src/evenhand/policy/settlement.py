@@ -169,7 +169,7 @@ class Settlement:
 
 def _unless_all(mask: Bools | None) -> Bools | None:
     """A mask, or None in place of one that is true everywhere, which costs a dozen operations per goal."""
-    return None if mask is None or mask.all() else mask
+    return None if mask is None or np.count_nonzero(mask) == mask.size else mask
 
 
 def _checksum(d: Decision) -> int:

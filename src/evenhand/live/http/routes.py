@@ -67,7 +67,7 @@ def add_routes(made: APIRouter, hall: Hall, name: str, known: bool, tokens: Toke
     for path, made_of in verbs.items():
         handle = _verb(served, made_of, hall.quotas if path == "/decide" else None)
         made.add_api_route(path, handle, methods=["POST"], name=path[1:], openapi_extra=described[path])
-    switching.add(made, campaign, served.reading, allowed=switches)
+    switching.add(made, campaign, asyncio.to_thread, allowed=switches)  # as reports do not wait for a long fold
     reads: dict[str, Handler] = {
         "/report": report_,
         "/metrics": metrics_,

@@ -58,7 +58,7 @@ def add(made: APIRouter, campaign: Campaign, run: Run, *, allowed: bool) -> None
     Args:
         made: the routes.
         campaign: the campaign.
-        run: runs a call in the thread of reports.
+        run: runs a call in another thread.
         allowed: whether callers show who they are.
     """
 
