@@ -13,6 +13,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.live import Campaign, Conflict
+from evenhand.live.again import Again
 from evenhand.live.anew import Anew
 from evenhand.live.fold import Fold
 from evenhand.live.http import app
@@ -118,6 +119,28 @@ def test_corrections_that_others_learn_meanwhile_are_of_the_earlier_policy(meanw
     assert one._worker.fold.reach == ids[3]
     store._kept.clear()
     same_fold(one, opened(store, NEW))
+    assert eh.live.audit(store, "shop", [OLD, NEW]).clean
+
+
+def test_what_another_worker_began_to_learn_before_it_is_given_up(meanwhile):
+    """Though the switch knows the same corrections as the fold from which that began."""
+    store = MemoryStore()
+    one, two = opened(store), Campaign.open(store, "shop", [NEW, OLD])
+    ids = lived(one, 60)
+    revised(one, ids[3])
+
+    def others():
+        assert two.relearn()
+        revised(two, ids[4])
+        worker = two._worker
+        worker._again = Again(worker.folding, worker.fold)
+
+    meanwhile.append(others)
+    one.switch(NEW)
+    assert switched(one)[0]["known"] == json.loads(next(store.scan("shop", kinds=("refolded",))).body)["known"]
+    lived(two, 5, 300)
+    store._kept.clear()
+    same_fold(two, opened(store, NEW))
     assert eh.live.audit(store, "shop", [OLD, NEW]).clean
 
 

@@ -10,6 +10,7 @@ from fastapi import FastAPI
 
 import evenhand as eh
 from evenhand.live import again
+from evenhand.live.events import encode
 from evenhand.live.http import add_errors, app, router, upkeep
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.schedules import same_fold
@@ -60,6 +61,20 @@ def test_an_idle_server_learns_corrections(made):
     assert json.loads(next(store.scan("shop", kinds=("refolded",))).body)["from"] == ids[5]
     same_fold(campaign, opened(store))
     assert eh.live.audit(store, "shop", [POLICY]).clean
+
+
+def test_what_is_due_is_learned_however_few_events_came_since_it_was_asked():
+    store = MemoryStore()
+    campaign = opened(store)
+    ids = lived(campaign, 300)
+    revised(campaign, ids[0])
+    worker = campaign._worker
+    while not again.is_due(worker.folding, worker.fold):
+        assert not campaign.refresh()
+        with store.write("shop") as log:
+            log.append("clock", encode({"due": 2**50}))
+        worker.fold.fold(store.scan("shop", worker.fold.seq))
+    assert campaign.refresh()
 
 
 def test_an_idle_server_goes_on_with_another_policy_and_expires_what_is_overdue():
