@@ -133,7 +133,9 @@ def test_what_another_worker_began_to_learn_before_it_is_given_up(meanwhile):
         assert two.relearn()
         revised(two, ids[4])
         worker = two._worker
-        worker._again = Again(worker.folding, worker.fold)
+        worker._again = learning = Again(worker.folding, worker.fold)
+        while not learning.is_near(worker.fold.seq):
+            learning.turn(worker.fold.seq)
 
     meanwhile.append(others)
     one.switch(NEW)

@@ -87,9 +87,7 @@ class Folds:
         self.main = _applied(self.main, event, body, context, again)
         for later in self._later:
             same = later.fold is not None and later.fold.encoder is encoder
-            own = (
-                None if again is None else again._replace(id=np.full(3, -1))
-            )  # each fold gives it a receipt of its own
+            own = None if again is None else again._replace(id=np.full(3, -1))  # for a receipt of this fold
             later.fold = _applied(later.fold, event, body, context if same else None, own)
 
     def _begin(self, seq: int) -> None:
