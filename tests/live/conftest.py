@@ -21,6 +21,12 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.filterwarnings("ignore:budget .* holds its worst case for good"))
 
 
+@pytest.fixture(autouse=True)
+def _nothing_in_between(monkeypatch):
+    """Servers do nothing on their own while a test looks; `test_upkeep` tests that they do."""
+    monkeypatch.setattr("evenhand.live.http.upkeep.SECONDS", 3600.0)
+
+
 @pytest.fixture(scope="session")
 def server():
     """A server of PostgreSQL for all tests of this process."""

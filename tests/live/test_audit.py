@@ -7,6 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
+from evenhand.live import fold
 from evenhand.live.events import digest, read, sealed
 from evenhand.live.fold import Fold
 from evenhand.live.packing import apart
@@ -200,3 +201,14 @@ def test_an_audit_folds_a_log_with_revisions_twice_at_most(monkeypatch):
     monkeypatch.setattr(Fold, "apply", lambda *args: [folds.append(args[1].seq), apply(*args)][1])
     assert eh.live.audit(store, "shop", [POLICY]).clean
     assert len(folds) <= 2.5 * len(list(campaign.events()))
+
+
+def test_a_decision_that_was_made_again_is_not_decoded(monkeypatch):
+    _, store = lived()
+    found, unpack = [], fold.unpack
+    monkeypatch.setattr(fold, "unpack", lambda body, *rest: [found.append(body["by"]), unpack(body, *rest)][1])
+    assert eh.live.audit(store, "shop", [GREEDY, POLICY]).clean
+    assert found == []
+    changed(store, "decided", -1, lambda body: body | {"w": moved(body["w"], 1e-9)})
+    assert eh.live.audit(store, "shop", [GREEDY, POLICY], tolerance=1e-6).clean
+    assert found == [GREEDY.fingerprint()]  # it is entered as it is stored

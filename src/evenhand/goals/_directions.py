@@ -62,6 +62,11 @@ class Directions:
         return np.append(self.directed.is_known, np.zeros(cuts, bool))
 
     @cached_property
+    def awaited(self) -> Bools:
+        """A mask of the others, compared with the plan once outcomes arrive, `->(k)`."""
+        return ~self.settled
+
+    @cached_property
     def asked(self) -> tuple[Rows, Ints]:
         """The rows that a plan forecasts, and their sides, `->(k),(k)`: the directions, then both ends of outcomes.
 

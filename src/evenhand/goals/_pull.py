@@ -32,13 +32,3 @@ def pull(weight: Floats, kept: Ints, due: Bools, temperature: Floats, jump: Floa
             repeats = 1.0 - kept[r] / weight[r, : kept[r]].sum()
             for i in range(jump.shape[1]):
                 per_unit[r, i] = _PULL * repeats * temperature[r] / jump[r, i] / jump[r, i] if jump[r, i] > 0.0 else 0.0
-
-
-@kernel
-def leap(counted: Floats, used: Floats, which: Bools, plan: Floats, jump: Floats) -> None:
-    """Note the largest use in a round, of which a part is taken to be completed as planned, `(),(k),(k),(k),(k)`."""
-    for r in range(len(used)):
-        if counted[r] > 0.0:
-            for i in range(used.shape[1]):
-                if which[i]:
-                    jump[r, i] = max(jump[r, i], abs(used[r, i] + (1.0 - counted[r]) * plan[r, i]))

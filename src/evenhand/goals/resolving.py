@@ -15,9 +15,10 @@ from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number, whole
 from evenhand.goals._directions import Directions
-from evenhand.goals._pull import leap, pull, pulled
+from evenhand.goals._entries import compare, directed, enter_arrived, enter_settled, is_due
+from evenhand.goals._pull import pull, pulled
 from evenhand.goals._resolving_state import Left, ResolvingState, look, start
-from evenhand.goals._shared import check_bound, known_entry, row_prices
+from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.base import Sloped
 from evenhand.models.base import Ask
 from evenhand.objectives.base import sloped
@@ -170,23 +171,18 @@ class Resolving:
 
         A constraint row that was not observed counts as its bound. Averages of the objective's rows skip such rounds.
         """
-        seen, first = ~np.isnan(v), self._directions.first
-        waited = counted[:, None] * ~self.rows.is_known
-        v = np.where(seen, v, counted[:, None] * self._directions.finite)
-        used = np.where(self.rows.is_known, 0.0, v)
-        state.spent += used
-        state.counted += waited
-        self._pace.enter(state.pace, decision, waited, used)
-        self._reserve.enter(state.reserve, decision, waited, used)
-        state.seen += (waited * seen)[:, self._directions.followed]
-        as_planned, used = np.isinf(self._directions.bounds[first]) & ~seen[:, first], v[:, first]
+        of, counts, m = self._directions, self.rows.is_known, len(self._directions.first)
+        books = state.spent, state.counted, state.seen
+        filled, waited, sums = enter_arrived(counted, v, counts, of.finite, of.followed, *books)
+        self._pace.enter(state.pace, decision, waited, sums)
+        self._reserve.enter(state.reserve, decision, waited, sums)
+        used = directed(counted, v, filled, of.first, of.bounds, state.plan)
         if self.regions:
-            unseen = ~seen[:, self._directions.shaped].all(1, keepdims=True)
-            as_planned = np.concatenate([as_planned, unseen.repeat(state.tangents.bound.shape[1], 1)], 1)
-            used = np.concatenate([used, state.tangents.of(v[:, self._directions.shaped])], 1)
+            unseen = np.isnan(v[:, of.shaped]).any(1, keepdims=True)
+            cuts = np.where(unseen, counted[:, None] * state.plan[:, m:], state.tangents.of(filled[:, of.shaped]))
+            used = np.concatenate([used, cuts], 1)
         state.arrived += counted
-        used = np.where(as_planned, counted[:, None] * state.plan, used)
-        self._compare(state, decision, counted, used, ~self._directions.settled)
+        self._compare(state, decision, counted, used, of.awaited)
 
     def on_exposure(self, state: ResolvingState, decision: Decision, exposed: Bools | None) -> None:
         look(decision.counted, decision.plays, _ALL if exposed is None else exposed, state.made, state.looked)
@@ -198,14 +194,13 @@ class Resolving:
 
     def on_context(self, state: ResolvingState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         history.keep(state.history, context, decision.counted, self.contexts, self._cases)
-        alive, known = (decision.counted > 0) & (t < self.problem.last_round), state.arrived + 1.0
-        changed = self._pace.decide(state.pace, decision)
-        planned = alive & ((t >= state.due) | (known >= state.news) | changed)
-        due = planned | (alive & self._drifted(state, t))
-        if due.any():
+        changed, last = self._pace.decide(state.pace, decision), self.problem.last_round
+        known, off = (state.arrived, state.due, state.news), (state.since, state.noise, state.jump, state.gap)
+        planned, due, some = is_due(decision.counted, t, last, *known, changed, float(self.drift), *off)
+        if some:
             self._solve(state, due, decision, t, ask)
             left = self._pace.until_change(state.pace, t, decision.time)
-            self._schedule(state, due, planned, left, t, known)
+            self._schedule(state, due, planned, left, t, state.arrived + 1.0)
 
     def replan(self, state: ResolvingState) -> None:
         state.due[:] = 0.0
@@ -229,22 +224,16 @@ class Resolving:
     def _enter_known(self, state: ResolvingState, decision: Decision, times: float) -> None:
         """Enter the rows that a decision alone settles into the books, so many times."""
         if self.rows.any_known:
-            rounds, v = (times * z for z in known_entry(self.rows, decision))
-            state.spent += v
-            state.counted += rounds
+            of, k, books = self._directions, state.gap.shape[1], (state.spent, state.counted, state.seen)
+            v, known = self.rows.post_known(decision), self.rows.is_known
+            rounds, v, used = enter_settled(decision.counted, times, v, known, of.first, of.followed, k, *books)
             self._pace.enter(state.pace, decision, rounds, v)
             self._reserve.enter(state.reserve, decision, rounds, v)
-            state.seen += rounds[:, self._directions.followed]
-            used = np.zeros(state.gap.shape)  # 0 in tangents
-            used[:, : len(self._directions.first)] = v[:, self._directions.first]
-            self._compare(state, decision, times * decision.counted, used, self._directions.settled)
+            self._compare(state, decision, times * decision.counted, used, of.settled)
 
     def _compare(self, state: ResolvingState, decision: Decision, counted: Floats, used: Floats, which: Bools) -> None:
         """Compare the use in some directions and tangents with the plan, `(),(k),(k)`."""
-        chosen = (1.0 - decision.forced)[:, None] * which
-        state.gap += used * chosen - counted[:, None] * chosen * state.plan
-        state.since += counted[:, None] * chosen
-        leap(counted, used, which, state.plan, state.jump)
+        compare(counted, used, which, decision.forced, state.plan, state.gap, state.since, state.jump)
 
     def _solve(self, state: ResolvingState, due: Bools, decision: Decision, t: Floats, ask: Ask) -> None:
         """Plan at the slope of the final averages, and move these to where the plan ends: steps of Frank-Wolfe.
@@ -347,13 +336,6 @@ class Resolving:
             start = np.array([self.objective.start_at])
             alone = partial(self.objective.slope, t=horizon[:1])  # move each replica separately
             return np.concatenate([sloped(alone, end[r : r + 1], start)[1] for r in range(len(end))])
-
-    def _drifted(self, state: ResolvingState, t: Floats) -> Bools:
-        look = np.asarray(t % 10 == 0)
-        if not look.any():
-            return look
-        usual = np.sqrt(np.maximum(state.since, 0.0) * state.noise + state.jump**2)
-        return np.asarray(look & (np.abs(state.gap) > self.drift * usual).any(1))
 
     @property
     def rows(self) -> Rows:

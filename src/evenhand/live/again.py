@@ -37,7 +37,7 @@ class Again:
 
     def __init__(self, folding: Folding, fold: Fold) -> None:
         self._folding, self._survey = folding, Survey(folding.terms.on_expiry)
-        self.base, self.known, self._reach = (fold.known, fold.erased), fold.seq, fold.reach
+        self._base, self.known, self._reach = _base(fold), fold.seq, fold.reach
         self.fold, self._turns, self.is_long = folding.fresh(), self._go(), False
         self._last, self._most = fold.seq, TURN  # the events to fold in a turn
 
@@ -45,6 +45,10 @@ class Again:
         """Fold some more committed events; `last` is the last one of the log, which is to be caught up with."""
         self._most, self._last = TURN + 2 * (last - self._last), last
         next(self._turns)
+
+    def is_of(self, fold: Fold) -> bool:
+        """Return whether a fold is of the same policies and corrections as the one that this began with."""
+        return self._base == _base(fold)
 
     def is_near(self, last: int) -> bool:
         """Return whether a transaction may fold the rest, up to the last event."""
@@ -86,3 +90,8 @@ class Again:
             if fits(fold, ahead, marks):
                 return fold
         return folding.begun()
+
+
+def _base(fold: Fold) -> tuple[int, int, int]:
+    """What a fold of the log begins with, and the corrections in it."""
+    return fold.base, fold.known, fold.erased

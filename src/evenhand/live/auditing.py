@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.core.records import Context
+from evenhand.core.records import Context, Decision
 from evenhand.core.validate import nonnegative
 from evenhand.live.cases import Encoder, Named, Teacher
 from evenhand.live.events import Conflict, Damaged, Event, Unknown, is_erased, read
@@ -166,12 +166,12 @@ def _recomputed(
             if event.seq <= erasure.seq:
                 count.leave_out(event)
                 continue
-        body, context = dict[str, Any](), None
+        body, context, again = dict[str, Any](), None, None
         if event.kind == "decided":
             body = read(event)
             context = folds.context(body, event.at)
-            count.compare(event, body, folds.main, context)
-        folds.apply(event, body, context)
+            again = count.compare(event, body, folds.main, context)
+        folds.apply(event, body, context, again)
     return Audit(
         campaign=campaign,
         events=seq,
@@ -233,12 +233,16 @@ class _Count:
             self.erased += is_erased(event)
             self.between += not is_erased(event)
 
-    def compare(self, event: Event, body: dict[str, Any], fold: Fold | None, context: Context | None) -> None:
+    def compare(
+        self, event: Event, body: dict[str, Any], fold: Fold | None, context: Context | None
+    ) -> Decision | None:
+        """Make a decision again and compare it with the stored one; it is returned if it has the same bits."""
         self.decisions += 1
         if fold is None or context is None or body["by"] != fold.mark:
             self.unknown += 1
-            return
-        again = pack(fold.policy.decide(fold.state, context))
+            return None
+        decision = fold.policy.decide(fold.state, context)
+        again = pack(decision)
         again |= chances(fold.state) if "l" in body else {}  # earlier versions did not store them
         gap = 0.0
         for name, value in again.items():
@@ -247,6 +251,7 @@ class _Count:
         if gap > self.tolerance:
             self.differing += 1
             self.first = event.seq if self.first is None else self.first
+        return decision if gap == 0.0 else None
 
 
 def _gap(stored: Any, again: Any, *, exact: bool) -> float:

@@ -364,9 +364,9 @@ class Campaign:
         with on_disk("path", "a file that can be written"), beside(Path(path), 0o600) as part:
             part.write_text(render_file(self), encoding="utf-8")
 
-    def refresh(self) -> None:
-        """Read the events of other workers, and expire overdue decisions, at most 1,000 at a time."""
-        self._worker.run([])
+    def refresh(self) -> bool:
+        """Read events of other workers, expire overdue decisions (1,000), learn corrections; True if more are due."""
+        return self._worker.keep_up()
 
     def head(self) -> Head:
         """Return the number and the hash of the last event; kept elsewhere, a later audit compares it with the log."""

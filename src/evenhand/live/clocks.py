@@ -92,11 +92,11 @@ def set_clock(store: str | Store, campaign: str, *, why: str, who: str | None = 
     >>> campaign = eh.Campaign.open(store, "coins", eh.uniform(coin, 1))
     >>> now[0] = 1_800_000_000_000_000
     >>> campaign.refresh(), campaign.ahead
-    (None, 1200000000.0)
+    (False, 1200000000.0)
     >>> set_clock(store, "coins", why="the clock was wrong until today", who="operator").at
     1800000000000000
     >>> campaign.refresh(), campaign.ahead
-    (None, 0.0)
+    (False, 0.0)
     """
     who = getpass.getuser() if who is None else who
     for field, text in (("why", why), ("who", who)):

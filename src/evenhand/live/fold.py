@@ -200,6 +200,7 @@ class Fold:
                 raise Rewritten(f"the log is folded anew from event {event.seq} on")
             self._adopt(event)
         elif event.seq == self.base:
+            self.began = event.seq
             self._refolded(event, made)
         self.runs = mark_in(event)
 
@@ -214,6 +215,8 @@ class Fold:
         self.phase, self.began = phase, event.seq
 
     def _refolded(self, event: Event, made: object) -> None:
+        if event.seq < self.base:  # a mark of another policy
+            return
         mark = mark_of(event)
         if mark.known > self.known:
             raise Rewritten(f"corrections up to event {mark.known} are in their places from here on")
@@ -331,10 +334,10 @@ def _refuse_erased(decided: Event) -> None:
 
 
 def mark_of(event: Event) -> Mark:
-    """Read a mark; a switch that folds anew puts all corrections before it in their places."""
-    if event.kind == "switched":
-        return Mark(event.seq, event.seq, 0)
+    """Read a mark; a switch that folds anew puts all corrections before it in their places, unless it says which."""
     body = read(event)
+    if event.kind == "switched":
+        return Mark(event.seq, body.get("known", event.seq), 0)
     return Mark(event.seq, body["known"], body["from"])
 
 

@@ -18,6 +18,7 @@ from evenhand.live.stores.base import Store
 
 Events = Callable[[int], Iterable[Event]]  # the events after a number, in order
 MOST = 16  # snapshots that are kept
+COMING = 2**62  # in place of the number of a switch that folds anew, while it is not in the log
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ class Folding:
 
     def _begin(self, seq: int) -> Event | None:
         """Return the event with which the policy of a snapshot began, None if it is of another log."""
-        if seq == self.base.seq:
+        if seq in (self.base.seq, COMING):
             return self.base
         event = next(iter(self.store.scan(self.name, seq - 1)), None) if seq > self.base.seq else None
         return event if event is not None and event.seq == seq and event.kind == "switched" else None

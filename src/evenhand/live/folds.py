@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import Any
 
-from evenhand.core.records import Context
+import numpy as np
+
+from evenhand.core.records import Context, Decision
 from evenhand.live.cases import context_of
 from evenhand.live.events import Event
-from evenhand.live.fold import Fold, Mark
+from evenhand.live.fold import Fold, Made, Mark
 from evenhand.live.folding import Folding
 from evenhand.live.phases import Missing
 
@@ -69,16 +71,24 @@ class Folds:
         fold = self.main
         return None if fold is None else context_of(fold.encoder, fold.policy.problem.clock, body, at)
 
-    def apply(self, event: Event, body: dict[str, Any], context: Context | None) -> None:
-        """Apply an event to all folds that have begun; a decision comes with its body, and context in the main one."""
+    def apply(self, event: Event, body: dict[str, Any], context: Context | None, again: Decision | None = None) -> None:
+        """Apply an event to all folds that have begun.
+
+        Args:
+            event: the event.
+            body: of a decision.
+            context: of a decision, in the main fold.
+            again: the decision as the main fold makes it, if it has the bits of the stored one.
+        """
         self._begin(event.seq)
         if self._later and event.seq == self._later[0].mark.seq:
             self.main = self._later.pop(0).fold
         encoder = None if self.main is None else self.main.encoder  # of the context
-        self.main = _applied(self.main, event, body, context)
+        self.main = _applied(self.main, event, body, context, again)
         for later in self._later:
             same = later.fold is not None and later.fold.encoder is encoder
-            later.fold = _applied(later.fold, event, body, context if same else None)
+            own = None if again is None else again._replace(id=np.full(3, -1))  # for a receipt of this fold
+            later.fold = _applied(later.fold, event, body, context if same else None, own)
 
     def _begin(self, seq: int) -> None:
         """Copy the folds that differ from the one before them from this event on."""
@@ -97,15 +107,24 @@ def _begun(folding: Folding, erasure: Event | None) -> Fold | None:
         return None
 
 
-def _applied(fold: Fold | None, event: Event, body: dict[str, Any], context: Context | None) -> Fold | None:
+def _applied(
+    fold: Fold | None, event: Event, body: dict[str, Any], context: Context | None, again: Decision | None
+) -> Fold | None:
     """The fold after an event, None if a policy that is not known adopts its state."""
     if fold is None:
         return None
     try:
-        fold.apply(event, fold.made(body, context) if body and context is not None else None)
+        fold.apply(event, _made(fold, body, context, again) if body and context is not None else None)
     except Missing:
         return None
     return fold
+
+
+def _made(fold: Fold, body: dict[str, Any], context: Context, again: Decision | None) -> Made:
+    """The decision of a body, which is not decoded where the policy of the fold made it again."""
+    if again is None or body["by"] != fold.mark:
+        return fold.made(body, context)
+    return Made(context, again, body["due"])
 
 
 def _at(fold: Fold, later: _Later) -> Fold:

@@ -63,10 +63,13 @@ class Switch:
         body |= {"actions": list(policy.problem.actions)} if policy.problem.actions != old.problem.actions else {}
         return body | {name: text for name, text in (("by", self.by), ("why", self.why)) if text is not None}
 
-    def enter(self, log: Transaction, fold: Fold) -> tuple[Event, Fold | None]:
-        """Append the event; the fold with the adopted state comes with it, None if the log has to be folded anew.
+    def adopted(self, log: Transaction, fold: Fold) -> tuple[Fold | None, dict[str, Any]]:
+        """Return the fold after the switch if the policy can adopt the state, and the body of its event.
 
-        The given fold stays as it is.
+        The given fold stays as it is, and nothing is appended.
+
+        Raises:
+            Conflict: the policy cannot adopt the state, and the log cannot be folded anew after an erasure.
         """
         body, adopted, reason = self.body(fold.phase), None, "cases are encoded in another way"
         if same_features(fold.encoder, self.phase.encoder):
@@ -80,8 +83,7 @@ class Switch:
         if adopted is None and fold.erased:
             told = f"the log cannot be folded anew after an erasure, and the policy cannot adopt the state: {reason}"
             raise Conflict(told)
-        body |= {"adopts": True} if adopted is not None else {"adopts": False, "because": reason}
-        return log.append("switched", encode(body)), adopted
+        return adopted, body | ({"adopts": True} if adopted is not None else {"adopts": False, "because": reason})
 
 
 def overtaken(name: str, expected: str, last: Event) -> Conflict:

@@ -12,9 +12,10 @@ from typing import ClassVar, TypeVar
 
 from evenhand.core.errors import CannotSave, ConcurrentUse, EvenhandError
 from evenhand.live.again import Again, is_due
+from evenhand.live.anew import Anew
 from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.clocks import ahead, refuse_leap
-from evenhand.live.events import Busy, Conflict, Event, Kind
+from evenhand.live.events import Busy, Conflict, Event, Kind, encode
 from evenhand.live.fold import Earlier, Fold, Made, Rewritten
 from evenhand.live.folding import Folding
 from evenhand.live.opening import Terms
@@ -114,23 +115,35 @@ class Worker:
     def switch(self, switch: Switch) -> None:
         """Append a switch to another policy, which adopts the state where it can; else the log is folded anew.
 
+        To fold it no lock is held, so that this worker and others go on to decide.
+
         Raises:
             InvalidInput: as for `Switch.refuse`.
-            Conflict: another worker switched the campaign first.
+            Conflict: another worker switched the campaign first, or erased what would have to be folded.
         """
+        anew = self._switched(switch, None)
+        while anew is not None:
+            anew.go_on()
+            anew = self._switched(switch, anew)
 
-        def verb(log: Transaction) -> bool:
+    def _switched(self, switch: Switch, anew: Anew | None) -> Anew | None:
+        """Switch in one transaction; returns the fold that has to be made before that can be done, if there is one."""
+
+        def verb(log: Transaction) -> Anew | bool:
             if switch.is_done(self.fold.phase):
                 return False
             if switch.expected != self.mark:
                 raise overtaken(self.name, switch.expected, begins(self.store, self.name)[-1])
             switch.refuse(self.fold.phase)
-            event, adopted = switch.enter(log, self.fold)
+            adopted, body = switch.adopted(log, self.fold)
             if adopted is not None:
                 self.fold = adopted
-            else:
-                self.folding = replace(self.folding, base=event)
-                self.fold, self._again = self.folding.of(log.tail), None
+                log.append("switched", encode(body))
+                return True
+            if anew is None or not anew.is_near(log.last):
+                return anew or Anew(self.folding, body, log.last)
+            self.fold, self.folding = anew.close(log, body)
+            self._again = None
             return True
 
         with self._exclusive():
@@ -143,15 +156,25 @@ class Worker:
                 raise
             if isinstance(found, EvenhandError):
                 raise found
+            if isinstance(found, Anew):
+                return found
             if found:
                 with suppress(Busy, CannotSave):  # so that others need neither fold the log nor know the old policy
                     self._keep()
+            return None
 
     def keep(self) -> int:
         """Store a snapshot of the current log; returns its size in bytes."""
         with self._exclusive():
             self._run([])
             return self._keep()
+
+    def keep_up(self) -> bool:
+        """Do what requests do beside their own work; returns whether corrections are being learned, some at a time."""
+        with self._exclusive():
+            self._ask_at = 0
+            self._run([])
+            return self._again is not None
 
     def refuse_leap(self) -> None:
         """Refuse a clock that would let decisions expire long after the last event, and write nothing.
@@ -291,10 +314,7 @@ class Worker:
         except Rewritten:
             self.fold = self._fold_log(log)
         self._check()
-        if self._again is not None and self._again.base != (
-            self.fold.known,
-            self.fold.erased,
-        ):  # another worker was first
+        if self._again is not None and not self._again.is_of(self.fold):  # another worker was first
             self._again = None
         if self._again is not None and self._again.is_near(log.last):
             again, self._again = self._again, None

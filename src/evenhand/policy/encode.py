@@ -58,11 +58,11 @@ class Encoder:
         """Return the context of a case; see `Policy.encode`."""
         if not isinstance(case, Mapping):
             raise InvalidInput("case", f"a mapping from {list(self.names)} to values", shown(case))
-        for name in case:
-            if name not in self.names:
-                guess = meant(name, self.names)
-                expected = f"one of {list(self.names)}, which the problem names"
-                raise InvalidInput(str(name), expected, f"an unknown name{guess}")
+        if not self._stated.issuperset(case):
+            name = next(name for name in case if name not in self.names)
+            guess = meant(name, self.names)
+            expected = f"one of {list(self.names)}, which the problem names"
+            raise InvalidInput(str(name), expected, f"an unknown name{guess}")
         values = [value_of(case, f.name) for f in self.problem.features]
         names = [self.problem.groups[i].name for i in self._by_case]
         columns = [group_of(self.problem, name, value_of(case, name)) for name in names]
@@ -97,7 +97,9 @@ class Encoder:
 
     def _arranged(self, units: Floats) -> Floats:
         x = np.empty((1, *self._layout.shape))
-        x[0] = np.append(units, 0.0)[self._layout]
+        padded = np.zeros(len(units) + 1)
+        padded[:-1] = units
+        x[0] = padded[self._layout]
         if self._numbered:
             x[0, :, 0] = np.arange(len(self.problem.actions))
         return x
@@ -114,6 +116,10 @@ class Encoder:
         """What a case states: features, and groupings of cases."""
         groups = (self.problem.groups[i].name for i in self._by_case)
         return tuple(dict.fromkeys([*(f.name for f in self.problem.features), *groups]))
+
+    @cached_property
+    def _stated(self) -> frozenset[str]:
+        return frozenset(self.names)
 
     @cached_property
     def origins(self) -> tuple[tuple[str | None, ...], ...]:

@@ -70,6 +70,7 @@ class Loop:
             context = self._offer(checks.context(context, len(state.t), self.model.n_features, self.problem))
         if decision is not state.recent.decision or decision is None:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
+            state.recent.decision = decision
         return context
 
     def decide(self, state: PolicyState, context: Context) -> Decision:

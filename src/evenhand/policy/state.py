@@ -44,7 +44,7 @@ class Recent:
 
     context: Context | None = None  # that passed all checks
     compared: bool = False  # whether the candidates of a context were compared, to warn if they are alike
-    decision: Decision | None = None  # that was made of it, whose shapes are right
+    decision: Decision | None = None  # that was made or checked last, whose shapes are right
     chances: Floats | None = None  # of all its candidates, None where they are unknown
     prices: tuple[Floats, Floats, Floats, Floats] | None = None  # where these are the same in all rounds
     ahead: list[Floats] | None = None  # arrays of the model's state that are told of the rounds to come

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -140,7 +141,7 @@ class Categorical:
         if self.other is not None and self.other not in self.levels:
             raise InvalidInput(f"{field}.other", f"one of the levels {self.levels}, or None", repr(self.other))
 
-    @property
+    @cached_property
     def units(self) -> tuple[str, ...]:
         return tuple(f"{self.name}={level}" for level in self.levels[1:])
 

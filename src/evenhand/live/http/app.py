@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping, Sequence
 
 from fastapi import FastAPI
 
@@ -52,20 +51,14 @@ def app(
     if isinstance(hosts, str) or not hosts or not all(isinstance(z, str) and z for z in hosts):
         raise InvalidInput("hosts", "names, such as ('localhost',)", shown(hosts))
     hall = Hall(_checked(campaigns))
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        yield
-        hall.close()
-
     names = list(hall.each)
     each: Mapping[str, FastAPI]
     if len(names) == 1:
-        made = one(hall, names[0], known, tokens, lifespan)
+        made = one(hall, names[0], known, tokens, hall.lifespan)
         add_list(made, hall, in_schema=False)
         each = {names[0]: one(hall, names[0], known, tokens)}
     else:
-        made, each = several(hall, lifespan), {name: one(hall, name, known, tokens) for name in names}
+        made, each = several(hall, hall.lifespan), {name: one(hall, name, known, tokens) for name in names}
     if tokens is not None:
         add_security(made, unless=OPEN)
         for below in each.values():

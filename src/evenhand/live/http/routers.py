@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-
 from fastapi import APIRouter, Depends
 
 from evenhand.live.campaign import Campaign
@@ -37,13 +34,7 @@ def router(campaign: Campaign, *, known: bool = False, switches: bool = False, e
     True
     """
     hall = Hall([campaign])
-
-    @asynccontextmanager
-    async def lifespan(_: object) -> AsyncIterator[None]:
-        yield
-        hall.close()
-
-    made = APIRouter(dependencies=[Depends(let_in)], lifespan=lifespan)
+    made = APIRouter(dependencies=[Depends(let_in)], lifespan=hall.lifespan)
     allowed = [route for route, is_allowed in (("/switch", switches), ("/erase", erases)) if is_allowed]
     add_routes(made, hall, campaign.name, known, None, allowed=allowed)
     return made

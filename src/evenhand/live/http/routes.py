@@ -74,8 +74,8 @@ def add_routes(
     for path, made_of in verbs.items():
         handle = _verb(served, made_of, hall.quotas if path == "/decide" else None)
         made.add_api_route(path, handle, methods=["POST"], name=path[1:], openapi_extra=described[path])
-    for single in _SINGLES:
-        singles.add(made, campaign, served.reading, single, tokens=tokens, allowed=single.route in allowed)
+    for single in _SINGLES:  # in threads of their own, as reports do not wait for a long fold
+        singles.add(made, campaign, asyncio.to_thread, single, tokens=tokens, allowed=single.route in allowed)
     reads: dict[str, Handler] = {
         "/report": report_,
         "/metrics": metrics_,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
 from evenhand.live.campaign import Campaign
@@ -14,7 +15,7 @@ from evenhand.live.http.metrics import Family, metrics, standing
 from evenhand.live.http.quotas import Quotas
 from evenhand.live.http.readiness import Readiness
 from evenhand.live.http.requests import Requests
-from evenhand.live.http.upkeep import Upkeep
+from evenhand.live.http.upkeep import Upkeep, keeping_up
 from evenhand.policy.status import Status
 
 T = TypeVar("T")
@@ -65,7 +66,10 @@ class Hall:
         standings = {name: await served.reading(served.standing) for name, served in each}
         return metrics(standings, self.requests)
 
-    def close(self) -> None:
-        """Finish the waiting requests."""
+    @asynccontextmanager
+    async def lifespan(self, _: object) -> AsyncIterator[None]:
+        """Keep the campaigns up to date while an app runs, and finish the waiting requests at its end."""
+        with keeping_up(served.campaign for served in self.each.values()):
+            yield
         for served in self.each.values():
             served.commits.close()

@@ -18,6 +18,7 @@ from evenhand.live.campaign import Campaign
 from evenhand.live.http.app import app
 from evenhand.live.http.doors import Doors, allowed, raise_limit
 from evenhand.live.http.lines import Kind, to_stderr
+from evenhand.live.http.upkeep import keeping_up
 from evenhand.live.tokens import Tokens
 
 
@@ -56,7 +57,8 @@ def serve(
         raise InvalidInput("token", f"a token, as other machines reach {host}", "none")
     if log is not None:
         one_of("log", log, ("json", "text"))
-    made = app(campaigns, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
+    each = [campaigns] if isinstance(campaigns, Campaign) else campaigns
+    made = app(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
     raise_limit()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -66,7 +68,7 @@ def serve(
     # asyncio sends at once only where a socket names its protocol, which this one does not; clients waited for 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     settings: dict[str, Any] = {} if log is None else {"log_config": None}
-    with listening, to_stderr(log):
+    with listening, to_stderr(log), keeping_up(each):
         if ready is not None:
             at = f"[{host}]" if family == socket.AF_INET6 else host
             ready(f"http://{at}:{listening.getsockname()[1]}")

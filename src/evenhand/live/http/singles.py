@@ -62,7 +62,7 @@ def add(made: APIRouter, campaign: Campaign, run: Run, single: Single, *, tokens
     Args:
         made: the routes.
         campaign: the campaign.
-        run: runs a call in the thread of reports.
+        run: runs a call in another thread.
         single: the request.
         tokens: those that the server accepts; names of a file take the place of `by`.
         allowed: whether callers may do what is guarded.

@@ -1,11 +1,19 @@
-"""Reading the log now and then, also where nobody asks for the page, so that the store has a recent tally."""
+"""What a server does beside requests: it reads the log now and then, so that it and the store are up to date."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 
+from evenhand.core.errors import EvenhandError
+from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.tally import EVERY
+from evenhand.live.http.answers import LOG
+
+SECONDS = 5.0  # from one look at the log to the next, where nobody asks
+_PAUSE = 0.01  # seconds between two turns of learning corrections, so that requests come first
 
 
 class Upkeep:
@@ -35,3 +43,44 @@ class Upkeep:
         self._count += verbs
         if self._count >= EVERY and (self._under_way is None or self._under_way.done()):
             self._count, self._under_way = 0, self._read()
+
+
+@contextmanager
+def keeping_up(campaigns: Iterable[Campaign]) -> Iterator[None]:
+    """Read the logs of campaigns every few seconds, in a thread of its own that ends with the block.
+
+    A server that nobody asks thus expires what is overdue, learns corrections that are due, and goes on with a policy
+    to which another worker switched.
+    """
+    over = threading.Event()
+    thread = threading.Thread(target=_keep_up, args=(list(campaigns), over), name="evenhand upkeep", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+
+
+def _keep_up(campaigns: list[Campaign], over: threading.Event) -> None:
+    told = [""] * len(campaigns)
+    while not over.wait(SECONDS):
+        told = [_look(campaign, over, before) for campaign, before in zip(campaigns, told, strict=True)]
+
+
+def _look(campaign: Campaign, over: threading.Event, before: str) -> str:
+    """Bring one campaign up to date; an error is for the log, once, as the next requests are told of it."""
+    try:
+        while campaign.refresh() and not over.wait(_PAUSE):
+            pass
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}"
+        if told != before:
+            LOG.warning("campaign %r is not up to date: %s", campaign.name, told, exc_info=_trace(error))
+        return told
+    return ""
+
+
+def _trace(error: Exception) -> Exception | None:
+    """What is not an error of ours needs its trace."""
+    return None if isinstance(error, EvenhandError) else error

@@ -1,0 +1,135 @@
+"""The entries of rounds into the books of a goal that solves again; each kernel stands for a dozen small arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
+
+
+@kernel
+def enter_settled(
+    counted: Floats,
+    times: float,
+    v: Floats,
+    known: Bools,
+    first: Ints,
+    followed: Ints,
+    directions: int,
+    spent: Floats,
+    rounds: Floats,
+    seen: Floats,
+) -> tuple[Floats, Floats, Floats]:
+    """Enter the rows that a decision alone settles, so many times, `(),(d),(d),(k),(m)->(d),(d),(directions)`.
+
+    Returns the rounds and sums that were entered, and the use in the directions, 0 in tangents.
+    """
+    entered, sums, used = np.empty(v.shape), np.empty(v.shape), np.zeros((len(v), directions))
+    for r in range(len(v)):
+        for j in range(v.shape[1]):
+            entered[r, j] = times * (counted[r] * (1.0 if known[j] else 0.0))
+            sums[r, j] = times * (v[r, j] if known[j] else 0.0)
+            spent[r, j] += sums[r, j]
+            rounds[r, j] += entered[r, j]
+        for m in range(len(followed)):
+            seen[r, m] += entered[r, followed[m]]
+        for k in range(len(first)):
+            used[r, k] = sums[r, first[k]]
+    return entered, sums, used
+
+
+@kernel
+def enter_arrived(
+    counted: Floats,
+    v: Floats,
+    known: Bools,
+    unseen: Floats,
+    followed: Ints,
+    spent: Floats,
+    rounds: Floats,
+    seen: Floats,
+) -> tuple[Floats, Floats, Floats]:
+    """Enter the rows of outcomes that arrived, `(),(d),(d),(d),(m)->(d),(d),(d)`; NaN counts as `unseen`.
+
+    Returns all rows, and the rounds and sums that were entered, which are 0 in rows that were settled at commit.
+    """
+    filled, waited, sums = np.empty(v.shape), np.empty(v.shape), np.empty(v.shape)
+    for r in range(len(v)):
+        for j in range(v.shape[1]):
+            filled[r, j] = counted[r] * unseen[j] if np.isnan(v[r, j]) else v[r, j]
+            waited[r, j] = counted[r] * (0.0 if known[j] else 1.0)
+            sums[r, j] = 0.0 if known[j] else filled[r, j]
+            spent[r, j] += sums[r, j]
+            rounds[r, j] += waited[r, j]
+        for m in range(len(followed)):
+            j = followed[m]
+            seen[r, m] += waited[r, j] * (0.0 if np.isnan(v[r, j]) else 1.0)
+    return filled, waited, sums
+
+
+@kernel
+def directed(counted: Floats, v: Floats, filled: Floats, first: Ints, bounds: Floats, plan: Floats) -> Floats:
+    """The use in the directions of rows, `(),(d),(d),(k),(d),(k)->(k)`; as planned where it is unbounded and unseen."""
+    used = np.empty((len(v), len(first)))
+    for r in range(len(v)):
+        for k in range(len(first)):
+            j = first[k]
+            used[r, k] = counted[r] * plan[r, k] if np.isinf(bounds[j]) and np.isnan(v[r, j]) else filled[r, j]
+    return used
+
+
+@kernel
+def compare(
+    counted: Floats,
+    used: Floats,
+    which: Bools,
+    forced: Floats,
+    plan: Floats,
+    gap: Floats,
+    since: Floats,
+    jump: Floats,
+) -> None:
+    """Compare the use in some directions and tangents with the plan, `(),(k),(k),(),(k)->(k),(k),(k)`.
+
+    `jump` is the largest use in a round, of which a part is taken to be completed as planned.
+    """
+    for r in range(len(used)):
+        for i in range(used.shape[1]):
+            chosen = (1.0 - forced[r]) * (1.0 if which[i] else 0.0)
+            gap[r, i] += used[r, i] * chosen - counted[r] * chosen * plan[r, i]
+            since[r, i] += counted[r] * chosen
+            if counted[r] > 0.0 and which[i]:
+                jump[r, i] = max(jump[r, i], abs(used[r, i] + (1.0 - counted[r]) * plan[r, i]))
+
+
+@kernel
+def is_due(
+    counted: Floats,
+    t: Floats,
+    last: float,
+    arrived: Floats,
+    due: Floats,
+    news: Floats,
+    changed: Bools,
+    drift: float,
+    since: Floats,
+    noise: Floats,
+    jump: Floats,
+    gap: Floats,
+) -> tuple[Bools, Bools, bool]:
+    """Find the replicas in which prices are to be solved again, `(),(),(),(),(),(),(k),(k),(k),(k)->(),()`.
+
+    Those in which that was planned, those in which it is due, also as consumption is off plan by more than `drift`
+    standard deviations, and whether there are any.
+    """
+    planned, solve, some = np.zeros(len(t), np.bool_), np.zeros(len(t), np.bool_), False
+    for r in range(len(t)):
+        if counted[r] > 0.0 and t[r] < last:
+            planned[r] = t[r] >= due[r] or arrived[r] + 1.0 >= news[r] or changed[r]
+            solve[r] = planned[r]
+            for i in range(gap.shape[1] if t[r] % 10.0 == 0.0 else 0):
+                usual = np.sqrt(max(since[r, i], 0.0) * noise[r, i] + jump[r, i] * jump[r, i])
+                solve[r] |= abs(gap[r, i]) > drift * usual
+            some |= solve[r]
+    return planned, solve, some
