@@ -15,8 +15,9 @@ from evenhand.live.http import app
 from evenhand.live.stores._clock import Watch
 from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.ledger import Ledger
-from tests.live.schedules import WORST, Striking, plain, unerased
+from tests.live.schedules import WORST, plain, unerased
 from tests.live.served import serving
+from tests.live.striking import Striking
 
 TOTAL, PATIENCE = 8.0, 1000.0
 SECRET = "a secret of this test"

@@ -71,6 +71,13 @@ class Ledger:
         self.must.append(({"pause": "paused", "resume": "resumed", "end": "ended"}[verb], None, None))
         return True
 
+    def set_clock(self, last, clock):
+        """Go by the clock, where the last event is a second ahead of it, or a week and the patience behind."""
+        if last - clock < 10**6 and clock - last <= max(7 * 86_400, self.patience) * 10**6:
+            return Conflict
+        self.must.append(("clock", None, None))
+        return True
+
     def observe(self, ref, y, revise):
         line, said = self.decisions.get(ref), {"answer": y[0], "cents": y[1]}
         if line is None:
@@ -150,6 +157,10 @@ class Ledger:
             assert bool(line.outcomes) == (event.kind == "revised"), "an outcome is learned once"
             assert not line.cancelled, "a decision is settled once"
             line.outcomes.append(body["y"])
+        elif event.kind == "clock":
+            latest = event.at + int(self.patience * 1e6)
+            for line in self.decisions.values():
+                line.due = min(line.due, latest) if self._waits(line) else line.due
         elif event.kind == "cancelled":
             line = self.decisions[event.ref]
             assert self._waits(line), "a decision is settled once"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 
@@ -15,6 +15,7 @@ from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import indifferent
 from evenhand.live import Busy, Campaign, Conflict
 from evenhand.live.cases import Named
+from evenhand.live.clocks import set_clock
 from evenhand.live.events import is_erased
 from evenhand.live.phases import Phase
 from evenhand.live.stores.memory import MemoryStore
@@ -22,8 +23,10 @@ from evenhand.live.worker import Worker
 from evenhand.policy import Policy
 from evenhand.policy.saving import flatten
 from tests.live.ledger import Ledger
+from tests.live.striking import Striking, Struck
 
 TOTAL, WORST, PATIENCE = 8.0, 3.0, 10.0
+START = 1_900_000_000 * 10**6  # microseconds since 1970
 
 
 def problem(total=TOTAL, horizon=9):
@@ -63,102 +66,6 @@ def marked(policy):
     return policy
 
 
-class Struck(Exception):
-    """The process ended here."""
-
-
-class Striking:
-    """A store on which a failure strikes at a statement that is named by its number, counted from now."""
-
-    def __init__(self, inner):
-        self.inner, self.left, self.error, self.hit = inner, None, None, False
-
-    def strike(self, left, error):
-        self.left, self.error, self.hit = left, error, False
-
-    def step(self):
-        if self.left == 0:
-            self.left, self.hit = None, True
-            raise self.error
-        if self.left is not None:
-            self.left -= 1
-
-    def campaigns(self):
-        return self.inner.campaigns()
-
-    @contextmanager
-    def write(self, campaign):
-        self.step()
-        with self.inner.write(campaign) as log:
-            self.step()
-            yield _Striking(self, log)
-            self.step()
-        self.step()  # the reply to a commit can be lost
-
-    def scan(self, campaign, after=0, kinds=()):
-        self.step()
-        yield from self.inner.scan(campaign, after, kinds)
-
-    def about(self, campaign, ref):
-        self.step()
-        return self.inner.about(campaign, ref)
-
-    def snapshot(self, campaign, mark, before=None):
-        self.step()
-        return self.inner.snapshot(campaign, mark, before)
-
-    def snapshots(self, campaign, mark):
-        self.step()
-        return self.inner.snapshots(campaign, mark)
-
-    def keep(self, campaign, mark, seq, blob, drop=()):
-        self.step()
-        self.inner.keep(campaign, mark, seq, blob, drop)
-        self.step()
-
-
-class _Striking:
-    """A transaction that fails before or after a statement."""
-
-    def __init__(self, store, log):
-        self._store, self._log, self.clock, self.distrust = store, log, log.clock, log.distrust
-
-    @property
-    def now(self):
-        return self._log.now
-
-    @property
-    def last(self):
-        return self._log.last
-
-    def set_back(self):
-        self._log.set_back()
-
-    def _said(self, call):
-        self._store.step()
-        found = call()
-        self._store.step()
-        return found
-
-    def tail(self, after):
-        return self._said(lambda: list(self._log.tail(after)))
-
-    def find(self, key):
-        return self._said(lambda: self._log.find(key))
-
-    def get(self, seq):
-        return self._said(lambda: self._log.get(seq))
-
-    def about(self, ref):
-        return self._said(lambda: self._log.about(ref))
-
-    def append(self, kind, body, *, ref=None, key=None, own=None):
-        return self._said(lambda: self._log.append(kind, body, ref=ref, key=key, own=own))
-
-    def erase(self, events):
-        return self._said(lambda: self._log.erase(events))
-
-
 @dataclass
 class Schedule:
     """One random schedule; every event is followed by checks against a ledger."""
@@ -168,7 +75,7 @@ class Schedule:
     learns: bool = False
     workers: int = 3
     length: int = 9
-    clock: list[int] = field(default_factory=lambda: [10**6])
+    clock: list[int] = field(default_factory=lambda: [START])
 
     def __post_init__(self):
         self.luck = random.Random(self.seed)
@@ -212,6 +119,8 @@ class Schedule:
             self.switch()
         elif draw < 0.27:
             self.erase()
+        elif draw < 0.29:
+            self.mislead()
         elif draw < 0.34:
             self.change()
         else:
@@ -222,6 +131,36 @@ class Schedule:
                 self.sent.remove((verb, *said))
             expected = getattr(self.ledger, verb)
             self.guarded(lambda one: self.call(one, verb, said), lambda: expected(*said))
+
+    def now(self):
+        """The time of the next event: that of the last one, where the clock is behind it."""
+        return max(self.clock[0], self.log()[-1].at)
+
+    def mislead(self):
+        """The clock is wrong for some events, and the log set back to it or not."""
+        wrong = self.luck.choice((0, 3, 30, 10 * 86_400)) * 10**6
+        self.clock[0] += wrong
+        for _ in range(self.luck.randrange(3)):
+            self.event()
+        self.clock[0] -= wrong if self.luck.random() < 0.8 else 0
+        if self.luck.random() < 0.8:
+            self.set_clock()
+
+    def set_clock(self):
+        """The log goes by the clock again, where it is ahead of it or far behind."""
+        before, said = self.log(), True
+        if self.luck.random() < 0.35:
+            self.store.strike(self.luck.randrange(10), self.luck.choice((Struck(), Busy("struck"))))
+        try:
+            set_clock(self.store, "one", who="anna", why="chance")
+        except (Struck, EvenhandError) as error:
+            said = error
+        self.store.left, struck, self.store.hit = None, self.store.hit, False
+        after = self.log()
+        if len(after) > len(before) or not struck:
+            promised = self.ledger.set_clock(before[-1].at, self.clock[0])
+            self.agree(promised, True if struck else said)
+        self.ledger.read(after)
 
     def change(self):
         """Pause, resume, end or change the campaign."""
@@ -276,11 +215,11 @@ class Schedule:
             self.store.left = None
             if narrow is not None:
                 self.refused(lambda: narrow.decide({"age": 20.0}, key="after a switch"), Conflict)
-            self.ledger.expire(self.clock[0])
+            self.ledger.expire(self.now())
             again = [not whole if one is who else self.luck.random() < 0.3 for one in old]
             self.team = [self.open() if z else one for z, one in zip(again, old, strict=True)]
         elif len(self.log()) > before:  # what was overdue expired before the switch was refused
-            self.ledger.expire(self.clock[0])
+            self.ledger.expire(self.now())
         self.store.left, self.store.hit = None, False
         self.ledger.read(self.log())
 
@@ -325,9 +264,9 @@ class Schedule:
         if struck and len(after) == len(before) and isinstance(said, Struck | Busy):
             pass  # any other answer is the right one: the failure came while corrections were learned
         elif expected is None:
-            self.ledger.expire(self.clock[0])
+            self.ledger.expire(self.now())
         else:
-            self.ledger.expire(self.clock[0])
+            self.ledger.expire(self.now())
             promised = expected()
             if not (struck and isinstance(said, Struck | Busy)):
                 self.agree(promised, said)
@@ -347,7 +286,7 @@ class Schedule:
     def compare(self, campaign):
         """What a worker says of its budget is what the ledger has."""
         status = campaign.status()
-        self.ledger.expire(self.clock[0])
+        self.ledger.expire(self.now())
         self.ledger.read(self.log())
         (account,) = status.accounts.values()
         spent, held = self.ledger.spent(), self.ledger.held()

@@ -19,7 +19,7 @@ from evenhand.live.events import read
 from evenhand.live.exports import export
 from evenhand.live.history import History
 from evenhand.live.stores.memory import MemoryStore
-from tests.live.schedules import Striking
+from tests.live.striking import Striking
 from tests.replay.shop import PROBLEM, rows, write
 
 

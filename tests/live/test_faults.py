@@ -21,8 +21,8 @@ from evenhand.live.http import app
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.tokens import ROLES, Token, Tokens, hash_of
 from tests.live.faults import PATIENCE, World, policy
-from tests.live.schedules import Struck
 from tests.live.served import asked, opened, serving
+from tests.live.striking import Struck
 from tests.live.test_http_security import raw
 
 PAGE = Path(__file__).parents[2] / "docs" / "live-faults.md"
