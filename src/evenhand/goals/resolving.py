@@ -198,7 +198,7 @@ class Resolving:
 
     def on_context(self, state: ResolvingState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         history.keep(state.history, context, decision.counted, self.contexts, self._cases)
-        alive, known = (decision.counted > 0) & (t < self.problem.last_round), state.arrived + 1.0
+        alive, known = (decision.counted > 0) & (t != self.problem.last_round), state.arrived + 1.0
         changed = self._pace.decide(state.pace, decision)
         planned = alive & ((t >= state.due) | (known >= state.news) | changed)
         due = planned | (alive & self._drifted(state, t))
