@@ -17,6 +17,7 @@ from evenhand.live.clocks import ahead, refuse_leap
 from evenhand.live.events import Busy, Conflict, Event, Kind
 from evenhand.live.fold import Earlier, Fold, Made, Rewritten
 from evenhand.live.folding import Folding
+from evenhand.live.horizon import refuse_soft
 from evenhand.live.opening import Terms
 from evenhand.live.phases import Missing, Phase, Phases, begins
 from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
@@ -115,7 +116,7 @@ class Worker:
         """Append a switch to another policy, which adopts the state where it can; else the log is folded anew.
 
         Raises:
-            InvalidInput: as for `Switch.refuse`.
+            InvalidInput: as for `Switch.refuse` and `refuse_soft`.
             Conflict: another worker switched the campaign first.
         """
 
@@ -125,6 +126,8 @@ class Worker:
             if switch.expected != self.mark:
                 raise overtaken(self.name, switch.expected, begins(self.store, self.name)[-1])
             switch.refuse(self.fold.phase)
+            if self.fold.life.after == "go on":
+                refuse_soft("policy", switch.phase.policy)
             event, adopted = switch.enter(log, self.fold)
             if adopted is not None:
                 self.fold = adopted

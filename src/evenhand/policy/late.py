@@ -41,5 +41,5 @@ def unguarded(policy: Policy) -> tuple[str, ...]:
     """Return the names of the constraints that spend something and that no hard limit of a policy keeps."""
     kept = [c for goal in policy.goals if isinstance(goal, Accounts) for c in goal.constraints]
     return tuple(
-        s.constraint.label for s in policy.problem.stated if s.spends and not any(s.constraint is c for c in kept)
+        s.rows.names[0] for s in policy.problem.stated if s.spends and not any(s.constraint is c for c in kept)
     )
