@@ -12,7 +12,7 @@ from evenhand.live.cases import Encoder, Named, Teacher, alike, refuse_numbers, 
 from evenhand.live.changing import check_patience
 from evenhand.live.events import Conflict, encode, read
 from evenhand.live.horizon import refuse_soft
-from evenhand.live.life import AFTERS, FATES, After, OnExpiry
+from evenhand.live.life import FATES, OnExpiry
 from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
 from evenhand.live.phases import Phase
 from evenhand.live.stores.base import Store
@@ -21,6 +21,7 @@ from evenhand.live.verbs import check_text
 from evenhand.live.versions import deciding
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
+from evenhand.problem.ended import AFTERS, After
 
 DAY = 86_400.0
 

@@ -19,7 +19,7 @@ from evenhand.live.dashboard.report import report
 from evenhand.live.erasing import Erasure, erase
 from evenhand.live.events import Event
 from evenhand.live.history import History
-from evenhand.live.life import After, Life, OnExpiry
+from evenhand.live.life import Life, OnExpiry
 from evenhand.live.opening import Terms, warn_of_jams
 from evenhand.live.phases import Phase
 from evenhand.live.proof import Head
@@ -33,6 +33,7 @@ from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
 from evenhand.policy.reasons import reasons
 from evenhand.policy.status import Status
+from evenhand.problem.ended import After
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,11 +9,10 @@ from typing import Any, Literal
 
 from evenhand.core.errors import EvenhandError
 from evenhand.live.events import Event, Kind, read
+from evenhand.problem.ended import After
 
 OnExpiry = Literal["hold", "fallback", "release"]
 FATES: tuple[OnExpiry, ...] = ("hold", "fallback", "release")
-After = Literal["nothing", "stop", "go on"]
-AFTERS: tuple[After, ...] = ("nothing", "stop", "go on")
 State = Literal["running", "paused", "ended"]
 SETTINGS = ("patience", "on_expiry", "after")
 LIFE: tuple[Kind, ...] = ("paused", "resumed", "ended", "changed")

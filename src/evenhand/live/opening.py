@@ -13,10 +13,11 @@ from evenhand.goals.base import Accounts
 from evenhand.live.cases import Encoder
 from evenhand.live.clocks import refuse_leap
 from evenhand.live.events import Conflict, Event, encode, read
-from evenhand.live.life import LIFE, After, Life, OnExpiry
+from evenhand.live.life import LIFE, Life, OnExpiry
 from evenhand.live.stores.base import Transaction
 from evenhand.live.versions import here, refuse_later
 from evenhand.policy.policy import Policy
+from evenhand.problem.ended import After
 from evenhand.version import __version__
 
 

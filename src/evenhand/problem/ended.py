@@ -1,8 +1,13 @@
-"""Whether a run is over for a decision: after its rounds, or after the end that it states."""
+"""Whether a run is over for a decision: after its rounds, or after the end that it states; and what may follow it."""
 
 from __future__ import annotations
 
+from typing import Literal
+
 from evenhand.problem.problem import Problem
+
+After = Literal["nothing", "stop", "go on"]  # nothing is played, nothing is decided, or decisions go on
+AFTERS: tuple[After, ...] = ("nothing", "stop", "go on")
 
 
 def ended(problem: Problem, rounds: float, time: float | None) -> bool:
