@@ -11,8 +11,8 @@ from evenhand.policy.state import PolicyState
 def decide_late(policy: Policy, state: PolicyState, context: Context) -> Decision:
     """Return a decision as `Policy.decide` does, whether or not the horizon is over, and leave the state as it is.
 
-    What is left of hard limits may be used, and is never exceeded. Every round after the horizon is decided as if it
-    were the last one. `Policy.enter` carries such a decision out.
+    What is left of hard limits may be used, and is never exceeded. Goals that plan for the rest of the rounds take
+    every round after the horizon for the last one. `Policy.enter` carries such a decision out.
 
     Raises:
         InvalidInput: as for `Policy.decide`.
