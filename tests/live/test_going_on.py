@@ -16,7 +16,9 @@ from evenhand.live.dashboard.tally import Tally
 from evenhand.live.events import encode, read
 from evenhand.live.http import app
 from evenhand.live.life import Life
+from evenhand.live.packing import foreign, pack
 from evenhand.live.stores.memory import MemoryStore
+from evenhand.policy.late import decide_late
 from tests.live.schedules import Schedule, plain, same_fold
 from tests.live.served import serving
 from tests.live.test_life import ANNA, SECOND, Clock
@@ -244,6 +246,20 @@ def test_switches_take_late_decisions_over(seed):
     same_fold(one, opened(store, policies))
     flags = [(e.seq, read(e).get("late")) for e in one.events() if e.kind == "decided"]
     assert [flag for _, flag in flags] == [None] * 40 + [1] * 30 + [None] * 20 + [1] * 41 + [1] * 20
+
+
+def test_a_late_decision_of_another_policy_has_the_prices_of_a_late_decision():
+    """Where candidates differ in prices, those of a decision that plays nothing would be 0."""
+    kinds = eh.Groups("kind", ["free", "paid"], of={"none": "free", "call": "paid", "gift": "paid"})
+    shop = replace(SHOP, groups=(kinds,), subject_to=(eh.Floor("answer", rate=0.1, by="kind"),), horizon=1)
+    policy = eh.pgd(shop, eh.PerAction.of(shop))
+    state, context = policy.start(), policy.encode({"age": 33}, offered=["gift"])
+    policy.enter(state, context, policy.decide(state, context))
+    late = decide_late(policy, state, context)
+    body = pack(late)
+    assert late.prices.any()
+    assert np.array_equal(foreign({**body, "late": 1}, context, policy, state).prices, late.prices)
+    assert not foreign(body, context, policy, state).prices.any()
 
 
 def test_after_the_last_day_a_campaign_goes_on():
