@@ -171,6 +171,54 @@ def test_averages_are_kept_after_the_horizon(seed):
 
 
 @pytest.mark.parametrize("seed", range(2))
+def test_a_floor_holds_for_late_rounds_as_well(seed):
+    """Calls bring answers, and cost what is gained: half of the rounds are for each."""
+    shop = eh.Problem(
+        actions=("none", "call"),
+        outcomes=(eh.Outcome("answer"), eh.Outcome("gain")),
+        maximize="gain",
+        subject_to=(eh.Floor("answer", rate=0.5),),
+        horizon=200,
+    )
+    policy, luck = eh.resolving(shop, eh.PerAction.of(shop)), np.random.default_rng(seed)
+    state, context, found = policy.start(seed=seed), policy.encode({}), []
+    for _ in range(shop.horizon + 400):
+        decision = decide_late(policy, state, context)
+        policy.enter(state, context, decision)
+        calls = bool(decision.plays[0, 0])
+        chances = (0.9, 0.1) if calls else (0.1, 0.9)
+        policy.observe(
+            state, decision, dict(zip(policy.problem.learned, map(float, luck.random(2) < chances), strict=True))
+        )
+        (standing,) = policy.status(state).standings.values()
+        found.append(standing.value)
+    assert found[199] > 0.48
+    assert 0.48 < found[-1] < 0.55
+
+
+@pytest.mark.parametrize("recipe", ["resolving", "primal_lp"])
+def test_prices_are_solved_again_after_the_horizon(recipe):
+    policy, solved = getattr(eh.recipes, recipe)(SHOP, eh.PerAction.of(SHOP)), []
+    for _, state, _ in spend(policy, 150):
+        solved.append(next(int(goal.solved[0]) for goal in state.goals if hasattr(goal, "solved")))
+    assert solved[SHOP.horizon - 1] == solved[SHOP.horizon - 2] > 1  # none for the rounds after the last one
+    assert solved[-1] > solved[SHOP.horizon] + 5
+
+
+def test_a_limit_that_masks_a_late_candidate_is_noted():
+    shop = replace(SHOP, horizon=1, subject_to=(eh.Budget("cents", total=9, hard=True),))
+    policy = eh.resolving(shop, eh.PerAction.of(shop))
+    state, context = policy.start(), policy.encode({"age": 33.0}, offered=["gift"])
+    found = []
+    for _ in range(2):
+        decision = decide_late(policy, state, context)
+        policy.enter(state, context, decision)
+        found.append((decision.counted[0], decision.restricted[0]))
+    assert found == [(1.0, 0.0), (0.0, 1.0)]
+    assert policy.decide(state, context).restricted[0] == 0.0  # the horizon masks everything
+
+
+@pytest.mark.parametrize("seed", range(2))
 def test_a_soft_budget_is_named_and_what_a_plan_sees_spent_is_not_spent_again(seed):
     problem = sides(eh.Budget("cents", rate=1.0, hard=False))
     assert unguarded(eh.resolving(problem, eh.PerAction.of(problem))) == ("cents",)
