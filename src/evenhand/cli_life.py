@@ -50,8 +50,9 @@ def add_life(commands: argparse._SubParsersAction[P], of_campaign: Callable[[P, 
             parser.add_argument("--patience", type=float, default=None, metavar="SECONDS", help="of new decisions")
             fates = ("hold", "fallback", "release")
             parser.add_argument("--on-expiry", choices=fates, default=None, help="of decisions that expire from now on")
-            parser.add_argument("--after", choices=("nothing", "stop"), default=None,
-                                help="what follows the horizon: nothing is played, or nothing is decided")  # fmt: skip
+            parser.add_argument("--after", choices=("nothing", "stop", "go on"), default=None,
+                                help="what follows the horizon: nothing is played, nothing is decided, or decisions "
+                                "go on with what is left of the budgets")  # fmt: skip
 
 
 def _run(o: argparse.Namespace, kind: Kind) -> int:

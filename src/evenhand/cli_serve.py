@@ -39,6 +39,9 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
                        help="of a new campaign: after which an outcome is overdue (default: 86400, a day)")  # fmt: skip
     serve.add_argument("--on-expiry", choices=("hold", "fallback", "release"), default=None,
                        help="of a new campaign: what becomes of budgets held by overdue decisions (hold)")  # fmt: skip
+    serve.add_argument("--after", choices=("nothing", "stop", "go on"), default=None,
+                       help="of a new campaign: what follows the horizon: nothing is played, nothing is decided, or "
+                       "decisions go on with what is left (after of the problem file, else nothing)")  # fmt: skip
     serve.add_argument("--seed", type=int, default=None, metavar="S",
                        help="of all luck of a new campaign (default: 0)")  # fmt: skip
     begun = serve.add_mutually_exclusive_group()
@@ -89,6 +92,7 @@ def _serve(o: argparse.Namespace) -> int:
         seed=o.seed,
         patience=o.patience,
         on_expiry=o.on_expiry,
+        after=o.after,
         new=o.new,
         accept_clock=o.accept_clock,
     )

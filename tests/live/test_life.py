@@ -258,7 +258,7 @@ def test_a_switch_keeps_the_life():
         ("change", {**ANNA, "patience": True}, "patience"),
         ("change", {**ANNA, "patience": "5"}, "patience"),
         ("change", {**ANNA, "on_expiry": "relaese"}, "on_expiry"),
-        ("change", {**ANNA, "after": "go on"}, "after"),
+        ("change", {**ANNA, "after": "gone on"}, "after"),
     ],
 )
 def test_what_is_no_reason_and_no_setting_is_refused(verb, said, field):

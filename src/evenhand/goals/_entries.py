@@ -125,7 +125,7 @@ def is_due(
     """
     planned, solve, some = np.zeros(len(t), np.bool_), np.zeros(len(t), np.bool_), False
     for r in range(len(t)):
-        if counted[r] > 0.0 and t[r] < last:
+        if counted[r] > 0.0 and t[r] != last:
             planned[r] = t[r] >= due[r] or arrived[r] + 1.0 >= news[r] or changed[r]
             solve[r] = planned[r]
             for i in range(gap.shape[1] if t[r] % 10.0 == 0.0 else 0):

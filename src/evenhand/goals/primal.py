@@ -105,7 +105,7 @@ class Primal:
 
     def on_context(self, state: PrimalState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         history.keep(state.history, context, decision.counted, self.contexts)
-        due = (decision.counted > 0) & (t < self.problem.last_round) & (t >= state.due)
+        due = (decision.counted > 0) & (t != self.problem.last_round) & (t >= state.due)
         if not due.any():
             return
         worth = self.objective.rows, self.objective.read(self.objective.slope(state.mu, t))

@@ -29,7 +29,7 @@ from evenhand.live.switches import Switched, switches
 from evenhand.live.versions import changes
 from evenhand.policy.policy import Policy
 
-_EXACT = ("a", "n", "f", "r")  # plays and flags; the other entries of a decision are real numbers
+_EXACT = ("a", "n", "f", "r", "late")  # plays and flags; the other entries of a decision are real numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -241,12 +241,13 @@ class _Count:
         if fold is None or context is None or body["by"] != fold.mark:
             self.unknown += 1
             return None
-        decision = fold.policy.decide(fold.state, context)
-        again = pack(decision)
+        decision = fold.decide(context)
+        again = {**pack(decision), "late": int(fold.is_late(context))}
+        again["late"] *= again["n"]
         again |= chances(fold.state) if "l" in body else {}  # earlier versions did not store them
         gap = 0.0
         for name, value in again.items():
-            gap = max(gap, _gap(body[name], value, exact=name in _EXACT))
+            gap = max(gap, _gap(body.get(name, 0), value, exact=name in _EXACT))
         self.largest = max(self.largest, gap)
         if gap > self.tolerance:
             self.differing += 1

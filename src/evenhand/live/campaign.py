@@ -11,35 +11,34 @@ from evenhand.core.beside import beside
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
-from evenhand.core.validate import on_disk, one_of
-from evenhand.live.cases import Case, Encoder, Named, Teacher, alike, refuse_numbers, refuse_past
-from evenhand.live.changing import Ask, check_patience, check_said
+from evenhand.core.validate import on_disk
+from evenhand.live.beginning import DAY, New, begin
+from evenhand.live.cases import Case, Encoder, Named, Teacher, refuse_numbers
+from evenhand.live.changing import Ask, check_said
 from evenhand.live.dashboard.report import report
 from evenhand.live.erasing import Erasure, erase
-from evenhand.live.events import Conflict, Event, encode, read
+from evenhand.live.events import Event
 from evenhand.live.history import History
-from evenhand.live.life import FATES, After, Life, OnExpiry
-from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
+from evenhand.live.life import Life, OnExpiry
+from evenhand.live.opening import Terms, warn_of_jams
 from evenhand.live.phases import Phase
 from evenhand.live.proof import Head
 from evenhand.live.recalling import recall
 from evenhand.live.replies import Reply
 from evenhand.live.stores.base import Closing, Store, Transaction
-from evenhand.live.stores.opening import as_store
 from evenhand.live.switching import Switch
-from evenhand.live.verbs import Outcomes, Verbs, check_text
-from evenhand.live.versions import deciding
+from evenhand.live.verbs import Outcomes, Verbs
 from evenhand.live.why import Why, named
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
 from evenhand.policy.reasons import reasons
 from evenhand.policy.status import Status
+from evenhand.problem.ended import After
 
 if TYPE_CHECKING:
     import pandas as pd
 
 T = TypeVar("T")
-DAY = 86_400.0
 
 
 class Campaign:
@@ -137,34 +136,9 @@ class Campaign:
                 version of evenhand decides for it.
             Damaged, Busy: the store is damaged, cannot be written, or its clock is far ahead; see `set_clock`.
         """
-        check_text("name", name)
-        every = [policy] if isinstance(policy, Policy) else list(policy) if isinstance(policy, Sequence) else []
-        if not every or not all(isinstance(one, Policy) for one in every):
-            raise InvalidInput("policy", "a Policy, or a list of them with the present one last", shown(policy))
-        policy = every[-1]
-        refuse_numbers(policy)
-        check_patience(patience)
-        one_of("on_expiry", on_expiry, FATES)
-        place = as_store(store)
-        policy.start(seed=seed)  # refuses a seed, and prepares kernels, before the lock is taken
-        phases = [Phase(one, encoder or Named(one)) for one in every]
-        encoder, taught = phases[-1].encoder, None if teacher is None else teacher.mark
-        terms = Terms(seed=seed, patience=patience, on_expiry=on_expiry, first=policy.fingerprint(), taught=taught)
-        with place.write(name) as log:
-            if log.last == 0:
-                refuse_past(policy, log.now)
-                warn_of_jams(on_expiry, policy)
-                log.append("opened", encode(opening(terms, policy, encoder)))
-            else:
-                take_over(log, name, deciding(place, name))
-        terms = Terms.of(next(iter(place.scan(name))))
-        terms.refuse_taught(name, taught)
-        campaign = Campaign(Worker(place, name, phases, terms, teacher), terms, owner=place is not store)
-        campaign._worker.refuse_leap()
-        *_, last = place.scan(name, kinds=("opened", "switched"))
-        if not alike(encoder, read(last)["encoding"]):
-            raise Conflict(f"campaign {name!r} encodes cases in another way: open it with the encoder that it has")
-        return campaign
+        new = New(seed=seed, patience=patience, on_expiry=on_expiry)
+        worker = begin(store, name, policy, new, encoder, teacher)
+        return Campaign(worker, worker.terms, owner=worker.store is not store)
 
     def decide(
         self,
@@ -251,7 +225,11 @@ class Campaign:
             by, why: as for `pause`.
             patience: for decisions from now on; those that wait keep their deadline.
             on_expiry: for whatever expires from now on, whenever it was decided.
-            after: the horizon or the last day: "nothing" is played then, or new keys raise `Ended` ("stop").
+            after: the horizon or the last day: "nothing" is played then, new keys raise `Ended` ("stop"), or decisions
+                "go on" with what is left of the budgets, all of which have to be hard.
+
+        Raises:
+            InvalidInput: a setting that is none, or "go on" with a budget that no hard limit keeps.
         """
         if on_expiry is not None:
             warn_of_jams(on_expiry, self.policy)

@@ -9,7 +9,8 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import number, one_of
 from evenhand.live.events import Kind, encode
-from evenhand.live.life import AFTERS, FATES, SETTINGS, STATES, After, Ended, Life, OnExpiry
+from evenhand.live.life import FATES, SETTINGS, STATES, Ended, Life, OnExpiry
+from evenhand.problem.ended import AFTERS, After
 
 _LONGEST = 200  # characters of a name or a reason
 

@@ -15,17 +15,18 @@ from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
 from evenhand.live.clocks import accept_clock, set_clock
-from evenhand.live.coded import Stated, Text, of_stored
+from evenhand.live.coded import Coded, Stated, Text, of_stored
 from evenhand.live.erasing import Erasure, time_of
 from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
-from evenhand.live.files import Rows, open_campaign, switch_campaign, taught, weight_of
+from evenhand.live.files import Rows, open_stated, switch_campaign, taught, weight_of
 from evenhand.live.life import OnExpiry
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Closing, Store
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.switches import Switched, switches
 from evenhand.live.tokens import Tokens
+from evenhand.problem.ended import After
 
 
 def only_campaign(store: Store, campaign: str | None) -> str:
@@ -71,15 +72,16 @@ class Opening:
     log_path: Path | None
     learn: bool | float  # the weight of a row, or whether rows are learned at all
     switch: bool  # whether a campaign that runs under another policy continues with this one
-    seed: int | None = None  # None takes that of the campaign, or of `open_campaign` for a new one; so the next two
+    seed: int | None = None  # None takes that of the campaign, or of `open_campaign` for a new one; so the next three
     patience: float | None = None
     on_expiry: OnExpiry | None = None
+    after: After | None = None
     accept_clock: bool = False  # whether the clock is right though it is far ahead of the log
     new: bool | None = None  # whether the campaign has to be a new one, or one that is there; None takes either
 
     def terms(self) -> dict[str, Any]:
         """Return the stated terms."""
-        stated = {"seed": self.seed, "patience": self.patience, "on_expiry": self.on_expiry}
+        stated = {name: getattr(self, name) for name in ("seed", "patience", "on_expiry", "after")}
         return {name: value for name, value in stated.items() if value is not None}
 
 
@@ -137,11 +139,16 @@ def _noted(problem_path: Path, store: str | Store, name: str, opening: Opening) 
         made = _opened(problem_path, store, name, opening)
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
-    for term, value in opening.terms().items():
+    stated = opening.terms()
+    for term, value in stated.items():
         kept = made.terms.seed if term == "seed" else getattr(made.life, term)
         if value != kept:
             option = term.replace("_", "-")
             print(f"note: --{option} {value} is not used: the campaign has {kept}", file=sys.stderr)
+    after = made.encoder.spec.after if isinstance(made.encoder, Coded) else None
+    if "after" not in stated and after not in (None, made.life.after):
+        told = f"the campaign has {made.life.after!r}, which `evenhand change --after` changes"
+        print(f"note: after = {after!r} of {problem_path.name} is not used: {told}", file=sys.stderr)
     return made
 
 
@@ -180,13 +187,8 @@ def _opened(problem_path: Path, store: str | Store, name: str, opening: Opening)
     if opening.switch:
         with suppress(Unknown):
             return switch_campaign(store, name, problem_path, log_path=opening.log_path, learn=opening.learn)
-    return open_campaign(
-        store,
-        name,
-        problem_path,
-        log_path=opening.log_path,
-        learn=opening.learn,
-        **opening.terms(),
+    return open_stated(
+        store, name, problem_path, log_path=opening.log_path, learn=opening.learn, stated=opening.terms()
     )
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.validate import as_weight, file, on_disk
-from evenhand.live.campaign import DAY, Campaign
+from evenhand.live.beginning import DAY, New, begin
+from evenhand.live.campaign import Campaign
 from evenhand.live.cases import Encoder, alike
 from evenhand.live.coded import Coded, Text, of_file, of_log, of_stored
 from evenhand.live.events import Conflict, Unknown, read
@@ -90,7 +91,8 @@ def open_campaign(
 
     Args:
         store, name, seed, patience, on_expiry: as for `Campaign.open`.
-        problem_path: a TOML file that states the problem and the policy.
+        problem_path: a TOML file that states the problem, the policy, and what a new campaign answers after the
+            horizon.
         log_path: a CSV file with a header, for a new campaign whose problem file leaves ranges, levels or groups to it.
         learn: whether the policy learns from the log before the first decision, without spending budgets. A
             number says as how many observations a row counts; True leaves that to the campaign if it was opened with a
@@ -102,24 +104,43 @@ def open_campaign(
         Conflict: the campaign was opened with another problem file, log or weight.
         Busy: the store cannot be written.
     """
+    stated = {"seed": seed, "patience": patience, "on_expiry": on_expiry}
+    return open_stated(store, name, problem_path, log_path=log_path, learn=learn, stated=stated)
+
+
+def open_stated(
+    store: str | Store,
+    name: str,
+    problem_path: str | Path,
+    *,
+    log_path: str | Path | None,
+    learn: bool | float,
+    stated: Mapping[str, Any],
+) -> Campaign:
+    """Open a campaign as `open_campaign` does, with any settings of `New`.
+
+    Args:
+        store, name, problem_path, log_path, learn: as for `open_campaign`.
+        stated: settings of a new campaign by name, before those of the problem file.
+    """
     text, log, place = _files(problem_path, log_path, store)
     kept = last_encoding(place, name)
     if kept is None:
-        stated = of_file(text) if log is None else of_log(text, log, learn)
+        found = of_file(text) if log is None else of_log(text, log, learn)
     else:
-        stated = of_stored(kept, text)
+        found = of_stored(kept, text)
         plain = {key: value for key, value in kept.items() if key != "taught"}
         if log is not None and not alike(of_log(text, log).coded, plain):
             raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
-    terms: dict[str, Any] = {"seed": seed, "patience": patience, "on_expiry": on_expiry}
-    rows, spec = _rows(log, learn, place, name), stated.coded.spec
+    rows, spec = _rows(log, learn, place, name), found.coded.spec
     if rows is not None:
-        refuse_weight(stated.policy.model, spec.log_weight if rows.weight is None else rows.weight)
+        refuse_weight(found.policy.model, spec.log_weight if rows.weight is None else rows.weight)
     teacher = taught(place, name, rows)
-    campaign = Campaign.open(place, name, stated.policy, **terms, encoder=stated.coded, teacher=teacher)
+    own = {} if spec.after is None else {"after": spec.after}
+    worker = begin(place, name, found.policy, New(**{**own, **stated}), found.coded, teacher)
     if teacher is not None:
         teacher.keep()
-    return _owned(store, campaign)
+    return _owned(store, Campaign(worker, worker.terms))
 
 
 def switch_campaign(

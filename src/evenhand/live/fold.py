@@ -16,10 +16,12 @@ from evenhand.live.life import Life, OnExpiry, fate_of
 from evenhand.live.packing import closed, foreign, unpack
 from evenhand.live.phases import Phase, adopts, mark_in
 from evenhand.policy.appending import carries
+from evenhand.policy.late import decide_late
 from evenhand.policy.policy import Policy
 from evenhand.policy.revising import Settled, revise
 from evenhand.policy.state import PolicyState
 from evenhand.policy.status import Status
+from evenhand.problem.ended import ended
 
 _FEW = 1000  # stale deadlines that the heap may hold
 
@@ -154,6 +156,16 @@ class Fold:
         """Apply events in order."""
         for event in events:
             self.apply(event)
+
+    def is_late(self, context: Context) -> bool:
+        """Return whether the next decision would be one after the horizon, or after the end of a run with dates."""
+        return ended(self.policy.problem, float(self.state.t[0]), time_of(context))
+
+    def decide(self, context: Context) -> Decision:
+        """Decide the next case, one after the horizon as the campaign states; the state stays as it is."""
+        if self.life.after == "go on":
+            return decide_late(self.policy, self.state, context)
+        return self.policy.decide(self.state, context)
 
     def overdue(self, now: int) -> int | None:
         """Return a decision whose outcome is overdue and that has not expired, None if there is none."""
@@ -321,6 +333,11 @@ class Fold:
             self.policy.expire(self.state, self.pending.pop(ref).decision)
         elif fate == "release":
             self.policy.cancel(self.state, self.pending.pop(ref).decision)
+
+
+def time_of(context: Context) -> float | None:
+    """Return the time of a case, None where the run has no dates."""
+    return None if context.time is None else float(context.time[0])
 
 
 def _refuse_erased(decided: Event) -> None:

@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context
+from evenhand.live.fold import Fold, time_of
 from evenhand.live.life import Ended
-from evenhand.problem.problem import Problem
+from evenhand.policy.late import unguarded
+from evenhand.policy.policy import Policy
+from evenhand.problem.ended import past
 
 
-def refuse_late(campaign: str, problem: Problem, rounds: float, time: float | None) -> None:
-    """Refuse a decision for which the run is over; more rounds than a forecast expected are not after its end.
+def refuse_late(campaign: str, fold: Fold, context: Context) -> None:
+    """Refuse a decision after the end of a run, unless its campaign plays nothing then, or goes on.
 
     Args:
         campaign: its name.
-        problem: states the horizon or the end.
-        rounds: that were decided and count.
-        time: of the case, None where the run has no dates.
+        fold: its state before the decision.
+        context: of the case.
 
     Raises:
-        Ended: the run is over.
+        Ended: the campaign is over, or would go on with a budget that nothing keeps.
     """
-    if rounds >= problem.last_round:
-        over = f"its horizon of {problem.horizon:,} rounds is reached"
-    elif time is not None and time >= problem.clock.last:
-        over = f"its end, {problem.clock.written(problem.clock.last)}, is past"
-    else:
+    if fold.life.after == "nothing" or not fold.is_late(context):
         return
-    raise Ended(f"campaign {campaign!r} is over: {over}")
+    problem = fold.policy.problem
+    over = f"its horizon of {problem.horizon:,} rounds is reached"
+    if past(problem, time_of(context)):
+        over = f"its end, {problem.clock.written(problem.clock.last)}, is past"
+    if fold.life.after == "stop":
+        raise Ended(f"campaign {campaign!r} is over: {over}")
+    if soft := unguarded(fold.policy):
+        raise Ended(f"campaign {campaign!r} does not go on: {over}, and {_unkept(soft)}")
+
+
+def refuse_soft(field: str, policy: Policy) -> None:
+    """Refuse a policy that would go on after the horizon with a budget that no hard limit keeps.
+
+    Raises:
+        InvalidInput: there is such a budget.
+    """
+    if soft := unguarded(policy):
+        expected = 'only budgets that are kept hard, as after = "go on" lets decisions after the horizon spend the rest'
+        raise InvalidInput(field, expected, f"one where {_unkept(soft)}")
+
+
+def _unkept(soft: tuple[str, ...]) -> str:
+    return f"no hard limit keeps {', '.join(soft)}"

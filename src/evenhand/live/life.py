@@ -9,11 +9,10 @@ from typing import Any, Literal
 
 from evenhand.core.errors import EvenhandError
 from evenhand.live.events import Event, Kind, read
+from evenhand.problem.ended import After
 
 OnExpiry = Literal["hold", "fallback", "release"]
 FATES: tuple[OnExpiry, ...] = ("hold", "fallback", "release")
-After = Literal["nothing", "stop"]
-AFTERS: tuple[After, ...] = ("nothing", "stop")
 State = Literal["running", "paused", "ended"]
 SETTINGS = ("patience", "on_expiry", "after")
 LIFE: tuple[Kind, ...] = ("paused", "resumed", "ended", "changed")
@@ -35,7 +34,8 @@ class Life:
     Args:
         patience: the seconds after which the outcome of a new decision is overdue.
         on_expiry: the fate of the hard budget that a decision reserves when it expires from now on.
-        after: what is answered after the horizon: "nothing" is played, or the campaign is over ("stop").
+        after: what is answered after the horizon: "nothing" is played, the campaign is over ("stop"), or decisions
+            "go on" with what is left of budgets.
         state: "running", "paused" or "ended".
         by, why: who brought the state about, and why; empty for a campaign that was only opened.
         since: when, in microseconds since 1970.
@@ -53,7 +53,8 @@ class Life:
     def opened(event: Event) -> Life:
         """Read the life of a campaign from the first event of its log."""
         body = read(event)
-        return Life(patience=body["patience"], on_expiry=body["on_expiry"], since=event.at)
+        after = body.get("after", "nothing")  # which earlier versions did not write
+        return Life(patience=body["patience"], on_expiry=body["on_expiry"], after=after, since=event.at)
 
     @staticmethod
     def of(events: Iterable[Event]) -> Life:

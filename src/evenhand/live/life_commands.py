@@ -9,7 +9,9 @@ from evenhand.live.backups import archive
 from evenhand.live.changing import Ask
 from evenhand.live.commands import only_campaign
 from evenhand.live.events import Conflict
+from evenhand.live.horizon import refuse_soft
 from evenhand.live.life import LIFE, Life
+from evenhand.live.phases import begins, of_kept
 from evenhand.live.stores.base import Closing
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.versions import deciding, other_version
@@ -19,7 +21,8 @@ from evenhand.version import __version__
 def write_change(url: str, campaign: str | None, ask: Ask) -> str:
     """Write a change to the log of a campaign; its servers take it in at their next request.
 
-    The policy is not needed for it.
+    The policy is not needed for it. Where a campaign is to go on after its horizon, it is asked for if it is of a
+    problem file; of a policy of Python, its workers refuse decisions after the horizon that nothing would keep.
 
     Args:
         url: of the store.
@@ -30,7 +33,7 @@ def write_change(url: str, campaign: str | None, ask: Ask) -> str:
         What the campaign is now, and whether it was so before, in words.
 
     Raises:
-        Unknown, InvalidInput: as for `only_campaign`; or there is no such store.
+        Unknown, InvalidInput: as for `only_campaign`; or there is no such store; or as for `refuse_soft`.
         Ended: the campaign has ended.
         Conflict: another version of evenhand decides for it.
         Busy: the store cannot be written.
@@ -43,6 +46,8 @@ def write_change(url: str, campaign: str | None, ask: Ask) -> str:
             version = deciding(store, name)
             if version != __version__:
                 raise Conflict(f"{name!r}: {other_version(version)}")
+            if ask.after == "go on" and (stated := of_kept(begins(store, name)[-1])) is not None:
+                refuse_soft("after", stated.policy)
             life = Life.of(store.scan(name, kinds=("opened", *LIFE)))
             body = ask.body(life)
             if body is not None:

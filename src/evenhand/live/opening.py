@@ -17,6 +17,7 @@ from evenhand.live.life import LIFE, Life, OnExpiry
 from evenhand.live.stores.base import Transaction
 from evenhand.live.versions import here, refuse_later
 from evenhand.policy.policy import Policy
+from evenhand.problem.ended import After
 from evenhand.version import __version__
 
 
@@ -27,6 +28,7 @@ class Terms:
     seed: int
     patience: float  # seconds
     on_expiry: OnExpiry
+    after: After = "nothing"
     first: str  # the fingerprint of the policy that it was opened with
     taught: str | None  # a hash of what the policy learned before the first decision
 
@@ -34,7 +36,7 @@ class Terms:
     def of(opened: Event) -> Terms:
         """Read the terms from the first event of a log."""
         kept = read(opened)
-        return Terms(**{f.name: kept[f.name] for f in fields(Terms)})
+        return Terms(**{f.name: kept[f.name] for f in fields(Terms) if f.name in kept})
 
     def refuse_taught(self, name: str, taught: str | None) -> None:
         """Refuse to open the campaign of these terms with what was learned from other data, or from none.
@@ -77,10 +79,11 @@ def take_over(log: Transaction, name: str, found: str) -> None:
         log.append("upgraded", encode({"versions": here()}))
 
 
-def warn_of_jams(on_expiry: OnExpiry, policy: Policy) -> None:
+def warn_of_jams(on_expiry: OnExpiry, policy: Policy, level: int = 3) -> None:
     """Warn of hard budgets that decisions without an outcome would reserve for good.
 
-    With a total of 120 and many missing outcomes, 64 stayed reserved and were never spent.
+    With a total of 120 and many missing outcomes, 64 stayed reserved and were never spent. The warning is about the
+    call so many levels up.
     """
     if on_expiry != "hold":
         return
@@ -92,4 +95,4 @@ def warn_of_jams(on_expiry: OnExpiry, policy: Policy) -> None:
                     'good, and nothing else can spend that: take on_expiry="fallback" or "release" if outcomes may '
                     "stay away"
                 )
-                warnings.warn(text, EvenhandWarning, stacklevel=3)
+                warnings.warn(text, EvenhandWarning, stacklevel=level)

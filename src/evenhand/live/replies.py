@@ -62,4 +62,5 @@ def _explanation(body: Mapping[str, Any]) -> str:
     found = "at random: drawn without a look at what is worth how much" if body["f"] else "worth most at present"
     if not body["f"] and body["p"][0] not in (None, 1.0):
         found = "drawn by chance, with this probability"
-    return found + (", among the actions that still fit the hard budgets" if body["r"] else "")
+    found += ", among the actions that still fit the hard budgets" if body["r"] else ""
+    return found + (", after the horizon, with what is left of the budgets" if "late" in body else "")

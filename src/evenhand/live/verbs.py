@@ -14,7 +14,7 @@ from evenhand.live.cases import Case, context_of
 from evenhand.live.changing import Ask
 from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, read
 from evenhand.live.fold import Earlier, Made
-from evenhand.live.horizon import refuse_late
+from evenhand.live.horizon import refuse_late, refuse_soft
 from evenhand.live.packing import apart, chances, charged, pack
 from evenhand.live.replies import Reply, reply
 from evenhand.live.stores.base import Transaction
@@ -61,12 +61,12 @@ class Verbs:
             return reply(old, body, self.worker.policy.problem.actions, repeated=True)
         self.worker.fold.life.refuse(self.worker.name)
         context = context_of(self.worker.encoder, self.worker.policy.problem.clock, plain, self.log.now)
-        if self.worker.fold.life.after == "stop":
-            time = None if context.time is None else float(context.time[0])
-            refuse_late(self.worker.name, self.worker.policy.problem, float(self.worker.fold.state.t[0]), time)
-        decision = self.worker.policy.decide(self.worker.fold.state, context)
-        due = self.log.now + int(self.worker.fold.life.patience * 1e6)
-        body = {**plain, "by": self.worker.mark, "due": due, **pack(decision), **chances(self.worker.fold.state)}
+        fold = self.worker.fold
+        refuse_late(self.worker.name, fold, context)
+        decision = fold.decide(context)
+        due = self.log.now + int(fold.life.patience * 1e6)
+        body = {**plain, "by": self.worker.mark, "due": due, **pack(decision), **chances(fold.state)}
+        body |= {"late": 1} if decision.counted[0] and fold.is_late(context) else {}
         body |= {"t": int(decision.time[0])} if context.time is None else {}  # a correction comes at a later round
         body |= charged(decision, self.worker.policy.problem)
         stays, own = (encode(part) for part in apart(body))
@@ -105,6 +105,8 @@ class Verbs:
 
     def change(self, ask: Ask) -> bool:
         """Pause, resume, end or change the campaign; see `Campaign.pause` and the others."""
+        if ask.after == "go on":
+            refuse_soft("after", self.worker.policy)
         body = ask.body(self.worker.fold.life)
         if body is None:
             return False

@@ -18,6 +18,7 @@ from evenhand.live.clocks import ahead, refuse_leap
 from evenhand.live.events import Busy, Conflict, Event, Kind, encode
 from evenhand.live.fold import Earlier, Fold, Made, Rewritten
 from evenhand.live.folding import Folding
+from evenhand.live.horizon import refuse_soft
 from evenhand.live.opening import Terms
 from evenhand.live.phases import Missing, Phase, Phases, begins
 from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
@@ -118,7 +119,7 @@ class Worker:
         To fold it no lock is held, so that this worker and others go on to decide.
 
         Raises:
-            InvalidInput: as for `Switch.refuse`.
+            InvalidInput: as for `Switch.refuse` and `refuse_soft`.
             Conflict: another worker switched the campaign first, or erased what would have to be folded.
         """
         anew = self._switched(switch, None)
@@ -135,6 +136,8 @@ class Worker:
             if switch.expected != self.mark:
                 raise overtaken(self.name, switch.expected, begins(self.store, self.name)[-1])
             switch.refuse(self.fold.phase)
+            if self.fold.life.after == "go on":
+                refuse_soft("policy", switch.phase.policy)
             adopted, body = switch.adopted(log, self.fold)
             if adopted is not None:
                 self.fold = adopted

@@ -81,10 +81,11 @@ class Pace:
     def length(self, state: PaceState, t: Floats, time: Floats) -> Floats:
         """The rounds of the whole run, as they are expected now, `(),()->()`; t are decided.
 
-        Where the run may end at any time, averages have to be kept at the earliest end, and from then on soon.
+        Where the run may end at any time, averages have to be kept at the earliest end, and from then on soon. A round
+        after the last one that was expected is the last one.
         """
         if self._traffic is None:
-            return np.clip(_SOON * t, earliest(self.problem.horizon), float(self.problem.horizon))
+            return np.maximum(np.clip(_SOON * t, earliest(self.problem.horizon), float(self.problem.horizon)), t)
         return t + self._ahead(state, time, np.array([self.problem.clock.last]))[:, 0]
 
     def until_change(self, state: PaceState, t: Floats, time: Floats) -> Floats:

@@ -13,6 +13,8 @@ from evenhand.policy import checks
 from evenhand.policy.owed import owed
 from evenhand.policy.questions import Questions
 from evenhand.policy.state import PolicyState
+from evenhand.problem.ended import ended
+from evenhand.problem.problem import Problem
 
 _MOST = 30  # lines on prices or candidates; the others are counted
 
@@ -23,7 +25,7 @@ def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, r
     context = checks.context(context, len(state.t), ask.model.n_features, problem)
     checks.replica(replica, len(state.t))
     worth = ask.net_worth(state, context, d)
-    playable = ask.offer(state, context).playable
+    playable = ask.offer(state, context, late=bool(d.counted[replica])).playable  # where it was played, it was offered
     prices = [
         f"  price of {name:<34} {price:+.4f}" for name, price in zip(ask.rows.names, d.row_prices[replica], strict=True)
     ]
@@ -49,7 +51,14 @@ def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, r
         lines.append("  nothing was played: nothing fits, or the horizon is over")
     elif d.forced[replica] == 1:
         lines.append("  at random, as in a warm-up: the choice did not look at the values")
+    if d.counted[replica] == 1 and _is_late(problem, context, float(d.time[replica])):
+        lines.append("  after the horizon: as the last round, with what was left of hard limits")
     return "\n".join(lines)
+
+
+def _is_late(problem: Problem, context: Context, time: float) -> bool:
+    """Whether a decision came after the end; its time is its round where the case states none."""
+    return ended(problem, time if context.time is None else 0.0, time)
 
 
 def _binding(ask: Questions, state: PolicyState, d: Decision, replica: int) -> Iterator[str]:

@@ -73,11 +73,11 @@ class Loop:
             state.recent.decision = decision
         return context
 
-    def decide(self, state: PolicyState, context: Context) -> Decision:
-        """Make a decision without changing the state; see `Policy.decide`."""
+    def decide(self, state: PolicyState, context: Context, *, late: bool = False) -> Decision:
+        """Make a decision without changing the state; see `Policy.decide`, and with `late` `decide_late`."""
         ask, candidates = self.questions, context.features.shape[1]
         shares = ask.believed(state, context)
-        offer = ask.offer(state, context)
+        offer = ask.offer(state, context, late=late)
         w, offset, row_prices, constant = ask.prices(state, context, shares)
         luck = state.luck(Stream.MODEL, self.model.draws(candidates))
         worth = ask.worth(state, context.features, w, luck)
@@ -99,7 +99,7 @@ class Loop:
             offered,
             offer.playable,
             state.t,
-            self.problem.last_round,
+            ask.last_round(late),
         )
         prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
         carried = state.nothing if pick.carried is None else pick.carried

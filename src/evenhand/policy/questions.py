@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -45,8 +46,11 @@ class Questions:
         entries.believe(context.groups, context.offered, np.ones(len(seen)), seen)
         return np.asarray(np.where(np.isnan(self.problem.shares), seen / (state.t + 1.0)[:, None], self.problem.shares))
 
-    def offer(self, state: PolicyState, context: Context) -> Offer:
-        """Return the offer: candidates that are offered, before the horizon, and within every hard limit."""
+    def offer(self, state: PolicyState, context: Context, *, late: bool = False) -> Offer:
+        """Return the offer: candidates that are offered, before the end, and within every hard limit.
+
+        With `late`, a round after the end is as one before it.
+        """
         frame = context
         if self.can.timed:
             time = state.t if context.time is None else context.time + np.zeros(len(state.t))
@@ -60,10 +64,14 @@ class Questions:
             worst, left = np.concatenate(wide, 2), np.concatenate([room for _, room in rooms], 1)
         else:
             worst, left = _unlimited(len(state.t), context.features.shape[1])
-        playable = entries.fitting(context.offered, worst, left, state.t, self.problem.last_round)
-        if self.problem.until is not None and context.time is not None:
+        playable = entries.fitting(context.offered, worst, left, state.t, self.last_round(late))
+        if self.problem.until is not None and context.time is not None and not late:
             playable[context.time + np.zeros(len(playable)) >= self.problem.clock.last] = False
         return Offer(playable, worst, left)
+
+    def last_round(self, late: bool) -> float:
+        """Return the number of rounds after which none is decided, infinite where rounds after the end are."""
+        return math.inf if late else self.problem.last_round
 
     def over(self, state: PolicyState) -> Bools:
         over = state.t >= self.problem.last_round

@@ -65,7 +65,7 @@ def _reasons(ask: Questions, state: PolicyState, context: Context, d: Decision, 
     worth = ask.worth(state, context.features, prices)
     mean, bonus = worth.mean.sum(1)[replica], worth.bonus.sum(1)[replica]
     offsets = np.broadcast_to(offset, worth.mean.sum(1).shape)[replica]
-    played, playable = d.plays[replica], ask.offer(state, context).playable[replica].copy()
+    played, playable = d.plays[replica], ask.offer(state, context, late=True).playable[replica].copy()
     playable[played[played >= 0]] = False
     if d.counted[replica] == 0 or played[0] < 0 or not playable.any():
         return None

@@ -23,7 +23,7 @@ from evenhand.replay.toml import Table, load
 
 T = TypeVar("T")
 FEATURES = ("numeric", "categorical", "ranges", "levels")
-_PLAIN = ("maximize", "horizon", "since", "until", "time", "withdrawn", "allow_bad", "log_weight")
+_PLAIN = ("maximize", "horizon", "since", "until", "time", "withdrawn", "allow_bad", "log_weight", "after")
 _TABLES = ("features", "interactions", "action", "propensity", "outcomes", "groups", "policy", "traffic")
 
 
@@ -86,6 +86,7 @@ def _parse(text: str, file: str) -> Spec:
         time=root.text("time", None),
         allow_bad=root.number("allow_bad", 0.01),
         log_weight=root.number("log_weight", 1.0),
+        after=root.text("after", None),
         settings=Settings.of(root.table("policy", None).values),
     )
 

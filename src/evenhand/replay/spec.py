@@ -16,6 +16,7 @@ from evenhand.goals.hard_limits import refuse_unspendable
 from evenhand.objectives import Objective
 from evenhand.problem.clock import Clock, Time
 from evenhand.problem.constraints import Constraint, of_one_outcome
+from evenhand.problem.ended import AFTERS
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
@@ -59,6 +60,7 @@ class Spec:
             from a log, leaves it out (`untimed`).
         allow_bad: the largest fraction of rows that may be left out.
         log_weight: the weight, in observations, of a row of a log from which a policy learns before it decides.
+        after: what a new campaign answers after the horizon, None for its default; replays end there.
         settings: the recipe and the model.
 
     Raises:
@@ -87,6 +89,7 @@ class Spec:
     time: str | None = None
     allow_bad: float = 0.01
     log_weight: float = 1.0
+    after: str | None = None
     settings: Settings = field(default_factory=Settings)
 
     def __post_init__(self) -> None:
@@ -97,6 +100,8 @@ class Spec:
         if not 0 <= self.allow_bad < 1:
             raise InvalidInput("allow_bad", "a fraction in [0, 1)", self.allow_bad)
         as_weight("log_weight", self.log_weight)
+        if self.after is not None:
+            _one_of("after", AFTERS, self.after)
         if not any(o.is_learned for o in self.outcomes):
             raise InvalidInput("outcomes", "at least one that is read from a column, to be learned", "none")
         for name in set(self.numeric) & set(self.categorical):

@@ -30,7 +30,8 @@ class Axis:
         start: the time at 0; None where the axis counts rounds.
         ends: the place of the end of every span; the last one is now.
         rounds: the rounds decided by then.
-        last: the end of the run; expected at the present rate of rounds where only their number is stated.
+        last: the end of the run; expected at the present rate of rounds where only their number is stated, and now
+            where decisions came after it.
     """
 
     start: datetime | None
@@ -45,14 +46,15 @@ class Axis:
         rounds = [float(x) for x in accumulate(span.rounds for span in spans)]
         if problem.until is not None and problem.clock.since is not None:
             clock = problem.clock
-            ends = [min(max(clock.of_micros(span.at) or 0.0, 0.0), clock.last) for span in spans]
-            return Axis(start=clock.since, ends=ends, rounds=rounds, last=clock.last)
+            ends = [max(clock.of_micros(span.at) or 0.0, 0.0) for span in spans]
+            last = max(clock.last, *ends) if tally.counts["after_horizon"] else clock.last
+            return Axis(start=clock.since, ends=[min(end, last) for end in ends], rounds=rounds, last=last)
         first = began(campaign)
         if spans and spans[-1].at - first > _DAY:
             days = [(span.at - first) / _DAY for span in spans]
             last = max(days[-1] * status.horizon / max(rounds[-1], 1.0), days[-1])
             return Axis(start=datetime.fromtimestamp(first / 1e6, UTC), ends=days, rounds=rounds, last=last)
-        return Axis(start=None, ends=rounds, rounds=rounds, last=float(status.horizon))
+        return Axis(start=None, ends=rounds, rounds=rounds, last=max([float(status.horizon), *rounds[-1:]]))
 
     @property
     def here(self) -> float:

@@ -76,9 +76,11 @@ def _alarms(alarms: Sequence[str]) -> Tile:
 
 
 def _rounds(now: Readings) -> Tile:
-    cancelled = now.tally.counts["cancelled"]
-    taken = f", {cancelled:,} cancelled" if cancelled else ""
-    return Tile("Decided", f"{now.status.rounds:,}", f"of {now.status.horizon:,} rounds{taken}")
+    cancelled, late = (now.tally.counts[kind] for kind in ("cancelled", "after_horizon"))
+    note = f"of {now.status.horizon:,} rounds"
+    note += f", {late:,} after the horizon" if late else ""
+    note += f", {cancelled:,} cancelled" if cancelled else ""
+    return Tile("Decided", f"{now.status.rounds:,}", note)
 
 
 def _waiting(now: Readings) -> Tile:

@@ -54,12 +54,14 @@ class Paced(NamedTuple):
 
     plan: float  # by now
     share: float  # of it that is spent, NaN before the first round
-    end: float | None  # what is spent at the end if it goes on like this
+    end: float | None  # what is spent at the end if it goes on like this; None after the end
 
 
 def pace_of(account: Account, problem: Problem, planned: Plan, status: Status, axis: Axis) -> Paced:
     """Compare an account with its plan at present."""
     plan = planned.at(axis.here if problem.until is not None else float(status.rounds))
+    if status.rounds > problem.last_round or (problem.until is not None and axis.last > problem.clock.last):
+        return Paced(plan, account.spent / plan, None)
     share = account.pace if planned.even else (account.spent / plan if plan > 0.0 else math.nan)
     if math.isnan(share):
         return Paced(plan, share, None)

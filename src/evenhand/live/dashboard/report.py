@@ -18,6 +18,7 @@ KINDS = {
     "expired": "Decisions whose outcomes were overdue.",
     "cancelled": "Decisions that were taken back.",
     "revised": "Outcomes that were replaced.",
+    "after_horizon": "Decisions after the horizon that played something.",
 }
 
 

@@ -237,6 +237,7 @@ class Tally:
         self.recent.decided(event, body, actions)
         found = self.uses.none()
         if counts:
+            self.counts["after_horizon"] += "late" in body
             one = self._opened(event.at, body)
             self._waiting[event.seq], found = one, one.now
             self.silence.decided(event.at)

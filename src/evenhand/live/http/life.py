@@ -11,9 +11,10 @@ from evenhand.live.events import Kind
 from evenhand.live.http.asked import Verb, fields
 from evenhand.live.http.schemas import TEXT, Schema, one_or_each, one_or_many, operation
 from evenhand.live.http.signed import BY, signed
-from evenhand.live.life import AFTERS, FATES, SETTINGS, STATES
+from evenhand.live.life import FATES, SETTINGS, STATES
 from evenhand.live.tokens import Token, Tokens
 from evenhand.live.verbs import Verbs
+from evenhand.problem.ended import AFTERS
 
 
 def change(body: object, token: Token, kind: Kind, settings: tuple[str, ...] = ()) -> Verb:

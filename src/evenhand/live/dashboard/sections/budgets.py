@@ -53,6 +53,8 @@ def _budget(i: int, a: Account, now: Readings, planned: Plan, axis: Axis) -> Car
         lines = [(axis.written(x), *map(digits, z)) for x, *z in zip(axis.ends, course, planned_at, strict=True)]
         tables.append(Table((axis.unit, "spent", "plan"), lines, title=axis.over))
     drawn = list(zip(planned.times.tolist(), planned.amounts.tolist(), strict=True))
+    if axis.last > planned.times[-1]:  # decisions after the end have the whole of it to spend
+        drawn.append((axis.last, float(planned.amounts[-1])))
     if axis.start is not None and not by_time:  # the plan goes by rounds, the axis by days
         drawn = [(0.0, 0.0), *zip(axis.ends, planned_at, strict=True), (axis.last, float(planned.amounts[-1]))]
     keys = [Key("spent", "spent"), Key("plan", "plan"), Key("ahead", "projected"), Key("total", "total")]

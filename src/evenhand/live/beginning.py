@@ -1,0 +1,99 @@
+"""Opens a campaign: begins a new log, or goes on with one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+from evenhand.core.checked import shown
+from evenhand.core.errors import InvalidInput
+from evenhand.core.validate import one_of
+from evenhand.live.cases import Encoder, Named, Teacher, alike, refuse_numbers, refuse_past
+from evenhand.live.changing import check_patience
+from evenhand.live.events import Conflict, encode, read
+from evenhand.live.horizon import refuse_soft
+from evenhand.live.life import FATES, OnExpiry
+from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
+from evenhand.live.phases import Phase
+from evenhand.live.stores.base import Store
+from evenhand.live.stores.opening import as_store
+from evenhand.live.verbs import check_text
+from evenhand.live.versions import deciding
+from evenhand.live.worker import Worker
+from evenhand.policy.policy import Policy
+from evenhand.problem.ended import AFTERS, After
+
+DAY = 86_400.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class New:
+    """The settings of a new campaign; one that is there has those of its log.
+
+    Args:
+        seed: of all random numbers.
+        patience: the seconds after which an outcome is overdue, above 0.
+        on_expiry: the fate of the hard budget that an overdue decision reserves.
+        after: what is answered after the horizon.
+
+    Raises:
+        InvalidInput: a patience, or one of the last two, that is none.
+    """
+
+    seed: int = 0
+    patience: float = DAY
+    on_expiry: OnExpiry = "hold"
+    after: After = "nothing"
+
+    def __post_init__(self) -> None:
+        check_patience(self.patience)
+        one_of("on_expiry", self.on_expiry, FATES)
+        one_of("after", self.after, AFTERS)
+
+
+def begin(
+    store: str | Store,
+    name: str,
+    policy: Policy | Sequence[Policy],
+    new: New,
+    encoder: Encoder | None = None,
+    teacher: Teacher | None = None,
+) -> Worker:
+    """Open a campaign, and return a worker of it.
+
+    Args:
+        store, name, policy, encoder, teacher: as for `Campaign.open`.
+        new: the settings, if it is a new one.
+
+    Raises:
+        InvalidInput, Conflict, Damaged, Busy: as for `Campaign.open`; or a new campaign would go on after the horizon
+            with a budget that no hard limit keeps.
+    """
+    check_text("name", name)
+    every = [policy] if isinstance(policy, Policy) else list(policy) if isinstance(policy, Sequence) else []
+    if not every or not all(isinstance(one, Policy) for one in every):
+        raise InvalidInput("policy", "a Policy, or a list of them with the present one last", shown(policy))
+    present = every[-1]
+    refuse_numbers(present)
+    place = as_store(store)
+    present.start(seed=new.seed)  # refuses a seed, and prepares kernels, before the lock is taken
+    phases = [Phase(one, encoder or Named(one)) for one in every]
+    coded, taught = phases[-1].encoder, None if teacher is None else teacher.mark
+    terms = Terms(**asdict(new), first=present.fingerprint(), taught=taught)
+    with place.write(name) as log:
+        if log.last == 0:
+            refuse_past(present, log.now)
+            if new.after == "go on":
+                refuse_soft("after", present)
+            warn_of_jams(new.on_expiry, present, level=4)
+            log.append("opened", encode(opening(terms, present, coded)))
+        else:
+            take_over(log, name, deciding(place, name))
+    terms = Terms.of(next(iter(place.scan(name))))
+    terms.refuse_taught(name, taught)
+    worker = Worker(place, name, phases, terms, teacher)
+    worker.refuse_leap()
+    *_, last = place.scan(name, kinds=("opened", "switched"))
+    if not alike(coded, read(last)["encoding"]):
+        raise Conflict(f"campaign {name!r} encodes cases in another way: open it with the encoder that it has")
+    return worker
