@@ -54,6 +54,8 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
                         help="the share of cases that get any action, by chance (default: 0)")  # fmt: skip
     assign.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
     assign.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="to write to; it is replaced")
+    assign.add_argument("--verbatim", action="store_true",
+                        help="leave texts as they are that a spreadsheet would run, for a program")  # fmt: skip
     assign.set_defaults(run=_assign, parser=assign)
 
 
@@ -92,7 +94,7 @@ def _assign(o: argparse.Namespace) -> int:
         raise InvalidInput("out", "a file in a folder that is there", o.out)
     found = assign(o.cases, o.problem, learn_from=o.learn_from, budget=o.budget, holdout=o.holdout, seed=o.seed)
     print(found)
-    print(f"\nwritten: {found.write(o.out)}")
+    print(f"\nwritten: {found.write(o.out, verbatim=o.verbatim)}")
     return 0
 
 

@@ -15,6 +15,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
+from evenhand.core.sheets import RUN, quoted_cell
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, number, on_disk
 from evenhand.offline.cases import EXPECTED, WRITTEN, Cases
@@ -78,8 +79,13 @@ class Assignment:
         columns = self._columns()
         return data_frame(columns, list(columns))
 
-    def write(self, path: str | Path) -> Path:
+    def write(self, path: str | Path, *, verbatim: bool = False) -> Path:
         """Write a CSV file with a row per case, in the order of the list.
+
+        Args:
+            path: the file, which is replaced once it is written whole.
+            verbatim: whether texts stay as they are. By default those that a spreadsheet would run as a formula get an
+                apostrophe in front: they begin with =, +, -, @, a tab or a carriage return, and are no plain numbers.
 
         Raises:
             InvalidInput: the file cannot be written.
@@ -87,8 +93,8 @@ class Assignment:
         path, columns = file("path", path), self._columns()
         with on_disk("path", "a file that can be written"), beside(path) as part, _new(part) as out:
             rows = csv.writer(out)
-            rows.writerow(columns)
-            rows.writerows(zip(*columns.values(), strict=True))
+            rows.writerow(columns if verbatim else map(quoted_cell, columns))
+            rows.writerows(zip(*(z if verbatim else _cells(z) for z in columns.values()), strict=True))
         return path
 
     def __str__(self) -> str:
@@ -196,6 +202,13 @@ def assign(
         groups=_by_group(evidence, listed, wanted, None if costs is None else costs[rows, chosen]),
         log=evidence.log,
     )
+
+
+def _cells(column: list[object]) -> list[object]:
+    """Quote the texts of a column that a spreadsheet would run."""
+    if not any(isinstance(z, str) and z.startswith(RUN) for z in column):
+        return column
+    return [quoted_cell(z) if isinstance(z, str) else z for z in column]
 
 
 def _new(path: Path) -> TextIO:
