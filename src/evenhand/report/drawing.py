@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
 
@@ -140,6 +140,15 @@ def axes(at: Frame, xs: Sequence[tuple[float, str]], ys: Sequence[tuple[float, s
             found.append(text(here, at.bottom + 15, words, anchor="middle"))
             last = here + half
     return found
+
+
+def both(draw: Callable[[float], str]) -> str:
+    """Draw a chart in two widths, of which the style sheet shows the one that fits its place.
+
+    >>> both(lambda width: svg("nothing", width, 20.0, [])).count("<svg")
+    2
+    """
+    return f'{draw(NARROW)}<div class="broad">{draw(BROAD)}</div>'
 
 
 def svg(words: str, width: float, height: float, parts: Iterable[str]) -> str:

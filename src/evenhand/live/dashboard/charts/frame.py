@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from markupsafe import Markup
 
 from evenhand.report import drawing
-from evenhand.report.drawing import BROAD, NARROW
 
 Draw = Callable[[float], Markup]  # a chart of a width
 
@@ -18,7 +17,7 @@ def both(draw: Draw) -> Markup:
     >>> both(lambda width: svg("nothing", width, 20.0, [])).count("<svg")
     2
     """
-    return Markup(f'{draw(NARROW)}<div class="broad">{draw(BROAD)}</div>')
+    return Markup(drawing.both(draw))
 
 
 def svg(words: str, width: float, height: float, parts: Iterable[str]) -> Markup:
