@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 
-from evenhand.offline.lines import Line
+from evenhand.offline.curve_page import Drawn
 from evenhand.offline.scores import Z
 from evenhand.report import style
-from evenhand.report.plots import save
 from evenhand.report.style import Artist, Axes
 
 WIDTH, HEIGHT = 5.6, 3.8  # of a panel, in inches
 
 
-class Drawn(Protocol):
-    """What is drawn of a curve."""
-
-    @property
-    def objective(self) -> str: ...
-
-    @property
-    def spent(self) -> str: ...
-
-    @property
-    def budgets(self) -> tuple[float, ...]: ...
-
-    @property
-    def lines(self) -> tuple[Line, ...]: ...
-
-    @property
-    def stated(self) -> float: ...
-
-    @property
-    def rows(self) -> int: ...
-
-
-def draw(curve: Drawn, path: Path) -> Path:
-    """Draw a curve and save the figure."""
+def draw(curve: Drawn) -> list[Axes]:
+    """Draw a curve, and the differences beside it."""
     names = [line.name for line in curve.lines]
     looks = style.looks(names, names[0], ())
     panels = 2 if len(names) > 1 else 1
@@ -63,7 +38,7 @@ def draw(curve: Drawn, path: Path) -> Path:
     caption = f"bands: 95 % at each budget alone, for the population behind the {curve.rows:,} rows of the log"
     caption += "; dotted: the budget of the file"
     style.finish(figure, caption, legend)
-    return save(axes, path)
+    return axes
 
 
 def _band(
