@@ -57,7 +57,7 @@ def headline(curve: Drawn) -> str:
         return f"At {b}, {first.name} is worth {value}"
     best = max(singles, key=lambda line: line.value[i].value)
     beyond = difference(best.less[i], f" {curve.objective} per row beyond {best.name}")
-    return f"At {b}, {first.name} brings {beyond}"
+    return f"At {b}, targeting brings {beyond}"
 
 
 def sentences(curve: Drawn) -> Iterator[str]:
@@ -65,7 +65,7 @@ def sentences(curve: Drawn) -> Iterator[str]:
     first, *others = curve.lines
     for line in others:
         told = [(b, interval("", z).told) for b, z in zip(curve.budgets, line.less, strict=True)]
-        yield f"{first.name} against {line.name}: {_where(told)}."
+        yield f"Beyond {line.name}, targeting brings {_where(told)}."
     price = first.price[_at(curve)]
     yield f"One more unit of {curve.spent} is predicted to be worth {price:.4g} {curve.objective} there."
 
@@ -73,25 +73,30 @@ def sentences(curve: Drawn) -> Iterator[str]:
 def parts(curve: Drawn, tables: Sequence[Table]) -> Iterator[Part]:
     """Yield the parts of a report; `tables` are those of values, of differences if there are any, and of prices."""
     values, *less, prices = tables
-    first, *others = curve.lines
-    names = tuple(line.name for line in curve.lines)
+    _, *others = curve.lines
     yield Part(
         title=f"{curve.objective} per row, by {curve.spent} allowed per row",
         reading=VALUES,
         chart=charts.courses(
-            headline(curve), curve.budgets, [_course(line, line.value) for line in curve.lines], curve.stated
+            headline(curve),
+            curve.budgets,
+            [_course(i, z.name, z.value) for i, z in enumerate(curve.lines)],
+            curve.stated,
         ),
-        keys=names,
+        keys=tuple((z.name, i) for i, z in enumerate(curve.lines)),
         tables=(values,),
     )
     if others:
         yield Part(
-            title=f"What {first.name} brings beyond the others",
+            title="What targeting brings beyond the others",
             reading=DIFFERENCES,
             chart=charts.courses(
-                " ".join(sentences(curve)), curve.budgets, [_course(z, z.less) for z in others], curve.stated
+                " ".join(sentences(curve)),
+                curve.budgets,
+                [_course(i, z.name, z.less) for i, z in enumerate(others, 1)],
+                curve.stated,
             ),
-            keys=names[1:],
+            keys=tuple((z.name, i) for i, z in enumerate(others, 1)),
             tables=tuple(less),
         )
     yield Part(title=f"What one more unit of {curve.spent} is worth", reading=PRICES, tables=(prices,))
@@ -101,9 +106,9 @@ def _at(curve: Drawn) -> int:
     return min(range(len(curve.budgets)), key=lambda i: abs(curve.budgets[i] - curve.stated))
 
 
-def _course(line: Line, estimates: Sequence[Estimate]) -> Course:
+def _course(hue: int, name: str, estimates: Sequence[Estimate]) -> Course:
     ends = [z.interval for z in estimates]
-    return Course(line.name, [z.value for z in estimates], [low for low, _ in ends], [high for _, high in ends])
+    return Course(name, [z.value for z in estimates], [low for low, _ in ends], [high for _, high in ends], hue)
 
 
 def _where(told: Sequence[tuple[float, int]]) -> str:
@@ -114,4 +119,4 @@ def _where(told: Sequence[tuple[float, int]]) -> str:
         if at:
             ends = f"{at[0]:.3g}" if len(at) == 1 else f"{at[0]:.3g} to {at[-1]:.3g}"
             found.append(f"{word} at {len(at)} of {len(told)} budgets ({ends})")
-    return ", ".join(found) or f"not told from chance at any of {len(told)} budgets"
+    return ", ".join(found) or f"nothing that is told from chance at any of {len(told)} budgets"

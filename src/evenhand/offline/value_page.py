@@ -54,7 +54,7 @@ def parts(
             title=f"Budgets used: {', '.join(f'{name} of {limits[name]:.4g} per row' for name in used)}",
             reading=USES,
             chart=_used(policies, used),
-            keys=tuple(used) if len(used) > 1 else (),
+            keys=tuple((name, hue) for hue, name in enumerate(used)) if len(used) > 1 else (),
         )
     yield Part(title="By other estimators", reading=OTHERS, tables=(others,))
 

@@ -21,6 +21,7 @@ from evenhand.offline.policies import LOGGED, Valued, limits, policies_of, proba
 from evenhand.offline.rules import policy_of
 from evenhand.offline.told import difference, head, results_of, settings_of, told
 from evenhand.offline.value_page import differences, parts, uses
+from evenhand.offline.whom import ForWhom
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
 from evenhand.report.quantities import objective_name
@@ -46,6 +47,7 @@ class Value:
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
         notes: remarks about the log.
+        whom: for whom the targeted policy is, if that was asked for.
     """
 
     log: str
@@ -57,6 +59,7 @@ class Value:
     folds: int
     seed: int
     notes: tuple[str, ...]
+    whom: ForWhom | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per policy.
@@ -100,6 +103,7 @@ class Value:
             found.rows.append(Measurement(p.policy, {}, "effective rows", p.rows))
             for name, used in p.used.items():
                 found.rows.append(Measurement(p.policy, {}, f"{name} used", *used))
+        found.rows.extend([] if self.whom is None else self.whom.measurements())
         return found
 
     def headline(self) -> str:
@@ -130,6 +134,8 @@ class Value:
         dear = f", but it uses more than {self._budgets}" if any(self._over(best)) else ""
         yield f"{best.policy!r} has the highest value of all, {beyond}{dear}."
         unsure = [p.policy for p in others if p.rows < _FEW]
+        if self.whom is not None:
+            yield self.whom.summary()
         if unsure:
             yield f"Too few rows agree with {few(map(repr, unsure))} to trust the intervals."
 
@@ -151,11 +157,12 @@ class Value:
 
     def page(self, command: str = "") -> Page:
         """Return the report, which states the command that made it."""
+        own = parts(self.policies, self.limits, self.objective, list(self._tables()))
         return Page(
             title=self.headline(),
             sentences=tuple(self._sentences())[1:],
             notes=(*self.notes, *self._remarks()),
-            parts=tuple(parts(self.policies, self.limits, self.objective, list(self._tables()))),
+            parts=(*own, *([] if self.whom is None else self.whom.parts())),
             command=command,
             settings=settings_of(self, {"budgets per row": self.limits}),
         )
@@ -169,7 +176,8 @@ class Value:
         return leave(file("out", out), self.results(), "value", self.to_frame, self.page(command))
 
     def __str__(self) -> str:
-        return printed(self._head(), self._tables(), list(self._reading()))
+        whom = "" if self.whom is None else "\n\n" + printed([], self.whom.tables(), [self.whom.summary()])
+        return printed(self._head(), self._tables(), list(self._reading())) + whom
 
     def _repr_html_(self) -> str:
         first = next(self._tables())

@@ -45,6 +45,7 @@ class Course(NamedTuple):
     mean: Sequence[float]
     low: Sequence[float]
     high: Sequence[float]
+    hue: int = 0
 
 
 def intervals(about: str, found: Sequence[Interval]) -> str:
@@ -117,7 +118,7 @@ def courses(about: str, over: Sequence[float], found: Sequence[Course], mark: fl
         if mark is not None and over[0] <= mark <= over[-1]:
             parts.append(line("mark", at.x(mark), at.top, at.x(mark), at.bottom))
         for i, z in reversed(list(enumerate(found))):  # the first on top
-            hue = f"h{i % HUES}"
+            hue = f"h{z.hue % HUES}"
             if i == 0 or len(found) <= 3:
                 around = [*zip(over, z.high, strict=True), *reversed(list(zip(over, z.low, strict=True)))]
                 parts.append(f'<polygon class="fill {hue}" points="{at.points(around)}"/>')

@@ -15,6 +15,7 @@ from evenhand.report.tables import Table
 from evenhand.version import __version__
 
 REPORT = "report.html"
+_FEW = 4  # columns of a table that has room beside a chart
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -26,7 +27,7 @@ class Part:
         title: of the part.
         reading: how to read it, in sentences.
         chart: in SVG, as `report.charts` draws it; empty for none.
-        keys: the names of the colours of the chart.
+        keys: the names of the colours of the chart, with the numbers of their classes.
         tables: the numbers of the chart, and others.
         text: lines that are shown as they are.
     """
@@ -34,7 +35,7 @@ class Part:
     title: str
     reading: str = ""
     chart: str = ""
-    keys: tuple[str, ...] = ()
+    keys: tuple[tuple[str, int], ...] = ()
     tables: tuple[Table, ...] = ()
     text: str = ""
 
@@ -104,10 +105,12 @@ def _part(part: Part) -> Iterator[str]:
     yield f"<section>\n<h2>{escape(part.title)}</h2>"
     if part.reading:
         yield f'<p class="said">{escape(part.reading)}</p>'
-    yield f'<div class="{"beside" if part.chart else "alone"}">'
+    many = any(len(z.head) > _FEW for z in part.tables)
+    yield f'<div class="beside{" many" if many or not part.chart else ""}">'
     if part.chart:
-        keys = "".join(f'<li><i class="h{i % HUES}"></i>{escape(z)}</li>' for i, z in enumerate(part.keys))
-        yield f'<div class="drawn">{part.chart}{f"<ul class=keys>{keys}</ul>" if keys else ""}</div>'
+        listed = "".join(f'<li><i class="h{hue % HUES}"></i>{escape(z)}</li>' for z, hue in part.keys)
+        keys = f'<ul class="keys">{listed}</ul>' if listed else ""
+        yield f'<div class="drawn">{part.chart}{keys}</div>'
     if part.tables or part.text:
         yield '<div class="tables">'
         yield from (f'<div class="wide" tabindex="0">{z.html()}</div>' for z in part.tables)
