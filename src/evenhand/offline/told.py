@@ -9,8 +9,6 @@ from evenhand.offline.scores import Estimate
 from evenhand.report.intervals import Interval
 from evenhand.report.results import Results
 
-CHANCE = ", which is not told from chance"
-
 
 class Judged(Protocol):
     """What was found out from a log."""
@@ -78,5 +76,4 @@ def difference(estimate: Estimate, of: str) -> str:
     >>> difference(Estimate(0.1, 0.01), " visits"), difference(Estimate(0.1, 0.1), "")
     ('+0.1000 (95 %: +0.0804 to +0.1196) visits', '+0.1000 (95 %: -0.0960 to +0.2960), which is not told from chance')
     """
-    found = interval("", estimate)
-    return found.said + of + ("" if found.told else CHANCE)
+    return interval("", estimate).words(of)

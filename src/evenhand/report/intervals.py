@@ -29,6 +29,15 @@ class Interval(NamedTuple):
             return f"{_plain(self.mean)} (no error known)"
         return f"{_plain(self.mean)} (95 %: {_plain(self.low)} to {_plain(self.high)})"
 
+    def words(self, of: str) -> str:
+        """Return a difference in words, what it is of, and whether it is told from chance.
+
+        >>> Interval("mens", 0.1, -0.1, 0.3).words(" visits")
+        '+0.1000 (95 %: -0.1000 to +0.3000) visits, which is not told from chance'
+        """
+        known = self.low is not None and self.high is not None
+        return f"{self.said}{of}" + (", which is not told from chance" if known and not self.told else "")
+
 
 def told(low: float | None, high: float | None) -> int:
     """Return the sign of a difference that its interval tells from none, else 0.
