@@ -273,7 +273,8 @@ class Replays:
             names = [cell.name for cell in self.cells]
             used = [name for name in self.cells[0].measures if name.endswith(" of budget")]
             of = {n: [c.digest(n).mean if n in c.measures else None for c in self.cells] for n in (*used, SERVED)}
-            parts += uses(names, {n: of[n] for n in used}, {SERVED: of[SERVED]}, ())
+            short = any(part is not None and part < 0.9995 for part in of[SERVED])
+            parts += uses(names, {n: of[n] for n in used}, {SERVED: of[SERVED]} if short else {}, ())
         return Page(
             title=self.headline(),
             sentences=tuple(self._sentences()),

@@ -69,7 +69,7 @@ def intervals(about: str, found: Sequence[Interval]) -> str:
                 parts.append(line(f"reach {tone}", at.x(z.low), y, at.x(z.high), y))
             parts.append(f'<circle class="dot {tone}" cx="{at.x(z.mean):.1f}" cy="{y:.1f}" r="4.5"/>')
             parts.append(text(width, y + 4, f"{round(z.mean, 4) + 0.0:+.4f}", "label", "end"))
-        return svg(about, width, rows.height, [*rows.names(), *parts])
+        return svg(about, width, rows.height, [*parts, *rows.names()])
 
     return both(draw)
 
@@ -93,7 +93,7 @@ def bars(about: str, found: Sequence[Bar], limit: float | None = None) -> str:
             parts.append(text(width, y + 4, z.words, "label", "end"))
         if limit is not None:
             parts.append(line("total", at.x(limit), at.top, at.x(limit), at.bottom))
-        return svg(about, width, rows.height, [*rows.names(), *parts])
+        return svg(about, width, rows.height, [*parts, *rows.names()])
 
     return both(draw)
 
