@@ -2,6 +2,7 @@
 
 from evenhand.offline.assigned import Assignment
 from evenhand.offline.assignments import assign
+from evenhand.offline.bandit_feedback import from_bandit_feedback, to_bandit_feedback
 from evenhand.offline.cross_fitting import Regressor, RidgeByErrors, cross_fit
 from evenhand.offline.curves import Curve, curve
 from evenhand.offline.evidence import Evidence
@@ -26,5 +27,7 @@ __all__ = [
     "cross_fit",
     "curve",
     "for_whom",
+    "from_bandit_feedback",
+    "to_bandit_feedback",
     "value",
 ]
