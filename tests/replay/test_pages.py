@@ -54,11 +54,8 @@ def test_the_page_of_an_interrupted_replay(found):
     replay, _ = found
     part = replace(replay, runs=replay.runs[:1], missing=("uniform",))
     read = self_contained(part.page().html())
-    assert (
-        part.headline()
-        == f"pgd, budget and parity brings {part.measured[part.runs[0].name]['visit'][1].mean:.4f} "
-        + ("visit per round")
-    )
+    mean = part.measured["pgd, budget and parity"]["visit"][1].mean
+    assert part.headline() == f"pgd, budget and parity brings {mean:.4f} visit per round"
     assert "Interrupted: nothing is known of uniform." in read.of("p")
     none = replace(replay, runs=(), missing=("pgd", "uniform"))
     assert self_contained(none.page().html()).of("h1") == ["Nothing has finished"]

@@ -20,7 +20,7 @@ def quoted(text: str) -> str:
 def quoted_cell(text: str) -> str:
     """Quote a text as `quoted` does, but leave one that is a plain number, which a spreadsheet reads and does not run.
 
-    >>> quoted_cell("-5.2"), quoted_cell("-5.2+A1"), quoted_cell("-inf")
-    ('-5.2', "'-5.2+A1", "'-inf")
+    >>> quoted_cell("-5.2"), quoted_cell("-5.2+B"), quoted_cell("-inf")
+    ('-5.2', "'-5.2+B", "'-inf")
     """
     return text if _NUMBER.fullmatch(text) else quoted(text)
