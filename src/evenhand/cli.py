@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 import textwrap
 from collections.abc import Callable, Mapping, Sequence
@@ -217,6 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options.parser.refuse(rest)
     from evenhand.core.errors import EvenhandError
 
+    options.said = shlex.join(["evenhand", *(sys.argv[1:] if arguments is None else arguments)])  # for reports
     try:
         refuse_swapped(options)
         status: int = options.run(options)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 VALUE = """\
@@ -35,6 +36,8 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     value.add_argument(
         "--rule", action="append", default=[], metavar="RULE", help="in words, as above (may be repeated)"
     )
+    value.add_argument("--for-whom", action="store_true",
+                       help="also who gets what by the targeted policy, and how much each feature adds")  # fmt: skip
     value.set_defaults(run=_value, parser=value)
     curve = parser_of("curve", "value against budget, and what targeting and fairness are worth, from a log", CURVE)
     _shared(curve, count)
@@ -54,6 +57,8 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
                         help="the share of cases that get any action, by chance (default: 0)")  # fmt: skip
     assign.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
     assign.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="to write to; it is replaced")
+    assign.add_argument("--verbatim", action="store_true",
+                        help="leave texts as they are that a spreadsheet would run, for a program")  # fmt: skip
     assign.set_defaults(run=_assign, parser=assign)
 
 
@@ -63,23 +68,37 @@ def _shared(parser: argparse.ArgumentParser, count: Callable[[str], int]) -> Non
     parser.add_argument("--folds", type=count, default=5, metavar="K",
                         help="parts of the log, each predicted by models of the others (default: 5)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of how rows are dealt to parts (default: 0)")
-    parser.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and plots here")
+    parser.add_argument(
+        "--out", type=Path, default=None, metavar="DIR", help="write report.html, results.json and tables here"
+    )
 
 
 def _value(o: argparse.Namespace) -> int:
-    from evenhand.offline import value
+    from evenhand.offline import Evidence, for_whom, value
+    from evenhand.report.results import folder
 
-    print(value(o.log, o.problem, rules=o.rule, folds=o.folds, seed=o.seed, out=o.out))
-    return _written(o.out, "")
+    evidence = Evidence.read(o.log, o.problem)
+    if o.out is not None:
+        folder(o.out)
+    found = value(evidence, rules=o.rule, folds=o.folds, seed=o.seed)
+    if o.for_whom:
+        found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed))
+    print(found)
+    return _written([] if o.out is None else found.write(o.out, o.said))
 
 
 def _curve(o: argparse.Namespace) -> int:
     from evenhand.offline import curve
+    from evenhand.report.results import folder
 
+    if o.out is not None:
+        import evenhand.report.plots  # noqa: F401  refuses before the work if matplotlib is not installed
+
+        folder(o.out)
     budgets = sorted(set(o.at)) or o.budgets
-    found = curve(o.log, o.problem, budgets=budgets, tolerances=o.tolerance, folds=o.folds, seed=o.seed, out=o.out)
+    found = curve(o.log, o.problem, budgets=budgets, tolerances=o.tolerance, folds=o.folds, seed=o.seed)
     print(found)
-    return _written(o.out, " and a picture")
+    return _written([] if o.out is None else found.write(o.out, o.said))
 
 
 def _assign(o: argparse.Namespace) -> int:
@@ -90,13 +109,15 @@ def _assign(o: argparse.Namespace) -> int:
         raise InvalidInput("out", "another file than those that are read", o.out)
     if not o.out.parent.is_dir():
         raise InvalidInput("out", "a file in a folder that is there", o.out)
+    report = o.out.with_suffix(".html")
+    if report == o.out:
+        raise InvalidInput("out", "a name that does not end in .html, which is the name of its report", o.out.name)
     found = assign(o.cases, o.problem, learn_from=o.learn_from, budget=o.budget, holdout=o.holdout, seed=o.seed)
     print(found)
-    print(f"\nwritten: {found.write(o.out)}")
-    return 0
+    return _written([found.write(o.out, verbatim=o.verbatim), found.page(o.said).write(report)])
 
 
-def _written(out: Path | None, more: str) -> int:
-    if out is not None:
-        print(f"\nwritten: {out / 'results.json'}{more}")
+def _written(files: list[Path]) -> int:
+    if files:
+        print(f"\nwritten: {', '.join(map(str, files))}")
     return 0

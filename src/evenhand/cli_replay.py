@@ -7,10 +7,6 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from evenhand.replay.execution import Execution, Runs
 
 ABOUT = (
     "Unbiased replay by rejection: a row counts when the policy chooses what was logged. The TOML file names the "
@@ -35,7 +31,9 @@ def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callabl
     replay.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
     replay.add_argument("--jobs", type=count, default=1, metavar="N",
                         help="processes; the numbers are the same for any (default: 1)")  # fmt: skip
-    replay.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and a picture here")
+    replay.add_argument(
+        "--out", type=Path, default=None, metavar="DIR", help="write report.html, results.json and a picture here"
+    )
     replay.add_argument("--resume", action="store_true",
                         help="keep runs in DIR, finished or not; after an interruption, go on from them")  # fmt: skip
     replay.set_defaults(run=_replay, parser=replay)
@@ -76,27 +74,25 @@ def _replay(o: argparse.Namespace) -> int:
     runs = Runs(replicas=o.replicas, bootstrap=o.bootstrap, seed=o.seed)
     how = Execution(jobs=o.jobs, keep=keep, tell=partial(print, file=sys.stderr, flush=True))
     names = o.policy.split(",") if o.policy else []
-    if len(names) > 1 or o.rates:
-        return _several(o, names, runs, how)
-    from evenhand.replay.run import replay_files
-
-    found = replay_files(o.log, o.problem, o.policy, runs, how, o.out)
-    print(found)
     if o.out is not None:
-        print(f"\nwritten: {o.out / 'results.json'}{' and a picture' if found.runs else ''}")
-    return 130 if found.interrupted else 0
-
-
-def _several(o: argparse.Namespace, names: list[str], runs: Runs, how: Execution) -> int:
-    from evenhand.replay.several import replay_several
-    from evenhand.report.results import folder
-
-    if o.out is not None:
-        import evenhand.report.plots  # noqa: F401  refuses before the long run if matplotlib is not installed
+        from evenhand.replay.leaving import write  # matplotlib before the long run
 
         folder(o.out)
-    found = replay_several(o.log, o.problem, policies=names, rates=o.rates or (), runs=runs, how=how)
+    if len(names) > 1 or o.rates:
+        from evenhand.replay.several import replay_several
+
+        several = replay_several(o.log, o.problem, policies=names, rates=o.rates or (), runs=runs, how=how)
+        print(several)
+        files = [] if o.out is None else several.write(o.out, o.said)
+        return _end(files, several.interrupted)
+    from evenhand.replay.run import replay_files
+
+    found = replay_files(o.log, o.problem, o.policy, runs, how)
     print(found)
-    if o.out is not None:
-        print(f"\nwritten: {', '.join(map(str, found.write(o.out)))}")
-    return 130 if found.interrupted else 0
+    return _end([] if o.out is None else write(found, o.out, o.said), found.interrupted)
+
+
+def _end(files: list[Path], interrupted: bool) -> int:
+    if files:
+        print(f"\nwritten: {', '.join(map(str, files))}")
+    return 130 if interrupted else 0

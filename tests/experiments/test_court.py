@@ -19,7 +19,7 @@ def test_results_follow_the_schema(tmp_path):
     said: list[str] = []
     run(CourtExperiment(replicas=2, rounds=200, taus=(0.025,)), out=tmp_path, progress=False, log=said.append)
     found = json.loads((tmp_path / "results.json").read_text())
-    assert set(found) == {"experiment", "version", "se", "settings", "rows"}
+    assert set(found) == {"experiment", "version", "se", "settings", "notes", "rows"}
     assert found["settings"] == {"replicas": 2, "rounds": 200, "taus": [0.025], "seed": 0}
     for row in found["rows"]:
         assert set(row) == {"system", "at", "metric", "mean", "se", "worst", "published"}

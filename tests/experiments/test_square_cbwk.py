@@ -35,7 +35,7 @@ def test_results_follow_the_schema(tmp_path, small):
     said: list[str] = []
     run(SquareCBwKExperiment(replicas=2, seed=3), out=tmp_path, progress=False, log=said.append)
     found = json.loads((tmp_path / "results.json").read_text())
-    assert set(found) == {"experiment", "version", "se", "settings", "rows"}
+    assert set(found) == {"experiment", "version", "se", "settings", "notes", "rows"}
     assert found["experiment"] == "square-cbwk"
     assert found["settings"] == {"replicas": 2, "sweeps": [], "orders": 10, "seed": 3}
     for row in found["rows"]:

@@ -8,7 +8,7 @@ import pytest
 
 from evenhand.cli import main
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
-from evenhand.offline import assign
+from evenhand.offline import Evidence, assign
 from evenhand.offline.rounding import drawn, places
 from tests.offline.test_fair import optimum
 
@@ -233,3 +233,55 @@ def test_parities_that_no_policy_keeps(tmp_path):
         (tmp_path / name).write_text("\n".join([head + ",fee", *fees]) + "\n")
     with pytest.raises((InfeasibleProblem, InvalidInput)):
         assign(cases, problem, learn_from=tmp_path / "log.csv")
+
+
+ODD = ["=1+1", "+49 30", "-1+A1", "@SUM(1)", "-7.5", "+3", "a=1", ""]
+LOUD = {"A": "=A", "B": "@B", "C": "-C"}  # the towns of a log whose levels a spreadsheet would run
+
+
+def loud(folder):
+    """Write files with such texts as columns, towns and names of columns."""
+    cases, problem = files(folder, BUDGET + PARITY, cases=80)
+    log = folder / "log.csv"
+    for path in (log, cases):
+        head, *rows = path.read_text().splitlines()
+        texts = [",".join(LOUD.get(z, z) for z in row.split(",")) for row in rows]
+        path.write_text("\n".join([head, *texts]) + "\n")
+    head, *rows = cases.read_text().splitlines()
+    odd = [f"{row},{ODD[i % len(ODD)]}" for i, row in enumerate(rows)]
+    cases.write_text("\n".join([f"{head},=who?", *odd]) + "\n")
+    return cases, problem, log
+
+
+def read(path):
+    with path.open(newline="") as file:
+        return list(csv.reader(file))
+
+
+def test_a_spreadsheet_runs_no_cell(tmp_path):
+    cases, problem, log = loud(tmp_path)
+    found = assign(cases, problem, learn_from=log)
+    head, *rows = read(found.write(tmp_path / "out.csv"))
+    assert head[:4] == ["age", "town", "who", "'=who?"]
+    assert {row[1] for row in rows} == {"'=A", "'@B", "'-C"}
+    assert [row[3] for row in rows[:8]] == ["'=1+1", "'+49 30", "'-1+A1", "'@SUM(1)", "-7.5", "+3", "a=1", ""]
+    assert not [z for row in rows for z in row if z.startswith(("=", "@")) or z in ("-C", "+49 30", "-1+A1")]
+
+
+def test_a_list_that_a_program_reads_on_is_taken_back(tmp_path):
+    """With the texts as they came, what is assigned is a log of its own once the outcomes are there."""
+    cases, problem, log = loud(tmp_path)
+    args = [str(cases), "--problem", str(problem), "--learn-from", str(log), "--holdout", "0.3", "--verbatim"]
+    assert main(["assign", *args, "--out", str(tmp_path / "out.csv")]) == 0
+    head, *rows = read(tmp_path / "out.csv")
+    assert [row[:4] for row in rows] == read(cases)[1:]
+    assert assign(tmp_path / "cases.csv", problem, learn_from=log, holdout=0.3).texts["=who?"] == [r[3] for r in rows]
+    with (tmp_path / "back.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([[*head, "sale"], *([*row, i % 2] for i, row in enumerate(rows))])
+    text = problem.read_text().replace('column = "sent"', 'column = "action"').replace("no = ", "none = ")
+    problem.write_text(text.replace("constant = 0.333333", 'column = "probability"'))
+    back = Evidence.read(tmp_path / "back.csv", problem)
+    assert back.rows == 80
+    assert set(back.columns["town"].tolist()) == set(LOUD.values())
+    assert back.propensities.tolist() == [float(row[head.index("probability")]) for row in rows]
+    assert [back.problem.actions[a] for a in back.actions] == [row[head.index("action")] for row in rows]

@@ -90,7 +90,7 @@ def test_results_follow_the_schema(result):
     found, out = result
     written = json.loads((out / "results.json").read_text())
     assert written == json.loads(json.dumps(found.to_dict()))
-    assert set(written) == {"experiment", "version", "se", "settings", "rows"}
+    assert set(written) == {"experiment", "version", "se", "settings", "notes", "rows"}
     assert written["experiment"] == "replay"
     assert written["settings"]["seed"] == 3
     for row in written["rows"]:

@@ -107,7 +107,7 @@ def test_what_has_finished_is_not_run_again(files, found, tmp_path, monkeypatch)
     assert broken.beyond(broken.cells[1], "pgd") is not None
     whole = replay_several(*files, **ask)
     assert calls == ["pgd", "lin_cbwk", "uniform", "uniform", "pgd", "lin_cbwk", "uniform"]
-    assert whole.summary() == found.summary()
+    assert whole.lines() == found.lines()
     assert "lin_cbwk at 0.3: 15 runs in" in lines[-2]
     assert "5 of 6 done, some" in lines[-2]
 
@@ -117,7 +117,7 @@ def test_frames_files_and_pictures(found, tmp_path):
     row = frame[(frame.policy == "lin_cbwk") & (frame.budget == 0.3) & (frame.beyond == "uniform")].iloc[0]
     assert row["mean"] == found.beyond(found["lin_cbwk", 0.3], "uniform").mean
     written = {path.name: path for path in found.write(tmp_path / "out")}
-    assert set(written) == {"results.json", "replay.parquet", "replay.png"}
+    assert set(written) == {"results.json", "replay.parquet", "replay.png", "report.html"}
     pd.testing.assert_frame_equal(pd.read_parquet(written["replay.parquet"]), frame)
     rows = pd.json_normalize(json.loads(written["results.json"].read_text())["rows"])
     here = rows[(rows.system == "lin_cbwk") & (rows["at.budget"] == 0.3) & (rows.metric == "visit beyond uniform")]

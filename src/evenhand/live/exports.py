@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.registry import meant
+from evenhand.core.sheets import quoted
 from evenhand.core.validate import on_disk
 from evenhand.live.feedback import Feedback, write_npz, write_vw
 from evenhand.live.history import History
@@ -22,7 +23,6 @@ SUFFIXES = {".csv": "csv", ".jsonl": "jsonl", ".parquet": "parquet", ".npz": "ob
 )
 Row = dict[str, Any]
 T = TypeVar("T")
-_RUN = ("=", "+", "-", "@", "\t", "\r")
 _BATCH = 10_000  # rows that Parquet compresses together
 
 
@@ -76,7 +76,7 @@ def _quoted(row: Row) -> Row:
     >>> _quoted({"key": "=1+1", "outcome won": -1.0})
     {'key': "'=1+1", 'outcome won': -1.0}
     """
-    return {name: f"'{z}" if isinstance(z, str) and z.startswith(_RUN) else z for name, z in row.items()}
+    return {name: quoted(z) if isinstance(z, str) else z for name, z in row.items()}
 
 
 def _count(rows: Iterable[T], number: Iterator[int]) -> Iterator[T]:

@@ -1,6 +1,8 @@
 """What policies would have been worth, from a log whose actions were randomised: before anything runs."""
 
-from evenhand.offline.assignments import Assignment, assign
+from evenhand.offline.assigned import Assignment
+from evenhand.offline.assignments import assign
+from evenhand.offline.bandit_feedback import from_bandit_feedback, to_bandit_feedback
 from evenhand.offline.cross_fitting import Regressor, RidgeByErrors, cross_fit
 from evenhand.offline.curves import Curve, curve
 from evenhand.offline.evidence import Evidence
@@ -8,6 +10,7 @@ from evenhand.offline.fair import FairFrontier
 from evenhand.offline.frontier import Frontier
 from evenhand.offline.scores import Estimate
 from evenhand.offline.values import Value, value
+from evenhand.offline.whom import ForWhom, for_whom
 
 __all__ = [
     "Assignment",
@@ -15,6 +18,7 @@ __all__ = [
     "Estimate",
     "Evidence",
     "FairFrontier",
+    "ForWhom",
     "Frontier",
     "Regressor",
     "RidgeByErrors",
@@ -22,5 +26,8 @@ __all__ = [
     "assign",
     "cross_fit",
     "curve",
+    "for_whom",
+    "from_bandit_feedback",
+    "to_bandit_feedback",
     "value",
 ]

@@ -2,122 +2,25 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
 
 import numpy as np
 
-from evenhand.core.beside import beside
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
-from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import file, number, on_disk
-from evenhand.offline.cases import EXPECTED, WRITTEN, Cases
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import file, number
+from evenhand.offline.assigned import Assignment
+from evenhand.offline.cases import Cases
 from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.plans import Plan, Wanted, planned, wanted_of
 from evenhand.offline.rounding import drawn, places
 from evenhand.report.quantities import objective_name
-from evenhand.report.summary import table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _ROUNDS = 50  # of lowering the plan until what was drawn keeps to the budget
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Assignment:
-    """An action for every case of a list; print it, or write it as a CSV file.
-
-    Args:
-        texts: by column, the cases as the file has them.
-        actions: the names of the actions.
-        chosen: `(N)` the number of the action of every case.
-        probability: `(N)` with which it was drawn: 1 where only it could be.
-        held_out: `(N)` whether it was drawn evenly, so that the list can be evaluated afterwards.
-        expected: by outcome, `(N)` what the log lets expect of the chosen action.
-        objective: its name.
-        wanted: the budget, if there is one.
-        price: what one more unit of the budget is predicted to be worth.
-        spent: of the budget by the whole list, exactly.
-        groups: by grouping with a parity, the average spent per case of each of its groups.
-        log: the name of the file that was learned from.
-    """
-
-    texts: Mapping[str, list[str]]
-    actions: tuple[str, ...]
-    chosen: Ints
-    probability: Floats
-    held_out: Bools
-    expected: Mapping[str, Floats]
-    objective: str
-    wanted: Wanted | None
-    price: float
-    spent: float
-    groups: Mapping[str, Mapping[str, float]]
-    log: str
-
-    def _columns(self) -> dict[str, list[object]]:
-        names = np.array(self.actions)[self.chosen].tolist()
-        found: dict[str, list[object]] = {name: list(z) for name, z in self.texts.items()}
-        found |= dict(zip(WRITTEN, (names, self.probability.tolist(), self.held_out.tolist()), strict=True))
-        return found | {EXPECTED + name: z.tolist() for name, z in self.expected.items()}
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with a row per case.
-
-        Raises:
-            MissingExtra: pandas is not installed.
-        """
-        columns = self._columns()
-        return data_frame(columns, list(columns))
-
-    def write(self, path: str | Path) -> Path:
-        """Write a CSV file with a row per case, in the order of the list.
-
-        Raises:
-            InvalidInput: the file cannot be written.
-        """
-        path, columns = file("path", path), self._columns()
-        with on_disk("path", "a file that can be written"), beside(path) as part, _new(part) as out:
-            rows = csv.writer(out)
-            rows.writerow(columns)
-            rows.writerows(zip(*columns.values(), strict=True))
-        return path
-
-    def __str__(self) -> str:
-        return "\n\n".join(["\n".join(self._head()), *self._tables()])
-
-    def _head(self) -> Iterator[str]:
-        count = len(self.chosen)
-        yield f"{count:,} cases, by what {self.log} says of {self.objective}"
-        if self.wanted is not None:
-            yield (
-                f"{self.wanted.outcome}: {self.spent:,.6g} of {self.wanted.total:,.6g}; "
-                f"one more is predicted to be worth {self.price:.4g} {self.objective}"
-            )
-        held = int(self.held_out.sum())
-        if held:
-            yield f"{held:,} cases held out: any action, with the same chance each"
-
-    def _tables(self) -> Iterator[str]:
-        rows = []
-        for a, name in enumerate(self.actions):
-            mine = self.chosen == a
-            means = [f"{z[mine].mean():.4f}" if mine.any() else "-" for z in self.expected.values()]
-            rows.append([name, f"{int(mine.sum()):,}", f"{mine.mean():.2%}", *means])
-        yield table(["action", "cases", "share", *(f"expected {name}" for name in self.expected)], rows)
-        for by, each in self.groups.items():
-            assert self.wanted is not None
-            lines = [[name, f"{value:.4f}"] for name, value in each.items()]
-            within = f"planned within {self.wanted.tolerance:g}"
-            yield table([f"{self.wanted.outcome} per case by {by}, {within}", "average"], lines)
 
 
 @named("X8", source="evenhand's own; the plan of `curve`, over a list that is known as a whole")
@@ -195,11 +98,9 @@ def assign(
         spent=0.0 if costs is None else float(costs[rows, chosen].sum()),
         groups=_by_group(evidence, listed, wanted, None if costs is None else costs[rows, chosen]),
         log=evidence.log,
+        numeric=tuple(evidence.spec.numeric),
+        categorical=tuple(evidence.spec.categorical),
     )
-
-
-def _new(path: Path) -> TextIO:
-    return path.open("w", encoding="utf-8", newline="")
 
 
 def _draw(plan: Plan, holdout: float, place: Floats) -> Ints:

@@ -48,7 +48,7 @@ class RidgeByErrors:
         left = centred @ centred - (explained * (values + 2.0 * penalties[:, None]) / shrunk**2).sum(1)
         free = count - 1.0 - (values / shrunk).sum(1)
         errors = np.where(free > 0.0, np.maximum(left, 0.0) / np.maximum(free, 1e-300) ** 2, np.inf)
-        best = penalties[int(errors.argmin())]
+        best = self.penalty = float(penalties[int(errors.argmin())])
         slopes = vectors @ (along / (values + best))
         self.coefficients = np.concatenate([[level - mean @ slopes], slopes])
         return self

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.core import faces
 from evenhand.core.catalogue import named
 from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
 from evenhand.core.validate import file
 from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
+from evenhand.offline.curve_page import headline, parts, sentences
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.fair import FairFrontier
 from evenhand.offline.frontier import Frontier
@@ -29,12 +31,16 @@ from evenhand.offline.lines import (
     together,
     tolerances_of,
 )
+from evenhand.offline.told import head, results_of, settings_of, told
+from evenhand.report.leaving import leave
+from evenhand.report.page import Page
 from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results, folder
-from evenhand.report.summary import table
+from evenhand.report.tables import Table, printed
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 POINTS = 20  # budgets of a curve by default
 COLUMNS = 6  # budgets of a table
@@ -42,7 +48,7 @@ COLUMNS = 6  # budgets of a table
 
 @dataclass(frozen=True, kw_only=True)
 class Curve:
-    """Values of policies against the budget; print it, or draw it with `plot`.
+    """Values of policies against the budget; print it, draw it with `plot`, or `write` its report.
 
     Args:
         log, problem_file: names of the files.
@@ -86,15 +92,7 @@ class Curve:
 
     def results(self) -> Results:
         """Collect the rows of `results.json`."""
-        settings: dict[str, object] = {
-            "log": self.log,
-            "problem": self.problem_file,
-            "rows": self.rows,
-            "folds": self.folds,
-            "seed": self.seed,
-            "stated budget": self.stated,
-        }
-        found = Results("curve", settings, se_of="by the influence function, for the population behind the log")
+        found = results_of("curve", self, {"stated budget": self.stated})
         for line in self.lines:
             for b, v, less, spent, price in zip(self.budgets, *line[1:], strict=True):
                 at = {"budget": b}
@@ -104,39 +102,73 @@ class Curve:
                 found.rows.append(Measurement(line.name, at, "price", price))
         return found
 
-    def plot(self, path: str | Path) -> Path:
+    def headline(self) -> str:
+        """State the result in a sentence: what targeting brings at the budget of the file."""
+        return headline(self)
+
+    def summary(self) -> str:
+        """Return the result in a few sentences."""
+        return " ".join([f"{self.headline()}.", *sentences(self)])
+
+    def plot(self) -> Figure:
         """Draw the curve with its bands, and the differences beside it.
 
         Raises:
             MissingExtra: matplotlib is not installed.
         """
-        from evenhand.offline.pictures import draw
+        from evenhand.offline.pictures import draw  # matplotlib only when asked for
+        from evenhand.report.plots import figure_of
 
-        return draw(self, file("path", path))
+        return figure_of(draw(self))
+
+    def page(self, command: str = "") -> Page:
+        """Return the report, which states the command that made it."""
+        return Page(
+            title=self.headline(),
+            sentences=tuple(sentences(self)),
+            notes=self.notes,
+            parts=tuple(parts(self, list(self._tables()))),
+            command=command,
+            settings=settings_of(self, {"budget of the file, per row": self.stated}),
+        )
+
+    def write(self, out: str | Path, command: str = "") -> list[Path]:
+        """Write results.json, curve.png, report.html, and curve.parquet where it can be, into a folder.
+
+        Raises:
+            InvalidInput: a file cannot be written.
+            MissingExtra: matplotlib is not installed.
+        """
+        from evenhand.report.plots import save
+
+        out = folder(file("out", out))
+        picture = save(self.plot().axes, out / "curve.png")
+        return [picture, *leave(out, self.results(), "curve", self.to_frame, self.page(command))]
 
     def __str__(self) -> str:
-        return "\n\n".join(["\n".join(self._head()), *self._tables(), "\n".join(self._reading())])
+        return printed(head(self, self._what), self._tables(), list(self._reading()))
 
-    def _head(self) -> Iterator[str]:
-        yield (
-            f"{self.log}: {self.rows:,} rows; {self.objective} per row against {self.spent} per row; "
-            f"{self.folds} folds, seed {self.seed}"
-        )
-        yield from (f"note: {note}" for note in self.notes)
+    def _repr_html_(self) -> str:
+        first = next(self._tables())
+        return faces.table(self.headline(), first.rows, first.head)
 
-    def _tables(self) -> Iterator[str]:
+    @property
+    def _what(self) -> str:
+        return f"{self.objective} per row against {self.spent} per row"
+
+    def _tables(self) -> Iterator[Table]:
         first, *others = self.lines
         at, most = self._few(), f"{self.spent} at most"
-        yield self._table(f"{most}, ± se", {line.name: [_told(*line.value[i]) for i in at] for line in self.lines})
+        yield self._table(f"{most}, ± se", {line.name: [told(line.value[i]) for i in at] for line in self.lines})
         if others:
             head = f"{first.name} beyond, ± se"
-            yield self._table(head, {line.name: [_told(*line.less[i]) for i in at] for line in others})
+            yield self._table(head, {line.name: [told(line.less[i]) for i in at] for line in others})
         yield self._table(
             "one more unit is worth", {line.name: [f"{line.price[i]:.4f}" for i in at] for line in self.lines}
         )
 
-    def _table(self, head: str, cells: Mapping[str, list[str]]) -> str:
-        return table([head, *(f"{self.budgets[i]:.3g}" for i in self._few())], [[n, *row] for n, row in cells.items()])
+    def _table(self, head: str, cells: Mapping[str, list[str]]) -> Table:
+        return Table([head, *(f"{self.budgets[i]:.3g}" for i in self._few())], [[n, *row] for n, row in cells.items()])
 
     def _few(self) -> list[int]:
         """The budgets of tables: about six of them, and the one that the file states."""
@@ -155,10 +187,6 @@ class Curve:
         count = len(self.lines[1:]) * len(self.budgets)
         if count:
             yield f"{len(sure)} of {count} differences are beyond three standard errors."
-
-
-def _told(value: float, se: float) -> str:
-    return f"{round(value, 4) + 0.0:.4f} ± {se:.4f}"
 
 
 @named("X8", source="evenhand's own; the path of Sverdrup, Wu, Athey & Wager 2024, with parity between groups")
@@ -191,7 +219,7 @@ def curve(
         folds: the number of parts of the log; each is predicted by models of the others.
         seed: of how rows are dealt to the folds.
         model: makes a model of outcomes that is not fitted yet; estimators of scikit-learn are such.
-        out: a folder for results.json and a picture.
+        out: a folder for results.json, curve.parquet, a picture and report.html.
 
     Raises:
         InvalidInput: a key, column or argument is wrong; or the problem has no budget on an outcome that is known.
@@ -217,7 +245,7 @@ def curve(
     check_seed(seed)
     limit = limit_of(evidence)
     if out is not None:
-        from evenhand.offline.pictures import draw  # matplotlib only when asked for, but before the work
+        import evenhand.report.plots  # noqa: F401  refuses before the work if matplotlib is not installed
 
         out = folder(file("out", out))
     fair_ones = list(tolerances_of(evidence, limit.outcome, tolerances))
@@ -246,8 +274,7 @@ def curve(
         notes=(*evidence.left_out, *evidence.notes, *_ignored(evidence, limit, {by for by, _ in fair_ones})),
     )
     if out is not None:
-        found.results().write(out)
-        draw(found, out / "curve.png")
+        found.write(out)
     return found
 
 

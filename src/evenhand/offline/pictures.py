@@ -1,46 +1,21 @@
-"""The picture of a curve: values against the budget with their bands, and what targeting brings beyond the others."""
+"""The pictures of a curve, with bands and differences, and of a list, with the shares of its actions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from evenhand.offline.lines import Line
+from evenhand.offline.curve_page import Drawn
 from evenhand.offline.scores import Z
 from evenhand.report import style
-from evenhand.report.plots import save
 from evenhand.report.style import Artist, Axes
 
 WIDTH, HEIGHT = 5.6, 3.8  # of a panel, in inches
 
 
-class Drawn(Protocol):
-    """What is drawn of a curve."""
-
-    @property
-    def objective(self) -> str: ...
-
-    @property
-    def spent(self) -> str: ...
-
-    @property
-    def budgets(self) -> tuple[float, ...]: ...
-
-    @property
-    def lines(self) -> tuple[Line, ...]: ...
-
-    @property
-    def stated(self) -> float: ...
-
-    @property
-    def rows(self) -> int: ...
-
-
-def draw(curve: Drawn, path: Path) -> Path:
-    """Draw a curve and save the figure."""
+def draw(curve: Drawn) -> list[Axes]:
+    """Draw a curve, and the differences beside it."""
     names = [line.name for line in curve.lines]
     looks = style.looks(names, names[0], ())
     panels = 2 if len(names) > 1 else 1
@@ -63,7 +38,22 @@ def draw(curve: Drawn, path: Path) -> Path:
     caption = f"bands: 95 % at each budget alone, for the population behind the {curve.rows:,} rows of the log"
     caption += "; dotted: the budget of the file"
     style.finish(figure, caption, legend)
-    return save(axes, path)
+    return axes
+
+
+def draw_shares(shares: Mapping[str, float], groups: Mapping[str, Mapping[str, float]], headline: str) -> list[Axes]:
+    """Draw the share of cases with each action, and the averages of groups under a parity."""
+    panels = {"share of cases": shares} | {f"used per case, by {by}": each for by, each in groups.items()}
+    figure, axes = style.sheet(len(panels), len(panels), WIDTH, 1.5 + 0.34 * max(map(len, panels.values())))
+    for panel, (name, bars) in zip(axes, panels.items(), strict=True):
+        panel.barh(range(len(bars)), list(bars.values()), 0.6, color=style.PALETTE[0])
+        panel.set_yticks(range(len(bars)), [style.wrap(z, 2.0, style.LABEL) for z in bars], fontsize=style.LABEL)
+        panel.set_ylim(len(bars) - 0.4, -0.6)
+        for label in panel.get_yticklabels():
+            label.set_parse_math(False)
+        style.title(panel, name, WIDTH)
+    style.finish(figure, headline)
+    return axes
 
 
 def _band(

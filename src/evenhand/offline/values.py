@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evenhand.core import faces
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
+from evenhand.core.faces import few
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats
 from evenhand.core.validate import file
@@ -17,13 +19,18 @@ from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.policies import LOGGED, Valued, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
-from evenhand.offline.scores import Estimate
+from evenhand.offline.told import difference, head, results_of, settings_of, told
+from evenhand.offline.value_page import differences, parts, uses
+from evenhand.offline.whom import ForWhom
+from evenhand.report.leaving import leave
+from evenhand.report.page import Page
 from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results, folder
-from evenhand.report.summary import table
+from evenhand.report.tables import Table, printed
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.figure import Figure
 
 _FEW = 50.0  # effective rows below which an estimate is not to be trusted
 
@@ -40,6 +47,7 @@ class Value:
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
         notes: remarks about the log.
+        whom: for whom the targeted policy is, if that was asked for.
     """
 
     log: str
@@ -51,6 +59,7 @@ class Value:
     folds: int
     seed: int
     notes: tuple[str, ...]
+    whom: ForWhom | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per policy.
@@ -79,14 +88,7 @@ class Value:
 
     def results(self) -> Results:
         """Collect the rows of `results.json`."""
-        settings: dict[str, object] = {
-            "log": self.log,
-            "problem": self.problem_file,
-            "rows": self.rows,
-            "folds": self.folds,
-            "seed": self.seed,
-        }
-        found = Results("value", settings, se_of="by the influence function, for the population behind the log")
+        found = results_of("value", self, {})
         for p in self.policies:
             estimates = {
                 "": p.value,
@@ -101,41 +103,126 @@ class Value:
             found.rows.append(Measurement(p.policy, {}, "effective rows", p.rows))
             for name, used in p.used.items():
                 found.rows.append(Measurement(p.policy, {}, f"{name} used", *used))
+        found.rows.extend([] if self.whom is None else self.whom.measurements())
         return found
 
+    def headline(self) -> str:
+        """State the result in a sentence: which policy within the budgets is worth most."""
+        kept = [p for p in self.policies if not any(self._over(p))]
+        if not kept:
+            return f"No policy of the table keeps to {self._budgets}"
+        best = max(kept, key=lambda p: p.value.value)
+        low, high = best.value.interval
+        where = f"Within {self._budgets}, " if self.limits else ""
+        return (
+            f"{where}{best.policy!r} is worth the most of {len(kept)} policies: {best.value.value:.4f} "
+            f"{self.objective} per row (95 %: {low:.4f} to {high:.4f})"
+        )
+
+    def summary(self) -> str:
+        """Return the result in a few sentences."""
+        return " ".join(self._sentences())
+
+    def _sentences(self) -> Iterator[str]:
+        yield f"{self.headline()}."
+        first, *others = self.policies
+        yield f"What was logged brought {first.value.value:.4f} {self.objective} per row."
+        if not others:
+            return
+        best = max(others, key=lambda p: p.value.value)
+        beyond = difference(best.beyond, " beyond what was logged")
+        dear = f", but it uses more than {self._budgets}" if any(self._over(best)) else ""
+        yield f"{best.policy!r} has the highest value of all, {beyond}{dear}."
+        unsure = [p.policy for p in others if p.rows < _FEW]
+        if self.whom is not None:
+            yield self.whom.summary()
+        if unsure:
+            yield f"Too few rows agree with {few(map(repr, unsure))} to trust the intervals."
+
+    def plot(self) -> Figure:
+        """Draw the differences to what was logged with their intervals, and the budgets that were used.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+        """
+        from evenhand.report.forest import Panel, Uses, draw  # matplotlib only when asked for
+        from evenhand.report.plots import figure_of
+
+        names = [p.policy for p in self.policies]
+        title = f"{self.objective} per row beyond what was logged"
+        panel = Panel(title, "bars: 95 %, by pairs of rows", [None, *differences(self.policies)])
+        used = uses(self.policies, self.limits)
+        below = "part of the budget"
+        return figure_of(draw(names, [panel], Uses("used", below, used) if used else None, self.headline()))
+
+    def page(self, command: str = "") -> Page:
+        """Return the report, which states the command that made it."""
+        own = parts(self.policies, self.limits, self.objective, list(self._tables()))
+        return Page(
+            title=self.headline(),
+            sentences=tuple(self._sentences())[1:],
+            notes=(*self.notes, *self._remarks()),
+            parts=(*own, *([] if self.whom is None else self.whom.parts())),
+            command=command,
+            settings=settings_of(self, {"budgets per row": self.limits}),
+        )
+
+    def write(self, out: str | Path, command: str = "") -> list[Path]:
+        """Write results.json, report.html, and value.parquet where pandas and pyarrow are installed, into a folder.
+
+        Raises:
+            InvalidInput: a file cannot be written.
+        """
+        return leave(file("out", out), self.results(), "value", self.to_frame, self.page(command))
+
     def __str__(self) -> str:
-        return "\n\n".join(["\n".join(self._head()), *self._tables(), "\n".join(self._reading())])
+        whom = "" if self.whom is None else "\n\n" + printed([], self.whom.tables(), [self.whom.summary()])
+        return printed(self._head(), self._tables(), list(self._reading())) + whom
+
+    def _repr_html_(self) -> str:
+        first = next(self._tables())
+        return faces.table(self.headline(), first.rows, first.head)
+
+    @property
+    def _budgets(self) -> str:
+        return " and ".join(f"{limit:.4g} {name} per row" for name, limit in self.limits.items())
 
     def _head(self) -> Iterator[str]:
-        yield f"{self.log}: {self.rows:,} rows; {self.objective} per row; {self.folds} folds, seed {self.seed}"
-        yield from (f"note: {note}" for note in self.notes)
+        yield from head(self, f"{self.objective} per row")
+        yield from (f"note: {remark}" for remark in self._remarks())
+
+    def _remarks(self) -> Iterator[str]:
         for p in self.policies:
             if p.rows < _FEW:
-                yield f"note: {p.policy!r} rests on {p.rows:.0f} effective rows, too few for its intervals"
-            for name, limit in self.limits.items():
-                if p.used[name].value - 3.0 * p.used[name].se > limit * (1.0 + 1e-9):
-                    yield f"note: {p.policy!r} uses {p.used[name].value:.4g} {name} per row of {limit:.4g}"
+                yield f"{p.policy!r} rests on {p.rows:.0f} effective rows, too few for its intervals"
+            for name in self._over(p):
+                yield f"{p.policy!r} uses {p.used[name].value:.4g} {name} per row of {self.limits[name]:.4g}"
 
-    def _tables(self) -> Iterator[str]:
+    def _over(self, p: Valued) -> Iterator[str]:
+        """Yield the budgets that a policy exceeds by more than three standard errors."""
+        for name, limit in self.limits.items():
+            if p.used[name].value - 3.0 * p.used[name].se > limit * (1.0 + 1e-9):
+                yield name
+
+    def _tables(self) -> Iterator[Table]:
         first = self.policies[0].policy
         rows = [
             [
                 p.policy,
-                _told(p.value),
+                told(p.value),
                 "{:.4f} to {:.4f}".format(*p.value.interval),
-                "" if p.policy == first else _told(p.beyond),
+                "" if p.policy == first else told(p.beyond),
                 f"{p.rows:,.0f}",
                 *(f"{p.used[name].value:.4f}" for name in self.limits),
             ]
             for p in self.policies
         ]
         used = (f"{name} used" for name in self.limits)
-        yield table([f"{self.objective} per row", "value ± se", "95 %", f"beyond {first}", "rows", *used], rows)
+        yield Table([f"{self.objective} per row", "value ± se", "95 %", f"beyond {first}", "rows", *used], rows)
         rows = [
-            [p.policy, _told(p.inverse), _told(p.normalised), f"{p.direct:.4f}", f"{p.switch:.4f}"]
-            for p in self.policies
+            [p.policy, told(p.inverse), told(p.normalised), f"{p.direct:.4f}", f"{p.switch:.4f}"] for p in self.policies
         ]
-        yield table(["by other estimators", "IPS ± se", "SNIPS ± se", "model alone", "switch"], rows)
+        yield Table(["by other estimators", "IPS ± se", "SNIPS ± se", "model alone", "switch"], rows)
 
     def _reading(self) -> Iterator[str]:
         yield "value   doubly robust: predictions by models that have not seen the row, and what they missed in it."
@@ -170,7 +257,7 @@ def value(
         policies: by name, the probabilities of all actions in every row, `(N,A)`, without withdrawn actions. A policy
             that was fitted to the same log is judged too well.
         folds, seed, model: as for `curve`.
-        out: a folder for results.json.
+        out: a folder for results.json, value.parquet and report.html.
 
     Raises:
         InvalidInput: a key, column, rule or argument is wrong, or no row agrees with a policy.
@@ -212,9 +299,5 @@ def value(
         notes=(*evidence.left_out, *evidence.notes),
     )
     if out is not None:
-        found.results().write(out)
+        found.write(out)
     return found
-
-
-def _told(estimate: Estimate) -> str:
-    return f"{round(estimate.value, 4) + 0.0:.4f} ± {estimate.se:.4f}"

@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.core.types import Floats
 from evenhand.numerics.student import reach
 from evenhand.replay.measures import Digest, Measure, Run
+from evenhand.report.intervals import Interval, told
 from evenhand.report.quantities import objective_name
 
 SERVED = "rounds served"  # as a part of those that were due
@@ -76,7 +77,11 @@ class Difference(NamedTuple):
     @property
     def told(self) -> int:
         """The sign of a difference that its interval tells from none, else 0."""
-        return 0 if self.low is None or self.high is None else int(self.low > 0.0) - int(self.high < 0.0)
+        return told(self.low, self.high)
+
+    def named(self, name: str) -> Interval:
+        """Give the difference a name, as pictures show it."""
+        return Interval(name, self.mean, self.low, self.high)
 
 
 def due(run: Run) -> Floats:

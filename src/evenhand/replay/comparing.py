@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
-from evenhand.core.extras import data_frame, has_parquet
+from evenhand.core.extras import data_frame
 from evenhand.problem.problem import Problem
 from evenhand.replay.cells import SERVED, Cell, Difference
 from evenhand.replay.execution import Runs
+from evenhand.replay.pages import differences, others, uses
 from evenhand.replay.systems import BLIND
+from evenhand.report.leaving import leave
+from evenhand.report.page import Page, Part
 from evenhand.report.quantities import objective_name
-from evenhand.report.results import Measurement, Results, folder
-from evenhand.report.summary import number, table
+from evenhand.report.results import Measurement, Results
+from evenhand.report.summary import number
+from evenhand.report.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -104,7 +107,20 @@ class Replays:
         """What recipes are compared with: the first one, and `uniform`."""
         return tuple(dict.fromkeys([self.cells[0].policy, BLIND])) if self.cells else ()
 
-    def summary(self) -> tuple[Line, ...]:
+    def summary(self) -> str:
+        """Return the result in a few sentences."""
+        return " ".join([f"{self.headline()}.", *self._sentences()])
+
+    def _sentences(self) -> Iterator[str]:
+        if self.interrupted:
+            yield f"Interrupted: nothing is known of {'; '.join(self.missing)}."
+        for cell in self.cells:
+            served = cell.digest(SERVED)
+            if served.mean < 0.999:
+                yield f"{cell.name} served {served.mean:.1%} of the rounds; the others count 0."
+        yield from (f"{line}." for line in self._short())
+
+    def lines(self) -> tuple[Line, ...]:
         """Return every measure of every cell, and the differences of the objective."""
         return tuple(self._lines())
 
@@ -122,12 +138,12 @@ class Replays:
                     yield Line(*at, self.objective, other, mean, se, low, high, None, None)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with a row per line of `summary`.
+        """Return a data frame with a row per line of `lines`.
 
         Raises:
             MissingExtra: pandas is not installed.
         """
-        return data_frame([tuple(line) for line in self.summary()], list(Line._fields))
+        return data_frame([tuple(line) for line in self.lines()], list(Line._fields))
 
     def headline(self) -> str:
         """State the result in a sentence."""
@@ -161,7 +177,7 @@ class Replays:
         parts.append("\n".join([head, *(f"note: {note}" for note in self.notes)]))
         if self.cells:
             legend = LEGEND if self.runs.bootstrap else LEGEND_ALONE
-            parts += [self.headline(), table(*self._table()), legend.format(bootstrap=self.runs.bootstrap)]
+            parts += [self.headline(), str(Table(*self._table())), legend.format(bootstrap=self.runs.bootstrap)]
             parts += ["\n".join(self._short())] if any(self._short()) else []
         return "\n\n".join(parts)
 
@@ -216,8 +232,8 @@ class Replays:
             "result": self.headline(),
         }
         se = "of the mean over the shuffles, for the population behind the log"
-        found = Results("replay of several", settings, interrupted=self.interrupted, se_of=se)
-        for line in self.summary():
+        found = Results("replay of several", settings, interrupted=self.interrupted, se_of=se, notes=self.notes)
+        for line in self.lines():
             name = f"{line.measure} beyond {line.beyond}" if line.beyond else line.measure
             at = {} if line.budget is None else {"budget": line.budget}
             found.rows.append(Measurement(line.policy, at, name, line.mean, line.se, line.worst))
@@ -244,18 +260,38 @@ class Replays:
         known = {p: found for p, found in beyond.items() if any(d is not None for d in found)}
         return draw(self.cells, known, self.objective, self.headline())
 
-    def write(self, out: Path) -> list[Path]:
-        """Write results.json, a picture, and replay.parquet where pandas and pyarrow are installed, into a folder.
+    def page(self, command: str = "") -> Page:
+        """Return the report, which states the command that made it."""
+        parts: list[Part] = []
+        if self.cells:
+            for other in self.references:
+                pairs = ((cell, self.beyond(cell, other)) for cell in self.cells)
+                found = [d.named(cell.name) for cell, d in pairs if d is not None]
+                if found:
+                    parts += differences(f"{self.objective} per round beyond {other}", found)
+            parts += others("All recipes and budgets", [Table(*self._table())], "")
+            names = [cell.name for cell in self.cells]
+            used = [name for name in self.cells[0].measures if name.endswith(" of budget")]
+            of = {n: [c.digest(n).mean if n in c.measures else None for c in self.cells] for n in (*used, SERVED)}
+            short = any(part is not None and part < 0.9995 for part in of[SERVED])
+            parts += uses(names, {n: of[n] for n in used}, {SERVED: of[SERVED]} if short else {}, ())
+        return Page(
+            title=self.headline(),
+            sentences=tuple(self._sentences()),
+            notes=self.notes,
+            parts=tuple(parts),
+            command=command,
+            settings={k: z for k, z in self.results().settings.items() if k != "result"},
+        )
+
+    def write(self, out: Path, command: str = "") -> list[Path]:
+        """Write results.json, report.html, a picture, and replay.parquet where it can be, into a folder.
 
         Raises:
+            InvalidInput: a file cannot be written.
             MissingExtra: matplotlib is not installed.
         """
-        out = folder(out)
-        written = [self.results().write(out)]
-        if has_parquet():
-            written.append(out / "replay.parquet")
-            with beside(written[-1]) as part:
-                self.to_frame().to_parquet(part)
+        written = leave(out, self.results(), "replay", self.to_frame, self.page(command))
         if self.cells:
             from evenhand.report.plots import save
 

@@ -16,13 +16,19 @@ from evenhand.policy.standings import Standing
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
 from evenhand.replay import spans
+from evenhand.replay.cells import Difference
 from evenhand.replay.measures import Digest, Measure, Run, measures
+from evenhand.replay.pages import differences, others, uses
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import BLIND
+from evenhand.replay.tables import Tables
 from evenhand.report.credit_lines import with_credit
+from evenhand.report.intervals import Interval
+from evenhand.report.page import Page, Part
 from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results
-from evenhand.report.summary import Ending, endings, number, table
+from evenhand.report.summary import Ending, endings, number
+from evenhand.report.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,7 +45,6 @@ se log  standard error of this mean for this one log: how far it would move over
     "spread": "spread  standard deviation over the shuffles: how far a single replay of this one log is from another.",
     "worst": "worst   of all runs{kinds}.",
 }
-COLUMNS = {"mean": "mean", "se": "se", "se log": "se_log", "spread": "spread", "worst": "worst"}
 
 
 class Line(NamedTuple):
@@ -98,6 +103,21 @@ class Replay:
         blind = next((r for r in self.runs if r.name == BLIND), None)
         return {r.name: {m.name: (m, r.digest(m)) for m in measures(self.problem, r, blind)} for r in self.runs}
 
+    @cached_property
+    def tables(self) -> Tables:
+        """The tables of measures."""
+        return Tables(problem=self.problem, measured=self.measured, bootstrap=self.bootstrap)
+
+    def headline(self) -> str:
+        """State the result in a sentence: what the policy under test brings beyond `uniform`."""
+        if not self.runs:
+            return "Nothing has finished"
+        first, name = self.runs[0].name, objective_name(self.problem)
+        beyond = self._beyond(first)
+        if beyond is None:
+            return f"{first} brings {self.measured[first][name][1].mean:.4f} {name} per round"
+        return f"{first} brings {beyond.words(f' {name} per round beyond {BLIND}')}"
+
     def results(self) -> Results:
         """Collect the rows of `results.json`; spreads and standard errors over shuffles are separate metrics."""
         settings = {
@@ -112,7 +132,7 @@ class Replay:
             "policy": self.settings.to_dict(),
         }
         se = "of the mean over the shuffles, for the population behind the log"
-        results = Results("replay", settings, interrupted=self.interrupted, se_of=se)
+        results = Results("replay", settings, interrupted=self.interrupted, se_of=se, notes=self.notes)
         for system, found in self.measured.items():
             for name, (_, d) in found.items():
                 results.rows.append(Measurement(system, {}, name, d.mean, d.se, d.worst))
@@ -121,7 +141,21 @@ class Replay:
                         results.rows.append(Measurement(system, {}, f"{name}: {title}", value))
         return results
 
-    def summary(self) -> tuple[Line, ...]:
+    def summary(self) -> str:
+        """Return the result in a few sentences."""
+        return " ".join([f"{self.headline()}.", *self._sentences()])
+
+    def _sentences(self) -> Iterator[str]:
+        if self.interrupted:
+            yield f"Interrupted: nothing is known of {'; '.join(self.missing)}."
+        if self.runs:
+            found = self.measured[self.runs[0].name]
+            for s in self.tables.budgets:
+                d = found[f"{s.outcome} used"][1]
+                yield f"{s.outcome}: {d.mean:,.6g} of {s.total:,.6g} used on average, {d.worst or 0.0:,.6g} at most."
+            yield from (" ".join(line.split()) for line in self._promises())
+
+    def lines(self) -> tuple[Line, ...]:
         """Return every measure of every system."""
         return tuple(
             Line(system, name, d.mean, d.se, d.se_log, d.spread, d.worst, m.limit)
@@ -130,12 +164,12 @@ class Replay:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with a row per line of `summary`.
+        """Return a data frame with a row per line of `lines`.
 
         Raises:
             MissingExtra: pandas is not installed.
         """
-        return data_frame([tuple(line) for line in self.summary()], list(Line._fields))
+        return data_frame([tuple(line) for line in self.lines()], list(Line._fields))
 
     def plot(self) -> Figure:
         """Draw the objective of every system, and the outcomes of groups under each constraint.
@@ -148,12 +182,47 @@ class Replay:
 
         return figure_of(draw(self))
 
+    def page(self, command: str = "") -> Page:
+        """Return the report, which states the command that made it."""
+        parts: list[Part] = []
+        if self.runs:
+            names = [run.name for run in self.runs]
+            beyond = [d for d in map(self._beyond, names) if d is not None]
+            used = {
+                s.outcome: [self.measured[n].get(f"{s.outcome} of budget") for n in names] for s in self.tables.budgets
+            }
+            means = {str(k): [None if z is None else z[1].mean for z in found] for k, found in used.items()}
+            parts += differences(
+                f"{objective_name(self.problem)} per round beyond {BLIND}", beyond, self.tables.objective()
+            )
+            parts += uses(names, means, {}, tuple(self.tables.outcomes()))
+            parts += others("Limits and groups", self.tables.limits(), "\n".join(self._promises()))
+            parts += others("Spans of time", [], "\n\n".join(self._spans()))
+            parts += others("Rounds", [self.tables.lengths()], "\n".join(self._ends()))
+            parts += others("What the columns mean", [], self._legend())
+        reasons = (f"left out: {reason}" for reason in self.left_out)
+        return Page(
+            title=self.headline(),
+            sentences=tuple(self._sentences()),
+            notes=(*reasons, *self.notes),
+            parts=tuple(parts),
+            command=command,
+            settings=self.results().settings,
+        )
+
+    def _beyond(self, system: str) -> Interval | None:
+        """Return by how much a system exceeds `uniform`, with its interval; None for that itself, or without it."""
+        found = self.measured[system].get(f"{objective_name(self.problem)} minus {BLIND}")
+        if found is None or system == BLIND:
+            return None
+        return Difference.of(found[1], self.bootstrap).named(system)
+
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
         head = [name.replace("_", " ") for name in Line._fields]
-        rows = [[*line[:2], *(number(x) for x in line[2:])] for line in self.summary()]
+        rows = [[*line[:2], *(number(x) for x in line[2:])] for line in self.lines()]
         return faces.table("\n".join(self._head()), rows, head)
 
     def to_dict(self) -> dict[str, object]:
@@ -164,7 +233,7 @@ class Replay:
         parts = [f"INTERRUPTED: nothing is known of {'; '.join(self.missing)}"] if self.interrupted else []
         parts.append("\n".join(self._head()))
         if self.runs:
-            parts += [*self._tables(), self._legend(), *self._promises(), "\n".join(self._ends())]
+            parts += [*map(str, self._tables()), self._legend(), *self._promises(), "\n".join(self._ends())]
         return "\n\n".join(p for p in parts if p)
 
     def _legend(self) -> str:
@@ -193,61 +262,16 @@ class Replay:
             return f"about {self.problem.horizon:,} accepted rounds until {self.problem.until}"
         return f"horizon {self.problem.horizon:,} accepted rounds"
 
-    def _tables(self) -> Iterator[str]:
-        name = objective_name(self.problem)
-        against = f"{name} minus {BLIND}"
-        yield self._table(
-            f"{name} per round",
-            *((title, name, part, 4) for title, part in COLUMNS.items()),
-            (f"over {BLIND}", against, "mean", 4),
-            ("se", against, "se", 4),
-        )
-        budgets = {s.outcome: s for s in self.problem.stated if s.spends}
-        for o in self.problem.names:
-            if o in budgets:
-                yield self._table(
-                    f"{o}: budget {budgets[o].total:,.6g}",
-                    ("used", f"{o} used", "mean", 1),
-                    *((title, f"{o} used", part, 1) for title, part in COLUMNS.items() if part != "mean"),
-                    ("of budget", f"{o} of budget", "mean", 4),
-                    ("left", f"{o} left", "mean", 1),
-                )
-            elif o != name:
-                yield self._table(f"{o} per round", *((t, f"{o} per round", part, 4) for t, part in COLUMNS.items()))
+    def _tables(self) -> Iterator[Table | str]:
+        yield self.tables.objective()
+        yield from self.tables.outcomes()
+        yield from self._spans()
+        yield from self.tables.limits()
+        yield self.tables.lengths()
+
+    def _spans(self) -> Iterator[str]:
         ends = {run: {m: (d.mean, d.worst) for m, (_, d) in found.items()} for run, found in self.measured.items()}
         yield from spans.tables(self.problem, ends)
-        for s in self.problem.stated:
-            if s not in budgets.values():
-                label = s.constraint.label
-                yield self._table(f"{label}: limit {s.limit:g}", *((t, label, part, 4) for t, part in COLUMNS.items()))
-            if s.outcome is not None and s.by is not None:
-                yield self._rates(s.outcome, s.by)
-        yield self._table(
-            "length",
-            ("rounds", "rounds", "mean", 1),
-            ("fewest", "rounds", "worst", 0),
-            ("rows read", "rows read", "mean", 1),
-            ("most", "rows read", "worst", 0),
-        )
-
-    def _table(self, head: str, *cells: tuple[str, str, str, int]) -> str:
-        """Format a table with a row per system and a column per cell: title, measure, field of its digest, digits."""
-        columns = []
-        for title, measure, part, digits in cells:
-            digests = [found[measure][1] if measure in found else None for found in self.measured.values()]
-            values = [None if d is None else getattr(d, part) for d in digests]
-            if any(x is not None for x in values):  # the column is empty without resamples or a reference
-                columns.append([title, *(number(x, digits) for x in values)])
-        first, *lines = zip([head, *self.measured], *columns, strict=True)
-        return table(list(first), [list(line) for line in lines])
-
-    def _rates(self, outcome: str, by: str) -> str:
-        groups = next(g.names for g in self.problem.groups if g.name == by)
-        lines = []
-        for system, found in self.measured.items():
-            digests = [found[f"{outcome} rate {by}={group}"][1] for group in groups]
-            lines.append([system, *(_with_error(d) for d in digests)])
-        return table([f"{outcome} per case by {by}, mean{' ± se' if self.bootstrap else ''}", *groups], lines)
 
     def _promises(self) -> Iterator[str]:
         """Compare the policy under test with the limits of those constraints that are not budgets."""
@@ -313,7 +337,3 @@ def _verdict(stands: Standing) -> str:
         return stands.said
     no = "no " if stands.verdict == "close" else ""
     return f"missed, by {no}more than chance explains ({ERRORS:g} standard errors, of at most {stands.error:.4f} each)"
-
-
-def _with_error(d: Digest) -> str:
-    return number(d.mean, 3) if d.se is None else f"{number(d.mean, 3)} ± {number(d.se, 3)}"

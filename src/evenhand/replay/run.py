@@ -52,7 +52,7 @@ def replay_log(
         replicas: the number of shuffles, at least 1.
         bootstrap: the number of resamples of the rows, at least 2, or 0 for no standard errors.
         seed: the seed of all random numbers, in [0, 2**64).
-        out: a folder for results.json and a picture.
+        out: a folder for results.json, replay.parquet, pictures and report.html.
         progress: whether to show progress bars; by default only in a terminal.
 
     Raises:
@@ -76,7 +76,14 @@ def replay_log(
     10.0
     """
     runs = Runs(replicas=replicas, bootstrap=bootstrap, seed=seed)
-    return replay_files(log_path, problem_path, policy, runs, Execution(progress=progress), out)
+    if out is None:
+        return replay_files(log_path, problem_path, policy, runs, Execution(progress=progress))
+    from evenhand.replay.leaving import write  # matplotlib before the long run, if asked for
+
+    out = folder(file("out", out))
+    found = replay_files(log_path, problem_path, policy, runs, Execution(progress=progress))
+    write(found, out)
+    return found
 
 
 def replay_files(
@@ -85,12 +92,11 @@ def replay_files(
     policy: str | None,
     runs: Runs,
     how: Execution,
-    out: str | Path | None = None,
 ) -> Replay:
     """Run a policy and its references as `replay_log` does, in any number of processes, and go on from what is kept.
 
     Raises:
-        InvalidInput, InfeasibleProblem, MissingExtra: as for `replay_log`.
+        InvalidInput, InfeasibleProblem: as for `replay_log`.
     """
     if policy is not None:
         closest("policy", recipes(), policy)
@@ -103,15 +109,10 @@ def replay_files(
     notes += overlap(spec, encoded.propensities)
     problem = spec.problem(encoded.levels)
     log = environment(problem, encoded, shuffles=runs.replicas)
-    if out is not None:
-        from evenhand.replay.span_pictures import draw as draw_spans  # matplotlib before the long run, if asked for
-        from evenhand.report.plots import save
-
-        out = folder(file("out", out))
     policies = systems(problem, spec.settings, log.n_features)
     refuse_features(policies[0], spec, log)
     found = run_all([(p.name, p) for p in policies], log, runs, how)
-    result = Replay(
+    return Replay(
         log=log_path.name,
         problem_file=problem_path.name,
         problem=problem,
@@ -126,12 +127,6 @@ def replay_files(
         bootstrap=runs.bootstrap,
         seed=runs.seed,
     )
-    if out is not None:
-        result.results().write(out)
-        if found:
-            save(result.plot().axes, out / "replay.png")
-            draw_spans(result, out / "spans.png")
-    return result
 
 
 def read_replayed(path: Path) -> Spec:

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.report import curves as draw, scales, style
@@ -197,7 +198,8 @@ def figure_of(axes: Sequence[Axes]) -> Figure:
 
 
 def save(axes: Sequence[Axes], path: Path) -> Path:
-    """Save the figure of some axes."""
+    """Save the figure of some axes; the file appears whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure_of(axes).savefig(path, dpi=130)
+    with beside(path) as part:
+        figure_of(axes).savefig(part, dpi=130, format=path.suffix.removeprefix(".") or "png")
     return path

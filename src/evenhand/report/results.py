@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from evenhand.core.beside import beside
 from evenhand.core.types import Floats
 from evenhand.core.validate import on_disk
 from evenhand.report.summary import number, standard_error, table
@@ -56,6 +57,7 @@ class Results:
     rows: list[Measurement] = field(default_factory=list)
     interrupted: bool = False
     se_of: str = "of the mean over replicas"  # describes the standard errors of the rows
+    notes: tuple[str, ...] = ()  # remarks, such as on the log
 
     def find(self, system: str, metric: str, at: Mapping[str, float] | None = None) -> Measurement | None:
         """Find a system's measurement of a metric, at a point of the sweep if one is given; None if there is none."""
@@ -71,13 +73,15 @@ class Results:
             "version": __version__,
             "se": self.se_of,
             "settings": self.settings | ({"interrupted": True} if self.interrupted else {}),
+            "notes": list(self.notes),
             "rows": [{k: _plain(v) for k, v in row._asdict().items()} for row in self.rows],
         }
 
     def write(self, place: Path) -> Path:
-        """Write `results.json` into a folder, which is created if needed."""
+        """Write `results.json` into a folder, which is created if needed; the file appears whole or not at all."""
         path = folder(place) / "results.json"
-        path.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
+        with on_disk("out", "a file that can be written"), beside(path) as part:
+            part.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")
         return path
 
     def table(self, at: Mapping[str, float], metrics: tuple[str, ...]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from evenhand.live.dashboard.charts.frame import labelled, ticks
+from evenhand.report.drawing import labelled, ticks
 
 _HOURS = (1, 3, 6, 12, 24, 48, 96, 168, 336, 672, 1344, 2688, 5376)
 _DAY = timedelta(days=1)

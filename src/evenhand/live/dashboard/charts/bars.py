@@ -6,21 +6,8 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from evenhand.live.dashboard.charts.frame import (
-    LETTER,
-    NARROW,
-    axes,
-    both,
-    box,
-    brief,
-    fitting,
-    frame,
-    labelled,
-    line,
-    svg,
-    text,
-    ticks,
-)
+from evenhand.live.dashboard.charts.frame import both, svg
+from evenhand.report.drawing import LETTER, NARROW, axes, box, brief, fitting, frame, labelled, line, text, ticks
 
 _HEIGHT = 160.0
 _ROW = 24.0

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from evenhand.live.dashboard.charts.across import Across
-from evenhand.live.dashboard.charts.frame import axes, both, box, brief, frame, labelled, line, svg, ticks
+from evenhand.live.dashboard.charts.frame import both, svg
+from evenhand.report.drawing import axes, box, brief, frame, labelled, line, ticks
 
 _HEIGHT = 180.0
 Course = Sequence[tuple[float, float]]  # rounds, or days after the start, and values

@@ -8,20 +8,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from evenhand.core.faces import amount
-from evenhand.live.dashboard.charts.frame import (
-    LETTER,
-    NARROW,
-    Frame,
-    axes,
-    both,
-    box,
-    fitting,
-    labelled,
-    line,
-    svg,
-    text,
-    ticks,
-)
+from evenhand.live.dashboard.charts.frame import both, svg
+from evenhand.report.drawing import LETTER, NARROW, Frame, axes, box, fitting, labelled, line, text, ticks
 
 _ROW = 24.0
 _LABEL = 80.0  # for the names of groups, in a narrow chart

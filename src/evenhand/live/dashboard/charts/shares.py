@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from evenhand.live.dashboard.charts.across import Across
-from evenhand.live.dashboard.charts.frame import axes, both, frame, svg
+from evenhand.live.dashboard.charts.frame import both, svg
+from evenhand.report.drawing import axes, frame
 
 _HEIGHT = 180.0
 HUES = 7  # classes of colours, the last one for all others

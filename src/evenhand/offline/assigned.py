@@ -1,0 +1,203 @@
+"""A list with an action for every case: as a table, in words, as a picture and as a report."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+import numpy as np
+
+from evenhand.core import faces
+from evenhand.core.beside import beside
+from evenhand.core.extras import data_frame
+from evenhand.core.sheets import RUN, quoted_cell
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.validate import file, on_disk
+from evenhand.offline.cases import EXPECTED, WRITTEN
+from evenhand.offline.levels import Level, levels_of
+from evenhand.offline.list_page import parts
+from evenhand.offline.plans import Wanted
+from evenhand.report.page import Page
+from evenhand.report.tables import Table, printed
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Assignment:
+    """An action for every case of a list; print it, or write it as a CSV file.
+
+    Args:
+        texts: by column, the cases as the file has them.
+        actions: the names of the actions.
+        chosen: `(N)` the number of the action of every case.
+        probability: `(N)` with which it was drawn: 1 where only it could be.
+        held_out: `(N)` whether it was drawn evenly, so that the list can be evaluated afterwards.
+        expected: by outcome, `(N)` what the log lets expect of the chosen action.
+        objective: its name.
+        wanted: the budget, if there is one.
+        price: what one more unit of the budget is predicted to be worth.
+        spent: of the budget by the whole list, exactly.
+        groups: by grouping with a parity, the average spent per case of each of its groups.
+        log: the name of the file that was learned from.
+        numeric, categorical: the columns of features.
+    """
+
+    texts: Mapping[str, list[str]]
+    actions: tuple[str, ...]
+    chosen: Ints
+    probability: Floats
+    held_out: Bools
+    expected: Mapping[str, Floats]
+    objective: str
+    wanted: Wanted | None
+    price: float
+    spent: float
+    groups: Mapping[str, Mapping[str, float]]
+    log: str
+    numeric: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        """Who gets what, by level of every feature."""
+        columns: dict[str, Floats | list[str]] = {c: np.array(self.texts[c], float) for c in self.numeric}
+        columns |= {c: self.texts[c] for c in self.categorical}
+        return tuple(levels_of(columns, np.eye(len(self.actions))[self.chosen]))
+
+    def headline(self) -> str:
+        """State the result in a sentence: how many get what, and what that uses."""
+        counts = np.bincount(self.chosen, minlength=len(self.actions)).tolist()
+        told = ", ".join(f"{count:,} {name}" for name, count in zip(self.actions, counts, strict=True) if count)
+        used = "" if self.wanted is None else f"; {self._used}"
+        return f"Of {len(self.chosen):,} cases: {told}{used}"
+
+    def summary(self) -> str:
+        """Return the result in a few sentences."""
+        return " ".join(self._sentences())
+
+    def _sentences(self) -> Iterator[str]:
+        yield f"{self.headline()}."
+        mean = f"{self.expected[self.objective].mean():.4f} {self.objective}"
+        yield f"By what {self.log} says, {mean} per case is expected."
+        if self.wanted is not None:
+            price = f"{self.price:.4g} {self.objective}"
+            yield f"One more unit of {self.wanted.outcome} is predicted to be worth {price}."
+        held = int(self.held_out.sum())
+        if held:
+            yield f"{held:,} cases are held out: any action, with the same chance each, so that the list can be judged."
+
+    @property
+    def _used(self) -> str:
+        assert self.wanted is not None
+        return f"{self.wanted.outcome}: {self.spent:,.6g} of {self.wanted.total:,.6g}"
+
+    def plot(self) -> Figure:
+        """Draw the share of cases with each action, and the averages of groups under a parity.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+        """
+        from evenhand.offline.pictures import draw_shares  # matplotlib only when asked for
+        from evenhand.report.plots import figure_of
+
+        return figure_of(draw_shares(self._shares, self.groups, self.headline()))
+
+    @property
+    def _shares(self) -> dict[str, float]:
+        counts = np.bincount(self.chosen, minlength=len(self.actions)) / len(self.chosen)
+        return dict(zip(self.actions, counts.tolist(), strict=True))
+
+    def page(self, command: str = "") -> Page:
+        """Return the report, which states the command that made it."""
+        tables = list(self._tables())
+        return Page(
+            title=self.headline(),
+            sentences=tuple(self._sentences())[1:],
+            notes=(),
+            parts=tuple(parts(self._shares, self.spent, self.wanted, self.groups, tables, self.levels)),
+            command=command,
+            settings={"log": self.log, "cases": len(self.chosen)},
+        )
+
+    def _columns(self) -> dict[str, list[object]]:
+        names = np.array(self.actions)[self.chosen].tolist()
+        found: dict[str, list[object]] = {name: list(z) for name, z in self.texts.items()}
+        found |= dict(zip(WRITTEN, (names, self.probability.tolist(), self.held_out.tolist()), strict=True))
+        return found | {EXPECTED + name: z.tolist() for name, z in self.expected.items()}
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame with a row per case.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        columns = self._columns()
+        return data_frame(columns, list(columns))
+
+    def write(self, path: str | Path, *, verbatim: bool = False) -> Path:
+        """Write a CSV file with a row per case, in the order of the list.
+
+        Args:
+            path: the file, which is replaced once it is written whole.
+            verbatim: whether texts stay as they are. By default those that a spreadsheet would run as a formula get an
+                apostrophe in front: they begin with =, +, -, @, a tab or a carriage return, and are no plain numbers.
+
+        Raises:
+            InvalidInput: the file cannot be written.
+        """
+        path, columns = file("path", path), self._columns()
+        with on_disk("path", "a file that can be written"), beside(path) as part, _new(part) as out:
+            rows = csv.writer(out)
+            rows.writerow(columns if verbatim else map(quoted_cell, columns))
+            rows.writerows(zip(*(z if verbatim else _cells(z) for z in columns.values()), strict=True))
+        return path
+
+    def __str__(self) -> str:
+        return printed(self._head(), self._tables(), [])
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
+
+    def _repr_html_(self) -> str:
+        first = next(self._tables())
+        return faces.table(self.headline(), first.rows, first.head)
+
+    def _head(self) -> Iterator[str]:
+        count = len(self.chosen)
+        yield f"{count:,} cases, by what {self.log} says of {self.objective}"
+        if self.wanted is not None:
+            yield f"{self._used}; one more is predicted to be worth {self.price:.4g} {self.objective}"
+        held = int(self.held_out.sum())
+        if held:
+            yield f"{held:,} cases held out: any action, with the same chance each"
+
+    def _tables(self) -> Iterator[Table]:
+        rows = []
+        for a, name in enumerate(self.actions):
+            mine = self.chosen == a
+            means = [f"{z[mine].mean():.4f}" if mine.any() else "-" for z in self.expected.values()]
+            rows.append([name, f"{int(mine.sum()):,}", f"{mine.mean():.2%}", *means])
+        yield Table(["action", "cases", "share", *(f"expected {name}" for name in self.expected)], rows)
+        for by, each in self.groups.items():
+            assert self.wanted is not None
+            lines = [[name, f"{value:.4f}"] for name, value in each.items()]
+            within = f"planned within {self.wanted.tolerance:g}"
+            yield Table([f"{self.wanted.outcome} per case by {by}, {within}", "average"], lines)
+
+
+def _cells(column: list[object]) -> list[object]:
+    """Quote the texts of a column that a spreadsheet would run."""
+    if not any(isinstance(z, str) and z.startswith(RUN) for z in column):
+        return column
+    return [quoted_cell(z) if isinstance(z, str) else z for z in column]
+
+
+def _new(path: Path) -> TextIO:
+    return path.open("w", encoding="utf-8", newline="")

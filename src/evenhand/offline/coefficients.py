@@ -1,0 +1,69 @@
+"""Coefficients of ridge regressions with their standard errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
+from evenhand.offline.evidence import Evidence
+from evenhand.offline.scores import Estimate
+
+
+class Coefficient(NamedTuple):
+    """What a number of a case adds to an outcome under an action."""
+
+    outcome: str
+    action: str
+    name: str
+    value: Estimate
+
+
+def coefficients(evidence: Evidence, names: tuple[str, ...], model: Callable[[], Regressor]) -> Iterator[Coefficient]:
+    """Yield the coefficients of models of the whole log, one model per outcome and action; none of other models.
+
+    Args:
+        evidence: the log.
+        names: of the features, of which the first is the intercept's.
+        model: makes a model that is not fitted yet.
+    """
+    p = evidence.problem
+    for m, outcome in enumerate(p.learned):
+        for a in evidence.playable[~p.free[evidence.playable, m]].tolist():
+            seen = evidence.actions == a
+            x, y = evidence.features[seen], evidence.outcomes[seen, m]
+            fitted = model().fit(x, y)
+            if not isinstance(fitted, RidgeByErrors):
+                return
+            errors = standard_errors(x, y, fitted.coefficients, fitted.penalty)
+            for name, value, se in zip(
+                ("intercept", *names[1:]), fitted.coefficients.tolist(), errors.tolist(), strict=True
+            ):
+                yield Coefficient(outcome, p.actions[a], name, Estimate(value, se))
+
+
+def standard_errors(x: Floats, y: Floats, found: Floats, penalty: float) -> Floats:
+    """Return the standard errors of ridge coefficients, `(N,n),(N),(n),()->(n)`, robust to unequal variances.
+
+    Equation: with H = X'X + k D, where D leaves out the intercept, and residuals e, the covariance is
+    N / (N - tr H^-1 X'X) H^-1 X' diag(e^2) X H^-1 (White 1980, with the factor of MacKinnon and White 1985). The
+    penalty is taken as given; what it shrinks is not in the error. NaN where no row is left to judge by.
+
+    >>> x = np.column_stack([np.ones(4), [0.0, 0.0, 1.0, 1.0]])
+    >>> y = np.array([0.0, 2.0, 3.0, 5.0])
+    >>> standard_errors(x, y, np.array([1.0, 3.0]), 0.0).round(4).tolist()
+    [1.0, 1.4142]
+    """
+    shrunk = np.full(x.shape[1], penalty)
+    shrunk[0] = 0.0
+    gram = x.T @ x
+    inverse = np.linalg.pinv(gram + np.diag(shrunk), hermitian=True)
+    left = len(y) - float(np.trace(inverse @ gram))
+    if left <= 0.0:
+        return np.full(x.shape[1], np.nan)
+    scores = x * (y - x @ found)[:, None]
+    covariance = inverse @ (scores.T @ scores) @ inverse * (len(y) / left)
+    return np.asarray(np.sqrt(np.maximum(np.diag(covariance), 0.0)))

@@ -1,0 +1,122 @@
+"""The report of a curve: its result in words, and the parts of its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from evenhand.offline.lines import Line
+from evenhand.offline.scores import Estimate
+from evenhand.offline.told import difference, interval
+from evenhand.report import charts
+from evenhand.report.charts import Course
+from evenhand.report.page import Part
+from evenhand.report.tables import Table
+
+VALUES = (
+    "Each line is a policy: how much it brings per row if so much of the budget may be used per row. Bands are 95 % "
+    "intervals at each budget alone, for the population behind the log. The dotted line is the budget of the file."
+)
+DIFFERENCES = (
+    "How much more targeting brings than each of the others at the same budget, by pairs of rows. Where a band "
+    "includes 0, the difference is not told from chance. Of twenty budgets, one is outside of its band by chance."
+)
+PRICES = "What one more unit of the budget is predicted to bring. Where it is 0, more money is worth nothing."
+
+
+class Drawn(Protocol):
+    """What is told and drawn of a curve."""
+
+    @property
+    def objective(self) -> str: ...
+
+    @property
+    def spent(self) -> str: ...
+
+    @property
+    def budgets(self) -> tuple[float, ...]: ...
+
+    @property
+    def lines(self) -> tuple[Line, ...]: ...
+
+    @property
+    def stated(self) -> float: ...
+
+    @property
+    def rows(self) -> int: ...
+
+
+def headline(curve: Drawn) -> str:
+    """State what targeting brings beyond the best single action, at the budget of the file or the nearest to it."""
+    i, b = _at(curve), f"{curve.budgets[_at(curve)]:.4g} {curve.spent} per row"
+    first, *others = curve.lines
+    singles = [line for line in others if line.name.startswith("only ")] or others
+    if not singles:
+        low, high = first.value[i].interval
+        value = f"{first.value[i].value:.4f} {curve.objective} per row (95 %: {low:.4f} to {high:.4f})"
+        return f"At {b}, {first.name} is worth {value}"
+    best = max(singles, key=lambda line: line.value[i].value)
+    beyond = difference(best.less[i], f" {curve.objective} per row beyond {best.name}")
+    return f"At {b}, targeting brings {beyond}"
+
+
+def sentences(curve: Drawn) -> Iterator[str]:
+    """Yield where every difference is told from chance, and what one more unit of the budget is worth."""
+    first, *others = curve.lines
+    for line in others:
+        told = [(b, interval("", z).told) for b, z in zip(curve.budgets, line.less, strict=True)]
+        yield f"Beyond {line.name}, targeting brings {_where(told)}."
+    price = first.price[_at(curve)]
+    yield f"One more unit of {curve.spent} is predicted to be worth {price:.4g} {curve.objective} there."
+
+
+def parts(curve: Drawn, tables: Sequence[Table]) -> Iterator[Part]:
+    """Yield the parts of a report; `tables` are those of values, of differences if there are any, and of prices."""
+    values, *less, prices = tables
+    _, *others = curve.lines
+    yield Part(
+        title=f"{curve.objective} per row, by {curve.spent} allowed per row",
+        reading=VALUES,
+        chart=charts.courses(
+            headline(curve),
+            curve.budgets,
+            [_course(i, z.name, z.value) for i, z in enumerate(curve.lines)],
+            curve.stated,
+        ),
+        keys=tuple((z.name, i) for i, z in enumerate(curve.lines)),
+        tables=(values,),
+    )
+    if others:
+        yield Part(
+            title="What targeting brings beyond the others",
+            reading=DIFFERENCES,
+            chart=charts.courses(
+                " ".join(sentences(curve)),
+                curve.budgets,
+                [_course(i, z.name, z.less) for i, z in enumerate(others, 1)],
+                curve.stated,
+            ),
+            keys=tuple((z.name, i) for i, z in enumerate(others, 1)),
+            tables=tuple(less),
+        )
+    yield Part(title=f"What one more unit of {curve.spent} is worth", reading=PRICES, tables=(prices,))
+
+
+def _at(curve: Drawn) -> int:
+    return min(range(len(curve.budgets)), key=lambda i: abs(curve.budgets[i] - curve.stated))
+
+
+def _course(hue: int, name: str, estimates: Sequence[Estimate]) -> Course:
+    ends = [z.interval for z in estimates]
+    return Course(name, [z.value for z in estimates], [low for low, _ in ends], [high for _, high in ends], hue)
+
+
+def _where(told: Sequence[tuple[float, int]]) -> str:
+    """Say at how many budgets a difference is told from chance, and between which."""
+    found = []
+    for sign, word in ((1, "more"), (-1, "less")):
+        at = [b for b, z in told if z == sign]
+        if at:
+            ends = f"{at[0]:.3g}" if len(at) == 1 else f"{at[0]:.3g} to {at[-1]:.3g}"
+            found.append(f"{word} at {len(at)} of {len(told)} budgets ({ends})")
+    return ", ".join(found) or f"nothing that is told from chance at any of {len(told)} budgets"

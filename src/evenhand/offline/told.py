@@ -1,0 +1,79 @@
+"""What values and curves of a log say alike: heads of texts, settings, and the rows of `results.json`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from evenhand.offline.scores import Estimate
+from evenhand.report.intervals import Interval
+from evenhand.report.results import Results
+
+
+class Judged(Protocol):
+    """What was found out from a log."""
+
+    @property
+    def log(self) -> str: ...
+
+    @property
+    def problem_file(self) -> str: ...
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def folds(self) -> int: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+
+def settings_of(found: Judged, more: Mapping[str, object]) -> dict[str, object]:
+    """Return what the numbers depend on, by name."""
+    own: dict[str, object] = {
+        "log": found.log,
+        "problem": found.problem_file,
+        "rows": found.rows,
+        "folds": found.folds,
+        "seed": found.seed,
+    }
+    return own | dict(more)
+
+
+def results_of(name: str, found: Judged, more: Mapping[str, object]) -> Results:
+    """Return results without rows, with the settings and notes of what was found."""
+    se = "by the influence function, for the population behind the log"
+    return Results(name, settings_of(found, more), se_of=se, notes=found.notes)
+
+
+def head(found: Judged, what: str) -> Iterator[str]:
+    """Yield the first lines of a text, with the notes."""
+    yield f"{found.log}: {found.rows:,} rows; {what}; {found.folds} folds, seed {found.seed}"
+    yield from (f"note: {note}" for note in found.notes)
+
+
+def told(estimate: Estimate) -> str:
+    """Return an estimate for a table.
+
+    >>> told(Estimate(-0.00001, 0.002))
+    '0.0000 ± 0.0020'
+    """
+    return f"{round(estimate.value, 4) + 0.0:.4f} ± {estimate.se:.4f}"
+
+
+def interval(name: str, estimate: Estimate) -> Interval:
+    """Return an estimate as pictures show it."""
+    return Interval(name, estimate.value, *estimate.interval)
+
+
+def difference(estimate: Estimate, of: str) -> str:
+    """Return a difference in words, what it is of, and whether it is told from chance.
+
+    >>> difference(Estimate(0.1, 0.01), " visits"), difference(Estimate(0.1, 0.1), "")
+    ('+0.1000 (95 %: +0.0804 to +0.1196) visits', '+0.1000 (95 %: -0.0960 to +0.2960), which is not told from chance')
+    """
+    return interval("", estimate).words(of)

@@ -1,0 +1,69 @@
+"""The report of values of policies: differences with intervals, budgets used, and what other estimators say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from evenhand.offline.policies import Valued
+from evenhand.offline.told import interval
+from evenhand.report import charts
+from evenhand.report.charts import Bar
+from evenhand.report.intervals import Interval
+from evenhand.report.page import Part
+from evenhand.report.tables import Table
+
+DIFFERENCES = (
+    "Dots are differences to what was logged, by pairs of rows; lines are their 95 % intervals, for the population "
+    "behind the log. Grey intervals include 0: such a difference is not told from chance. Policies of blue ones bring "
+    "more, those of orange ones less. The largest of several estimates is too optimistic."
+)
+USES = "Bars are parts of the budget that a policy uses per row; at the line all of it is used."
+OTHERS = (
+    "IPS weights rows by inverse propensities, and SNIPS divides by the sum of the weights; neither needs a model of "
+    "outcomes. The model alone and switch have no errors, as nothing says how wrong the model is. Where estimators are "
+    "further apart than their errors explain, the propensities or the overlap are to be checked."
+)
+
+
+def differences(policies: Sequence[Valued]) -> list[Interval]:
+    """Return what every policy brings beyond the first, which is what was logged."""
+    return [interval(p.policy, p.beyond) for p in policies[1:]]
+
+
+def uses(policies: Sequence[Valued], limits: Mapping[str, float]) -> dict[str, list[float | None]]:
+    """Return by limit the part of it that every policy uses; without limits of 0."""
+    return {name: [p.used[name].value / limit for p in policies] for name, limit in limits.items() if limit}
+
+
+def parts(
+    policies: Sequence[Valued], limits: Mapping[str, float], objective: str, tables: Sequence[Table]
+) -> Iterator[Part]:
+    """Yield the parts of a report; `tables` are those of the values, and of other estimators."""
+    first, others = tables
+    found = differences(policies)
+    about = "; ".join(f"{z.name}: {z.said}" for z in found)
+    yield Part(
+        title=f"What policies bring beyond what was logged: {objective} per row",
+        reading=DIFFERENCES,
+        chart=charts.intervals(about, found),
+        tables=(first,),
+    )
+    used = uses(policies, limits)
+    if used:
+        yield Part(
+            title=f"Budgets used: {', '.join(f'{name} of {limits[name]:.4g} per row' for name in used)}",
+            reading=USES,
+            chart=_used(policies, used),
+            keys=tuple((name, hue) for hue, name in enumerate(used)) if len(used) > 1 else (),
+        )
+    yield Part(title="By other estimators", reading=OTHERS, tables=(others,))
+
+
+def _used(policies: Sequence[Valued], used: Mapping[str, Sequence[float | None]]) -> str:
+    bars = [
+        Bar(p.policy, part, f"{part:.1%}", hue)
+        for i, p in enumerate(policies)
+        for hue, each in enumerate(used.values())
+        if (part := each[i]) is not None
+    ]
+    return charts.bars("; ".join(f"{bar.name}: {bar.words}" for bar in bars), bars, limit=1.0)

@@ -1,0 +1,262 @@
+"""For whom: what the targeted policy gives to whom, how much each feature adds to it, and the models behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from evenhand.core import faces
+from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import data_frame
+from evenhand.core.luck import check_seed
+from evenhand.core.types import Floats
+from evenhand.offline.coefficients import Coefficient, coefficients
+from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
+from evenhand.offline.evidence import Evidence, Tables, evidence_of
+from evenhand.offline.frontier import Frontier
+from evenhand.offline.levels import Level, levels_of, table_of
+from evenhand.offline.lines import TARGETED, At, limit_of, targeted
+from evenhand.offline.policies import limits
+from evenhand.offline.rounding import places
+from evenhand.offline.scores import Estimate
+from evenhand.offline.told import head, interval, results_of, told
+from evenhand.report import charts
+from evenhand.report.page import Part
+from evenhand.report.quantities import objective_name
+from evenhand.report.results import Measurement, Results
+from evenhand.report.tables import Table, printed
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+WHO = "The mean probability of each action among the rows with a level. Numbers are in bands of about as many rows."
+ADDS = (
+    "What the policy is worth beyond one that is planned without the feature, at the same budget and by pairs of rows. "
+    "Features that say the same thing stand in for each other, so that each alone may add nothing."
+)
+MODELS = (
+    "Coefficients of the ridge regressions that predict outcomes, a model per action, with standard errors that allow "
+    "for unequal variances. Numbers are per standard deviation of their column, levels against the level that is not "
+    "listed. The penalty shrinks them towards 0, which the errors leave out. They describe; they are no causes."
+)
+
+
+class Added(NamedTuple):
+    """What a feature adds to the targeted policy."""
+
+    feature: str
+    value: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForWhom:
+    """What the targeted policy gives to whom; print it to see its tables.
+
+    Args:
+        log, problem_file: names of the files.
+        objective: what is maximised.
+        policy: the name of the policy.
+        actions: the names of the actions.
+        levels: of every feature, with what their rows get.
+        adds: by feature, the largest first, what the policy is worth beyond one that is planned without it.
+        coefficients: of the models of outcomes, if they are ridge regressions.
+        rows: of the log that were used.
+        folds, seed: of the cross-fitting.
+        notes: remarks about the log.
+    """
+
+    log: str
+    problem_file: str
+    objective: str
+    policy: str
+    actions: tuple[str, ...]
+    levels: tuple[Level, ...]
+    adds: tuple[Added, ...]
+    coefficients: tuple[Coefficient, ...]
+    rows: int
+    folds: int
+    seed: int
+    notes: tuple[str, ...]
+
+    def summary(self) -> str:
+        """Return the result in a few sentences."""
+        sure = [z for z in self.adds if interval("", z.value).told > 0]
+        if not sure:
+            return f"No feature adds more to {self.policy!r} than chance explains."
+        said = ", ".join(f"{z.feature} {interval('', z.value).said}" for z in sure)
+        return f"Of {len(self.adds)} features, these add more {self.objective} per row than chance explains: {said}."
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame with a row per level of a feature: its share, and the probability of each action.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        rows = [[z.feature, z.level, z.share, *z.actions] for z in self.levels]
+        return data_frame(rows, ["feature", "level", "share", *(f"probability {name}" for name in self.actions)])
+
+    def measurements(self) -> Iterator[Measurement]:
+        """Yield rows of `results.json`."""
+        for level in self.levels:
+            yield Measurement(self.policy, {}, f"{level.name}: share of rows", level.share)
+            for action, p in zip(self.actions, level.actions, strict=True):
+                yield Measurement(self.policy, {}, f"{level.name}: probability of {action}", p)
+        for added in self.adds:
+            yield Measurement(self.policy, {}, f"{self.objective} that {added.feature} adds", *added.value)
+        for c in self.coefficients:
+            yield Measurement(f"model of {c.outcome} under {c.action}", {}, f"coefficient of {c.name}", *c.value)
+
+    def results(self) -> Results:
+        """Collect the rows of `results.json`."""
+        found = results_of("for whom", self, {"policy": self.policy})
+        found.rows.extend(self.measurements())
+        return found
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the parts of a report."""
+        who, adds, *models = self.tables()
+        yield Part(title=f"For whom: {self.policy}", reading=WHO, tables=(who,))
+        found = [interval(z.feature, z.value) for z in self.adds]
+        if found:
+            about = "; ".join(f"{z.name}: {z.said}" for z in found)
+            title = f"How much a feature adds: {self.objective} per row"
+            yield Part(title=title, reading=ADDS, chart=charts.intervals(about, found), tables=(adds,))
+        if models:
+            yield Part(title="The models behind it", reading=MODELS, tables=tuple(models))
+
+    def tables(self) -> Iterator[Table]:
+        """Yield the tables: of levels, of what features add, and of coefficients by outcome."""
+        yield table_of(self.levels, self.actions, "rows")
+        head = [f"{self.objective} per row that it adds", "adds ± se", "95 %"]
+        rows = [[z.feature, told(z.value), "{:.4f} to {:.4f}".format(*z.value.interval)] for z in self.adds]
+        yield Table(head, rows)
+        for outcome in dict.fromkeys(c.outcome for c in self.coefficients):
+            mine = [c for c in self.coefficients if c.outcome == outcome]
+            actions = list(dict.fromkeys(c.action for c in mine))
+            cells = {(c.name, c.action): told(c.value) for c in mine}
+            names = dict.fromkeys(c.name for c in mine)
+            lines = [[name, *(cells.get((name, action), "") for action in actions)] for name in names]
+            yield Table([f"coefficients for {outcome}, ± se", *actions], lines)
+
+    def __str__(self) -> str:
+        return printed(head(self, f"who gets what by {self.policy!r}"), self.tables(), [self.summary()])
+
+    def _repr_html_(self) -> str:
+        first = next(self.tables())
+        return faces.table(self.summary(), first.rows, first.head)
+
+
+@named("X8", source="evenhand's own; differences of policies of `curve` by their influence functions")
+def for_whom(
+    log: str | Path | Evidence,
+    problem: str | Path | None = None,
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    model: Callable[[], Regressor] = RidgeByErrors,
+) -> ForWhom:
+    """Say to whom the targeted policy gives what, and how much each feature adds to it.
+
+    Equation: what a feature adds is V(pi) - V(pi'), where pi is planned by predictions from all features and pi' by
+    those from all others; both are valued by the same doubly robust scores, as in `curve`. The standard error is that
+    of the mean of the differences of their influence functions. Rows that are worth the same are taken by chance.
+
+    Policy: the targeted one at the budget of the file if that is on a known outcome, else the best for every row.
+
+    Args:
+        log: a CSV file, or what `Evidence.read` returns.
+        problem: a TOML file that states the meaning of the columns, and the problem.
+        folds, seed, model: as for `curve`.
+
+    Raises:
+        InvalidInput: a key, column or argument is wrong; or the evidence does not say which features are whose.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> rows = "".join(f"{x},{a},{int(x == a == 'yes')}\\n" for x in ("yes", "no") for a in ("yes", "no")) * 50
+    >>> _ = (folder / "log.csv").write_text("likes,letter,visit\\n" + rows)
+    >>> _ = (folder / "problem.toml").write_text('''
+    ... maximize = "visit"
+    ... horizon = 50
+    ... features = { categorical = ["likes"] }
+    ... action = { column = "letter", values = { no = "none", yes = "letter" } }
+    ... propensity = { constant = 0.5 }
+    ... outcomes = { visit = { range = [0, 1] }, post = { known = { letter = 1 } } }
+    ... budget = [{ outcome = "post", rate = 0.25 }]
+    ... ''')
+    >>> found = for_whom(folder / "log.csv", folder / "problem.toml")
+    >>> [(z.name, z.share, [round(p, 2) for p in z.actions]) for z in found.levels]
+    [('likes: no', 0.5, [1.0, 0.0]), ('likes: yes', 0.5, [0.5, 0.5])]
+    """
+    evidence = evidence_of(log, problem)
+    check_seed(seed)
+    if evidence.coding is None:
+        raise InvalidInput("log", "one that was read by a problem file, which says which features are whose", "another")
+    tables = evidence.tables(folds=folds, seed=seed, model=model)
+    plan = _Plan.of(evidence, tables, seed)
+    whole, lottery = plan.value(evidence.worth(tables).predicted)
+    adds = []
+    for feature, columns in evidence.coding.of_column.items():
+        if columns:
+            less = replace(evidence, features=np.delete(evidence.features, columns, axis=1))
+            without, _ = plan.value(less.worth(less.tables(folds=folds, seed=seed, model=model)).predicted)
+            adds.append(Added(feature, Estimate.of(whole.psi - without.psi, whole.value - without.value)))
+    return ForWhom(
+        log=evidence.log,
+        problem_file=evidence.problem_file,
+        objective=objective_name(evidence.problem),
+        policy=plan.name,
+        actions=evidence.names,
+        levels=tuple(levels_of(evidence.columns, lottery)),
+        adds=tuple(sorted(adds, key=lambda z: -z.value.value)),
+        coefficients=tuple(coefficients(evidence, evidence.coding.names, model)),
+        rows=evidence.rows,
+        folds=folds,
+        seed=seed,
+        notes=(*evidence.left_out, *evidence.notes),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Plan:
+    """Plans by predictions, within the budget of the problem if that is on a known outcome."""
+
+    name: str
+    worth: Tables
+    cost: Floats | None
+    rate: float
+    order: np.ndarray  # in which rows that are worth the same come first
+
+    @staticmethod
+    def of(evidence: Evidence, tables: dict[str, Tables], seed: int) -> _Plan:
+        order = np.argsort(places(np.zeros(evidence.rows, np.int64), seed), kind="stable")
+        worth = evidence.worth(tables)
+        if set(limits(evidence)) & set(evidence.problem.known):
+            limit = limit_of(evidence)
+            name = f"{TARGETED}, {limit.outcome} {limit.rate:.4g}"
+            return _Plan(name=name, worth=worth, cost=tables[limit.outcome].predicted, rate=limit.rate, order=order)
+        return _Plan(name=f"{TARGETED}, no budget", worth=worth, cost=None, rate=0.0, order=order)
+
+    def value(self, predicted: Floats) -> tuple[At, Floats]:
+        """Plan by predictions, `(N,A)->`: what that is worth by the scores, and its lottery, `(N,A)`.
+
+        Raises:
+            InvalidInput: the budget does not pay for the cheapest actions.
+        """
+        if self.cost is None:
+            lottery = np.eye(predicted.shape[1])[predicted.argmax(1)]
+            values = (lottery * self.worth.scores).sum(1)
+            return At(float(values.mean()), values - values.mean(), 0.0, 0.0), lottery
+        order, back = self.order, np.argsort(self.order)
+        cost = self.cost if len(self.cost) == 1 else self.cost[order]
+        frontier = Frontier.of(predicted[order], cost)
+        if self.rate < frontier.least:
+            raise InvalidInput("budget", f"at least {frontier.least:g} per row, what the cheapest cost", self.rate)
+        worth = Tables(predicted[order], self.worth.scores[order])
+        (at,) = targeted(frontier, [self.rate], worth, cost)
+        return at._replace(psi=at.psi[back]), frontier.at(self.rate).probabilities(predicted.shape[1])[back]

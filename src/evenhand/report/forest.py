@@ -1,0 +1,87 @@
+"""The picture of a comparison: differences with intervals, and what was used of limits, with a title that says it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from evenhand.report import scales, style
+from evenhand.report.intervals import Interval
+from evenhand.report.style import Artist, Axes, Line2D
+
+WIDTH, NAME = 5.0, 2.0  # inches of a panel, and of the names beside the first
+HEADLINE = 11.5  # points
+
+
+class Panel(NamedTuple):
+    """Differences of everything that is compared to one thing; None where there is none."""
+
+    title: str
+    below: str
+    found: Sequence[Interval | None]
+
+
+class Uses(NamedTuple):
+    """Parts of limits that everything used, by limit: as bars, but for those that are drawn as marks."""
+
+    title: str
+    below: str
+    bars: Mapping[str, Sequence[float | None]]
+    marks: Mapping[str, Sequence[float | None]] = {}
+
+
+def draw(names: Sequence[str], panels: Sequence[Panel], uses: Uses | None, headline: str) -> list[Axes]:
+    """Draw a panel per comparison, and one of what was used."""
+    wrapped = [style.wrap(name, NAME, style.LABEL) for name in names]
+    tall = 0.34 * sum(len(name.split("\n")) for name in wrapped) + 1.5
+    count = len(panels) + (uses is not None)
+    figure, sheet = style.sheet(count, count, WIDTH, tall, shared="y")
+    for axes, panel in zip(sheet, panels, strict=False):
+        _differences(axes, panel.found)
+        style.title(axes, panel.title, WIDTH)
+        style.labels(axes, panel.below, "", WIDTH, tall)
+    legend: dict[str, Artist] = {}
+    if uses is not None:
+        legend = _used(sheet[-1], uses)
+        style.title(sheet[-1], uses.title, WIDTH)
+        style.labels(sheet[-1], uses.below, "", WIDTH, tall)
+    sheet[0].set_yticks(range(len(wrapped)), wrapped, fontsize=style.LABEL)
+    sheet[0].set_ylim(len(wrapped) - 0.4, -0.6)
+    for label in sheet[0].get_yticklabels():
+        label.set_parse_math(False)
+    style.finish(figure, headline, legend)
+    width = figure.get_size_inches()[0] - 2 * style.EDGE
+    figure.suptitle(style.wrap(headline, width, HEADLINE), fontsize=HEADLINE, color="black")
+    style.literal(figure)
+    return sheet
+
+
+def _differences(axes: Axes, found: Sequence[Interval | None]) -> None:
+    axes.axvline(0.0, color=style.LEVEL, lw=1.0)
+    for i, d in enumerate(found):
+        if d is not None:
+            reach = 0.0 if d.high is None else d.high - d.mean
+            color = style.PALETTE[0] if d.told > 0 else style.PALETTE[1] if d.told < 0 else style.GREY
+            axes.errorbar(d.mean, i, xerr=reach, fmt="o", color=color, capsize=3, ms=5, lw=2)
+    scales.linear(axes.xaxis)
+
+
+def _used(axes: Axes, uses: Uses) -> dict[str, Artist]:
+    """Draw how much of each limit was used; returns the legend."""
+    legend: dict[str, Artist] = {}
+    axes.axvline(1.0, color=style.LEVEL, lw=1.0)
+    tall = 0.7 / len(uses.bars) if uses.bars else 0.7
+    for j, (name, parts) in enumerate(uses.bars.items()):
+        color = style.look(j).color
+        for i, part in enumerate(parts):
+            if part is not None:
+                axes.barh(i - 0.35 + (j + 0.5) * tall, part, tall, color=color, alpha=0.6)
+        legend[name] = Line2D([], [], color=color, marker="s", ls="none")
+    for name, parts in uses.marks.items():
+        for i, part in enumerate(parts):
+            if part is not None:
+                axes.plot(part, i, "d", color=style.INK, ms=6)
+        legend[name] = Line2D([], [], color=style.INK, marker="d", ls="none")
+    axes.set_xlim(-0.02, max(1.05, axes.get_xlim()[1]))
+    scales.linear(axes.xaxis)
+    return legend

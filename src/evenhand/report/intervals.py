@@ -1,0 +1,52 @@
+"""A number with its interval, as pictures show it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Interval(NamedTuple):
+    """A named number with its 95 % interval; without ends where no error is known."""
+
+    name: str
+    mean: float
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def told(self) -> int:
+        """The sign of a difference that its interval tells from none, else 0."""
+        return told(self.low, self.high)
+
+    @property
+    def said(self) -> str:
+        """The number with its interval, in words.
+
+        >>> Interval("mens", 0.0355, 0.0316, 0.0394).said, Interval("mens", -0.0001).said
+        ('+0.0355 (95 %: +0.0316 to +0.0394)', '-0.0001 (no error known)')
+        """
+        if self.low is None or self.high is None:
+            return f"{_plain(self.mean)} (no error known)"
+        return f"{_plain(self.mean)} (95 %: {_plain(self.low)} to {_plain(self.high)})"
+
+    def words(self, of: str) -> str:
+        """Return a difference in words, what it is of, and whether it is told from chance.
+
+        >>> Interval("mens", 0.1, -0.1, 0.3).words(" visits")
+        '+0.1000 (95 %: -0.1000 to +0.3000) visits, which is not told from chance'
+        """
+        known = self.low is not None and self.high is not None
+        return f"{self.said}{of}" + (", which is not told from chance" if known and not self.told else "")
+
+
+def told(low: float | None, high: float | None) -> int:
+    """Return the sign of a difference that its interval tells from none, else 0.
+
+    >>> told(0.1, 0.2), told(-0.1, 0.2), told(-0.2, -0.1), told(None, None)
+    (1, 0, -1, 0)
+    """
+    return 0 if low is None or high is None else int(low > 0.0) - int(high < 0.0)
+
+
+def _plain(x: float) -> str:
+    return f"{round(x, 4) + 0.0:+.4f}"

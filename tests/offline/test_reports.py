@@ -1,0 +1,187 @@
+"""What value, curve and assign leave: pages, tables and pictures that say the result, each file whole or not at all."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evenhand.cli import main
+from evenhand.core.errors import InvalidInput
+from evenhand.offline import Evidence, assign, curve, value
+from evenhand.report import page as pages
+from tests.offline.logs import draw
+from tests.offline.test_assignments import BUDGET, PARITY, files
+from tests.pages import Read, self_contained
+
+EVIL = "</title><script>alert(1)</script><img src=x onerror=alert(1)>&"
+
+
+@pytest.fixture(scope="module")
+def log():
+    return draw(3000, 8).evidence
+
+
+def test_the_page_of_values_states_the_result(log):
+    found = value(log, rules=["small where x0 < 0; else none"])
+    read = self_contained(found.page("evenhand value LOG.csv").html())
+    assert read.of("title") == read.of("h1") == [found.headline()]
+    assert read.of("pre") == ["evenhand value LOG.csv"]
+    within = [p for p in found.policies if p.used["cents"].value - 3 * p.used["cents"].se <= 0.4]
+    best = max(within, key=lambda p: p.value.value)
+    assert f"Within 0.4 cents per row, {best.policy!r} is worth the most of {len(within)} policies" in found.headline()
+    assert f"{best.value.value:.4f} sale per row" in found.headline()
+    for p in found.policies:  # what the chart shows is in the table beside it
+        assert f"{p.value.value:.4f} ± {p.value.se:.4f}" in read.of("td")
+        assert p.policy in read.of("th")
+    charts = [t for t in read.tags if t == "svg"]
+    assert len(charts) == 4  # differences, and budgets used, each in two widths
+
+
+def test_headlines_of_values_without_a_policy_within_the_budget(log):
+    found = value(log)
+    dear = replace(found, policies=tuple(p for p in found.policies if p.policy in ("as logged", "all large")))
+    assert dear.headline() == "No policy of the table keeps to 0.4 cents per row"
+    assert "but it uses more than 0.4 cents per row" in dear.summary()
+    assert found.summary().startswith(f"{found.headline()}. What was logged brought ")
+    free = replace(found, limits={})
+    best = max(found.policies, key=lambda p: p.value.value)
+    assert free.headline().startswith(f"{best.policy!r} is worth the most of 5 policies")  # none is beyond a budget
+    self_contained(free.page().html())
+
+
+def test_the_page_of_a_curve_states_the_result(log):
+    found = curve(log, budgets=(0.2, 0.4, 0.8), tolerances=(0.05,))
+    read = self_contained(found.page("x").html())
+    singles = [line for line in found.lines if line.name.startswith("only")]
+    best = max(singles, key=lambda line: line.value[1].value)
+    assert read.of("h1") == [found.headline()]
+    assert found.headline().startswith(f"At 0.4 cents per row, targeting brings {best.less[1].value:+.4f} (95 %: ")
+    assert found.headline().split(" per row beyond ")[1].split(",")[0] == best.name
+    for line in found.lines:
+        told = [abs(z.value) > 1.96 * z.se for z in line.less]
+        if line is not found.lines[0] and not any(told):
+            assert f"Beyond {line.name}, targeting brings nothing that is told" in found.summary()
+        assert f"{line.price[1]:.4f}" in read.of("td")
+    alone = replace(found, lines=found.lines[:1])
+    assert alone.headline().startswith("At 0.4 cents per row, targeted is worth ")
+    self_contained(alone.page().html())
+    one = curve(log, budgets=(0.3,))
+    assert one.headline().startswith("At 0.3 cents per row")  # the nearest to that of the file
+    self_contained(one.page().html())
+
+
+def test_the_page_of_a_list_states_the_result(tmp_path):
+    cases, problem = files(tmp_path, BUDGET + PARITY)
+    found = assign(cases, problem, learn_from=tmp_path / "log.csv", holdout=0.1)
+    read = self_contained(found.page("x").html())
+    counts = {name: int((found.chosen == a).sum()) for a, name in enumerate(found.actions)}
+    assert found.headline().startswith(f"Of 300 cases: {counts['none']} none, {counts['letter']} letter")
+    assert f"post: {found.spent:,.6g} of 120" in found.headline()
+    towns = np.array(found.texts["town"])
+    for level in found.levels:
+        if level.feature == "town":
+            inside = towns == level.level
+            assert level.share == pytest.approx(inside.mean())
+            assert level.actions == pytest.approx([(found.chosen[inside] == a).mean() for a in range(3)])
+    assert sum(z.share for z in found.levels if z.feature == "age") == pytest.approx(1.0)
+    assert {"age", "town"} == {z.feature for z in found.levels}
+    assert "town: A" in read.of("th")
+    assert f"{int(found.held_out.sum())} cases are held out" in found.summary()
+    assert [a.get_title() for a in found.plot().axes] == ["share of cases", "used per case, by town"]
+    assert found.headline() in found._repr_html_()
+
+
+def test_texts_of_files_are_shown_and_never_run(tmp_path):
+    cases, problem = files(tmp_path, BUDGET + PARITY)
+    log = tmp_path / "log.csv"
+    for path in (log, cases):
+        head, *rows = path.read_text().splitlines()
+        path.write_text(
+            "\n".join([head.replace("town", f"<b>{EVIL}"), *(r.replace(",A", f",{EVIL}") for r in rows)]) + "\n"
+        )
+    quoted = json.dumps(f"<b>{EVIL}")
+    text = problem.read_text().replace('"town"', quoted).replace("groups = { town", f"groups = {{ {quoted}")
+    problem.write_text(
+        text.replace('letter = "letter"', f"letter = {json.dumps('letter ' + EVIL)}").replace(
+            "known = { letter = 1", f"known = {{ {json.dumps('letter ' + EVIL)} = 1"
+        )
+    )
+    evidence = Evidence.read(log, problem)
+    for found in (value(evidence), curve(evidence), assign(cases, problem, learn_from=log)):
+        text = found.page(f"evenhand '{EVIL}'").html()
+        read = self_contained(text)
+        assert "b" not in read.tags
+        assert "<script" not in text
+        assert any(EVIL in z for z in read.of("th"))
+        assert read.of("pre") == [f"evenhand '{EVIL}'"]
+        assert "<script" not in found._repr_html_()
+
+
+def test_what_is_written_and_read_again(log, tmp_path):
+    found = value(replace(log, notes=("a note",)), out=tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"results.json", "value.parquet", "report.html"}
+    kept = json.loads((tmp_path / "results.json").read_text())
+    assert kept["notes"] == ["a note"]
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "value.parquet"), found.to_frame())
+    assert "a note" in Read((tmp_path / "report.html").read_text()).of("li")
+    other = curve(replace(log, notes=("another",)), budgets=3, out=tmp_path)
+    assert json.loads((tmp_path / "results.json").read_text())["notes"] == list(other.notes)
+    assert "another" in other.notes
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "curve.parquet"), other.to_frame())
+
+
+def test_nothing_half_written_stays(log, tmp_path, monkeypatch):
+    found = value(log, out=tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    other = value(log, rules=["small where x0 < 0; else none"])
+    monkeypatch.setattr(pages.Page, "html", lambda self: "\ud800half")  # no text: written with a mark in its place
+    other.page().write(tmp_path / "report.html")
+    assert (tmp_path / "report.html").read_bytes() == b"?half"
+    (tmp_path / "report.html").write_bytes(before["report.html"])
+
+    def full(self, path, *rest, **more):
+        path.write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(pd.DataFrame, "to_parquet", full)
+    with pytest.raises(InvalidInput, match="No space left"):
+        other.write(tmp_path)
+    assert (tmp_path / "value.parquet").read_bytes() == before["value.parquet"]
+    assert {path.name for path in tmp_path.iterdir()} == set(before)
+    assert found.results().to_dict() != other.results().to_dict()
+
+
+def test_pictures_and_notebooks(log):
+    found = value(log)
+    assert [a.get_title() for a in found.plot().axes] == ["sale per row beyond what was logged", "used"]
+    assert found.headline() in found.plot().get_suptitle().replace("\n", " ")
+    assert found.headline() in found._repr_html_().replace("&#x27;", "'")
+    other = curve(log, budgets=3)
+    assert other.plot().axes[0].get_title().startswith("sale per row, by cents")
+    assert other.headline() in other._repr_html_()
+    assert re.match(r"At 0\.4 cents per row, targeting brings .*\. Beyond only small", other.summary())
+
+
+@pytest.mark.parametrize("command", ["value", "curve"])
+def test_reports_of_commands_have_the_command(tmp_path, capsys, command):
+    files(tmp_path)
+    out = tmp_path / "out"
+    args = [command, str(tmp_path / "log.csv"), "--problem", str(tmp_path / "problem.toml"), "--out", str(out)]
+    assert main([*args, "--seed", "3"]) == 0
+    assert f"{out / 'report.html'}" in capsys.readouterr().out
+    read = self_contained((out / "report.html").read_text())
+    assert read.of("pre") == [f"evenhand {' '.join(args)} --seed 3"]
+    assert "3" in read.of("dd")
+
+
+def test_the_report_of_a_list_lies_beside_it(tmp_path, capsys):
+    cases, problem = files(tmp_path)
+    args = ["assign", str(cases), "--problem", str(problem), "--learn-from", str(tmp_path / "log.csv"), "--out"]
+    assert main([*args, str(tmp_path / "out.csv")]) == 0
+    assert f"written: {tmp_path / 'out.csv'}, {tmp_path / 'out.html'}" in capsys.readouterr().out
+    assert "Of 300 cases" in self_contained((tmp_path / "out.html").read_text()).of("h1")[0]
+    assert main([*args, str(tmp_path / "out.html")]) == 2
+    assert "out: expected a name that does not end in .html" in capsys.readouterr().err
