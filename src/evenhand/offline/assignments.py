@@ -18,8 +18,9 @@ from evenhand.core.luck import check_seed
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, number, on_disk
 from evenhand.offline.cases import EXPECTED, WRITTEN, Cases
-from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
+from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence
+from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.plans import Plan, Wanted, planned, wanted_of
 from evenhand.offline.rounding import drawn, places
 from evenhand.report.quantities import objective_name

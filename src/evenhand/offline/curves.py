@@ -13,7 +13,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
 from evenhand.core.validate import file
-from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
+from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.fair import FairFrontier
 from evenhand.offline.frontier import Frontier
@@ -29,6 +29,7 @@ from evenhand.offline.lines import (
     together,
     tolerances_of,
 )
+from evenhand.offline.outcome_models import Regressor
 from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results, folder
 from evenhand.report.summary import table

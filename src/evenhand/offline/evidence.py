@@ -14,7 +14,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints, Texts
 from evenhand.core.validate import file, whole
 from evenhand.objectives import Linear
-from evenhand.offline.cross_fitting import Regressor, RidgeByErrors, cross_fit, folds_of, predicted
+from evenhand.offline.cross_fitting import RidgeByErrors, cross_fit, folds_of
+from evenhand.offline.outcome_models import Regressor, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
 from evenhand.replay.bad_rows import BadRows

@@ -13,8 +13,9 @@ from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats
 from evenhand.core.validate import file
-from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
+from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence, evidence_of
+from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.policies import LOGGED, Valued, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
 from evenhand.offline.scores import Estimate
