@@ -18,11 +18,14 @@ from evenhand.core.luck import check_seed
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, number, on_disk
 from evenhand.offline.cases import EXPECTED, WRITTEN, Cases
+from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence
+from evenhand.offline.lines import singles
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.plans import Plan, Wanted, planned, wanted_of
 from evenhand.offline.rounding import drawn, places
+from evenhand.replay.checks import Checks, told
 from evenhand.report.quantities import objective_name
 from evenhand.report.summary import table
 
@@ -49,6 +52,7 @@ class Assignment:
         spent: of the budget by the whole list, exactly.
         groups: by grouping with a parity, the average spent per case of each of its groups.
         log: the name of the file that was learned from.
+        checks: what is wrong with the log or the budget, a sentence each; None where nothing was found.
     """
 
     texts: Mapping[str, list[str]]
@@ -63,6 +67,7 @@ class Assignment:
     spent: float
     groups: Mapping[str, Mapping[str, float]]
     log: str
+    checks: Checks
 
     def _columns(self) -> dict[str, list[object]]:
         names = np.array(self.actions)[self.chosen].tolist()
@@ -98,6 +103,7 @@ class Assignment:
     def _head(self) -> Iterator[str]:
         count = len(self.chosen)
         yield f"{count:,} cases, by what {self.log} says of {self.objective}"
+        yield from told(self.checks)
         if self.wanted is not None:
             yield (
                 f"{self.wanted.outcome}: {self.spent:,.6g} of {self.wanted.total:,.6g}; "
@@ -180,7 +186,8 @@ def assign(
             needs = f"at least {wanted.total + over:,.6g}, which the cheapest actions and the draw of this seed cost"
             raise InvalidInput("budget", needs, wanted.total)
     mixed = holdout / count + (1.0 - holdout) * lottery[rows, chosen]
-    objective = evidence.worth(tables, len(listed)).predicted[rows, chosen]
+    worth = evidence.worth(tables, len(listed)).predicted
+    objective = worth[rows, chosen]
     expected = {name: np.broadcast_to(t.predicted, (len(listed), count))[rows, chosen] for name, t in tables.items()}
     name = objective_name(evidence.problem)
     return Assignment(
@@ -196,6 +203,11 @@ def assign(
         spent=0.0 if costs is None else float(costs[rows, chosen].sum()),
         groups=_by_group(evidence, listed, wanted, None if costs is None else costs[rows, chosen]),
         log=evidence.log,
+        checks={
+            **evidence.checks,
+            "support": support(evidence, singles(evidence)),
+            "budget": idle(worth, tables, {} if wanted is None else {wanted.outcome: wanted.total / len(listed)}),
+        },
     )
 
 

@@ -12,7 +12,9 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
+from evenhand.core.types import Floats
 from evenhand.core.validate import file
+from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.fair import FairFrontier
@@ -25,11 +27,13 @@ from evenhand.offline.lines import (
     grid,
     limit_of,
     single,
+    singles,
     targeted,
     together,
     tolerances_of,
 )
 from evenhand.offline.outcome_models import Regressor
+from evenhand.replay.checks import Checks, told
 from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results, folder
 from evenhand.report.summary import table
@@ -54,6 +58,7 @@ class Curve:
         stated: the budget of the problem file, per row.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
+        checks: what is wrong with the log or with what is asked of it, a sentence each; None where nothing was found.
         notes: remarks about the log.
     """
 
@@ -67,6 +72,7 @@ class Curve:
     rows: int
     folds: int
     seed: int
+    checks: Checks
     notes: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
@@ -95,7 +101,8 @@ class Curve:
             "seed": self.seed,
             "stated budget": self.stated,
         }
-        found = Results("curve", settings, se_of="by the influence function, for the population behind the log")
+        se_of = "by the influence function, for the population behind the log"
+        found = Results("curve", settings, se_of=se_of, checks=self.checks)
         for line in self.lines:
             for b, v, less, spent, price in zip(self.budgets, *line[1:], strict=True):
                 at = {"budget": b}
@@ -123,6 +130,7 @@ class Curve:
             f"{self.log}: {self.rows:,} rows; {self.objective} per row against {self.spent} per row; "
             f"{self.folds} folds, seed {self.seed}"
         )
+        yield from told(self.checks)
         yield from (f"note: {note}" for note in self.notes)
 
     def _tables(self) -> Iterator[str]:
@@ -244,12 +252,22 @@ def curve(
         rows=evidence.rows,
         folds=folds,
         seed=seed,
+        checks={
+            **evidence.checks,
+            "support": support(evidence, _played(evidence, frontier, max(limit.rate, frontier.least))),
+            "budget": idle(worth.predicted, tables, {limit.outcome: limit.rate}),
+        },
         notes=(*evidence.left_out, *evidence.notes, *_ignored(evidence, limit, {by for by, _ in fair_ones})),
     )
     if out is not None:
         found.results().write(out)
         draw(found, out / "curve.png")
     return found
+
+
+def _played(evidence: Evidence, frontier: Frontier, budget: float) -> dict[str, Floats]:
+    """Return what the lines of a curve are made of: the targeted policy at a budget, and every action, `->(N,A)`."""
+    return {TARGETED: frontier.at(budget).probabilities(len(evidence.names))} | singles(evidence)
 
 
 def _ignored(evidence: Evidence, limit: Limit, groupings: set[str]) -> Iterator[str]:

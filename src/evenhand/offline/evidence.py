@@ -19,6 +19,7 @@ from evenhand.offline.outcome_models import Regressor, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
 from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.checks import Checks, Drawn, of_log
 from evenhand.replay.encoding import encode
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import read_csv
@@ -193,6 +194,22 @@ class Evidence:
         shape = self.rows if rows is None else rows, len(self.playable)
         both = (sum((w * t[i] for w, t in parts), np.zeros(shape)) for i in range(2))
         return Tables(*both)
+
+    @cached_property
+    def checks(self) -> Checks:
+        """What is wrong with the log, a sentence per check, `()->`; None where nothing was found."""
+        p = self.problem
+        return of_log(
+            Drawn(
+                names=p.actions,
+                actions=self.actions,
+                propensities=self.propensities,
+                units=self.features,
+                coding=self.coding,
+                groups=self.groups,
+                group_names={g.name: g.names for g in p.groups},
+            )
+        )
 
     @cached_property
     def played(self) -> Ints:

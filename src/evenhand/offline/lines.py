@@ -61,6 +61,12 @@ def limit_of(evidence: Evidence) -> Limit:
     raise InvalidInput(f"{evidence.problem_file}: budget", "a budget on an outcome that is known before acting", got)
 
 
+def singles(evidence: Evidence) -> dict[str, Floats]:
+    """Return the policies that play one action in every row, `->(N,A)` each."""
+    count = len(evidence.names)
+    return {f"all {name}": np.tile(np.eye(count)[a], (evidence.rows, 1)) for a, name in enumerate(evidence.names)}
+
+
 def grid(budgets: Sequence[float] | int, frontier: Frontier, stated: float) -> tuple[float, ...]:
     """Return the budgets of a curve: those given, or so many up to where money is worth nothing, and the stated one."""
     if isinstance(budgets, int | np.integer):

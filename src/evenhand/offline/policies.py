@@ -11,7 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frontier import Frontier
-from evenhand.offline.lines import TARGETED, limit_of
+from evenhand.offline.lines import TARGETED, limit_of, singles
 from evenhand.offline.scores import (
     Estimate,
     direct,
@@ -49,7 +49,7 @@ def limits(evidence: Evidence) -> dict[str, float]:
 def policies_of(evidence: Evidence, tables: Mapping[str, Tables]) -> dict[str, Floats]:
     """Return the policies that need no asking: every action for everybody, and targeting within a known budget."""
     count = len(evidence.names)
-    found = {f"all {name}": np.tile(np.eye(count)[a], (evidence.rows, 1)) for a, name in enumerate(evidence.names)}
+    found = singles(evidence)
     if set(limits(evidence)) & set(evidence.problem.known):
         limit = limit_of(evidence)
         frontier = Frontier.of(evidence.worth(tables).predicted, tables[limit.outcome].predicted)

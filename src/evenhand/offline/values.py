@@ -13,20 +13,20 @@ from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats
 from evenhand.core.validate import file
+from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.policies import LOGGED, Valued, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
 from evenhand.offline.scores import Estimate
+from evenhand.replay.checks import Checks, told
 from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results, folder
 from evenhand.report.summary import table
 
 if TYPE_CHECKING:
     import pandas as pd
-
-_FEW = 50.0  # effective rows below which an estimate is not to be trusted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +40,7 @@ class Value:
         limits: the budgets per row, by outcome.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
+        checks: what is wrong with the log or with what is asked of it, a sentence each; None where nothing was found.
         notes: remarks about the log.
     """
 
@@ -51,6 +52,7 @@ class Value:
     rows: int
     folds: int
     seed: int
+    checks: Checks
     notes: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
@@ -87,7 +89,8 @@ class Value:
             "folds": self.folds,
             "seed": self.seed,
         }
-        found = Results("value", settings, se_of="by the influence function, for the population behind the log")
+        se_of = "by the influence function, for the population behind the log"
+        found = Results("value", settings, se_of=se_of, checks=self.checks)
         for p in self.policies:
             estimates = {
                 "": p.value,
@@ -109,10 +112,9 @@ class Value:
 
     def _head(self) -> Iterator[str]:
         yield f"{self.log}: {self.rows:,} rows; {self.objective} per row; {self.folds} folds, seed {self.seed}"
+        yield from told(self.checks)
         yield from (f"note: {note}" for note in self.notes)
         for p in self.policies:
-            if p.rows < _FEW:
-                yield f"note: {p.policy!r} rests on {p.rows:.0f} effective rows, too few for its intervals"
             for name, limit in self.limits.items():
                 if p.used[name].value - 3.0 * p.used[name].se > limit * (1.0 + 1e-9):
                     yield f"note: {p.policy!r} uses {p.used[name].value:.4g} {name} per row of {limit:.4g}"
@@ -201,15 +203,21 @@ def value(
         asked[name] = probabilities(name, policy, evidence)
     out = None if out is None else folder(file("out", out))
     tables = evidence.tables(folds=folds, seed=seed, model=model)
+    all_policies, budgets = policies_of(evidence, tables) | asked, limits(evidence)
     found = Value(
         log=evidence.log,
         problem_file=evidence.problem_file,
         objective=objective_name(evidence.problem),
-        policies=tuple(valued(evidence, tables, policies_of(evidence, tables) | asked)),
-        limits=limits(evidence),
+        policies=tuple(valued(evidence, tables, all_policies)),
+        limits=budgets,
         rows=evidence.rows,
         folds=folds,
         seed=seed,
+        checks={
+            **evidence.checks,
+            "support": support(evidence, all_policies),
+            "budget": idle(evidence.worth(tables).predicted, tables, budgets),
+        },
         notes=(*evidence.left_out, *evidence.notes),
     )
     if out is not None:

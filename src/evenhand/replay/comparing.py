@@ -15,6 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame, has_parquet
 from evenhand.problem.problem import Problem
 from evenhand.replay.cells import SERVED, Cell, Difference
+from evenhand.replay.checks import Checks, told
 from evenhand.replay.execution import Runs
 from evenhand.replay.systems import BLIND
 from evenhand.report.quantities import objective_name
@@ -61,6 +62,7 @@ class Replays:
         cells: one per budget and recipe, those of the first budget first.
         missing: what was not run because of an interrupt.
         rows: the number of rows of the log that were used.
+        checks: what is wrong with the log, a sentence each; None where nothing was found.
         notes: remarks about the log and the recipes.
         runs: the shuffles and resamples of each cell.
     """
@@ -71,6 +73,7 @@ class Replays:
     cells: tuple[Cell, ...]
     missing: tuple[str, ...]
     rows: int
+    checks: Checks
     notes: tuple[str, ...]
     runs: Runs
 
@@ -158,7 +161,7 @@ class Replays:
         resamples = f" and {self.runs.bootstrap} bootstrap resamples" if self.runs.bootstrap else ""
         per = f"per policy and budget {self.runs.replicas} shuffles{resamples}, seed {self.runs.seed}"
         head = f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; {per}"
-        parts.append("\n".join([head, *(f"note: {note}" for note in self.notes)]))
+        parts.append("\n".join([head, *told(self.checks), *(f"note: {note}" for note in self.notes)]))
         if self.cells:
             legend = LEGEND if self.runs.bootstrap else LEGEND_ALONE
             parts += [self.headline(), table(*self._table()), legend.format(bootstrap=self.runs.bootstrap)]
@@ -216,7 +219,7 @@ class Replays:
             "result": self.headline(),
         }
         se = "of the mean over the shuffles, for the population behind the log"
-        found = Results("replay of several", settings, interrupted=self.interrupted, se_of=se)
+        found = Results("replay of several", settings, interrupted=self.interrupted, se_of=se, checks=self.checks)
         for line in self.summary():
             name = f"{line.measure} beyond {line.beyond}" if line.beyond else line.measure
             at = {} if line.budget is None else {"budget": line.budget}

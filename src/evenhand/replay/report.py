@@ -16,6 +16,7 @@ from evenhand.policy.standings import Standing
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
 from evenhand.replay import spans
+from evenhand.replay.checks import Checks, told
 from evenhand.replay.measures import Digest, Measure, Run, measures
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import BLIND
@@ -68,6 +69,7 @@ class Replay:
         rows: the number of rows of the log that were used.
         left_out_rows: the number of rows that were left out.
         left_out: one line per reason for leaving out rows.
+        checks: what is wrong with the log, a sentence each; None where nothing was found.
         notes: remarks about the log.
         shuffles, bootstrap: runs per system.
         seed: the seed of all random numbers.
@@ -82,6 +84,7 @@ class Replay:
     rows: int
     left_out_rows: int
     left_out: tuple[str, ...]
+    checks: Checks
     notes: tuple[str, ...]
     shuffles: int
     bootstrap: int
@@ -112,7 +115,7 @@ class Replay:
             "policy": self.settings.to_dict(),
         }
         se = "of the mean over the shuffles, for the population behind the log"
-        results = Results("replay", settings, interrupted=self.interrupted, se_of=se)
+        results = Results("replay", settings, interrupted=self.interrupted, se_of=se, checks=self.checks)
         for system, found in self.measured.items():
             for name, (_, d) in found.items():
                 results.rows.append(Measurement(system, {}, name, d.mean, d.se, d.worst))
@@ -185,6 +188,7 @@ class Replay:
         if self.left_out_rows:
             yield f"left out of {self.rows + self.left_out_rows:,} rows:"
             yield from (f"  {reason}" for reason in self.left_out)
+        yield from told(self.checks)
         yield from (f"note: {note}" for note in self.notes)
 
     @property
