@@ -14,6 +14,7 @@ from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats
 from evenhand.core.validate import file
+from evenhand.offline.bands import Bands
 from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence, evidence_of
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
 POINTS = 20  # budgets of a curve by default
 COLUMNS = 6  # budgets of a table
+REACH = "standard errors that hold at all budgets at once (95 %)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +57,7 @@ class Curve:
         spent: the outcome that the budget limits.
         budgets: per row, rising.
         lines: one per policy, `targeted` first.
+        bands: by policy, the standard errors to either side that hold at all budgets at once.
         stated: the budget of the problem file, per row.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
@@ -68,6 +71,7 @@ class Curve:
     spent: str
     budgets: tuple[float, ...]
     lines: tuple[Line, ...]
+    bands: Mapping[str, Bands]
     stated: float
     rows: int
     folds: int
@@ -82,9 +86,10 @@ class Curve:
             MissingExtra: pandas is not installed.
         """
         columns = ["policy", "budget", "value", "se", "low", "high", "less than targeted", "se less", "spent", "price"]
+        columns += ["reach of all", "reach less of all"]  # standard errors that hold at all budgets at once
         return data_frame(
             [
-                [line.name, b, *v, *v.interval, *less, spent, price]
+                [line.name, b, *v, *v.interval, *less, spent, price, *self.bands[line.name]]
                 for line in self.lines
                 for b, v, less, spent, price in zip(self.budgets, *line[1:], strict=True)
             ],
@@ -104,6 +109,8 @@ class Curve:
         se_of = "by the influence function, for the population behind the log"
         found = Results("curve", settings, se_of=se_of, checks=self.checks)
         for line in self.lines:
+            for what, errors in zip(("", f" less than {TARGETED}"), self.bands[line.name], strict=True):
+                found.rows.append(Measurement(line.name, {}, f"{self.objective}{what}: {REACH}", errors))
             for b, v, less, spent, price in zip(self.budgets, *line[1:], strict=True):
                 at = {"budget": b}
                 found.rows.append(Measurement(line.name, at, self.objective, *v))
@@ -155,15 +162,17 @@ class Curve:
 
     def _reading(self) -> Iterator[str]:
         yield "se: standard error for the population behind the log. Differences are by pairs of rows."
-        sure = [
-            (b, less)
-            for line in self.lines[1:]
-            for b, less in zip(self.budgets, line.less, strict=True)
-            if abs(less.value) > 3.0 * less.se
-        ]
-        count = len(self.lines[1:]) * len(self.budgets)
-        if count:
-            yield f"{len(sure)} of {count} differences are beyond three standard errors."
+        yield "95 % at one budget: 1.96 se to either side. At all budgets of a line at once, by multipliers:"
+        for line in self.lines:
+            value, less = self.bands[line.name]
+            if line.name == TARGETED:
+                yield f"  {line.name}: {value:.2f} se"
+                continue
+            sure = sum(abs(z.value) > less * z.se for z in line.less)
+            yield (
+                f"  {line.name}: {value:.2f} se; {less:.2f} se for its differences, of which {sure} of "
+                f"{len(self.budgets)} are beyond"
+            )
 
 
 def _told(value: float, se: float) -> str:
@@ -241,13 +250,15 @@ def curve(
     for by, tolerance in fair_ones:
         groups = FairFrontier.of(worth.predicted, cost, evidence.groups[by])
         policies[f"fair by {by}, {tolerance:g}"] = fair(groups, tolerance, at, worth, cost)
+    lines, bands = together(policies, seed)
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,
         objective=objective_name(evidence.problem),
         spent=limit.outcome,
         budgets=at,
-        lines=together(policies),
+        lines=lines,
+        bands=bands,
         stated=limit.rate,
         rows=evidence.rows,
         folds=folds,
