@@ -190,7 +190,10 @@ class Evidence:
         Raises:
             InvalidInput: the objective is another one.
         """
-        parts = [(weight, tables[name]) for name, weight in self._weights.items()]
+        if self.weights is None:
+            expected = "a weighted sum of outcomes, as what others are worth depends on all rows together"
+            raise InvalidInput(f"{self.problem_file}: maximize", expected, self.problem.objective)
+        parts = [(weight, tables[name]) for name, weight in self.weights.items()]
         shape = self.rows if rows is None else rows, len(self.playable)
         both = (sum((w * t[i] for w, t in parts), np.zeros(shape)) for i in range(2))
         return Tables(*both)
@@ -218,12 +221,6 @@ class Evidence:
         places[self.playable] = np.arange(len(self.playable))
         return places[self.actions]
 
-    @cached_property
-    def achieved(self) -> Floats:
-        """The objective of every row as it was logged, `()->(N)`."""
-        found = self.used(self._weights)
-        return sum((w * found[name] for name, w in self._weights.items()), np.zeros(self.rows))
-
     def used(self, outcomes: Iterable[str]) -> dict[str, Floats]:
         """Return what was logged of some outcomes in every row, `->(N)` each."""
         p, rows = self.problem, np.arange(self.rows)
@@ -234,12 +231,10 @@ class Evidence:
         return {name: found[name] for name in outcomes}
 
     @property
-    def _weights(self) -> Mapping[str, float]:
+    def weights(self) -> Mapping[str, float] | None:
+        """The weights of the objective by outcome; None if it is no weighted sum."""
         objective = self.problem.objective
-        if not isinstance(objective, Linear):
-            expected = "a weighted sum of outcomes, as what others are worth depends on all rows together"
-            raise InvalidInput(f"{self.problem_file}: maximize", expected, objective)
-        return objective.weights
+        return objective.weights if isinstance(objective, Linear) else None
 
     def _amounts(self, y: Floats, known: Floats) -> Floats:
         """Multiply outcomes of all actions by their known factors, `(N,A,M),(N,A,L)->(N,A,M)`."""

@@ -16,6 +16,7 @@ from evenhand.core.validate import file
 from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence, evidence_of
+from evenhand.offline.kept import unjudged
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.policies import LOGGED, Valued, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
@@ -63,6 +64,7 @@ class Value:
         """
         names = ["policy", "value", "se", "low", "high", "beyond logged", "se beyond", "ips", "se ips", "snips"]
         names += ["se snips", "model alone", "switch", "effective rows", *(f"{name} used" for name in self.limits)]
+        names += [f"confidence in {k.constraint}" for k in self.policies[0].kept]
         rows = [
             [
                 p.policy,
@@ -75,6 +77,7 @@ class Value:
                 p.switch,
                 p.rows,
                 *(p.used[name].value for name in self.limits),
+                *(k.confidence for k in p.kept),
             ]
             for p in self.policies
         ]
@@ -105,6 +108,9 @@ class Value:
             found.rows.append(Measurement(p.policy, {}, "effective rows", p.rows))
             for name, used in p.used.items():
                 found.rows.append(Measurement(p.policy, {}, f"{name} used", *used))
+            for k in p.kept:
+                found.rows.append(Measurement(p.policy, {}, f"{k.row}, {k.side} {k.limit:.6g}", *k.used))
+                found.rows.append(Measurement(p.policy, {}, f"confidence in {k.constraint}", k.confidence))
         return found
 
     def __str__(self) -> str:
@@ -139,11 +145,17 @@ class Value:
             for p in self.policies
         ]
         yield table(["by other estimators", "IPS ± se", "SNIPS ± se", "model alone", "switch"], rows)
+        limits = [f"{k.constraint}, {k.side} {k.limit:.4g}" for k in self.policies[0].kept]
+        if limits:
+            rows = [[p.policy, *(f"{_told(k.used)}, {k.confidence:.1%}" for k in p.kept)] for p in self.policies]
+            yield table(["constraints, ± se, confidence", *limits], rows)
 
     def _reading(self) -> Iterator[str]:
         yield "value   doubly robust: predictions by models that have not seen the row, and what they missed in it."
         yield "beyond  the difference to what was logged, by pairs of rows."
         yield "rows    the effective number of rows that agree with the policy."
+        if self.policies[0].kept:
+            yield "confidence  that the constraint is kept: that of the one-sided interval which ends at its limit."
 
 
 @named("X8", source="Dudik, Langford & Li 2011, doubly robust policy evaluation, by cross-fitted models")
@@ -204,11 +216,12 @@ def value(
     out = None if out is None else folder(file("out", out))
     tables = evidence.tables(folds=folds, seed=seed, model=model)
     all_policies, budgets = policies_of(evidence, tables) | asked, limits(evidence)
-    found = Value(
+    found = tuple(valued(evidence, tables, all_policies))
+    result = Value(
         log=evidence.log,
         problem_file=evidence.problem_file,
         objective=objective_name(evidence.problem),
-        policies=tuple(valued(evidence, tables, all_policies)),
+        policies=found,
         limits=budgets,
         rows=evidence.rows,
         folds=folds,
@@ -216,13 +229,14 @@ def value(
         checks={
             **evidence.checks,
             "support": support(evidence, all_policies),
-            "budget": idle(evidence.worth(tables).predicted, tables, budgets),
+            "budget": None if evidence.weights is None else idle(evidence.worth(tables).predicted, tables, budgets),
+            "objective": next((p.trouble for p in found if p.trouble is not None), None),
         },
-        notes=(*evidence.left_out, *evidence.notes),
+        notes=(*evidence.left_out, *evidence.notes, *unjudged(evidence)),
     )
     if out is not None:
-        found.results().write(out)
-    return found
+        result.results().write(out)
+    return result
 
 
 def _told(estimate: Estimate) -> str:
