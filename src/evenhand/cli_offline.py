@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.offline import Regressor
 
 VALUE = """\
 What would fixed policies have been worth? Every row of a randomised log says it for the action that was logged; models
@@ -53,6 +57,7 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     assign.add_argument("--holdout", type=float, default=0.0, metavar="H",
                         help="the share of cases that get any action, by chance (default: 0)")  # fmt: skip
     assign.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
+    _modelled(assign)
     assign.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="to write to; it is replaced")
     assign.set_defaults(run=_assign, parser=assign)
 
@@ -63,13 +68,25 @@ def _shared(parser: argparse.ArgumentParser, count: Callable[[str], int]) -> Non
     parser.add_argument("--folds", type=count, default=5, metavar="K",
                         help="parts of the log, each predicted by models of the others (default: 5)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of how rows are dealt to parts (default: 0)")
+    _modelled(parser)
     parser.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and plots here")
+
+
+def _modelled(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", choices=("ridge", "logistic"), default="ridge",
+                        help="of outcomes; logistic for those that are 0 or 1 (default: ridge)")  # fmt: skip
+
+
+def _model(o: argparse.Namespace) -> Callable[[], Regressor]:
+    from evenhand.offline import Logistic, RidgeByErrors
+
+    return Logistic if o.model == "logistic" else RidgeByErrors
 
 
 def _value(o: argparse.Namespace) -> int:
     from evenhand.offline import value
 
-    print(value(o.log, o.problem, rules=o.rule, folds=o.folds, seed=o.seed, out=o.out))
+    print(value(o.log, o.problem, rules=o.rule, folds=o.folds, seed=o.seed, model=_model(o), out=o.out))
     return _written(o.out, "")
 
 
@@ -77,7 +94,16 @@ def _curve(o: argparse.Namespace) -> int:
     from evenhand.offline import curve
 
     budgets = sorted(set(o.at)) or o.budgets
-    found = curve(o.log, o.problem, budgets=budgets, tolerances=o.tolerance, folds=o.folds, seed=o.seed, out=o.out)
+    found = curve(
+        o.log,
+        o.problem,
+        budgets=budgets,
+        tolerances=o.tolerance,
+        folds=o.folds,
+        seed=o.seed,
+        model=_model(o),
+        out=o.out,
+    )
     print(found)
     return _written(o.out, " and a picture")
 
@@ -90,7 +116,15 @@ def _assign(o: argparse.Namespace) -> int:
         raise InvalidInput("out", "another file than those that are read", o.out)
     if not o.out.parent.is_dir():
         raise InvalidInput("out", "a file in a folder that is there", o.out)
-    found = assign(o.cases, o.problem, learn_from=o.learn_from, budget=o.budget, holdout=o.holdout, seed=o.seed)
+    found = assign(
+        o.cases,
+        o.problem,
+        learn_from=o.learn_from,
+        budget=o.budget,
+        holdout=o.holdout,
+        seed=o.seed,
+        model=_model(o),
+    )
     print(found)
     print(f"\nwritten: {found.write(o.out)}")
     return 0

@@ -3,8 +3,12 @@
 import numpy as np
 import pytest
 
+from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
+from evenhand.offline import Logistic, RidgeByErrors
 from evenhand.offline.outcome_models import predicted
+from tests.offline.logs import draw
+from tests.offline.test_commands import files as files
 
 X = np.column_stack([np.ones(400), np.linspace(-2.0, 2.0, 400)])
 RNG = np.random.default_rng(4)
@@ -92,3 +96,34 @@ def test_classifiers_without_probabilities_are_refused():
 def test_what_classifiers_may_not_state(model, y, message):
     with pytest.raises(InvalidInput, match=f"model: expected {message}"):
         predicted(lambda: model, X, y, X[:3])
+
+
+def test_logistic_predicts_zeros_and_ones_by_probabilities_and_the_rest_by_ridges():
+    linear = pytest.importorskip("sklearn.linear_model")
+    fitted = linear.LogisticRegression(max_iter=1000).fit(X[:, 1:], ANSWERS)
+    found = predicted(Logistic, X, ANSWERS, X)
+    assert np.allclose(found, fitted.predict_proba(X[:, 1:])[:, 1], rtol=0, atol=1e-12)
+    assert np.array_equal(predicted(Logistic, X, STARS, X), RidgeByErrors().fit(X, STARS).predict(X))
+    assert predicted(Logistic, X, np.zeros(400), X[:3]).tolist() == [0.0] * 3
+    alone = predicted(Logistic, X[:, :1], ANSWERS, X[:3, :1])  # without features
+    assert alone.tolist() == pytest.approx([ANSWERS.mean()] * 3)
+
+
+def test_logistic_models_are_nearer_to_the_truth_where_means_are_logistic():
+    """In a log without a bend, over ten draws; ridge predicts below 0 and above 1."""
+    off = []
+    for seed in range(10):
+        log, means = draw(3000, seed, bent=0.0)
+        each = [log.tables(model=model)["sale"].predicted for model in (Logistic, RidgeByErrors)]
+        off.append([float(((q - means) ** 2).mean()) for q in each])
+    logistic, ridge = np.mean(off, 0)
+    assert logistic < 0.6 * ridge
+
+
+def test_commands_take_a_model(files, tmp_path, capsys):
+    said = []
+    for model in ("ridge", "logistic"):
+        assert main(["value", *files, "--model", model]) == 0
+        said.append(capsys.readouterr().out)
+        assert main(["curve", *files, "--at", "0.25", "--model", model]) == 0
+    assert said[0] != said[1]

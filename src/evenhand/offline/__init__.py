@@ -6,6 +6,7 @@ from evenhand.offline.curves import Curve, curve
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.fair import FairFrontier
 from evenhand.offline.frontier import Frontier
+from evenhand.offline.logistic import Logistic
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.scores import Estimate
 from evenhand.offline.values import Value, value
@@ -17,6 +18,7 @@ __all__ = [
     "Evidence",
     "FairFrontier",
     "Frontier",
+    "Logistic",
     "Regressor",
     "RidgeByErrors",
     "Value",
