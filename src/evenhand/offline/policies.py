@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
+from evenhand.offline.deciders import Decider, decided
 from evenhand.offline.delta import objective_of, trouble
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frontier import Frontier
@@ -55,13 +56,15 @@ def policies_of(evidence: Evidence, tables: Mapping[str, Tables]) -> dict[str, F
     return found
 
 
-def probabilities(name: str, policy: Floats, evidence: Evidence) -> Floats:
+def probabilities(name: str, policy: Floats | Decider, evidence: Evidence) -> Floats:
     """Return the probabilities of a policy, `->(N,A)`.
 
     Raises:
-        InvalidInput: another shape, or rows that are no probabilities.
+        InvalidInput: another shape, or rows that are no probabilities; or an estimator that decides otherwise.
     """
     shape, field = (evidence.rows, len(evidence.names)), f"policies[{name!r}]"
+    if isinstance(policy, Decider):
+        return decided(field, policy, evidence)
     found = np.asarray(policy, float)
     if found.shape != shape:
         raise InvalidInput(field, f"probabilities of shape {shape}", f"shape {found.shape}")

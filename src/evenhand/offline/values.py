@@ -15,6 +15,7 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import file
 from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
+from evenhand.offline.deciders import Decider
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.kept import unjudged
 from evenhand.offline.outcome_models import Regressor
@@ -164,7 +165,7 @@ def value(
     problem: str | Path | None = None,
     *,
     rules: Sequence[str] = (),
-    policies: Mapping[str, Floats] | None = None,
+    policies: Mapping[str, Floats | Decider] | None = None,
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
@@ -182,8 +183,9 @@ def value(
         log: a CSV file, or what `Evidence.read` returns.
         problem: a TOML file that states the meaning of the columns, and the problem.
         rules: such as "mens where recency < 4; else none".
-        policies: by name, the probabilities of all actions in every row, `(N,A)`, without withdrawn actions. A policy
-            that was fitted to the same log is judged too well.
+        policies: by name, the probabilities of all actions in every row, `(N,A)`, without withdrawn actions; or an
+            estimator of scikit-learn that was fitted to a data frame of features and predicts the action. A policy that
+            was fitted to the same log is judged too well.
         folds, seed, model: as for `curve`.
         out: a folder for results.json.
 
