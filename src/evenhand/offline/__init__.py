@@ -6,6 +6,7 @@ from evenhand.offline.curves import Curve, curve
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.fair import FairFrontier
 from evenhand.offline.frontier import Frontier
+from evenhand.offline.frozen import frozen
 from evenhand.offline.logistic import Logistic
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.scores import Estimate
@@ -25,5 +26,6 @@ __all__ = [
     "assign",
     "cross_fit",
     "curve",
+    "frozen",
     "value",
 ]
