@@ -59,7 +59,7 @@ def planted(seed):
     log, _ = drawn(seed, chances=chances)
     actions = np.where((log.units[:, 4] == 1.0) & (log.actions == 2), 0, log.actions)
     yield "overlap", replace(log, actions=actions, propensities=chances[actions])
-    yield "groups", replace(log, groups={"area": (rng.random(4000) < 0.01).astype(np.int64)})
+    yield "groups", replace(log, groups={"area": (rng.permutation(4000) < 40).astype(np.int64)})
 
 
 def measured(logs):
