@@ -1,6 +1,7 @@
 """Checks of logs: what is planted is found, chance is not, and each says it in one sentence."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,6 +33,18 @@ def test_features_are_read_back_as_the_log_has_them():
     assert 20.0 <= found["age"].min() < 22.0
     assert 68.0 < found["age"].max() <= 70.0
     assert np.array_equal(sum(found[f"town = {town}"] for town in TOWNS), np.ones(500))
+
+
+def test_indicators_beside_numbers_are_features_of_their_own():
+    log, rng = drawn(0, rows=500)
+    places = {"age": [1, 2], "spent": [3]}
+    coding = SimpleNamespace(numeric=log.coding.numeric, levels={}, of_column=places)
+    gone = (rng.random(500) < 0.2).astype(float)
+    odd = replace(log, coding=coding, units=np.column_stack([log.units[:, :2], gone, log.units[:, 2]]))
+    found = {feature.name: feature.values for feature in odd.features()}
+    assert list(found) == ["age", "age = missing", "spent"]
+    assert odd.count == 3
+    assert np.array_equal(found["age = missing"], gone)
 
 
 def test_reaches_are_those_of_normal_averages_and_of_a_few_large_weights():

@@ -56,7 +56,9 @@ class Drawn:
             return
         places = self.coding.of_column
         for column, scale in self.coding.numeric.items():
-            yield Feature(column, None, scale.largest * (scale.mean + scale.sd * self.units[:, places[column][0]]))
+            number, *others = places[column]
+            yield Feature(column, None, scale.largest * (scale.mean + scale.sd * self.units[:, number]))
+            yield from (Feature(column, "missing", self.units[:, j]) for j in others)
         for column, levels in self.coding.levels.items():
             each = self.units[:, places[column]]
             if len(levels) > 1:
@@ -68,7 +70,8 @@ class Drawn:
         """The number of features."""
         if self.coding is None:
             return int(self.units.shape[1]) - 1
-        return len(self.coding.numeric) + sum(len(z) for z in self.coding.levels.values() if len(z) > 1)
+        numbers = sum(len(self.coding.of_column[column]) for column in self.coding.numeric)
+        return numbers + sum(len(z) for z in self.coding.levels.values() if len(z) > 1)
 
     def sums(self, values: Floats) -> Floats:
         """Return sums by action, `(N)->(A)`."""
