@@ -6,6 +6,10 @@ import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.offline import Regressor
 
 VALUE = """\
 What would fixed policies have been worth? Every row of a randomised log says it for the action that was logged; models
@@ -56,6 +60,7 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     assign.add_argument("--holdout", type=float, default=0.0, metavar="H",
                         help="the share of cases that get any action, by chance (default: 0)")  # fmt: skip
     assign.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
+    _modelled(assign)
     assign.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="to write to; it is replaced")
     assign.add_argument("--verbatim", action="store_true",
                         help="leave texts as they are that a spreadsheet would run, for a program")  # fmt: skip
@@ -68,9 +73,21 @@ def _shared(parser: argparse.ArgumentParser, count: Callable[[str], int]) -> Non
     parser.add_argument("--folds", type=count, default=5, metavar="K",
                         help="parts of the log, each predicted by models of the others (default: 5)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of how rows are dealt to parts (default: 0)")
+    _modelled(parser)
     parser.add_argument(
         "--out", type=Path, default=None, metavar="DIR", help="write report.html, results.json and tables here"
     )
+
+
+def _modelled(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--model", choices=("ridge", "logistic"), default="ridge",
+                        help="of outcomes; logistic for those that are 0 or 1 (default: ridge)")  # fmt: skip
+
+
+def _model(o: argparse.Namespace) -> Callable[[], Regressor]:
+    from evenhand.offline import Logistic, RidgeByErrors
+
+    return Logistic if o.model == "logistic" else RidgeByErrors
 
 
 def _value(o: argparse.Namespace) -> int:
@@ -80,9 +97,9 @@ def _value(o: argparse.Namespace) -> int:
     evidence = Evidence.read(o.log, o.problem)
     if o.out is not None:
         folder(o.out)
-    found = value(evidence, rules=o.rule, folds=o.folds, seed=o.seed)
+    found = value(evidence, rules=o.rule, folds=o.folds, seed=o.seed, model=_model(o))
     if o.for_whom:
-        found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed))
+        found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed, model=_model(o)))
     print(found)
     return _written([] if o.out is None else found.write(o.out, o.said))
 
@@ -96,7 +113,15 @@ def _curve(o: argparse.Namespace) -> int:
 
         folder(o.out)
     budgets = sorted(set(o.at)) or o.budgets
-    found = curve(o.log, o.problem, budgets=budgets, tolerances=o.tolerance, folds=o.folds, seed=o.seed)
+    found = curve(
+        o.log,
+        o.problem,
+        budgets=budgets,
+        tolerances=o.tolerance,
+        folds=o.folds,
+        seed=o.seed,
+        model=_model(o),
+    )
     print(found)
     return _written([] if o.out is None else found.write(o.out, o.said))
 
@@ -112,7 +137,15 @@ def _assign(o: argparse.Namespace) -> int:
     report = o.out.with_suffix(".html")
     if report == o.out:
         raise InvalidInput("out", "a name that does not end in .html, which is the name of its report", o.out.name)
-    found = assign(o.cases, o.problem, learn_from=o.learn_from, budget=o.budget, holdout=o.holdout, seed=o.seed)
+    found = assign(
+        o.cases,
+        o.problem,
+        learn_from=o.learn_from,
+        budget=o.budget,
+        holdout=o.holdout,
+        seed=o.seed,
+        model=_model(o),
+    )
     print(found)
     return _written([found.write(o.out, verbatim=o.verbatim), found.page(o.said).write(report)])
 

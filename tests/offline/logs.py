@@ -35,11 +35,11 @@ def problem(rate=0.4, tolerance=0.05, **other):
     )
 
 
-def draw(rows, seed, *, skewed=False, stated=None):
+def draw(rows, seed, *, skewed=False, stated=None, bent=0.5):
     """Draw a log: logistic means with an interaction that a linear model does not see."""
     rng = np.random.default_rng(seed)
     traits = rng.standard_normal((rows, 4))
-    bend = 0.5 * traits[:, :1] * traits[:, 1:2] * np.array([0.0, 1.0, -1.0])
+    bend = bent * traits[:, :1] * traits[:, 1:2] * np.array([0.0, 1.0, -1.0])
     means = 1.0 / (1.0 + np.exp(-(traits @ SLOPES + LEVELS + bend)))
     chances = np.full((rows, 3), 1.0 / 3.0)
     if skewed:

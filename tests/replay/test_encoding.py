@@ -161,14 +161,6 @@ def test_logs_that_cannot_be_replayed(tmp_path):
         encode(tmp_path, many, shop.PROBLEM.replace('categorical = ["town"]', ""))
 
 
-def test_propensities_that_do_not_fit_are_noted(tmp_path):
-    lines = [line for i, line in enumerate(shop.rows(900)) if line[2] != "B" or i % 4 == 0]
-    _, encoded, _ = encode(tmp_path, lines)
-    assert any("do not fit the log: rows with 'b'" in note for note in encoded.notes)
-    _, encoded, _ = encode(tmp_path, shop.rows(900))
-    assert not any("do not fit" in note for note in encoded.notes)
-
-
 def test_a_log_that_charges_for_what_is_free_has_bad_rows(tmp_path):
     """A limit holds nothing back for a free action, so that a bill of one would go beyond the budget."""
     text = shop.PROBLEM.replace("[outcomes.visit]\n", '[outcomes.visit]\nfree = ["none"]\n').replace(

@@ -90,7 +90,7 @@ def test_results_follow_the_schema(result):
     found, out = result
     written = json.loads((out / "results.json").read_text())
     assert written == json.loads(json.dumps(found.to_dict()))
-    assert set(written) == {"experiment", "version", "se", "settings", "notes", "rows"}
+    assert set(written) == {"experiment", "version", "se", "settings", "notes", "checks", "rows"}
     assert written["experiment"] == "replay"
     assert written["settings"]["seed"] == 3
     for row in written["rows"]:
@@ -323,17 +323,18 @@ def test_what_a_log_cannot_carry_is_said_first(tmp_path):
     lines = [[*line[:4], "1" if i % 3 == 0 else "0.25"] for i, line in enumerate(shop.rows(600))]
     problem = shop.PROBLEM.replace("constant = 0.333333", 'column = "p"')
     found = replay_log(*shop.write(tmp_path, lines, problem), **QUICK)
-    assert found.notes[0].startswith(
+    assert found.checks["overlap"].startswith(
         "in 200 of 600 rows the logged action was sure, so that no other one can be judged"
     )
-    assert found.notes[1].startswith("this log lasts for some 150 rounds of 300: its rows times 0.25")
-    assert str(found).split("\n")[1].startswith("note: in 200 of 600 rows")
+    assert found.checks["horizon"].startswith("this log lasts for some 150 rounds of 300: its rows times 0.25")
+    assert str(found).split("\n")[1].startswith("check: in 200 of 600 rows")
+    assert found.to_dict()["checks"] == dict(found.checks)
     several = replay_several(
         *shop.write(tmp_path, lines, problem), policies=["pgd"], runs=Runs(replicas=1, bootstrap=0)
     )
-    assert several.notes[:2] == found.notes[:2]
+    assert several.checks == found.checks
     plain = replay_log(*shop.write(tmp_path, shop.rows(1500)), **QUICK)
-    assert not any("sure" in note or "lasts" in note for note in plain.notes)
+    assert plain.checks["overlap"] is plain.checks["horizon"] is None
 
 
 def test_an_interrupt_keeps_what_is_done(tmp_path, monkeypatch):

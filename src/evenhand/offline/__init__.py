@@ -3,11 +3,14 @@
 from evenhand.offline.assigned import Assignment
 from evenhand.offline.assignments import assign
 from evenhand.offline.bandit_feedback import from_bandit_feedback, to_bandit_feedback
-from evenhand.offline.cross_fitting import Regressor, RidgeByErrors, cross_fit
+from evenhand.offline.cross_fitting import RidgeByErrors, cross_fit
 from evenhand.offline.curves import Curve, curve
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.fair import FairFrontier
 from evenhand.offline.frontier import Frontier
+from evenhand.offline.frozen import frozen
+from evenhand.offline.logistic import Logistic
+from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.scores import Estimate
 from evenhand.offline.values import Value, value
 from evenhand.offline.whom import ForWhom, for_whom
@@ -20,6 +23,7 @@ __all__ = [
     "FairFrontier",
     "ForWhom",
     "Frontier",
+    "Logistic",
     "Regressor",
     "RidgeByErrors",
     "Value",
@@ -28,6 +32,7 @@ __all__ = [
     "curve",
     "for_whom",
     "from_bandit_feedback",
+    "frozen",
     "to_bandit_feedback",
     "value",
 ]

@@ -21,6 +21,7 @@ from evenhand.offline.cases import EXPECTED, WRITTEN
 from evenhand.offline.levels import Level, levels_of
 from evenhand.offline.list_page import parts
 from evenhand.offline.plans import Wanted
+from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.page import Page
 from evenhand.report.tables import Table, printed
 
@@ -46,6 +47,7 @@ class Assignment:
         spent: of the budget by the whole list, exactly.
         groups: by grouping with a parity, the average spent per case of each of its groups.
         log: the name of the file that was learned from.
+        checks: what is wrong with the log or the budget, a sentence each; None where nothing was found.
         numeric, categorical: the columns of features.
     """
 
@@ -61,6 +63,7 @@ class Assignment:
     spent: float
     groups: Mapping[str, Mapping[str, float]]
     log: str
+    checks: Checks
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
 
@@ -120,7 +123,7 @@ class Assignment:
         return Page(
             title=self.headline(),
             sentences=tuple(self._sentences())[1:],
-            notes=(),
+            notes=tuple(warnings(self.checks)),
             parts=tuple(parts(self._shares, self.spent, self.wanted, self.groups, tables, self.levels)),
             command=command,
             settings={"log": self.log, "cases": len(self.chosen)},
@@ -172,6 +175,7 @@ class Assignment:
     def _head(self) -> Iterator[str]:
         count = len(self.chosen)
         yield f"{count:,} cases, by what {self.log} says of {self.objective}"
+        yield from warnings(self.checks)
         if self.wanted is not None:
             yield f"{self._used}; one more is predicted to be worth {self.price:.4g} {self.objective}"
         held = int(self.held_out.sum())

@@ -14,8 +14,11 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import file, number
 from evenhand.offline.assigned import Assignment
 from evenhand.offline.cases import Cases
-from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
+from evenhand.offline.checks import idle, support
+from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence
+from evenhand.offline.lines import singles
+from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.plans import Plan, Wanted, planned, wanted_of
 from evenhand.offline.rounding import drawn, places
 from evenhand.report.quantities import objective_name
@@ -82,7 +85,8 @@ def assign(
             needs = f"at least {wanted.total + over:,.6g}, which the cheapest actions and the draw of this seed cost"
             raise InvalidInput("budget", needs, wanted.total)
     mixed = holdout / count + (1.0 - holdout) * lottery[rows, chosen]
-    objective = evidence.worth(tables, len(listed)).predicted[rows, chosen]
+    worth = evidence.worth(tables, len(listed)).predicted
+    objective = worth[rows, chosen]
     expected = {name: np.broadcast_to(t.predicted, (len(listed), count))[rows, chosen] for name, t in tables.items()}
     name = objective_name(evidence.problem)
     return Assignment(
@@ -100,6 +104,11 @@ def assign(
         log=evidence.log,
         numeric=tuple(evidence.spec.numeric),
         categorical=tuple(evidence.spec.categorical),
+        checks={
+            **evidence.checks,
+            "support": support(evidence, singles(evidence)),
+            "budget": idle(worth, tables, {} if wanted is None else {wanted.outcome: wanted.total / len(listed)}),
+        },
     )
 
 

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
+from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence
+from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.scores import Estimate
 
 

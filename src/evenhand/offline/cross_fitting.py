@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
 
 import numpy as np
 
@@ -11,16 +10,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
+from evenhand.offline.outcome_models import Regressor, predicted
 
 PENALTIES = np.logspace(-8, 3, 45)  # of ridge regressions, in units of the mean square of the features
-
-
-class Regressor(Protocol):
-    """What a model of outcomes has to have; estimators of scikit-learn have it."""
-
-    def fit(self, x: Floats, y: Floats) -> Any: ...
-
-    def predict(self, x: Floats) -> Floats: ...
 
 
 class RidgeByErrors:
@@ -106,17 +98,4 @@ def cross_fit(
                 expected = "at least two rows of every action outside of each fold"
                 raise InvalidInput("actions", expected, f"{np.count_nonzero(seen)} of action {a}")
             found[out, a] = predicted(model, x[seen], y[seen], x[out])
-    return found
-
-
-def predicted(model: Callable[[], Regressor], x: Floats, y: Floats, cases: Floats) -> Floats:
-    """Fit a model to rows, and predict the outcomes of cases, `(N,n),(N),(N',n)->(N')`.
-
-    Raises:
-        InvalidInput: it predicts something else than a finite number per case.
-    """
-    found = np.asarray(model().fit(x, y).predict(cases))
-    if found.shape != (len(cases),) or found.dtype.kind not in "fiu" or not np.isfinite(found).all():
-        got = f"shape {found.shape}" if found.shape != (len(cases),) else "NaN, an infinite number or no number"
-        raise InvalidInput("model", f"a finite prediction for each of {len(cases):,} rows", got)
     return found

@@ -13,8 +13,11 @@ from evenhand.core import faces
 from evenhand.core.catalogue import named
 from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
+from evenhand.core.types import Floats
 from evenhand.core.validate import file
-from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
+from evenhand.offline.bands import Bands
+from evenhand.offline.checks import idle, support
+from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.curve_page import headline, parts, sentences
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.fair import FairFrontier
@@ -27,11 +30,14 @@ from evenhand.offline.lines import (
     grid,
     limit_of,
     single,
+    singles,
     targeted,
     together,
     tolerances_of,
 )
+from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.told import head, results_of, settings_of, told
+from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
 from evenhand.report.quantities import objective_name
@@ -44,6 +50,7 @@ if TYPE_CHECKING:
 
 POINTS = 20  # budgets of a curve by default
 COLUMNS = 6  # budgets of a table
+REACH = "standard errors that hold at all budgets at once (95 %)"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,9 +63,11 @@ class Curve:
         spent: the outcome that the budget limits.
         budgets: per row, rising.
         lines: one per policy, `targeted` first.
+        bands: by policy, the standard errors to either side that hold at all budgets at once.
         stated: the budget of the problem file, per row.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
+        checks: what is wrong with the log or with what is asked of it, a sentence each; None where nothing was found.
         notes: remarks about the log.
     """
 
@@ -68,10 +77,12 @@ class Curve:
     spent: str
     budgets: tuple[float, ...]
     lines: tuple[Line, ...]
+    bands: Mapping[str, Bands]
     stated: float
     rows: int
     folds: int
     seed: int
+    checks: Checks
     notes: tuple[str, ...]
 
     def to_frame(self) -> pd.DataFrame:
@@ -81,9 +92,10 @@ class Curve:
             MissingExtra: pandas is not installed.
         """
         columns = ["policy", "budget", "value", "se", "low", "high", "less than targeted", "se less", "spent", "price"]
+        columns += ["reach of all", "reach less of all"]  # standard errors that hold at all budgets at once
         return data_frame(
             [
-                [line.name, b, *v, *v.interval, *less, spent, price]
+                [line.name, b, *v, *v.interval, *less, spent, price, *self.bands[line.name]]
                 for line in self.lines
                 for b, v, less, spent, price in zip(self.budgets, *line[1:], strict=True)
             ],
@@ -94,6 +106,8 @@ class Curve:
         """Collect the rows of `results.json`."""
         found = results_of("curve", self, {"stated budget": self.stated})
         for line in self.lines:
+            for what, errors in zip(("", f" less than {TARGETED}"), self.bands[line.name], strict=True):
+                found.rows.append(Measurement(line.name, {}, f"{self.objective}{what}: {REACH}", errors))
             for b, v, less, spent, price in zip(self.budgets, *line[1:], strict=True):
                 at = {"budget": b}
                 found.rows.append(Measurement(line.name, at, self.objective, *v))
@@ -126,7 +140,7 @@ class Curve:
         return Page(
             title=self.headline(),
             sentences=tuple(sentences(self)),
-            notes=self.notes,
+            notes=(*warnings(self.checks), *self.notes),
             parts=tuple(parts(self, list(self._tables()))),
             command=command,
             settings=settings_of(self, {"budget of the file, per row": self.stated}),
@@ -178,15 +192,17 @@ class Curve:
 
     def _reading(self) -> Iterator[str]:
         yield "se: standard error for the population behind the log. Differences are by pairs of rows."
-        sure = [
-            (b, less)
-            for line in self.lines[1:]
-            for b, less in zip(self.budgets, line.less, strict=True)
-            if abs(less.value) > 3.0 * less.se
-        ]
-        count = len(self.lines[1:]) * len(self.budgets)
-        if count:
-            yield f"{len(sure)} of {count} differences are beyond three standard errors."
+        yield "95 % at one budget: 1.96 se to either side. At all budgets of a line at once, by multipliers:"
+        for line in self.lines:
+            value, less = self.bands[line.name]
+            if line.name == TARGETED:
+                yield f"  {line.name}: {value:.2f} se"
+                continue
+            sure = sum(abs(z.value) > less * z.se for z in line.less)
+            yield (
+                f"  {line.name}: {value:.2f} se; {less:.2f} se for its differences, of which {sure} of "
+                f"{len(self.budgets)} are beyond"
+            )
 
 
 @named("X8", source="evenhand's own; the path of Sverdrup, Wu, Athey & Wager 2024, with parity between groups")
@@ -260,22 +276,34 @@ def curve(
     for by, tolerance in fair_ones:
         groups = FairFrontier.of(worth.predicted, cost, evidence.groups[by])
         policies[f"fair by {by}, {tolerance:g}"] = fair(groups, tolerance, at, worth, cost)
+    lines, bands = together(policies, seed)
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,
         objective=objective_name(evidence.problem),
         spent=limit.outcome,
         budgets=at,
-        lines=together(policies),
+        lines=lines,
+        bands=bands,
         stated=limit.rate,
         rows=evidence.rows,
         folds=folds,
         seed=seed,
+        checks={
+            **evidence.checks,
+            "support": support(evidence, _played(evidence, frontier, max(limit.rate, frontier.least))),
+            "budget": idle(worth.predicted, tables, {limit.outcome: limit.rate}),
+        },
         notes=(*evidence.left_out, *evidence.notes, *_ignored(evidence, limit, {by for by, _ in fair_ones})),
     )
     if out is not None:
         found.write(out)
     return found
+
+
+def _played(evidence: Evidence, frontier: Frontier, budget: float) -> dict[str, Floats]:
+    """Return what the lines of a curve are made of: the targeted policy at a budget, and every action, `->(N,A)`."""
+    return {TARGETED: frontier.at(budget).probabilities(len(evidence.names))} | singles(evidence)
 
 
 def _ignored(evidence: Evidence, limit: Limit, groupings: set[str]) -> Iterator[str]:

@@ -14,10 +14,12 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints, Texts
 from evenhand.core.validate import file, whole
 from evenhand.objectives import Linear
-from evenhand.offline.cross_fitting import Regressor, RidgeByErrors, cross_fit, folds_of, predicted
+from evenhand.offline.cross_fitting import RidgeByErrors, cross_fit, folds_of
+from evenhand.offline.outcome_models import Regressor, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
 from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.checks import Checks, Drawn, of_log
 from evenhand.replay.encoding import encode
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import read_csv
@@ -188,10 +190,26 @@ class Evidence:
         Raises:
             InvalidInput: the objective is another one.
         """
-        parts = [(weight, tables[name]) for name, weight in self._weights.items()]
+        parts = [(weight, tables[name]) for name, weight in self._summed.items()]
         shape = self.rows if rows is None else rows, len(self.playable)
         both = (sum((w * t[i] for w, t in parts), np.zeros(shape)) for i in range(2))
         return Tables(*both)
+
+    @cached_property
+    def checks(self) -> Checks:
+        """What is wrong with the log, a sentence per check, `()->`; None where nothing was found."""
+        p = self.problem
+        return of_log(
+            Drawn(
+                names=p.actions,
+                actions=self.actions,
+                propensities=self.propensities,
+                units=self.features,
+                coding=self.coding,
+                groups=self.groups,
+                group_names={g.name: g.names for g in p.groups},
+            )
+        )
 
     @cached_property
     def played(self) -> Ints:
@@ -200,11 +218,18 @@ class Evidence:
         places[self.playable] = np.arange(len(self.playable))
         return places[self.actions]
 
-    @cached_property
+    @property
     def achieved(self) -> Floats:
         """The objective of every row as it was logged, `()->(N)`."""
-        found = self.used(self._weights)
-        return sum((w * found[name] for name, w in self._weights.items()), np.zeros(self.rows))
+        found = self.used(self._summed)
+        return sum((w * found[name] for name, w in self._summed.items()), np.zeros(self.rows))
+
+    @property
+    def _summed(self) -> Mapping[str, float]:
+        if self.weights is None:
+            expected = "a weighted sum of outcomes, as what others are worth depends on all rows together"
+            raise InvalidInput(f"{self.problem_file}: maximize", expected, self.problem.objective)
+        return self.weights
 
     def used(self, outcomes: Iterable[str]) -> dict[str, Floats]:
         """Return what was logged of some outcomes in every row, `->(N)` each."""
@@ -216,12 +241,10 @@ class Evidence:
         return {name: found[name] for name in outcomes}
 
     @property
-    def _weights(self) -> Mapping[str, float]:
+    def weights(self) -> Mapping[str, float] | None:
+        """The weights of the objective by outcome; None if it is no weighted sum."""
         objective = self.problem.objective
-        if not isinstance(objective, Linear):
-            expected = "a weighted sum of outcomes, as what others are worth depends on all rows together"
-            raise InvalidInput(f"{self.problem_file}: maximize", expected, objective)
-        return objective.weights
+        return objective.weights if isinstance(objective, Linear) else None
 
     def _amounts(self, y: Floats, known: Floats) -> Floats:
         """Multiply outcomes of all actions by their known factors, `(N,A,M),(N,A,L)->(N,A,M)`."""

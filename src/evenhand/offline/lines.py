@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.core.validate import number
+from evenhand.offline.bands import Bands, blocks, reach
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.fair import FairFrontier, influence
 from evenhand.offline.frontier import Frontier
@@ -59,6 +60,12 @@ def limit_of(evidence: Evidence) -> Limit:
     learned = next((s.outcome for s in p.stated if s.spends), None)
     got = "no budget" if learned is None else f"one on {learned!r}, whose use is learned"
     raise InvalidInput(f"{evidence.problem_file}: budget", "a budget on an outcome that is known before acting", got)
+
+
+def singles(evidence: Evidence) -> dict[str, Floats]:
+    """Return the policies that play one action in every row, `->(N,A)` each."""
+    count = len(evidence.names)
+    return {f"all {name}": np.tile(np.eye(count)[a], (evidence.rows, 1)) for a, name in enumerate(evidence.names)}
 
 
 def grid(budgets: Sequence[float] | int, frontier: Frontier, stated: float) -> tuple[float, ...]:
@@ -128,12 +135,21 @@ def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> I
             yield str(by), float(tolerance)
 
 
-def together(policies: Mapping[str, Iterator[At]]) -> tuple[Line, ...]:
-    """Take policies from budget to budget at once, so that they can be compared row by row; the first is targeted."""
+def together(policies: Mapping[str, Iterator[At]], seed: int) -> tuple[tuple[Line, ...], dict[str, Bands]]:
+    """Take policies from budget to budget at once, so that they can be compared row by row; the first is targeted.
+
+    The seed is that of the multipliers of bands.
+    """
     found: dict[str, list[tuple[Estimate, Estimate, float, float]]] = {name: [] for name in policies}
+    sums: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in policies}
     for each in zip(*policies.values(), strict=True):
         first = each[0]
         for name, at in zip(policies, each, strict=True):
             less = Estimate.of(first.psi - at.psi, first.value - at.value)
             found[name].append((Estimate.of(at.psi, at.value), less, at.spent, at.price))
-    return tuple(Line(name, *zip(*rows, strict=True)) for name, rows in found.items())
+            sums[name].append((blocks(at.psi), blocks(first.psi - at.psi)))
+    bands = {
+        name: Bands(*(reach([sum_[part] for sum_ in each], seed, 2 * i + part) for part in range(2)))
+        for i, (name, each) in enumerate(sums.items())
+    }
+    return tuple(Line(name, *zip(*rows, strict=True)) for name, rows in found.items()), bands

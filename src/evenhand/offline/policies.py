@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
+from evenhand.offline.deciders import Decider, decided
+from evenhand.offline.delta import objective_of, trouble
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frontier import Frontier
-from evenhand.offline.lines import TARGETED, limit_of
-from evenhand.offline.scores import (
-    Estimate,
-    direct,
-    doubly_robust,
-    effective,
-    inverse,
-    self_normalised,
-    switch,
-    weights,
-)
+from evenhand.offline.kept import Kept, kept
+from evenhand.offline.lines import TARGETED, limit_of, singles
+from evenhand.offline.scores import Average, Estimate, direct, effective, normalised, switch, weights
 
 LOGGED = "as logged"
 
@@ -38,6 +33,8 @@ class Valued(NamedTuple):
     beyond: Estimate  # the difference to what was logged, by pairs of rows
     rows: float  # the effective number of rows that agree
     used: Mapping[str, Estimate]  # of every outcome with a budget, per row
+    kept: tuple[Kept, ...]  # every constraint
+    trouble: str | None  # why there is no value or no honest error, if so
 
 
 def limits(evidence: Evidence) -> dict[str, float]:
@@ -49,8 +46,8 @@ def limits(evidence: Evidence) -> dict[str, float]:
 def policies_of(evidence: Evidence, tables: Mapping[str, Tables]) -> dict[str, Floats]:
     """Return the policies that need no asking: every action for everybody, and targeting within a known budget."""
     count = len(evidence.names)
-    found = {f"all {name}": np.tile(np.eye(count)[a], (evidence.rows, 1)) for a, name in enumerate(evidence.names)}
-    if set(limits(evidence)) & set(evidence.problem.known):
+    found = singles(evidence)
+    if evidence.weights is not None and set(limits(evidence)) & set(evidence.problem.known):
         limit = limit_of(evidence)
         frontier = Frontier.of(evidence.worth(tables).predicted, tables[limit.outcome].predicted)
         if limit.rate >= frontier.least:
@@ -59,13 +56,15 @@ def policies_of(evidence: Evidence, tables: Mapping[str, Tables]) -> dict[str, F
     return found
 
 
-def probabilities(name: str, policy: Floats, evidence: Evidence) -> Floats:
+def probabilities(name: str, policy: Floats | Decider, evidence: Evidence) -> Floats:
     """Return the probabilities of a policy, `->(N,A)`.
 
     Raises:
-        InvalidInput: another shape, or rows that are no probabilities.
+        InvalidInput: another shape, or rows that are no probabilities; or an estimator that decides otherwise.
     """
     shape, field = (evidence.rows, len(evidence.names)), f"policies[{name!r}]"
+    if isinstance(policy, Decider):
+        return decided(field, policy, evidence)
     found = np.asarray(policy, float)
     if found.shape != shape:
         raise InvalidInput(field, f"probabilities of shape {shape}", f"shape {found.shape}")
@@ -80,26 +79,55 @@ def valued(evidence: Evidence, tables: Mapping[str, Tables], policies: Mapping[s
     Raises:
         InvalidInput: no row agrees with a policy.
     """
-    worth, y, rows = evidence.worth(tables), evidence.achieved, np.arange(evidence.rows)
-    seen = evidence.played >= 0
-    predicted = np.where(seen, worth.predicted[rows, evidence.played], y)  # of a withdrawn action nothing is known
-    here = Estimate.of(y, float(y.mean()))
-    used = {name: Estimate.of(z, float(z.mean())) for name, z in evidence.used(limits(evidence)).items()}
-    alone = float(predicted.mean())
-    yield Valued(LOGGED, here, here, here, alone, here.value, Estimate(0.0, 0.0), float(evidence.rows), used)
+    objective, played, rows = evidence.problem.objective, evidence.played, np.arange(evidence.rows)
+    names, logged = objective.outcomes, evidence.used((*evidence.problem.learned, *evidence.problem.known))
+    y = [logged[name] for name in names]
+    predicted = [
+        np.where(played >= 0, tables[name].predicted[rows % len(tables[name].predicted), played], z)
+        for name, z in zip(names, y, strict=True)  # of a withdrawn action nothing is known
+    ]
+    averages = [Average.of(z) for z in y]
+    first = objective_of(objective, averages)
+    here = first.estimate
+    yield Valued(
+        policy=LOGGED,
+        value=here,
+        inverse=here,
+        normalised=here,
+        direct=float(objective.value(np.array([z.mean() for z in predicted]))),
+        switch=here.value,
+        beyond=Estimate(0.0, 0.0),
+        rows=float(evidence.rows),
+        used={name: Average.of(logged[name]).estimate for name in limits(evidence)},
+        kept=tuple(kept(evidence, logged.__getitem__)),
+        trouble=trouble(objective, averages, LOGGED),
+    )
     for name, policy in policies.items():
-        w = weights(policy, evidence.played, evidence.propensities)
+        w = weights(policy, played, evidence.propensities)
         if not w.any():
             raise InvalidInput(f"policies[{name!r}]", "one that plays what was logged in some row", "none that agrees")
-        difference = (policy * worth.scores).sum(1) - y
+        amounts = cache(partial(_scored, policy, tables))
+        averages = [Average.of(amounts(outcome)) for outcome in names]
+        found = objective_of(objective, averages)
+        models = [tables[outcome].predicted for outcome in names]
+        missed = [z - q for z, q in zip(y, predicted, strict=True)]
         yield Valued(
             policy=name,
-            value=doubly_robust(policy, worth.scores),
-            inverse=inverse(w, y),
-            normalised=self_normalised(w, y),
-            direct=direct(policy, worth.predicted),
-            switch=switch(policy, worth.predicted, w, y - predicted),
-            beyond=Estimate.of(difference, float(difference.mean())),
+            value=found.estimate,
+            inverse=objective_of(objective, [Average.of(w * z) for z in y]).estimate,
+            normalised=objective_of(objective, [normalised(w, z) for z in y]).estimate,
+            direct=float(objective.value(np.array([direct(policy, q) for q in models]))),
+            switch=float(
+                objective.value(np.array([switch(policy, q, w, z) for q, z in zip(models, missed, strict=True)]))
+            ),
+            beyond=found.less(first).estimate,
             rows=effective(w),
-            used={limit: doubly_robust(policy, tables[limit].scores) for limit in used},
+            used={limit: Average.of(amounts(limit)).estimate for limit in limits(evidence)},
+            kept=tuple(kept(evidence, amounts)),
+            trouble=trouble(objective, averages, name),
         )
+
+
+def _scored(policy: Floats, tables: Mapping[str, Tables], outcome: str) -> Floats:
+    """What a policy is scored to bring in every row, `(N,A)->(N)`."""
+    return np.asarray((policy * tables[outcome].scores).sum(1))

@@ -33,6 +33,33 @@ class Estimate(NamedTuple):
         return Estimate(value, float(influence.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan"))
 
 
+class Average(NamedTuple):
+    """A number with the influence of every row on it."""
+
+    value: float
+    psi: Floats  # (N,) of mean 0
+
+    @staticmethod
+    def of(terms: Floats) -> Average:
+        """The mean of terms, `(N)->`."""
+        mean = float(terms.mean())
+        return Average(mean, terms - mean)
+
+    @property
+    def estimate(self) -> Estimate:
+        return Estimate.of(self.psi, self.value)
+
+    def less(self, other: Average) -> Average:
+        """The difference to another number of the same rows."""
+        return Average(self.value - other.value, self.psi - other.psi)
+
+
+def normalised(w: Floats, y: Floats) -> Average:
+    """Return an average with weights that are not all 0, `(N),(N)->`; `self_normalised` is its estimate."""
+    value = float((w * y).sum() / w.sum())
+    return Average(value, w * (y - value) / w.mean())
+
+
 def direct(policy: Floats, predicted: Floats) -> float:
     """Estimate the value of a policy by a model of the outcomes alone (the direct method), `(N,A),(N,A)->()`.
 
@@ -70,8 +97,7 @@ def self_normalised(w: Floats, y: Floats) -> Estimate:
     """
     if not w.any():
         raise InvalidInput("policy", "one that plays what was logged in some row", "none that agrees")
-    value = float((w * y).sum() / w.sum())
-    return Estimate.of(w * (y - value) / w.mean(), value)
+    return normalised(w, y).estimate
 
 
 def doubly_robust(policy: Floats, scored: Floats) -> Estimate:

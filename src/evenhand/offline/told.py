@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from evenhand.offline.scores import Estimate
+from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.intervals import Interval
 from evenhand.report.results import Results
 
@@ -29,6 +30,9 @@ class Judged(Protocol):
     def seed(self) -> int: ...
 
     @property
+    def checks(self) -> Checks: ...
+
+    @property
     def notes(self) -> tuple[str, ...]: ...
 
 
@@ -47,12 +51,13 @@ def settings_of(found: Judged, more: Mapping[str, object]) -> dict[str, object]:
 def results_of(name: str, found: Judged, more: Mapping[str, object]) -> Results:
     """Return results without rows, with the settings and notes of what was found."""
     se = "by the influence function, for the population behind the log"
-    return Results(name, settings_of(found, more), se_of=se, notes=found.notes)
+    return Results(name, settings_of(found, more), se_of=se, notes=found.notes, checks=found.checks)
 
 
 def head(found: Judged, what: str) -> Iterator[str]:
-    """Yield the first lines of a text, with the notes."""
+    """Yield the first lines of a text, with what is wrong and the notes."""
     yield f"{found.log}: {found.rows:,} rows; {what}; {found.folds} folds, seed {found.seed}"
+    yield from warnings(found.checks)
     yield from (f"note: {note}" for note in found.notes)
 
 

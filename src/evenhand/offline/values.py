@@ -15,13 +15,18 @@ from evenhand.core.faces import few
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats
 from evenhand.core.validate import file
-from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
+from evenhand.offline.checks import FEW, idle, support
+from evenhand.offline.cross_fitting import RidgeByErrors
+from evenhand.offline.deciders import Decider
 from evenhand.offline.evidence import Evidence, evidence_of
+from evenhand.offline.kept import unjudged
+from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.policies import LOGGED, Valued, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
 from evenhand.offline.told import difference, head, results_of, settings_of, told
 from evenhand.offline.value_page import differences, parts, uses
 from evenhand.offline.whom import ForWhom
+from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
 from evenhand.report.quantities import objective_name
@@ -31,8 +36,6 @@ from evenhand.report.tables import Table, printed
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-_FEW = 50.0  # effective rows below which an estimate is not to be trusted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +49,7 @@ class Value:
         limits: the budgets per row, by outcome.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
+        checks: what is wrong with the log or with what is asked of it, a sentence each; None where nothing was found.
         notes: remarks about the log.
         whom: for whom the targeted policy is, if that was asked for.
     """
@@ -58,6 +62,7 @@ class Value:
     rows: int
     folds: int
     seed: int
+    checks: Checks
     notes: tuple[str, ...]
     whom: ForWhom | None = None
 
@@ -69,6 +74,7 @@ class Value:
         """
         names = ["policy", "value", "se", "low", "high", "beyond logged", "se beyond", "ips", "se ips", "snips"]
         names += ["se snips", "model alone", "switch", "effective rows", *(f"{name} used" for name in self.limits)]
+        names += [f"confidence in {k.constraint}" for k in self.policies[0].kept]
         rows = [
             [
                 p.policy,
@@ -81,6 +87,7 @@ class Value:
                 p.switch,
                 p.rows,
                 *(p.used[name].value for name in self.limits),
+                *(k.confidence for k in p.kept),
             ]
             for p in self.policies
         ]
@@ -103,6 +110,9 @@ class Value:
             found.rows.append(Measurement(p.policy, {}, "effective rows", p.rows))
             for name, used in p.used.items():
                 found.rows.append(Measurement(p.policy, {}, f"{name} used", *used))
+            for k in p.kept:
+                found.rows.append(Measurement(p.policy, {}, f"{k.row}, {k.side} {k.limit:.6g}", *k.used))
+                found.rows.append(Measurement(p.policy, {}, f"confidence in {k.constraint}", k.confidence))
         found.rows.extend([] if self.whom is None else self.whom.measurements())
         return found
 
@@ -133,7 +143,7 @@ class Value:
         beyond = difference(best.beyond, " beyond what was logged")
         dear = f", but it uses more than {self._budgets}" if any(self._over(best)) else ""
         yield f"{best.policy!r} has the highest value of all, {beyond}{dear}."
-        unsure = [p.policy for p in others if p.rows < _FEW]
+        unsure = [p.policy for p in others if p.rows < FEW]
         if self.whom is not None:
             yield self.whom.summary()
         if unsure:
@@ -161,7 +171,7 @@ class Value:
         return Page(
             title=self.headline(),
             sentences=tuple(self._sentences())[1:],
-            notes=(*self.notes, *self._remarks()),
+            notes=(*warnings(self.checks), *self.notes, *self._remarks()),
             parts=(*own, *([] if self.whom is None else self.whom.parts())),
             command=command,
             settings=settings_of(self, {"budgets per row": self.limits}),
@@ -193,8 +203,6 @@ class Value:
 
     def _remarks(self) -> Iterator[str]:
         for p in self.policies:
-            if p.rows < _FEW:
-                yield f"{p.policy!r} rests on {p.rows:.0f} effective rows, too few for its intervals"
             for name in self._over(p):
                 yield f"{p.policy!r} uses {p.used[name].value:.4g} {name} per row of {self.limits[name]:.4g}"
 
@@ -223,11 +231,17 @@ class Value:
             [p.policy, told(p.inverse), told(p.normalised), f"{p.direct:.4f}", f"{p.switch:.4f}"] for p in self.policies
         ]
         yield Table(["by other estimators", "IPS ± se", "SNIPS ± se", "model alone", "switch"], rows)
+        limits = [f"{k.constraint}, {k.side} {k.limit:.4g}" for k in self.policies[0].kept]
+        if limits:
+            rows = [[p.policy, *(f"{told(k.used)}, {k.confidence:.1%}" for k in p.kept)] for p in self.policies]
+            yield Table(["constraints, ± se, confidence", *limits], rows)
 
     def _reading(self) -> Iterator[str]:
         yield "value   doubly robust: predictions by models that have not seen the row, and what they missed in it."
         yield "beyond  the difference to what was logged, by pairs of rows."
         yield "rows    the effective number of rows that agree with the policy."
+        if self.policies[0].kept:
+            yield "confidence  that the constraint is kept: that of the one-sided interval which ends at its limit."
 
 
 @named("X8", source="Dudik, Langford & Li 2011, doubly robust policy evaluation, by cross-fitted models")
@@ -236,7 +250,7 @@ def value(
     problem: str | Path | None = None,
     *,
     rules: Sequence[str] = (),
-    policies: Mapping[str, Floats] | None = None,
+    policies: Mapping[str, Floats | Decider] | None = None,
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
@@ -254,8 +268,9 @@ def value(
         log: a CSV file, or what `Evidence.read` returns.
         problem: a TOML file that states the meaning of the columns, and the problem.
         rules: such as "mens where recency < 4; else none".
-        policies: by name, the probabilities of all actions in every row, `(N,A)`, without withdrawn actions. A policy
-            that was fitted to the same log is judged too well.
+        policies: by name, the probabilities of all actions in every row, `(N,A)`, without withdrawn actions; or an
+            estimator of scikit-learn that was fitted to a data frame of features and predicts the action. A policy that
+            was fitted to the same log is judged too well.
         folds, seed, model: as for `curve`.
         out: a folder for results.json, value.parquet and report.html.
 
@@ -287,16 +302,24 @@ def value(
         asked[name] = probabilities(name, policy, evidence)
     out = None if out is None else folder(file("out", out))
     tables = evidence.tables(folds=folds, seed=seed, model=model)
+    all_policies, budgets = policies_of(evidence, tables) | asked, limits(evidence)
+    each = tuple(valued(evidence, tables, all_policies))
     found = Value(
         log=evidence.log,
         problem_file=evidence.problem_file,
         objective=objective_name(evidence.problem),
-        policies=tuple(valued(evidence, tables, policies_of(evidence, tables) | asked)),
-        limits=limits(evidence),
+        policies=each,
+        limits=budgets,
         rows=evidence.rows,
         folds=folds,
         seed=seed,
-        notes=(*evidence.left_out, *evidence.notes),
+        checks={
+            **evidence.checks,
+            "support": support(evidence, all_policies),
+            "budget": None if evidence.weights is None else idle(evidence.worth(tables).predicted, tables, budgets),
+            "objective": next((p.trouble for p in each if p.trouble is not None), None),
+        },
+        notes=(*evidence.left_out, *evidence.notes, *unjudged(evidence)),
     )
     if out is not None:
         found.write(out)

@@ -16,15 +16,17 @@ from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats
 from evenhand.offline.coefficients import Coefficient, coefficients
-from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
+from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence, Tables, evidence_of
 from evenhand.offline.frontier import Frontier
 from evenhand.offline.levels import Level, levels_of, table_of
 from evenhand.offline.lines import TARGETED, At, limit_of, targeted
+from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.policies import limits
 from evenhand.offline.rounding import places
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import head, interval, results_of, told
+from evenhand.replay.checks import Checks
 from evenhand.report import charts
 from evenhand.report.page import Part
 from evenhand.report.quantities import objective_name
@@ -67,6 +69,7 @@ class ForWhom:
         coefficients: of the models of outcomes, if they are ridge regressions.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
+        checks: what is wrong with the log, a sentence each; None where nothing was found.
         notes: remarks about the log.
     """
 
@@ -81,6 +84,7 @@ class ForWhom:
     rows: int
     folds: int
     seed: int
+    checks: Checks
     notes: tuple[str, ...]
 
     def summary(self) -> str:
@@ -218,6 +222,7 @@ def for_whom(
         rows=evidence.rows,
         folds=folds,
         seed=seed,
+        checks=evidence.checks,
         notes=(*evidence.left_out, *evidence.notes),
     )
 

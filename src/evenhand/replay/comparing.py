@@ -14,6 +14,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.problem.problem import Problem
 from evenhand.replay.cells import SERVED, Cell, Difference
+from evenhand.replay.checks import Checks, told
 from evenhand.replay.execution import Runs
 from evenhand.replay.pages import differences, others, uses
 from evenhand.replay.systems import BLIND
@@ -64,6 +65,7 @@ class Replays:
         cells: one per budget and recipe, those of the first budget first.
         missing: what was not run because of an interrupt.
         rows: the number of rows of the log that were used.
+        checks: what is wrong with the log, a sentence each; None where nothing was found.
         notes: remarks about the log and the recipes.
         runs: the shuffles and resamples of each cell.
     """
@@ -74,6 +76,7 @@ class Replays:
     cells: tuple[Cell, ...]
     missing: tuple[str, ...]
     rows: int
+    checks: Checks
     notes: tuple[str, ...]
     runs: Runs
 
@@ -174,7 +177,7 @@ class Replays:
         resamples = f" and {self.runs.bootstrap} bootstrap resamples" if self.runs.bootstrap else ""
         per = f"per policy and budget {self.runs.replicas} shuffles{resamples}, seed {self.runs.seed}"
         head = f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; {per}"
-        parts.append("\n".join([head, *(f"note: {note}" for note in self.notes)]))
+        parts.append("\n".join([head, *told(self.checks), *(f"note: {note}" for note in self.notes)]))
         if self.cells:
             legend = LEGEND if self.runs.bootstrap else LEGEND_ALONE
             parts += [self.headline(), str(Table(*self._table())), legend.format(bootstrap=self.runs.bootstrap)]
@@ -232,7 +235,9 @@ class Replays:
             "result": self.headline(),
         }
         se = "of the mean over the shuffles, for the population behind the log"
-        found = Results("replay of several", settings, interrupted=self.interrupted, se_of=se, notes=self.notes)
+        found = Results(
+            "replay of several", settings, interrupted=self.interrupted, se_of=se, notes=self.notes, checks=self.checks
+        )
         for line in self.lines():
             name = f"{line.measure} beyond {line.beyond}" if line.beyond else line.measure
             at = {} if line.budget is None else {"budget": line.budget}
@@ -278,7 +283,7 @@ class Replays:
         return Page(
             title=self.headline(),
             sentences=tuple(self._sentences()),
-            notes=self.notes,
+            notes=(*told(self.checks), *self.notes),
             parts=tuple(parts),
             command=command,
             settings={k: z for k, z in self.results().settings.items() if k != "result"},

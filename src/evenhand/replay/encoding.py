@@ -85,8 +85,6 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     for a, action in enumerate(_names(spec)):
         if not (actions == a).any():
             raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
-    if spec.propensity is not None:
-        _check_propensities(propensities, actions, _names(spec), notes)
     groups, levels = _groups(spec, kept, name)
     return Encoded(
         units=units.table(int(good.sum()), numeric, kept),
@@ -227,16 +225,3 @@ def _groups(
             raise InvalidInput(f"groups.{grouping}", expected, got)
         indices.append(np.asarray(where, np.int64))
     return tuple(indices), levels
-
-
-def _check_propensities(propensities: Floats, actions: Ints, names: tuple[str, ...], notes: list[str]) -> None:
-    """Add a note if the propensities do not fit the log: 1{a logged} / p has mean 1 for every action a."""
-    for a, action in enumerate(names):
-        weight = (actions == a) / propensities
-        error = weight.std() / np.sqrt(len(weight))
-        if abs(weight.mean() - 1) > 5 * max(error, 1e-12):
-            notes.append(
-                f"the propensities do not fit the log: rows with {action!r}, each divided by its propensity, make up "
-                f"{weight.mean():.3f} of all rows where 1 was expected (standard error {error:.3f}); numbers below may "
-                "be biased"
-            )

@@ -17,6 +17,7 @@ from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
 from evenhand.replay import spans
 from evenhand.replay.cells import Difference
+from evenhand.replay.checks import Checks, told
 from evenhand.replay.measures import Digest, Measure, Run, measures
 from evenhand.replay.pages import differences, others, uses
 from evenhand.replay.settings import Settings
@@ -73,6 +74,7 @@ class Replay:
         rows: the number of rows of the log that were used.
         left_out_rows: the number of rows that were left out.
         left_out: one line per reason for leaving out rows.
+        checks: what is wrong with the log, a sentence each; None where nothing was found.
         notes: remarks about the log.
         shuffles, bootstrap: runs per system.
         seed: the seed of all random numbers.
@@ -87,6 +89,7 @@ class Replay:
     rows: int
     left_out_rows: int
     left_out: tuple[str, ...]
+    checks: Checks
     notes: tuple[str, ...]
     shuffles: int
     bootstrap: int
@@ -132,7 +135,9 @@ class Replay:
             "policy": self.settings.to_dict(),
         }
         se = "of the mean over the shuffles, for the population behind the log"
-        results = Results("replay", settings, interrupted=self.interrupted, se_of=se, notes=self.notes)
+        results = Results(
+            "replay", settings, interrupted=self.interrupted, se_of=se, notes=self.notes, checks=self.checks
+        )
         for system, found in self.measured.items():
             for name, (_, d) in found.items():
                 results.rows.append(Measurement(system, {}, name, d.mean, d.se, d.worst))
@@ -204,7 +209,7 @@ class Replay:
         return Page(
             title=self.headline(),
             sentences=tuple(self._sentences()),
-            notes=(*reasons, *self.notes),
+            notes=(*reasons, *told(self.checks), *self.notes),
             parts=tuple(parts),
             command=command,
             settings=self.results().settings,
@@ -254,6 +259,7 @@ class Replay:
         if self.left_out_rows:
             yield f"left out of {self.rows + self.left_out_rows:,} rows:"
             yield from (f"  {reason}" for reason in self.left_out)
+        yield from told(self.checks)
         yield from (f"note: {note}" for note in self.notes)
 
     @property

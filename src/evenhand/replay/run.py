@@ -15,9 +15,9 @@ from evenhand.environments.logged import Logged
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.checks.replayed import of_replay
 from evenhand.replay.encoding import Encoded, encode
 from evenhand.replay.execution import ORDERS, Execution, Runs, run_all
-from evenhand.replay.overlap import overlap
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import read_csv
 from evenhand.replay.report import Replay
@@ -106,7 +106,6 @@ def replay_files(
         settings, notes = spec.settings.with_recipe(policy)
         spec = replace(spec, settings=settings)
     encoded, bad = read_log(log_path, spec)
-    notes += overlap(spec, encoded.propensities)
     problem = spec.problem(encoded.levels)
     log = environment(problem, encoded, shuffles=runs.replicas)
     policies = systems(problem, spec.settings, log.n_features)
@@ -122,6 +121,7 @@ def replay_files(
         rows=len(log.actions),
         left_out=tuple(bad.messages()),
         left_out_rows=bad.count,
+        checks=of_replay([problem], encoded),
         notes=(*notes, *encoded.notes),
         shuffles=runs.replicas,
         bootstrap=runs.bootstrap,

@@ -14,9 +14,9 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints.base import as_rated
 from evenhand.recipes import uniform
 from evenhand.replay.cells import Cell
+from evenhand.replay.checks.replayed import of_replay
 from evenhand.replay.comparing import Replays
 from evenhand.replay.execution import Execution, Runs, run_all
-from evenhand.replay.overlap import overlap
 from evenhand.replay.run import environment, read_log, read_replayed, refuse_features
 from evenhand.replay.settings import recipes
 from evenhand.replay.spec import Spec
@@ -83,7 +83,6 @@ def replay_several(
     given: list[float | None] = [*dict.fromkeys(rates)] or [None]
     specs = [(rate, spec if rate is None else within(spec, rate)) for rate in given]
     encoded, bad = read_log(log_path, spec)
-    notes += overlap(spec, encoded.propensities)
     log = environment(spec.problem(encoded.levels), encoded, shuffles=runs.replicas)
     cells: list[tuple[str, float | None, Policy]] = []
     for name in names:
@@ -106,6 +105,7 @@ def replay_several(
         cells=tuple(Cell.of(name, rate, run) for (name, rate, _), run in zip(cells, found, strict=False)),
         missing=tuple(name for name, _ in told[len(found) :]),
         rows=len(log.actions),
+        checks=of_replay([at.problem(encoded.levels) for _, at in specs], encoded),
         notes=(*(f"left out: {reason}" for reason in bad.messages()), *notes, *encoded.notes),
         runs=runs,
     )

@@ -58,6 +58,7 @@ class Results:
     interrupted: bool = False
     se_of: str = "of the mean over replicas"  # describes the standard errors of the rows
     notes: tuple[str, ...] = ()  # remarks, such as on the log
+    checks: Mapping[str, str | None] = field(default_factory=dict)  # what is wrong; None where nothing was found
 
     def find(self, system: str, metric: str, at: Mapping[str, float] | None = None) -> Measurement | None:
         """Find a system's measurement of a metric, at a point of the sweep if one is given; None if there is none."""
@@ -74,6 +75,7 @@ class Results:
             "se": self.se_of,
             "settings": self.settings | ({"interrupted": True} if self.interrupted else {}),
             "notes": list(self.notes),
+            **({"checks": dict(self.checks)} if self.checks else {}),
             "rows": [{k: _plain(v) for k, v in row._asdict().items()} for row in self.rows],
         }
 

@@ -1,0 +1,66 @@
+"""What is wrong with what is asked of a log: policies that it says little of, and budgets that decide nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.offline.evidence import Evidence, Tables
+from evenhand.offline.scores import doubly_robust, effective, weights
+from evenhand.replay.checks import quantile, reach
+
+FEW = 50.0  # effective rows below which an estimate is not to be trusted
+_ERRORS = 3.0  # standard errors that chance is allowed
+_SMALL = 0.01  # part of the rows
+
+
+def support(evidence: Evidence, policies: Mapping[str, Floats]) -> str | None:
+    """Say which policy wants what the log hardly has, `(N,A)` each: few rows agree, or some can never agree.
+
+    Equation: the effective rows are (sum w)^2 / sum w^2, and mean_i w_i is 1 where every action that the policy plays
+    could be logged. It is less by the part of its plays that could not.
+    """
+    z = quantile(len(policies))
+    few, never = [], []
+    for name, policy in policies.items():
+        w = weights(policy, evidence.played, evidence.propensities)
+        rows, total = effective(w), float(w.sum())
+        if rows < FEW:
+            few.append((rows, name))
+            continue
+        variance, third = (np.array(float((w**k).sum()) / total) for k in (2, 3))
+        missing = 1.0 - total / len(w)
+        if missing > max(float(reach(z, len(w), np.maximum(variance - 1.0, 0.0), third)), _SMALL):
+            never.append((-missing, name))
+    if few:
+        rows, name = min(few)
+        others = f"; so do {len(few) - 1} other policies, on less than {FEW:.0f}" if len(few) > 1 else ""
+        return f"{name!r} rests on {rows:.0f} effective rows, too few for its intervals{others}"
+    if never:
+        missing, name = min(never)
+        others = f", and {len(never) - 1} other policies do so, too" if len(never) > 1 else ""
+        return (
+            f"{name!r} plays in {-missing:.1%} of its rows what was never logged there, if the propensities are right"
+            f"{others}: its value there is the guess of a model"
+        )
+    return None
+
+
+def idle(worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float]) -> str | None:
+    """Say which budget never binds: the best policy by the models uses less of it, where nothing limits it.
+
+    Args:
+        worth: `(N,A)` what is predicted of the objective.
+        tables: what is predicted of every outcome, and its scores.
+        limits: budgets per row, by outcome.
+    """
+    best = worth >= worth.max(1, keepdims=True)
+    for name, limit in limits.items():
+        cost = np.where(best, tables[name].predicted, np.inf)  # of actions that are worth the same, the cheapest
+        used = doubly_robust(np.eye(worth.shape[1])[cost.argmin(1)], tables[name].scores)
+        if used.value + _ERRORS * used.se <= limit * (1.0 + 1e-9):
+            uses = f"the best policy uses {used.value:.4g} without it"
+            return f"the budget of {limit:.4g} {name} per row never binds: {uses}"
+    return None

@@ -1,0 +1,57 @@
+"""The objective of several averages, with its error by the delta method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.objectives.base import Objective
+from evenhand.offline.scores import Average
+
+_ROUGH = 0.1  # of a standard error, by how much the delta method may be off
+
+
+def objective_of(objective: Objective, averages: Sequence[Average]) -> Average:
+    """Return the objective of averages of its outcomes.
+
+    Equation: f(z) with the influence psi_i = f'(z) . psi_i(z), where f' is a supergradient (the delta method). The
+    influence is NaN where f has none, as on the edge of its domain, where f(z) may be -inf.
+
+    >>> from evenhand.objectives import AlphaFair
+    >>> one, two = Average.of(np.array([1.0, 3.0])), Average.of(np.array([1.0, 0.0]))
+    >>> found = objective_of(AlphaFair(("a", "b"), alpha=1.0), [one, two])
+    >>> round(found.value, 4), found.psi.tolist()
+    (0.0, [0.5, -0.5])
+    """
+    z = np.array([average.value for average in averages])
+    value, nothing = float(objective.value(z)), np.full(len(averages[0].psi), np.nan)
+    try:
+        slope = objective.supergradient(z)
+    except InvalidInput:
+        return Average(value, nothing)
+    parts = (g * average.psi for g, average in zip(slope.tolist(), averages, strict=True))
+    return Average(value, sum(parts, np.zeros(len(nothing))))
+
+
+def trouble(objective: Objective, averages: Sequence[Average], policy: str) -> str | None:
+    """Say why an objective has no value or no honest standard error at some averages.
+
+    The delta method follows a tangent. It is compared with what f itself does over an error of the averages: at the 2 m
+    points z +- sqrt(m) l_j, where l_j are the columns of a root of their covariance (a cubature rule of degree 3).
+    """
+    z = np.array([average.value for average in averages])
+    try:
+        objective.check(z, f"the averages of {policy!r}")
+    except InvalidInput as error:
+        return f"{policy!r} has no value: {error}"
+    psi = np.stack([average.psi for average in averages], 1)
+    values, vectors = np.linalg.eigh(psi.T @ psi / len(psi) ** 2)
+    root = vectors * np.sqrt(np.maximum(values, 0.0) * len(z))
+    around = objective.value(np.concatenate([z + root.T, z - root.T]))
+    straight = float(np.sqrt((objective.supergradient(z) @ root) ** 2 @ np.ones(len(z)) / len(z)))
+    bent = float(around.std()) if np.isfinite(around).all() else np.inf
+    if abs(bent - straight) <= _ROUGH * straight + 1e-12 * float(np.abs(around[np.isfinite(around)]).max(initial=0.0)):
+        return None
+    return f"the objective bends within the error of {policy!r}: its standard error, by a tangent, is rough"

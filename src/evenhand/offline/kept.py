@@ -1,0 +1,91 @@
+"""Whether a policy keeps to the constraints of a problem, and how sure that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.offline.evidence import Evidence
+from evenhand.offline.scores import Average, Estimate
+from evenhand.problem.constraints import Stated
+from evenhand.problem.constraints.base import relative
+
+_ROUNDING = 1e-9
+
+
+class Kept(NamedTuple):
+    """A constraint under a policy."""
+
+    constraint: str
+    row: str  # the row of it that is kept least surely, such as that of a group
+    used: Estimate  # of this row, per row of the log
+    limit: float
+    side: str  # "at most" or "at least"
+    confidence: float  # that the constraint holds in the population: of several rows, that all do, at least
+
+
+def kept(evidence: Evidence, amounts: Callable[[str], Floats]) -> Iterator[Kept]:
+    """Yield every constraint that rows describe, of a policy with some amounts by outcome, `(N)` each.
+
+    Equation: with the estimate v of a row, its standard error and its bound b, the confidence is Phi((b - v) / se),
+    that of the one-sided interval that ends at b. Of several rows it is 1 - sum (1 - confidence), at least 0. The
+    average of a group is that of its rows in the log, whose number is taken as random.
+    """
+    for s in evidence.problem.stated:
+        if s.region is not None:
+            continue
+        least = s.constraint.worst == "low" and relative(s.constraint) is None  # rows of ratios are differences
+        sign, side = (-1.0, "at least") if least else (1.0, "at most")
+        rows = []
+        for j, (name, bound) in enumerate(zip(s.rows.names, s.bound.tolist(), strict=True)):
+            estimate = _row(evidence, s, j, amounts).estimate
+            rows.append((_sure(estimate, bound), name, estimate, bound))
+        if not rows:
+            continue
+        sure, name, (v, se), bound = min(rows)
+        joint = max(0.0, 1.0 - sum(1.0 - row[0] for row in rows))
+        yield Kept(
+            s.constraint.label, name, Estimate(sign * v, se), sign * bound, side, joint if len(rows) > 1 else sure
+        )
+
+
+def unjudged(evidence: Evidence) -> Iterator[str]:
+    """Yield a sentence for each constraint that rows do not describe."""
+    for s in evidence.problem.stated:
+        if s.region is not None:
+            yield f"whether policies keep to it is not said of: {s.constraint.label}"
+
+
+def _sure(estimate: Estimate, bound: float) -> float:
+    room = bound - estimate.value
+    if estimate.se <= _ROUNDING * max(abs(bound), abs(estimate.value)):  # nothing is left to chance
+        return float(room >= -_ROUNDING * max(abs(bound), abs(estimate.value)))
+    return NormalDist().cdf(room / estimate.se)
+
+
+def _row(evidence: Evidence, s: Stated, j: int, amounts: Callable[[str], Floats]) -> Average:
+    """Return the average of a row of a constraint, as `problem.rows` states it."""
+    p, rows = evidence.problem, s.rows
+    v = np.zeros(evidence.rows)
+    for name, weight in zip((*p.learned, *p.known), rows.weights[j].tolist(), strict=True):
+        if weight:
+            v = v + weight * amounts(name)
+    everybody, c = Average.of(rows.always[j] * v), int(rows.column[j])
+    if c < 0:
+        return everybody
+    by, group = p.columns[c]
+    names = next(g.names for g in p.groups if g.name == by)
+    inside = evidence.groups[by] == names.index(group)
+    if not rows.by_share[j]:
+        members = Average.of(rows.inside[j] * np.where(inside, v, 0.0))
+    elif inside.any():
+        mean = float(v[inside].mean())
+        psi = np.where(inside, v - mean, 0.0) / inside.mean()
+        members = Average(rows.inside[j] * mean, rows.inside[j] * psi)
+    else:
+        members = Average(0.0, np.zeros(evidence.rows))
+    return Average(everybody.value + members.value, everybody.psi + members.psi)

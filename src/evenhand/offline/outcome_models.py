@@ -1,0 +1,73 @@
+"""What models of outcomes predict: regressors a number, classifiers the mean of their probabilities."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+
+
+class Regressor(Protocol):
+    """What a model of outcomes has to have; estimators of scikit-learn have it."""
+
+    def fit(self, x: Floats, y: Floats) -> Any: ...
+
+    def predict(self, x: Floats) -> Floats: ...
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """A model of the probability of every value of an outcome; once it is fitted, `classes_` are these values."""
+
+    def predict_proba(self, x: Floats) -> Floats: ...
+
+
+def predicted(model: Callable[[], Regressor], x: Floats, y: Floats, cases: Floats) -> Floats:
+    """Fit a model to rows, and predict the outcomes of cases, `(N,n),(N),(N',n)->(N')`.
+
+    Equation: of a classifier, sum_k P(class k | case) class_k, as the labels that it predicts are no means.
+
+    Raises:
+        InvalidInput: it predicts something else than a finite number per case, or is a classifier whose classes are
+            not the values of the outcome or that has no probabilities.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> x = np.ones((4, 1))
+    >>> predicted(LogisticRegression, x, np.array([0.0, 0.0, 0.0, 1.0]), x[:1]).round(2).tolist()
+    [0.25]
+    """
+    made = model()
+    if isinstance(made, Classifier):
+        return _expected(made, x, y, cases)
+    fitted = made.fit(x, y)
+    if hasattr(fitted, "classes_"):
+        raise InvalidInput("model", "a regressor, or a classifier with predict_proba", type(made).__name__)
+    found = np.asarray(fitted.predict(cases))
+    if found.shape != (len(cases),) or found.dtype.kind not in "fiu" or not np.isfinite(found).all():
+        got = f"shape {found.shape}" if found.shape != (len(cases),) else "NaN, an infinite number or no number"
+        raise InvalidInput("model", f"a finite prediction for each of {len(cases):,} rows", got)
+    return found
+
+
+def _expected(model: Any, x: Floats, y: Floats, cases: Floats) -> Floats:
+    """Fit a classifier, and return the mean of what it predicts."""
+    broken = y[y != np.round(y)]
+    if len(broken):
+        raise InvalidInput("model", "a regressor, as the outcome is not always a whole number", float(broken[0]))
+    values = np.unique(y)
+    if len(values) == 1:  # many classifiers refuse to be fitted to a single class
+        return np.full(len(cases), values[0])
+    fitted = model.fit(x, y)
+    classes = np.asarray(fitted.classes_)
+    if classes.dtype.kind not in "fiub" or not np.array_equal(np.unique(classes), values):
+        raise InvalidInput("model", "classes that are the values of the outcome", classes.tolist())
+    shares, shape = np.asarray(fitted.predict_proba(cases)), (len(cases), len(classes))
+    if shares.shape != shape:
+        raise InvalidInput("model", f"probabilities of shape {shape}", f"shape {shares.shape}")
+    if not ((shares >= 0.0).all() and np.allclose(shares.sum(1), 1.0, rtol=0.0, atol=1e-6)):
+        raise InvalidInput("model", "probabilities of at least 0 that add up to 1", "others")
+    return np.asarray(shares @ classes.astype(float))

@@ -1,0 +1,14 @@
+"""What is wrong with a log, in a sentence each: found before anything is computed from it.
+
+Each check returns a sentence, or None where it finds nothing. Those that test for chance err in less than one of 1,000
+right logs, whatever the number of actions and columns: they divide this among all that they look at.
+"""
+
+from evenhand.replay.checks.balance import balance as balance
+from evenhand.replay.checks.budgets import budget as budget, most_of as most_of
+from evenhand.replay.checks.drawn import Drawn as Drawn, quantile as quantile, reach as reach
+from evenhand.replay.checks.groupings import groupings as groupings
+from evenhand.replay.checks.horizons import horizon as horizon, lasts as lasts
+from evenhand.replay.checks.overlap import overlap as overlap
+from evenhand.replay.checks.propensities import propensities as propensities
+from evenhand.replay.checks.told import Checks as Checks, of_log as of_log, told as told

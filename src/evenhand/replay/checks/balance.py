@@ -1,0 +1,48 @@
+"""Whether features are known before the action: then they have the same averages under every action."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.replay.checks.drawn import Drawn, quantile, reach
+
+_SMALL = 0.02  # standard deviations: differences up to this bias no number that matters
+
+
+def balance(log: Drawn) -> str | None:
+    """Say which feature is not balanced between actions given the propensities, as what came after an action is not.
+
+    Equation: sum_i w_i f_i / sum_i w_i over the rows of an action, with w = 1 / p and f standardised over all rows,
+    is 0 within its error. The variance of a term is E[f^2 / p_a] - 1, of which the larger of two estimates is taken:
+    mean_i 1{a_i = a} f_i^2 / p_i^2, and E[1 / p_a] as if f did not depend on p_a.
+    """
+    w, rows = 1.0 / log.propensities, len(log.actions)
+    first, second, third = log.sums(w), log.sums(w * w), log.sums(w**3)
+    seen = first > 0.0
+    inverse, square = (np.divide(z, first, out=np.ones_like(z), where=seen) for z in (second, third))
+    z = quantile(len(log.names) * log.count)
+    worst, told, others = 1.0, None, 0
+    for feature in log.features():
+        spread = float(feature.values.std())
+        if spread <= 1e-12 * float(np.abs(feature.values).max()):
+            continue
+        f = (feature.values - feature.values.mean()) / spread
+        wf = w * f
+        mean = np.divide(log.sums(wf), first, out=np.zeros(len(first)), where=seen)
+        variance = np.maximum(log.sums(wf * wf) / rows, inverse) - 1.0
+        cubed = np.maximum(log.sums(np.abs(wf) ** 3) / rows, square * float((np.abs(f) ** 3).mean()))
+        far = reach(z, rows, np.maximum(variance, 0.0), cubed)
+        off = np.abs(mean) / np.maximum(far, _SMALL)
+        others += bool((off > 1.0).any())
+        a = int(off.argmax())
+        if off[a] > worst:
+            worst = float(off[a])
+            side = "above" if mean[a] > 0.0 else "below"
+            told = (
+                f"{feature.name!r} differs between actions given the propensities: under {log.names[a]!r} it is "
+                f"{abs(mean[a]):.2f} standard deviations {side} the average, of which chance explains {far[a]:.2f}"
+            )
+    if told is None:
+        return None
+    more = f" ({others - 1} other features differ, too)" if others > 1 else ""
+    return f"{told}{more}: a column that came after the action is no feature, and wrong propensities look the same"

@@ -1,0 +1,103 @@
+"""What checks read of a log, and how far sums of weights may be from what is expected of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.types import Floats, Ints
+from evenhand.replay.units import Units
+
+ERROR = 0.001  # of a check: the chance that it finds something in a log where all is right
+
+
+class Feature(NamedTuple):
+    """A number of every row that was to be known before acting."""
+
+    column: str
+    level: str | None  # 1 where the column has this level, else 0; None for a column of numbers
+    values: Floats  # (N,)
+
+    @property
+    def name(self) -> str:
+        return self.column if self.level is None else f"{self.column} = {self.level}"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Drawn:
+    """The rows of a log as far as checks read them.
+
+    Args:
+        names: of the actions.
+        actions: `(N)` what was played.
+        propensities: `(N)` with which probability.
+        units: `(N,u)` encoded features; the first is 1.
+        coding: how they were encoded; None where that is not known.
+        groups: by grouping, `(N)` the number of the group of every row.
+        group_names: by grouping, the names of its groups.
+    """
+
+    names: Sequence[str]
+    actions: Ints
+    propensities: Floats
+    units: Floats
+    coding: Units | None
+    groups: Mapping[str, Ints]
+    group_names: Mapping[str, Sequence[str]]
+
+    def features(self) -> Iterator[Feature]:
+        """Yield the features as the log has them: numbers, and an indicator of every level."""
+        if self.coding is None:
+            yield from (Feature(f"feature {j}", None, self.units[:, j]) for j in range(1, self.units.shape[1]))
+            return
+        places = self.coding.of_column
+        for column, scale in self.coding.numeric.items():
+            number, *others = places[column]
+            yield Feature(column, None, scale.largest * (scale.mean + scale.sd * self.units[:, number]))
+            yield from (Feature(column, "missing", self.units[:, j]) for j in others)
+        for column, levels in self.coding.levels.items():
+            each = self.units[:, places[column]]
+            if len(levels) > 1:
+                yield Feature(column, levels[0], 1.0 - each.sum(1))
+            yield from (Feature(column, level, each[:, j]) for j, level in enumerate(levels[1:]))
+
+    @property
+    def count(self) -> int:
+        """The number of features."""
+        if self.coding is None:
+            return int(self.units.shape[1]) - 1
+        numbers = sum(len(self.coding.of_column[column]) for column in self.coding.numeric)
+        return numbers + sum(len(z) for z in self.coding.levels.values() if len(z) > 1)
+
+    def sums(self, values: Floats) -> Floats:
+        """Return sums by action, `(N)->(A)`."""
+        return np.bincount(self.actions, weights=values, minlength=len(self.names)).astype(float)
+
+
+def quantile(cells: int, error: float = ERROR) -> float:
+    """Return how many standard errors none of so many averages exceeds, but with a small chance (Bonferroni).
+
+    >>> round(quantile(1, 0.05), 2), round(quantile(30), 2)
+    (1.96, 4.15)
+    """
+    return NormalDist().inv_cdf(1.0 - error / (2.0 * max(cells, 1)))
+
+
+def reach(z: float, rows: Floats | int, variance: Floats, third: Floats) -> Floats:
+    """Return how far an average of so many terms may be from its mean.
+
+    Equation: z sd / sqrt(N) + (z^2 - 1) m3 / (6 sd^2 N), the first terms of Cornish and Fisher 1938, as sums of a few
+    large weights are far from normal.
+
+    Args:
+        z: in standard errors.
+        rows: N.
+        variance: of a term.
+        third: the third absolute moment of a term.
+    """
+    skewed = np.divide(third, variance, out=np.zeros_like(third), where=variance > 0.0)
+    return np.asarray(z * np.sqrt(variance / rows) + (z * z - 1.0) * skewed / (6.0 * rows))

@@ -1,0 +1,55 @@
+"""Whether the stated propensities are those by which actions were drawn: overall, and in every group."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from evenhand.core.types import Floats, Ints
+from evenhand.replay.checks.drawn import Drawn, quantile, reach
+
+_SMALL = 0.01  # relative errors of propensities up to this change no number that matters
+
+
+def propensities(log: Drawn) -> str | None:
+    """Say where propensities do not fit: rows with an action, each divided by its propensity, have to make up all rows.
+
+    Equation: mean_i 1{a_i = a} / p_i = 1 within its error, of all rows and of those of every group. The variance of a
+    term is E[1 / p_a] - 1, with E[1 / p_a] = sum_i 1{a_i = a} / p_i^2 / sum_i 1{a_i = a} / p_i, which few rows do not
+    make small.
+    """
+    parts = [("", np.zeros(len(log.actions), np.int64), 1)]
+    parts += [(by, g, len(log.group_names[by])) for by, g in log.groups.items()]
+    count = len(log.names)
+    z = quantile(count * sum(groups for _, _, groups in parts))
+    worst, told, others = 1.0, None, 0
+    for by, group, groups in parts:
+        mean, far = _weights(log, group, groups, z)
+        off = np.abs(mean - 1.0) / np.maximum(far, _SMALL)
+        others += int((off > 1.0).sum())
+        g, a = divmod(int(off.argmax()), count)
+        if off[g, a] > worst:
+            worst = float(off[g, a])
+            where = f" of {by} = {log.group_names[by][g]}" if by else ""
+            told = (
+                f"the propensities do not fit the log: rows with {log.names[a]!r}{where}, each divided by its "
+                f"propensity, make up {mean[g, a]:.3f} of all such rows where 1 was expected, within {far[g, a]:.3f}"
+            )
+    if told is None:
+        return None
+    return told + (f"; so do {others - 1} others" if others > 1 else "") + "; what is said below may be biased"
+
+
+def _weights(log: Drawn, group: Ints, groups: int, z: float) -> tuple[Floats, Floats]:
+    """Return the average weight by group and action, and how far it may be from 1, `(N)->(G,A)` each."""
+    count, w = len(log.names), 1.0 / log.propensities
+    cell, rows = group * count + log.actions, np.maximum(np.bincount(group, minlength=groups), 1.0)[:, None]
+    first, second, third = (
+        np.bincount(cell, weights=w**k, minlength=groups * count).reshape(groups, count) for k in (1, 2, 3)
+    )
+    moments = []
+    for of, all_rows in ((second, second.sum(0)), (third, third.sum(0))):
+        inside = np.divide(of, first, out=np.zeros_like(of), where=first > 0.0)
+        overall = np.divide(all_rows, first.sum(0), out=np.zeros(count), where=first.sum(0) > 0.0)
+        moments.append(np.maximum(inside, overall))
+    mean = np.where(first.sum(1, keepdims=True) > 0.0, first / rows, 1.0)
+    return mean, reach(z, rows, moments[0] - 1.0, moments[1])

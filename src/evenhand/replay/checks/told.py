@@ -1,0 +1,28 @@
+"""The checks of a log that replays and estimates have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from evenhand.replay.checks.balance import balance
+from evenhand.replay.checks.drawn import Drawn
+from evenhand.replay.checks.groupings import groupings
+from evenhand.replay.checks.overlap import overlap
+from evenhand.replay.checks.propensities import propensities
+
+Checks = Mapping[str, str | None]  # by check, a sentence; None where nothing was found
+
+
+def of_log(log: Drawn) -> dict[str, str | None]:
+    """Check a log before anything is computed from it."""
+    return {
+        "propensities": propensities(log),
+        "features": balance(log),
+        "overlap": overlap(log),
+        "groups": groupings(log),
+    }
+
+
+def told(checks: Checks) -> Iterator[str]:
+    """Yield a line per check that found something."""
+    yield from (f"check: {sentence}" for sentence in checks.values() if sentence is not None)
