@@ -234,6 +234,9 @@ def test_a_limit_that_names_no_constraint_keeps_none():
     policy = eh.ucb(SHOP, eh.PerAction.of(SHOP))
     assert unguarded(policy) == ("cents", "calls")
     assert unguarded(replace(policy, goals=(*policy.goals, own))) == ()
+    calls = replace(SHOP, subject_to=SHOP.subject_to[1:])
+    one = next(g for g in eh.resolving(calls, eh.PerAction.of(calls)).goals if isinstance(g, eh.goals.HardBudget))
+    assert unguarded(replace(policy, goals=(*policy.goals, one))) == ("cents",)
     assert unguarded(replace(policy, goals=(*policy.goals, replace(own, constraints=())))) == ("cents", "calls")
 
 

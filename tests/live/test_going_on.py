@@ -281,6 +281,11 @@ def test_after_the_last_day_a_campaign_goes_on():
     assert 0 < days.count(1) < len(days) - 12
     assert len(days) - 12 == 13  # as 4 cents each leave less than 9 of 60 then, on the last day and after it
     assert late == [None] * 18 + [1] * 7  # the first 36 hours are not late
+    tally = Tally(campaign)
+    tally.update()
+    axis = Axis.of(campaign, campaign.status(), tally)
+    assert axis.last == axis.ends[-1] > 3.0  # days, of a run of 1.5
+    assert "At this pace" not in render_file(campaign)
     assert eh.live.audit(campaign.store, "shop", [policy]).clean
 
 

@@ -24,6 +24,11 @@ OTHERS = (
     "further apart than their errors explain, the propensities or the overlap are to be checked."
 )
 
+KEPT = (
+    "What a policy has of what a constraint limits, its standard error, and the confidence that it is kept. "
+    "A policy that was tuned to meet a limit exactly has a confidence of a half."
+)
+
 
 def differences(policies: Sequence[Valued]) -> list[Interval]:
     """Return what every policy brings beyond the first, which is what was logged."""
@@ -38,8 +43,8 @@ def uses(policies: Sequence[Valued], limits: Mapping[str, float]) -> dict[str, l
 def parts(
     policies: Sequence[Valued], limits: Mapping[str, float], objective: str, tables: Sequence[Table]
 ) -> Iterator[Part]:
-    """Yield the parts of a report; `tables` are those of the values, and of other estimators."""
-    first, others = tables
+    """Yield the parts of a report; `tables` are those of values, of other estimators and of constraints."""
+    first, others, *kept = tables
     found = differences(policies)
     about = "; ".join(f"{z.name}: {z.said}" for z in found)
     yield Part(
@@ -57,6 +62,8 @@ def parts(
             keys=tuple((name, hue) for hue, name in enumerate(used)) if len(used) > 1 else (),
         )
     yield Part(title="By other estimators", reading=OTHERS, tables=(others,))
+    if kept:
+        yield Part(title="Constraints", reading=KEPT, tables=tuple(kept))
 
 
 def _used(policies: Sequence[Valued], used: Mapping[str, Sequence[float | None]]) -> str:
