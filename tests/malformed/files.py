@@ -98,13 +98,11 @@ LOGS = {
     "an empty first line": (b"\n" + LOG, "log.csv", "an empty first line"),
     "nothing but a header": (LINES[0].encode(), "log.csv", "at least one row after the header"),
     "bytes": (bytes(range(256)), "log.csv, line", "not UTF-8"),
+    "a zero in a town": (line(5, "30,nor\0th,A,1,0.3"), "log.csv, line 5: 'town'", "NUL"),
     "zeros": (bytes(1000), "action.column: 'letter'", "none of that name"),
-    "Latin-1": (column(1, "S\xfcd").decode().encode("latin-1"), "log.csv, line 2", "byte 0xfc"),
-    "Latin-1 further down": (line(9, "30,S\xfcd,A,1,0.3").decode().encode("latin-1"), "log.csv, line 9", "not UTF-8"),
-    "UTF-16": (LOG.decode().encode("utf-16"), "log.csv", "text in UTF-16: save it as UTF-8"),
     "a workbook": (b"PK\x03\x04" + bytes(100), "log.csv", "export the sheet as CSV"),
     "an old workbook": (b"\xd0\xcf\x11\xe0" + bytes(100), "log.csv", "export the sheet as CSV"),
-    "Parquet": (b"PAR1" + bytes(100), "log.csv", "a Parquet file"),
+    "Parquet that is cut off": (b"PAR1" + bytes(100), "log.csv", "a Parquet file that is whole"),
     "xz": (b"\xfd7zXZ\0", "log.csv", "unpack it, or use gzip"),
     "half a gzip file": (gzip.compress(LOG)[:200], "log.csv", "a gzip file that is whole"),
     "a gzip file of bytes": (gzip.compress(bytes(range(256))), "log.csv, line", "not UTF-8"),
@@ -143,13 +141,23 @@ LOGS = {
 }  # fmt: skip
 BY_COLUMN = swap("constant = 0.333333", 'column = "p"')  # where the log has the chances
 
-TAKEN = {  # the same log, written in other ways
-    "gzip": gzip.compress(LOG),
-    "a byte-order mark": b"\xef\xbb\xbf" + LOG,
-    "gzip with a byte-order mark": gzip.compress(b"\xef\xbb\xbf" + LOG),
-    "semicolons": joined(";").encode(),
-    "tabs": joined("\t").encode(),
-    "gzip with semicolons": gzip.compress(joined(";").encode()),
-    "lines of Windows": joined(",").replace("\n", "\r\n").encode(),
-    "quotes": "\n".join(";".join(f'"{z}"' for z in r) for r in [HEADER, *ROWS]).encode(),
-}
+MARK = b"\xef\xbb\xbf"
+TAKEN = {  # the same log, written in other ways, and what is said of them
+    "gzip": (gzip.compress(LOG), "compressed by gzip"),
+    "a byte-order mark": (MARK + LOG, "UTF-8 with a byte-order mark"),
+    "gzip with a byte-order mark": (
+        gzip.compress(MARK + LOG), "compressed by gzip, UTF-8 with a byte-order mark",
+    ),
+    "semicolons": (joined(";").encode(), "fields separated by semicolons"),
+    "tabs": (joined("\t").encode(), "fields separated by tabs"),
+    "bars": (joined("|").encode(), "fields separated by bars"),
+    "gzip with semicolons": (
+        gzip.compress(joined(";").encode()), "compressed by gzip, fields separated by semicolons",
+    ),
+    "UTF-16": (LOG.decode().encode("utf-16"), "text in UTF-16"),
+    "UTF-16, the other end first": (b"\xfe\xff" + LOG.decode().encode("utf-16-be"), "text in UTF-16"),
+    "lines of Windows": (joined(",").replace("\n", "\r\n").encode(), ""),
+    "quotes": (
+        "\n".join(";".join(f'"{z}"' for z in r) for r in [HEADER, *ROWS]).encode(), "fields separated by semicolons",
+    ),
+}  # fmt: skip

@@ -10,8 +10,8 @@ from evenhand.live.files import open_campaign
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.problem import Between, Budget, Traffic
 from evenhand.replay import replay_log
+from evenhand.replay.log import environment, read_rows
 from evenhand.replay.problem_file import parse
-from evenhand.replay.run import environment, read_log
 from evenhand.replay.systems import systems
 from evenhand.run import simulate
 from tests.replay import shop
@@ -131,7 +131,7 @@ def test_spans_that_make_no_sense_are_refused_by_name(head, span, more, said):
 def world(folder, lines, text=DAILY, shuffles=2):
     log, toml = write(folder, lines, text)
     spec = parse(toml.read_text(), "f.toml")
-    encoded, _ = read_log(log, spec)
+    encoded = read_rows(log, spec).encoded
     problem = spec.problem(encoded.levels)
     return spec, environment(problem, encoded, shuffles=shuffles)
 

@@ -21,10 +21,11 @@ from evenhand.live.events import Conflict
 from evenhand.policy.encode import group_of, known_of, offered_of
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
+from evenhand.replay.columns import Names
 from evenhand.replay.encoding import layout
 from evenhand.replay.files import read_text
+from evenhand.replay.log import read_rows
 from evenhand.replay.problem_file import parse
-from evenhand.replay.run import read_log
 from evenhand.replay.spec import Spec
 from evenhand.replay.systems import systems
 from evenhand.replay.units import Units
@@ -149,7 +150,7 @@ def of_log(text: Text, log_path: Path, learn: bool | float = False) -> Stated:
             has none.
     """
     spec = parse(text.text, text.name)
-    encoded, _ = read_log(log_path, spec.untimed)
+    encoded = read_rows(log_path, spec.untimed).encoded
     weight = spec.log_weight if learn is True else float(learn)
     taught = learn is not False and weight * len(encoded.actions) >= spec.settings.warmup
     return _build(text, spec, encoded.levels, encoded.coding, taught)
@@ -181,7 +182,9 @@ def of_file(text: Text) -> Stated:
             expected = 'the share of each group, or "estimated" and the levels of its column, as there is no log'
             raise InvalidInput(f"{text.name}: groups.{name}.shares", expected, repr(grouping.shares))
     none: Floats = np.zeros(0)
-    units = Units.fit(dict.fromkeys(spec.numeric, none), dict.fromkeys(spec.categorical, ()), spec.ranges, spec.levels)
+    units = Units.fit(
+        dict.fromkeys(spec.numeric, none), dict.fromkeys(spec.categorical, Names.of(())), spec.ranges, spec.levels
+    )
     return _build(text, spec, groups, units)
 
 

@@ -22,6 +22,7 @@ from evenhand.offline.cross_fitting import Regressor, RidgeByErrors
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.plans import Plan, Wanted, planned, wanted_of
 from evenhand.offline.rounding import drawn, places
+from evenhand.replay.log import Source
 from evenhand.report.quantities import objective_name
 from evenhand.report.summary import table
 
@@ -125,7 +126,7 @@ def assign(
     cases: str | Path,
     problem: str | Path,
     *,
-    learn_from: str | Path,
+    learn_from: Source,
     budget: float | None = None,
     holdout: float = 0.0,
     seed: int = 0,

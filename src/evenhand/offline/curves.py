@@ -29,6 +29,7 @@ from evenhand.offline.lines import (
     together,
     tolerances_of,
 )
+from evenhand.replay.log import Source
 from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results, folder
 from evenhand.report.summary import table
@@ -163,7 +164,7 @@ def _told(value: float, se: float) -> str:
 
 @named("X8", source="evenhand's own; the path of Sverdrup, Wu, Athey & Wager 2024, with parity between groups")
 def curve(
-    log: str | Path | Evidence,
+    log: Source | Evidence,
     problem: str | Path | None = None,
     *,
     budgets: Sequence[float] | int = POINTS,
@@ -184,7 +185,7 @@ def curve(
     the groups of the parities in the file, on what the budget limits. The others get the cheapest action.
 
     Args:
-        log: a CSV file, or what `Evidence.read` returns.
+        log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.
         problem: a TOML file that states the meaning of the columns, and the problem.
         budgets: per row, rising; or how many, up to where money is worth nothing.
         tolerances: of fair lines, in place of those in the file.

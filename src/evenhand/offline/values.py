@@ -18,6 +18,7 @@ from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.policies import LOGGED, Valued, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
 from evenhand.offline.scores import Estimate
+from evenhand.replay.log import Source
 from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results, folder
 from evenhand.report.summary import table
@@ -145,7 +146,7 @@ class Value:
 
 @named("X8", source="Dudik, Langford & Li 2011, doubly robust policy evaluation, by cross-fitted models")
 def value(
-    log: str | Path | Evidence,
+    log: Source | Evidence,
     problem: str | Path | None = None,
     *,
     rules: Sequence[str] = (),
@@ -164,7 +165,7 @@ def value(
     is on a known outcome, the rules and the policies.
 
     Args:
-        log: a CSV file, or what `Evidence.read` returns.
+        log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.
         problem: a TOML file that states the meaning of the columns, and the problem.
         rules: such as "mens where recency < 4; else none".
         policies: by name, the probabilities of all actions in every row, `(N,A)`, without withdrawn actions. A policy

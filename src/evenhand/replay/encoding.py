@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +17,7 @@ from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
 from evenhand.problem.clock import Clock
 from evenhand.replay.bad_rows import BadRows
-from evenhand.replay.reading import Columns
+from evenhand.replay.columns import POINT, Columns, Names
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
 
@@ -45,33 +47,33 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
         InvalidInput: too many rows are bad, an action or a declared group never occurs, or a column has too many
             different values to be categorical.
     """
-    text = columns.text
-    numeric = {c: _numbers(text[c]) for c in spec.numeric}
+    numeric = {c: columns.numbers(c) for c in spec.numeric}
     for c, z in numeric.items():
-        bad.keep(c, text[c], np.isfinite(z), _finite(text[c]))
+        bad.keep(c, np.isfinite(z), _finite(columns, c))
     for c in spec.categorical:
         given = spec.levels.get(c, ())
-        found = np.array([t in given if given else t != "" for t in text[c]], bool)
-        bad.keep(c, text[c], found, f"one of the levels ({', '.join(given)})" if given else "a value")
-    known = {c: _numbers(text[c]) for c in spec.known_columns}
+        found = columns.names(c).are(given) if given else ~columns.names(c).are([""])
+        bad.keep(c, found, f"one of the levels ({', '.join(given)})" if given else "a value")
+    known = {c: columns.numbers(c) for c in spec.known_columns}
     for c, z in known.items():
-        bad.keep(c, text[c], np.abs(z) <= LARGEST, _finite(text[c]))
-    index = {value: _names(spec).index(action) for value, action in spec.actions.items()}
-    actions = np.array([index.get(t, -1) for t in text[spec.action]], np.int64)
-    bad.keep(spec.action, text[spec.action], actions >= 0, f"one of the declared actions ({', '.join(index)})")
+        bad.keep(c, np.abs(z) <= LARGEST, _finite(columns, c))
+    chosen, index = columns.names(spec.action), list(spec.actions)
+    logged = chosen.places(index)
+    bad.keep(spec.action, logged >= 0, f"one of the declared actions ({', '.join(index)})")
+    actions = np.array([*(_names(spec).index(action) for action in spec.actions.values()), -1])[logged]
     propensities = _propensities(spec, columns, bad)
     outcomes = _outcomes(spec, columns, bad)
     time = None if spec.time is None else _times(spec, spec.time, columns, bad)
     for grouping in spec.groups.values():
-        values = text[grouping.column]
-        allowed = set(grouping.shares) if isinstance(grouping.shares, Mapping) else set(values) - {""}
-        found = np.array([t in allowed for t in values], bool)
-        bad.keep(grouping.column, values, found, f"one of the groups ({', '.join(sorted(allowed)[:10])})")
+        values = columns.names(grouping.column)
+        allowed = set(grouping.shares) if isinstance(grouping.shares, Mapping) else set(values.values) - {""}
+        expected = f"one of the groups ({', '.join(sorted(allowed)[:10])})"
+        bad.keep(grouping.column, values.are(allowed), expected)
     bad.check(name, spec.allow_bad)
 
     good = bad.good
-    kept = {c: [t for t, g in zip(text[c], good, strict=True) if g] for c in text}
-    notes: list[str] = []
+    kept = {c: z.kept(good) for c, z in columns.each.items() if isinstance(z, Names)}
+    notes = [*columns.notes, *bad.notes()]
     numeric = {c: z[good] for c, z in numeric.items()}
     units = Units.fit(numeric, {c: kept[c] for c in spec.categorical}, spec.ranges, spec.levels)
     notes += [f"{c!r} is the same in every row and was left out of the features" for c in units.constant]
@@ -113,32 +115,21 @@ def _names(spec: Spec) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spec.actions.values()))
 
 
-def _finite(text: list[str]) -> str:
+def _finite(columns: Columns, name: str) -> str:
     """Describe the expected number, with a hint if the column has decimal commas."""
-    comma = any(re.fullmatch(r"\s*[-+]?\d+,\d+\s*", t) for t in text[:1000])
+    column = columns.each[name]
+    texts = column.values if isinstance(column, Names) else itertools.islice(column.odd.values(), 1000)
+    comma = columns.decimal == POINT and any(re.fullmatch(r"[-+]?\d+,\d+", t) for t in texts)
     return "a finite number" + (", as decimal points are read, not decimal commas" if comma else "")
-
-
-def _numbers(text: list[str]) -> Floats:
-    """Parse texts as numbers; others become NaN."""
-
-    def number(t: str) -> float:
-        try:
-            return float(t) if "_" not in t else np.nan
-        except ValueError:
-            return np.nan
-
-    return np.array([number(t) for t in text], float)
 
 
 def _times(spec: Spec, column: str, columns: Columns, bad: BadRows) -> Floats:
     """Read times by the clock of the problem; those that are none, or before the start, are bad."""
-    text = columns.text[column]
     if spec.since is None:
-        time, expected = _numbers(text), "a number of at least 0"
+        time, expected = columns.numbers(column), "a number of at least 0"
     else:
-        time, expected = np.array([_time(spec.clock, t) for t in text], float), f"a date from {spec.since} on"
-    bad.keep(column, text, (time >= 0.0) & (time < np.inf), expected)
+        time, expected = columns.names(column).floats(partial(_time, spec.clock)), f"a date from {spec.since} on"
+    bad.keep(column, (time >= 0.0) & (time < np.inf), expected)
     return time
 
 
@@ -151,12 +142,11 @@ def _time(clock: Clock, text: str) -> float:
 
 def _propensities(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
     if spec.propensity is None:  # what only learns from a log needs none
-        return np.full(len(columns.lines), np.nan)
+        return np.full(len(columns), np.nan)
     if isinstance(spec.propensity, float):
-        return np.full(len(columns.lines), spec.propensity)
-    text = columns.text[spec.propensity]
-    z = _numbers(text)
-    bad.keep(spec.propensity, text, (z > 0) & (z <= 1), "a number in (0, 1]")
+        return np.full(len(columns), spec.propensity)
+    z = columns.numbers(spec.propensity)
+    bad.keep(spec.propensity, (z > 0) & (z <= 1), "a number in (0, 1]")
     return z
 
 
@@ -164,18 +154,16 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
     found = []
     learned, noisy = (o for o in spec.outcomes if o.is_learned), (o for o in spec.outcomes if o.is_noisy)
     for outcome in (*learned, *noisy):
-        text = columns.text[spec.columns[outcome.name]]
-        z = _numbers(text)
+        column = spec.columns[outcome.name]
+        z = columns.numbers(column)
         inside: Bools = (z >= outcome.low) & (z <= outcome.high)
         expected = f"a number in [{outcome.low:g}, {outcome.high:g}]"
         if outcome.times is not None:
             expected += f", before it is multiplied by {outcome.times}"
-        bad.keep(spec.columns[outcome.name], text, inside, expected)
+        bad.keep(column, inside, expected)
         free = {a for a in _names(spec) if outcome.is_free(a)}
-        paid: Bools = np.array([spec.actions.get(t) not in free for t in columns.text[spec.action]], bool)
-        bad.keep(
-            spec.columns[outcome.name], text, paid | (z == 0), f"0 under {', '.join(sorted(free))}, as declared free"
-        )
+        charged = columns.names(spec.action).are([t for t, a in spec.actions.items() if a in free]) & (z != 0)
+        bad.keep(column, ~charged, f"0 under {', '.join(sorted(free))}, as declared free")
         found.append(z)
     return np.stack(found, 1)
 
@@ -195,13 +183,13 @@ def layout(spec: Spec, units: Units) -> Ints:
 
 
 def _groups(
-    spec: Spec, text: dict[str, list[str]], name: str
+    spec: Spec, text: Mapping[str, Names], name: str
 ) -> tuple[tuple[Ints, ...], dict[str, Mapping[str, float] | tuple[str, ...]]]:
     indices: list[Ints] = []
     levels: dict[str, Mapping[str, float] | tuple[str, ...]] = {}
     for grouping, g in spec.groups.items():
-        values = np.array(text[g.column])
-        found, where, counts = np.unique(values, return_inverse=True, return_counts=True)
+        found, where, counts = text[g.column].counted()
+        rows = len(where)
         if isinstance(g.shares, Mapping):
             absent = [group for group in g.shares if group not in found]
             if absent:
@@ -217,13 +205,13 @@ def _groups(
             )
             raise InvalidInput(f"groups.{grouping}", expected, len(found))
         elif g.shares == "log":
-            levels[grouping] = {str(f): float(c) / len(values) for f, c in zip(found, counts, strict=True)}
+            levels[grouping] = {f: float(c) / rows for f, c in zip(found, counts, strict=True)}
         else:
-            levels[grouping] = tuple(str(f) for f in found)
+            levels[grouping] = tuple(found)
         rare = int(counts.argmin())
-        if counts[rare] * spec.horizon < len(values):
+        if counts[rare] * spec.horizon < rows:
             expected = f"groups that {spec.horizon:,} rounds can be expected to have a case of"
-            got = f"{counts[rare]} of {len(values):,} rows with {str(found[rare])!r}"
+            got = f"{counts[rare]} of {rows:,} rows with {found[rare]!r}"
             raise InvalidInput(f"groups.{grouping}", expected, got)
         indices.append(np.asarray(where, np.int64))
     return tuple(indices), levels

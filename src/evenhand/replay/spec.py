@@ -20,6 +20,7 @@ from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.traffic import Traffic
+from evenhand.replay.form import Form
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import systems
 from evenhand.replay.units import MOST_LEVELS
@@ -60,6 +61,7 @@ class Spec:
         allow_bad: the largest fraction of rows that may be left out.
         log_weight: the weight, in observations, of a row of a log from which a policy learns before it decides.
         settings: the recipe and the model.
+        form: how the log is written.
 
     Raises:
         InvalidInput: a name is unknown or ambiguous, or a number is out of its range.
@@ -88,6 +90,7 @@ class Spec:
     allow_bad: float = 0.01
     log_weight: float = 1.0
     settings: Settings = field(default_factory=Settings)
+    form: Form = field(default_factory=Form)
 
     def __post_init__(self) -> None:
         if not self.actions:
@@ -167,6 +170,14 @@ class Spec:
         found |= {column: f"outcomes.{name}" for name, column in self.columns.items()}
         found |= {g.column: f"groups.{name}" for name, g in self.groups.items()}
         return found if self.time is None else {self.time: "time"} | found
+
+    @property
+    def numbers(self) -> frozenset[str]:
+        """The columns that are read as numbers alone; all others are texts."""
+        found = {*self.numeric, *self.known_columns, *self.columns.values()}
+        found |= {self.propensity} if isinstance(self.propensity, str) else set()
+        found |= {self.time} if self.time is not None and self.since is None else set()
+        return frozenset(found - {self.action, *self.categorical, *(g.column for g in self.groups.values())})
 
     @property
     def untimed(self) -> Spec:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, astuple, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.core.validate import number
+from evenhand.replay.columns import Names
 
 MOST_LEVELS = 100
 
@@ -79,7 +80,7 @@ class Units:
     @staticmethod
     def fit(
         numeric: Mapping[str, Floats],
-        text: Mapping[str, Sequence[str]],
+        text: Mapping[str, Names],
         ranges: Mapping[str, tuple[float, float]] | None = None,
         given: Mapping[str, tuple[str, ...]] | None = None,
     ) -> Units:
@@ -103,13 +104,13 @@ class Units:
             if given and column in given:
                 levels[column] = tuple(given[column])
                 continue
-            found, counts = np.unique(np.array(values), return_counts=True)
+            found, _, counts = values.counted()
             if len(found) > MOST_LEVELS:
                 raise InvalidInput(f"features.categorical: {column!r}", f"at most {MOST_LEVELS} values", len(found))
             if len(found) == 1:
                 constant.append(column)
             base = int(counts.argmax())
-            levels[column] = tuple(str(found[i]) for i in (base, *(i for i in range(len(found)) if i != base)))
+            levels[column] = tuple(found[i] for i in (base, *(i for i in range(len(found)) if i != base)))
         return Units(numeric=scales, levels=levels, constant=tuple(constant))
 
     @property
@@ -131,12 +132,12 @@ class Units:
             place += len(levels) - 1
         return found
 
-    def table(self, rows: int, numeric: Mapping[str, Floats], text: Mapping[str, Sequence[str]]) -> Floats:
+    def table(self, rows: int, numeric: Mapping[str, Floats], text: Mapping[str, Names]) -> Floats:
         """Encode every row of a log, `(N)->(N,u)`."""
         units = [np.ones(rows), *(scale.apply(numeric[column]) for column, scale in self.numeric.items())]
         for column, levels in self.levels.items():
-            values = np.array(text[column])
-            units += [(values == level).astype(float) for level in levels[1:]]
+            places = text[column].places(levels)
+            units += [(places == i).astype(float) for i in range(1, len(levels))]
         return np.ascontiguousarray(np.stack(units, 1))
 
     def row(self, case: Mapping[str, Any]) -> Floats:
@@ -180,7 +181,7 @@ class Units:
     def of_dict(kept: Mapping[str, Any]) -> Units:
         """Restore units from `to_dict`.
 
-        >>> units = Units.fit({"age": np.array([20.0, 33.0, 60.0])}, {"town": ["A", "B", "B"]})
+        >>> units = Units.fit({"age": np.array([20.0, 33.0, 60.0])}, {"town": Names.of(["A", "B", "B"])})
         >>> Units.of_dict(units.to_dict()) == units, units.names
         (True, ('1', 'age', 'town=A'))
         """
