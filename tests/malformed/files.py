@@ -56,11 +56,14 @@ PROBLEM_FILES = {
     "a budget misspelt": (
         swap('outcome = "post"\nrate', 'outcome = "psot"\nrate'), "problem.toml, line 23: Budget", f"({DID} post?)",
     ),
-    "what to minimise": (
-        swap("maximize =", "minimize ="), "problem.toml, line 2: minimize", "weight of -1: maximize = {cost = -1}",
+    "two aims": (
+        swap("maximize =", 'minimize = "post"\nmaximize ='), "problem.toml, line 2: minimize", "either maximize or",
+    ),
+    "what to minimise misspelt": (
+        swap("maximize =", "minimze ="), "problem.toml, line 2: minimze", f"({DID} minimize?)",
     ),
     "an action misspelt": (swap("{ a = 1, b = 1 }", "{ a = 1, bb = 1 }"), "problem.toml, line 20", f"({DID} b?)"),
-    "no horizon": (swap("horizon = 300\n", ""), "problem.toml: horizon", "a whole number, got nothing"),
+    "no horizon": (swap("horizon = 300\n", ""), "problem.toml: horizon", "a whole number, a list of two"),
     "no outcome of a budget": (
         swap('outcome = "post"\nrate', "rate"), "problem.toml, line 22: budget[0].outcome", "got nothing",
     ),

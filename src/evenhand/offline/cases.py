@@ -13,6 +13,8 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.problem.problem import Problem
 from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.encoding import feature
+from evenhand.replay.missing import with_levels
 from evenhand.replay.reading import header_of, read_csv
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
@@ -54,10 +56,13 @@ class Cases:
         read = read_csv(path, {name: places[name] for name in (*header, *places) if name in places}, form=spec.form)
         if not len(read):
             raise InvalidInput(path.name, "at least one row", "a header alone")
+        given = {c: read.names(c).texts() for c in read.each}  # to be written as they came
         bad = BadRows.none(read)
-        numbers = {c: read.numbers(c) for c in (*spec.numeric, *spec.known_columns)}
-        for c, z in numbers.items():
-            bad.keep(c, np.abs(z) <= LARGEST, "a finite number")
+        read = with_levels(spec, read)  # nothing is dropped
+        numbers = {c: feature(spec, read, bad, c) for c in spec.numeric}
+        for c in spec.known_columns:
+            numbers[c] = read.numbers(c)
+            bad.keep(c, np.abs(numbers[c]) <= LARGEST, "a finite number")
         for c, levels in coding.levels.items():
             bad.keep(c, read.names(c).are(levels), f"one of the log's values ({', '.join(levels[:10])})")
         groups = {}
@@ -69,7 +74,7 @@ class Cases:
         bad.check(path.name, 0.0)
         known = spec.known(problem, {c: numbers[c] for c in spec.known_columns})
         return Cases(
-            texts={c: read.names(c).texts() for c in read.each},
+            texts=given,
             features=coding.table(len(read), numbers, {c: read.names(c) for c in coding.levels}),
             known=problem.declared[None] if known is None else known,
             groups=groups,

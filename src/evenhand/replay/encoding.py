@@ -18,6 +18,8 @@ from evenhand.environments.logged import blocks
 from evenhand.problem.clock import Clock
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.columns import POINT, Columns, Names
+from evenhand.replay.dates import days, written
+from evenhand.replay.missing import absent, drop, is_name, marked, with_levels
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
 
@@ -27,6 +29,7 @@ MOST_GROUPS = 20  # with more groups, each has few cases, and tables are too wid
 class Encoded(NamedTuple):
     """The usable rows of a log as numbers."""
 
+    spec: Spec  # with the horizon of the log, where the file leaves it to the log
     units: Floats  # (N, u)
     coding: Units  # the encoding of the columns
     layout: Ints  # (A, n)
@@ -47,12 +50,12 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
         InvalidInput: too many rows are bad, an action or a declared group never occurs, or a column has too many
             different values to be categorical.
     """
-    numeric = {c: columns.numbers(c) for c in spec.numeric}
-    for c, z in numeric.items():
-        bad.keep(c, np.isfinite(z), _finite(columns, c))
+    drop(spec, columns, bad)
+    columns = with_levels(spec, columns)
+    numeric = {c: feature(spec, columns, bad, c) for c in spec.numeric}
     for c in spec.categorical:
-        given = spec.levels.get(c, ())
-        found = columns.names(c).are(given) if given else ~columns.names(c).are([""])
+        given = spec.names_of(c)
+        found = columns.names(c).are(given) if given else is_name(spec, columns, c)
         bad.keep(c, found, f"one of the levels ({', '.join(given)})" if given else "a value")
     known = {c: columns.numbers(c) for c in spec.known_columns}
     for c, z in known.items():
@@ -66,7 +69,8 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     time = None if spec.time is None else _times(spec, spec.time, columns, bad)
     for grouping in spec.groups.values():
         values = columns.names(grouping.column)
-        allowed = set(grouping.shares) if isinstance(grouping.shares, Mapping) else set(values.values) - {""}
+        nothing = {"", *spec.form.missing}
+        allowed = set(grouping.shares) if isinstance(grouping.shares, Mapping) else set(values.values) - nothing
         expected = f"one of the groups ({', '.join(sorted(allowed)[:10])})"
         bad.keep(grouping.column, values.are(allowed), expected)
     bad.check(name, spec.allow_bad)
@@ -75,9 +79,11 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     kept = {c: z.kept(good) for c, z in columns.each.items() if isinstance(z, Names)}
     notes = [*columns.notes, *bad.notes()]
     numeric = {c: z[good] for c, z in numeric.items()}
-    units = Units.fit(numeric, {c: kept[c] for c in spec.categorical}, spec.ranges, spec.levels)
+    names = {c: kept[c] for c in spec.categorical}
+    units = Units.fit(numeric, names, spec.ranges, spec.levels, missing=marked(spec), dates=spec.dates)
     notes += [f"{c!r} is the same in every row and was left out of the features" for c in units.constant]
-    ends = [f"{c} {amount(z.low)} to {amount(z.high)}" for c, z in units.numeric.items() if c not in spec.ranges]
+    learned = [(c, z) for c, z in units.numeric.items() if c not in spec.ranges]
+    ends = [f"{c} {_end(spec, c, z.low)} to {_end(spec, c, z.high)}" for c, z in learned]
     if ends:
         notes.append(f"numbers standardised by the log: {', '.join(ends)}")
     actions, propensities = actions[good], propensities[good]
@@ -89,8 +95,10 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
             raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
     if spec.propensity is not None:
         _check_propensities(propensities, actions, _names(spec), notes)
+    spec = spec.lasting(len(propensities) * propensities.min())
     groups, levels = _groups(spec, kept, name)
     return Encoded(
+        spec=spec,
         units=units.table(int(good.sum()), numeric, kept),
         coding=units,
         layout=layout(spec, units),
@@ -103,6 +111,22 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
         levels=levels,
         notes=notes,
     )
+
+
+def feature(spec: Spec, columns: Columns, bad: BadRows, column: str) -> Floats:
+    """Read a column of numbers or dates, NaN where a value is missing and may be, and enter other rows in `bad`."""
+    gone = absent(spec, columns, column)
+    if column in spec.dates:
+        z = columns.names(column).floats(days)
+        bad.keep(column, np.isfinite(z) | gone, "a date, such as 2026-11-23")
+    else:
+        z = columns.numbers(column)
+        bad.keep(column, np.isfinite(z) | gone, _finite(columns, column))
+    return np.where(gone, np.nan, z) if gone.any() else z
+
+
+def _end(spec: Spec, column: str, value: float) -> str:
+    return written(value) if column in spec.dates else amount(value)
 
 
 def _late(spec: Spec, time: Floats) -> list[str]:
@@ -154,8 +178,10 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
     found = []
     learned, noisy = (o for o in spec.outcomes if o.is_learned), (o for o in spec.outcomes if o.is_noisy)
     for outcome in (*learned, *noisy):
-        column = spec.columns[outcome.name]
-        z = columns.numbers(column)
+        column, values = spec.columns[outcome.name], spec.values.get(outcome.name)
+        if values is not None:
+            bad.keep(column, columns.names(column).are(values), f"one of {', '.join(map(repr, values))}")
+        z = columns.numbers(column) if values is None else columns.names(column).floats(partial(_stated, values))
         inside: Bools = (z >= outcome.low) & (z <= outcome.high)
         expected = f"a number in [{outcome.low:g}, {outcome.high:g}]"
         if outcome.times is not None:
@@ -166,6 +192,10 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
         bad.keep(column, ~charged, f"0 under {', '.join(sorted(free))}, as declared free")
         found.append(z)
     return np.stack(found, 1)
+
+
+def _stated(values: Mapping[str, float], text: str) -> float:
+    return values.get(text, np.nan)
 
 
 def layout(spec: Spec, units: Units) -> Ints:
@@ -209,8 +239,8 @@ def _groups(
         else:
             levels[grouping] = tuple(found)
         rare = int(counts.argmin())
-        if counts[rare] * spec.horizon < rows:
-            expected = f"groups that {spec.horizon:,} rounds can be expected to have a case of"
+        if counts[rare] * spec.rounds < rows:
+            expected = f"groups that {spec.rounds:,} rounds can be expected to have a case of"
             got = f"{counts[rare]} of {rows:,} rows with {found[rare]!r}"
             raise InvalidInput(f"groups.{grouping}", expected, got)
         indices.append(np.asarray(where, np.int64))

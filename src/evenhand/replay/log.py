@@ -18,8 +18,10 @@ from evenhand.problem.problem import Problem
 from evenhand.replay.arrow import FRAME, Frame, is_parquet, read_frame, read_parquet
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.columns import Columns
+from evenhand.replay.dates import days
 from evenhand.replay.encoding import Encoded, encode
 from evenhand.replay.execution import ORDERS
+from evenhand.replay.missing import with_levels
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import read_csv
 from evenhand.replay.spec import Spec
@@ -61,8 +63,10 @@ class Log:
 
     def columns(self) -> dict[str, Floats | Texts]:
         """Return the features of the usable rows as the log has them, `->(N)` each: numbers, or texts."""
-        read, good = self.bad.columns, self.bad.good
-        found: dict[str, Floats | Texts] = {c: read.numbers(c)[good] for c in self.spec.numeric}
+        good, read = self.bad.good, with_levels(self.spec, self.bad.columns)
+        found: dict[str, Floats | Texts] = {}
+        for c in self.spec.numeric:
+            found[c] = (read.names(c).floats(days) if c in self.spec.dates else read.numbers(c))[good]
         for c in self.spec.categorical:
             names = read.names(c)
             found[c] = np.array(names.values)[names.codes[good]]
@@ -132,7 +136,8 @@ def read_rows(log: Source, spec: Spec) -> Log:
     name = name_of(log)
     columns = read_columns(log, spec.places, spec)
     bad = BadRows.none(columns)
-    return Log(name=name, spec=spec, encoded=encode(spec, columns, bad, name), bad=bad)
+    encoded = encode(spec, columns, bad, name)
+    return Log(name=name, spec=encoded.spec, encoded=encoded, bad=bad)
 
 
 def name_of(log: Source) -> str:

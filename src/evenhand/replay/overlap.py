@@ -29,8 +29,8 @@ def overlap(spec: Spec, propensities: Floats) -> Iterator[str]:
             "cases: a replay is biased by them, as is that of the log of a campaign whose recipe does not `explore`"
         )
     lasts = rows * least
-    if spec.until is None and lasts < _SHORT * spec.horizon:
+    if spec.until is None and lasts < _SHORT * spec.rounds:
         yield (
-            f"this log lasts for some {lasts:,.0f} rounds of {spec.horizon:,}: its rows times {least:.3g}, the least "
+            f"this log lasts for some {lasts:,.0f} rounds of {spec.rounds:,}: its rows times {least:.3g}, the least "
             "probability that it has"
         )
