@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
-from evenhand.core.arguments import KIND
 from evenhand.core.registry import exported
 from evenhand.core.validate import LEAST_WEIGHT, MOST_WEIGHT
 from evenhand.problem.clock import Time
 from evenhand.problem.traffic import Traffic
-from evenhand.replay.hints import Schema, table_of
+from evenhand.replay.hints import table_of
 from evenhand.replay.kinds import (
     ANY_TEXTS,
     NAMES,
@@ -171,12 +170,6 @@ def _constraint(name: str, part: Any) -> Key:
     table = table_of(part)
     kind = TABLE._replace(schema={"type": "array", "items": table})
     return Key(name, str(table["description"]), kind, told="none")
-
-
-def objective() -> Schema:
-    """The schema of an objective that a table names by its kind."""
-    named = list(exported("evenhand.objectives"))
-    return {"type": "object", "properties": {KIND: {"enum": named}}, "required": [KIND]}
 
 
 def named(within: tuple[Key, ...]) -> Mapping[str, Key]:
