@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -65,26 +66,29 @@ def read_parquet(
     """
     found = _dataset(path)
     _check(path.name, found.schema.names, places)
-    files: list[tuple[int, str]] = []
-    rows = 0
-    for part in found.get_fragments():
-        own = {*part.physical_schema.names, *_folders(part)}
-        for column, place in places.items():
-            if column not in own:
-                raise InvalidInput(
-                    f"{place}: {column!r}", f"a column of {Path(part.path).name}, as of other files", "none"
-                )
-        files.append((rows, Path(part.path).name))
-        rows += part.count_rows()
-    batches = found.to_batches(columns=list(places), batch_size=_AT_ONCE)
     with _whole(path.name):
+        files = _files(found, places)
+        batches = found.to_batches(columns=list(places), batch_size=_AT_ONCE)
         columns = _columns(path.name, _first(batches, most), places, numbers, form)
     if len(files) < 2:
         return columns
     starts = np.array([start for start, _ in files])
     ends = np.searchsorted(starts, np.arange(len(columns)), side="right") - 1
-    lines = np.arange(len(columns)) - starts[ends] + 1
-    return Columns(each=columns.each, lines=lines, unit="row", files=files, decimal=form.decimal)
+    return replace(columns, lines=np.arange(len(columns)) - starts[ends] + 1, files=files)
+
+
+def _files(found: Any, places: Mapping[str, str]) -> list[tuple[int, str]]:
+    """Return the first row and the name of every file of a folder, all of which have the columns."""
+    files: list[tuple[int, str]] = []
+    rows = 0
+    for part in found.get_fragments():
+        name, own = Path(part.path).name, {*part.physical_schema.names, *_folders(part)}
+        for column, place in places.items():
+            if column not in own:
+                raise InvalidInput(f"{place}: {column!r}", f"a column of {name}, as of other files", "none")
+        files.append((rows, name))
+        rows += part.count_rows()
+    return files
 
 
 def names_of(log: Path | Frame) -> list[str]:

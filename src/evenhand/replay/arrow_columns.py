@@ -73,7 +73,7 @@ def _texts(values: Any, decimal: str) -> tuple[Ints, list[str]]:
 def _written(value: object, decimal: str) -> str:
     """Write a value as a text, as a file would have it."""
     if isinstance(value, datetime):
-        midnight = value == datetime.combine(value.date(), time(), value.tzinfo)
+        midnight = value.tzinfo is None and value == datetime.combine(value.date(), time())
         return value.date().isoformat() if midnight else value.isoformat()
     if isinstance(value, date):
         return value.isoformat()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -15,18 +15,20 @@ from evenhand.core.types import Floats, Texts
 from evenhand.core.validate import file
 from evenhand.environments.logged import Logged
 from evenhand.problem.problem import Problem
-from evenhand.replay.arrow import FRAME, Frame, is_parquet, read_frame, read_parquet
+from evenhand.replay.arrow import FRAME, Frame, is_parquet, names_of, read_frame, read_parquet
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.columns import Columns
 from evenhand.replay.dates import days
 from evenhand.replay.encoding import Encoded, encode
 from evenhand.replay.execution import ORDERS
+from evenhand.replay.form import Form
 from evenhand.replay.missing import with_levels
 from evenhand.replay.problem_file import read_spec
-from evenhand.replay.reading import read_csv
+from evenhand.replay.reading import header_of, read_csv
 from evenhand.replay.spec import Spec
 
 Source = str | Path | Frame  # a CSV or Parquet file, a folder of Parquet files, or a data frame
+_FORM = Form()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -134,7 +136,7 @@ def read_rows(log: Source, spec: Spec) -> Log:
         InvalidInput: the file, one of its columns, or too many of its rows cannot be used.
     """
     name = name_of(log)
-    columns = read_columns(log, spec.places, spec)
+    columns = read_columns(log, spec.places, numbers=spec.numbers, form=spec.form)
     bad = BadRows.none(columns)
     encoded = encode(spec, columns, bad, name)
     return Log(name=name, spec=encoded.spec, encoded=encoded, bad=bad)
@@ -145,13 +147,28 @@ def name_of(log: Source) -> str:
     return FRAME if isinstance(log, Frame) else file("log", log).name
 
 
-def read_columns(log: Source, places: Mapping[str, str], spec: Spec) -> Columns:
-    """Read some columns of a log, whatever it is written in."""
+def read_columns(
+    log: Source,
+    places: Mapping[str, str],
+    *,
+    numbers: Collection[str] = (),
+    form: Form = _FORM,
+    most: int | None = None,
+) -> Columns:
+    """Read some columns of a log, whatever it is written in; see `read_csv`."""
     if isinstance(log, Frame):
-        return read_frame(log, places, numbers=spec.numbers, form=spec.form)
+        return read_frame(log, places, numbers=numbers, form=form, most=most)
     path = file("log", log)
     read = read_parquet if is_parquet(path) else read_csv
-    return read(path, places, numbers=spec.numbers, form=spec.form)
+    return read(path, places, numbers=numbers, form=form, most=most)
+
+
+def names_in(log: Source) -> list[str]:
+    """Return the names of all columns of a log."""
+    if isinstance(log, Frame):
+        return names_of(log)
+    path = file("log", log)
+    return names_of(path) if is_parquet(path) else header_of(path, {})
 
 
 def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = None) -> Logged:
