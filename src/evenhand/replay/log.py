@@ -22,6 +22,7 @@ from evenhand.replay.dates import days
 from evenhand.replay.encoding import Encoded, encode
 from evenhand.replay.execution import ORDERS
 from evenhand.replay.form import Form
+from evenhand.replay.lines import locate_keys
 from evenhand.replay.missing import with_levels
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import header_of, read_csv
@@ -136,9 +137,10 @@ def read_rows(log: Source, spec: Spec) -> Log:
         InvalidInput: the file, one of its columns, or too many of its rows cannot be used.
     """
     name = name_of(log)
-    columns = read_columns(log, spec.places, numbers=spec.numbers, form=spec.form)
-    bad = BadRows.none(columns)
-    encoded = encode(spec, columns, bad, name)
+    with locate_keys(spec.origin, name):
+        columns = read_columns(log, spec.places, numbers=spec.numbers, form=spec.form)
+        bad = BadRows.none(columns)
+        encoded = encode(spec, columns, bad, name)
     return Log(name=name, spec=encoded.spec, encoded=encoded, bad=bad)
 
 

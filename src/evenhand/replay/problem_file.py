@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from evenhand.core.arguments import KIND, build, read
 from evenhand.core.errors import InvalidInput
+from evenhand.core.registry import closest
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.between import Between
 from evenhand.problem.constraints import Constraint, groupings
@@ -15,7 +16,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.replay.files import read_text
 from evenhand.replay.form import Form
 from evenhand.replay.keys import KNOWN, LEARNED, constraint_kinds, keys
-from evenhand.replay.lines import locate_errors
+from evenhand.replay.lines import Origin, locate_errors
 from evenhand.replay.settings import Settings
 from evenhand.replay.spec import Grouping, Spec
 from evenhand.replay.toml import Table, load
@@ -62,7 +63,7 @@ def _parse(text: str, file: str) -> Spec:
         columns={o.outcome.name: o.column for o in outcomes if o.column is not None},
         values={o.outcome.name: o.values for o in outcomes if o.values is not None},
         by_case={o.outcome.name: o.by_case for o in outcomes if o.by_case},
-        maximize=_objective(root),
+        maximize=_objective(root, {o.outcome.name: o for o in outcomes}),
         subject_to=constraints,
         groups=_groups(root.table("groups"), constraints),
         horizon=_horizon(root),
@@ -75,6 +76,7 @@ def _parse(text: str, file: str) -> Spec:
         log_weight=root.get("log_weight"),
         settings=Settings.of(root.get("policy") or {}),
         form=Form(**{key: log.get(key) for key in log}),
+        origin=Origin(file, text),
     )
 
 
@@ -123,7 +125,7 @@ def _outcome(table: Table, name: str) -> _Read:
     return _Read(made, t.get("column") or name, t.get("values"))
 
 
-def _objective(root: Table) -> str | Objective:
+def _objective(root: Table, outcomes: Mapping[str, object]) -> str | Objective:
     """Read the objective: a name, weights, or a table that names its kind; what is minimised has the other sign."""
     value = root.raw("maximize")
     aims = [key for key in ("maximize", "minimize", "minimise") if key in root]
@@ -132,6 +134,8 @@ def _objective(root: Table) -> str | Objective:
     if aims not in ([], ["maximize"]):
         less: str | dict[str, float] = root.get(aims[0])
         weights = {less: 1.0} if isinstance(less, str) else less
+        for name in weights:
+            closest(aims[0], outcomes, name)
         return Linear({name: -weight for name, weight in weights.items()})
     if isinstance(value, dict) and isinstance(value.get(KIND), str):
         found: Objective = read("maximize", value, Objective, {})

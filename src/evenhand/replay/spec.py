@@ -22,6 +22,7 @@ from evenhand.problem.problem import Problem
 from evenhand.problem.traffic import Traffic
 from evenhand.replay.form import Form
 from evenhand.replay.keys import OF_LOG
+from evenhand.replay.lines import Origin
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import systems
 from evenhand.replay.units import MISSING, MOST_LEVELS
@@ -69,6 +70,7 @@ class Spec:
         log_weight: the weight, in observations, of a row of a log from which a policy learns before it decides.
         settings: the recipe and the model.
         form: how the log is written.
+        origin: the problem file, for messages about its keys once the log is read.
 
     Raises:
         InvalidInput: a name is unknown or ambiguous, or a number is out of its range.
@@ -101,6 +103,7 @@ class Spec:
     log_weight: float = 1.0
     settings: Settings = field(default_factory=Settings)
     form: Form = field(default_factory=Form)
+    origin: Origin | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not self.actions:
@@ -109,6 +112,9 @@ class Spec:
             raise InvalidInput("outcomes", "at least one that is read from a column, to be learned", "none")
         for name in set(self.numeric) & set(self.categorical):
             raise InvalidInput("features", "columns that are either numeric or categorical", f"both for {name!r}")
+        for name in self.dates:
+            if self.numeric.count(name) > 1:
+                raise InvalidInput("features", "columns that are either numbers or dates", f"both for {name!r}")
         if self.time is not None and self.until is None:
             raise InvalidInput("until", f"the end of the run, as time = {self.time!r} is stated", "nothing")
         before = {*self.numeric, *self.categorical, *(g.column for g in self.groups.values())}
