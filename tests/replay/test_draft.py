@@ -16,6 +16,7 @@ from evenhand.replay import draft, read_log
 from evenhand.replay.problem_file import parse
 from tests.replay import shop
 
+PAGE = (Path(__file__).parents[2] / "docs" / "from-a-log.md").read_text(encoding="utf-8")
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
 
@@ -209,6 +210,22 @@ def test_the_command_prints_or_writes_a_new_file(tmp_path, capsys):
 def test_a_log_without_rows_is_refused(tmp_path, text):
     with pytest.raises(InvalidInput, match=r"log\.csv: expected a"):
         draft(write(tmp_path, text))
+
+
+def test_the_page_shows_what_can_be_run(capsys):
+    pytest.importorskip("pyarrow", reason="needs pyarrow")
+    (block,) = (part.split("```")[0] for part in PAGE.split("```python\n")[1:] if "draft" in part.split("```")[0])
+    exec(block, {})
+    printed = capsys.readouterr().out
+    assert "the data frame: 600 usable rows of 600: none 300, mail 300" in printed
+    assert "clicked per row" in printed
+
+
+@pytest.mark.skipif(not (DATA / "hillstrom.csv").exists(), reason="needs the file of the e-mail challenge")
+def test_the_page_shows_what_is_guessed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["draft", str(DATA / "hillstrom.csv"), "--out", "problem.toml"]) == 0
+    assert f"```\n{capsys.readouterr().out}```" in PAGE
 
 
 @pytest.mark.skipif(not (DATA / "hillstrom.csv").exists(), reason="needs the file of the e-mail challenge")

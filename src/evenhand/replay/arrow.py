@@ -68,7 +68,7 @@ def read_parquet(
     _check(path.name, found.schema.names, places)
     with _whole(path.name):
         files = _files(found, places)
-        batches = found.to_batches(columns=list(places), batch_size=_AT_ONCE)
+        batches = found.to_batches(columns=list(places), batch_size=_AT_ONCE, batch_readahead=1, fragment_readahead=1)
         columns = _columns(path.name, _first(batches, most), places, numbers, form)
     if len(files) < 2:
         return columns

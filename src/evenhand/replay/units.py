@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, astuple, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.replay.columns import Names
 from evenhand.replay.dates import days
@@ -155,12 +155,19 @@ class Units:
 
     def table(self, rows: int, numeric: Mapping[str, Floats], text: Mapping[str, Names]) -> Floats:
         """Encode every row of a log, `(N)->(N,u)`."""
-        units = [np.ones(rows), *(_filled(scale.apply(numeric[column])) for column, scale in self.numeric.items())]
-        units += [np.isnan(numeric[column]).astype(float) for column in self.indicated]
+        units = np.empty((rows, len(self.names)))  # filled column by column, so that it is held once
+        for i, column in enumerate(self._columns(numeric, text)):
+            units[:, i + 1] = column
+        units[:, 0] = 1.0
+        return units
+
+    def _columns(self, numeric: Mapping[str, Floats], text: Mapping[str, Names]) -> Iterator[Floats | Bools]:
+        """Yield the numbers of all rows, in the order of `names` without the first."""
+        yield from (_filled(scale.apply(numeric[column])) for column, scale in self.numeric.items())
+        yield from (np.isnan(numeric[column]) for column in self.indicated)
         for column, levels in self.levels.items():
             places = text[column].places(levels)
-            units += [(places == i).astype(float) for i in range(1, len(levels))]
-        return np.ascontiguousarray(np.stack(units, 1))
+            yield from (places == i for i in range(1, len(levels)))
 
     def row(self, case: Mapping[str, Any]) -> Floats:
         """Encode a case that states every column by name, with the same bits as its row in a table, `->(u)`.
