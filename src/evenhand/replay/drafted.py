@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from scipy.stats import chisquare
 
 from evenhand.core.faces import amount
 from evenhand.core.validate import file, on_disk
+from evenhand.replay.balance import chance
 from evenhand.replay.columns import POINT, Columns, plain
 from evenhand.replay.guesses import Guess, yes_no
 from evenhand.replay.keys import ACTION, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
@@ -169,7 +169,8 @@ class Written:
             return
         if action is not None:
             texts, _, counts = self._whole.names(action.name).counted()
-            if chisquare(counts).pvalue > _EVEN:
+            even = np.full(len(counts), counts.mean())
+            if chance(counts.astype(float), even, len(counts) - 1) > _EVEN:
                 share = 1.0 / len(texts)
                 self._key("constant", float(f"{share:.6f}"), known["constant"])
                 told = f"propensity: {share:.3g} for every row, as the {len(texts)} actions occur equally often"
