@@ -180,14 +180,22 @@ def test_logs_that_cannot_be_read(tmp_path):
     mixed.mkdir()
     data.to_parquet(mixed / "a.parquet")
     data.drop(columns="p").rename(columns={"visit": "visits"}).to_parquet(mixed / "b.parquet")
-    refused(tmp_path, mixed, "^outcomes.visit: 'visit': expected a column of b.parquet, as of other files, got none")
+    refused(
+        tmp_path,
+        mixed,
+        r"^problem.toml, line \d+: outcomes.visit: 'visit': expected a column of b.parquet, as of other files, got none",
+    )
     (mixed / "b.parquet").write_text("age,town\n1,2\n")
     refused(tmp_path, mixed, "^mixed: expected a Parquet file that is whole, or a folder of them, got")
     refused(
-        tmp_path, data.rename(columns={"age": "Age"}), r"^features.numeric: 'age': expected a column of the data frame"
+        tmp_path,
+        data.rename(columns={"age": "Age"}),
+        r"^problem.toml, line \d+: features.numeric: 'age': expected a column of the data frame",
     )
     refused(
-        tmp_path, data.assign(town=[["x"]] * 60), r"^groups.town: 'town' of the data frame: expected numbers, texts or"
+        tmp_path,
+        data.assign(town=[["x"]] * 60),
+        r"^groups.town: 'town' of the data frame: expected numbers, texts or",
     )
     refused(
         tmp_path, data.assign(age=[1, "x"] * 30), r"^the data frame: expected columns of one kind each, by names that"
