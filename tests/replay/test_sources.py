@@ -1,7 +1,5 @@
 """The same log as CSV, as a data frame of several libraries, as Parquet and as a folder of it: the same bits."""
 
-import csv
-import io
 import subprocess
 import sys
 
@@ -183,7 +181,7 @@ def test_logs_that_cannot_be_read(tmp_path):
     refused(
         tmp_path,
         mixed,
-        r"^problem.toml, line \d+: outcomes.visit: 'visit': expected a column of b.parquet, as of other files, got none",
+        r"^problem.toml, line \d+: outcomes.visit: 'visit': expected a column of b.parquet, as of other files",
     )
     (mixed / "b.parquet").write_text("age,town\n1,2\n")
     refused(tmp_path, mixed, "^mixed: expected a Parquet file that is whole, or a folder of them, got")
@@ -222,13 +220,10 @@ def test_what_is_missing_is_named_where_pyarrow_is_not_installed(tmp_path):
 
 
 def test_a_csv_in_parts_of_many_rows_is_read_as_a_whole(tmp_path):
-    """Texts are turned into numbers part by part; the first and the last row of a part are in their places."""
-    out = io.StringIO()
-    csv.writer(out).writerows([shop.HEADER, *shop.rows(50_001)])
-    log, toml = tmp_path / "log.csv", tmp_path / "problem.toml"
-    log.write_text(out.getvalue())
-    toml.write_text(shop.PROBLEM)
-    age = read_log(log, toml).columns()["age"]
-    with log.open(newline="") as file:
-        expected = [float(line["age"]) for line in csv.DictReader(file)]
-    assert age.tolist() == expected
+    """Texts become numbers part by part; the first row of the second part is in its place, and named if it is bad."""
+    lines = shop.rows(50_001)
+    log, toml = shop.write(tmp_path, lines)
+    assert read_log(log, toml).columns()["age"].tolist() == [float(line[0]) for line in lines]
+    lines[50_000][0] = "old"
+    found = read_log(shop.write(tmp_path, lines)[0], toml)
+    assert found.bad.messages() == ["1 row: 'age' is not a finite number (first in line 50002: 'old')"]
