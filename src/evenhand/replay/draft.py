@@ -29,6 +29,7 @@ def draft(log: Source) -> Draft:
         MissingExtra: pyarrow is needed for data frames and Parquet, and is not installed.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "log.csv"
     >>> _ = path.write_text("age,letter,visit\\n" + "41,yes,1\\n30,no,0\\n" * 100)
     >>> found = draft(path)
