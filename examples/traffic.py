@@ -114,7 +114,8 @@ class Client(threading.Thread):
 def read(log, problem):
     """Cases, logged actions, their outcomes, and the probability with which a row that agrees is kept."""
     spec = read_spec(problem)
-    text = read_csv(log, spec.places).text
+    read = read_csv(log, spec.places)
+    text = {name: read.names(name).texts() for name in spec.places}
     names = dict.fromkeys([*spec.numeric, *spec.categorical, *(g.column for g in spec.groups.values())])
     p = [1.0] if isinstance(spec.propensity, float) else [float(z) for z in text[spec.propensity]]
     for i, logged in enumerate(text[spec.action]):

@@ -148,6 +148,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
     shown = [("demo", experiments[DEMO].title)]
     shown += [(f"reproduce {name}", e.title) for name, e in experiments.items() if name != DEMO]
     shown += [
+        ("draft LOG.csv --out PROBLEM.toml", "a problem file to begin with, from the header of your log"),
         ("replay LOG.csv --problem PROBLEM.toml", "run any policy on your own randomised log"),
         ("curve LOG.csv --problem PROBLEM.toml", "what a larger budget, targeting and fairness would be worth"),
         ("value LOG.csv --problem PROBLEM.toml", "what rules and fixed policies would have been worth"),

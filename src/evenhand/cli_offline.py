@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,14 @@ of the outcomes, each fitted to other rows, say it for the others, and their err
 of the file, and rules of your own:
 
   evenhand value LOG.csv --problem PROBLEM.toml --rule "letter where age < 40 and town = Bonn; else none"
+"""
+DRAFT = """\
+Draft a problem file from the header of a log and its rows: which columns are the action, its probability, outcomes and
+features, how missing values are marked, and what is left to decide. Every key has a comment. Print it, or write it:
+
+  evenhand draft LOG.csv --out PROBLEM.toml
+
+With --schema, print the JSON Schema of problem files, by which editors check and complete them.
 """
 CURVE = """\
 What is a larger budget worth, and what does targeting bring? The value of the best policy at every budget, beside
@@ -35,6 +44,12 @@ expected. With a holdout, some cases get any action, so that the list can be eva
 
 def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Callable[[str], int]) -> None:
     """Add the commands; `parser_of` makes a parser of a name, a line of help and a description."""
+    draft = parser_of("draft", "a problem file to begin with, from the header of a log", DRAFT)
+    what = draft.add_mutually_exclusive_group(required=True)
+    what.add_argument("log", nargs="?", type=Path, default=None, metavar="LOG", help="CSV, Parquet, or a folder of it")
+    what.add_argument("--schema", action="store_true", help="print the JSON Schema of problem files instead")
+    draft.add_argument("--out", type=Path, default=None, metavar="FILE.toml", help="a new file (default: print it)")
+    draft.set_defaults(run=_draft, parser=draft)
     value = parser_of("value", "what policies and rules would have been worth, from a randomised log", VALUE)
     _shared(value, count)
     value.add_argument(
@@ -88,6 +103,24 @@ def _model(o: argparse.Namespace) -> Callable[[], Regressor]:
     from evenhand.offline import Logistic, RidgeByErrors
 
     return Logistic if o.model == "logistic" else RidgeByErrors
+
+
+def _draft(o: argparse.Namespace) -> int:
+    if o.schema:
+        from evenhand.replay.schema import schema
+
+        print(json.dumps(schema(), indent=1, ensure_ascii=False))
+        return 0
+    from evenhand.replay import draft
+
+    found = draft(o.log)
+    if o.out is None:
+        print(found, end="")
+        return 0
+    print(f"written: {found.write(o.out)}\n")
+    for title, sentences in (("guessed", found.guessed), ("to decide", found.open)):
+        print("\n".join([f"{title}:", *(f"- {sentence}" for sentence in sentences or ["nothing"])]))
+    return 0
 
 
 def _value(o: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ import evenhand as eh
 from evenhand.live import Campaign
 from evenhand.live.cases import Named
 from evenhand.live.http import app
+from evenhand.replay.columns import Names
 from evenhand.replay.units import Units
 from tests.live.served import CASE, opened, serving
 
@@ -69,7 +70,7 @@ def test_levels_that_count_as_others_are_counted():
 
 
 def test_columns_of_a_log_are_clipped_to_its_range():
-    units = Units.fit({"age": np.array([20.0, 33.0, 60.0]), "same": np.ones(3)}, {"town": ["A", "B", "B"]})
+    units = Units.fit({"age": np.array([20.0, 33.0, 60.0]), "same": np.ones(3)}, {"town": Names.of(["A", "B", "B"])})
     case = {"age": 60, "same": 7, "town": "A"}
     assert units.outside(case) == []
     for age in (60.5, 19):

@@ -14,8 +14,8 @@ from evenhand.live.events import encode
 from evenhand.live.files import Rows
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
+from evenhand.replay.log import environment, read_rows
 from evenhand.replay.problem_file import read_spec
-from evenhand.replay.run import environment, read_log
 from tests.replay.shop import PROBLEM, rows, write
 from tests.replay.test_email import LOG, PROBLEM as EMAIL
 
@@ -49,7 +49,7 @@ def test_customers_are_encoded_as_the_rows_of_the_log():
 
 def check_rows(log, file, most=10**9):
     spec = read_spec(file)
-    encoded, _ = read_log(log, spec)
+    encoded = read_rows(log, spec).encoded
     world = environment(spec.problem(encoded.levels), encoded)
     stated = of_log(Text.of(file), log)
     kept = json.loads(encode(stated.coded.to_dict()))
@@ -101,7 +101,7 @@ def test_what_is_learned_from_a_log_is_what_a_policy_learns_and_costs_nothing(tm
     campaign = eh.live.open_campaign(store, "post", file, log_path=log)
     state = campaign._worker.fold.state
     spec = read_spec(file)
-    encoded, _ = read_log(log, spec)
+    encoded = read_rows(log, spec).encoded
     by_hand = stated.policy.start()
     for i, a in enumerate(encoded.actions):
         x = np.append(encoded.units[i], 0.0)[stated.coded.layout][None, a : a + 1]

@@ -8,6 +8,7 @@ ROWS = rows(60)
 LINES = [",".join(line) for line in [HEADER, *ROWS]]
 LOG = "\n".join(LINES).encode()
 DID = "did you mean"
+AT = "problem.toml, line "
 
 
 def swap(old, new):
@@ -56,11 +57,14 @@ PROBLEM_FILES = {
     "a budget misspelt": (
         swap('outcome = "post"\nrate', 'outcome = "psot"\nrate'), "problem.toml, line 23: Budget", f"({DID} post?)",
     ),
-    "what to minimise": (
-        swap("maximize =", "minimize ="), "problem.toml, line 2: minimize", "weight of -1: maximize = {cost = -1}",
+    "two aims": (
+        swap("maximize =", 'minimize = "post"\nmaximize ='), "problem.toml, line 2: minimize", "either maximize or",
+    ),
+    "what to minimise misspelt": (
+        swap("maximize =", "minimze ="), "problem.toml, line 2: minimze", f"({DID} minimize?)",
     ),
     "an action misspelt": (swap("{ a = 1, b = 1 }", "{ a = 1, bb = 1 }"), "problem.toml, line 20", f"({DID} b?)"),
-    "no horizon": (swap("horizon = 300\n", ""), "problem.toml: horizon", "a whole number, got nothing"),
+    "no horizon": (swap("horizon = 300\n", ""), "problem.toml: horizon", "a whole number, a list of two"),
     "no outcome of a budget": (
         swap('outcome = "post"\nrate', "rate"), "problem.toml, line 22: budget[0].outcome", "got nothing",
     ),
@@ -98,24 +102,26 @@ LOGS = {
     "an empty first line": (b"\n" + LOG, "log.csv", "an empty first line"),
     "nothing but a header": (LINES[0].encode(), "log.csv", "at least one row after the header"),
     "bytes": (bytes(range(256)), "log.csv, line", "not UTF-8"),
-    "zeros": (bytes(1000), "action.column: 'letter'", "none of that name"),
-    "Latin-1": (column(1, "S\xfcd").decode().encode("latin-1"), "log.csv, line 2", "byte 0xfc"),
-    "Latin-1 further down": (line(9, "30,S\xfcd,A,1,0.3").decode().encode("latin-1"), "log.csv, line 9", "not UTF-8"),
-    "UTF-16": (LOG.decode().encode("utf-16"), "log.csv", "text in UTF-16: save it as UTF-8"),
+    "a zero in a town": (line(5, "30,nor\0th,A,1,0.3"), "log.csv, line 5: 'town'", "NUL"),
+    "zeros": (bytes(1000), AT + "10: action.column: 'letter'", "none of that name"),
     "a workbook": (b"PK\x03\x04" + bytes(100), "log.csv", "export the sheet as CSV"),
     "an old workbook": (b"\xd0\xcf\x11\xe0" + bytes(100), "log.csv", "export the sheet as CSV"),
-    "Parquet": (b"PAR1" + bytes(100), "log.csv", "a Parquet file"),
+    "Parquet that is cut off": (b"PAR1" + bytes(100), "log.csv", "a Parquet file that is whole"),
     "xz": (b"\xfd7zXZ\0", "log.csv", "unpack it, or use gzip"),
     "half a gzip file": (gzip.compress(LOG)[:200], "log.csv", "a gzip file that is whole"),
     "a gzip file of bytes": (gzip.compress(bytes(range(256))), "log.csv, line", "not UTF-8"),
     "a broken gzip file": (b"\x1f\x8b" + bytes(50), "log.csv", "a gzip file that is whole"),
-    "a column misspelt": (line(1, "agee,town,letter,visit,p"), "features.numeric: 'age'", f"({DID} agee?)"),
+    "a column misspelt": (line(1, "agee,town,letter,visit,p"), AT + "6: features.numeric: 'age'", f"({DID} agee?)"),
     "a capital": (line(1, "age,Town,letter,visit,p"), "groups.town: 'town'", f"({DID} Town?)"),
-    "another header": (line(1, "a,b,c,d,e"), "action.column: 'letter'", "a column of log.csv, line 1"),
-    "no header": (LOG.partition(b"\n")[2], "action.column: 'letter'", "none of that name"),
-    "a column twice": (line(1, "age,town,letter,visit,visit"), "outcomes.visit: 'visit'", "several of that name"),
+    "another header": (line(1, "a,b,c,d,e"), AT + "10: action.column: 'letter'", "a column of log.csv, line 1"),
+    "no header": (LOG.partition(b"\n")[2], AT + "10: action.column: 'letter'", "none of that name"),
+    "a column twice": (
+        line(1, "age,town,letter,visit,visit"), AT + "16: outcomes.visit: 'visit'", "several of that name",
+    ),
     "an endless header": (line(1, "x" * 10**6), "log.csv, line 1", "field limit"),
-    "a long header": (line(1, ",".join("x" * 1000 for _ in range(99))), "action.column: 'letter'", "of that name"),
+    "a long header": (
+        line(1, ",".join("x" * 1000 for _ in range(99))), AT + "10: action.column: 'letter'", "of that name",
+    ),
     "an age in words": (column(0, "old"), "log.csv", "first in line 2: 'old'"),
     "one age in words": (line(7, "old,north,A,1,0.3"), "log.csv", "'age' is not a finite number (first in line 7"),
     "ages with a comma": (joined(";").replace(".", ",").encode(), "log.csv", "points are read, not decimal commas"),
@@ -123,7 +129,7 @@ LOGS = {
     "no town": (column(1, ""), "log.csv", "'town' is not a value (first in line 2"),
     "an unknown action": (column(2, "Z"), "log.csv", "one of the declared actions"),
     "one unknown action": (line(5, "30,north,Z,1,0.3"), "log.csv", "first in line 5: 'Z'"),
-    "an action that never occurs": (LOG.replace(b",B,", b",A,"), "action.values", "no row with 'b'"),
+    "an action that never occurs": (LOG.replace(b",B,", b",A,"), AT + "11: action.values", "no row with 'b'"),
     "a visit in words": (column(3, "yes"), "log.csv", "a number in [0, 1] (first in line 2: 'yes')"),
     "a visit above 1": (column(3, "2"), "log.csv", "a number in [0, 1] (first in line 2: '2')"),
     "a visit that is NaN": (column(3, "nan"), "log.csv", "a number in [0, 1] (first in line 2: 'nan')"),
@@ -133,7 +139,7 @@ LOGS = {
     "an endless cell": (line(4, "30," + "x" * 200_000 + ",A,1,0.3"), "log.csv, line 4", "field limit"),
     "a hundred towns and more": (
         "\n".join([LINES[0], *(f"{i},t{i},{'AB'[i % 2] if i % 3 else ''},1,0.3" for i in range(300))]).encode(),
-        "features.categorical: 'town'", "at most 100",
+        AT + "7: features.categorical: 'town'", "at most 100",
     ),
     "a chance of 0": (column(4, "0"), "log.csv", "'p' is not a number in (0, 1] (first in line 2: '0')"),
     "a chance above 1": (column(4, "1.2"), "log.csv", "'p' is not a number in (0, 1]"),
@@ -143,13 +149,23 @@ LOGS = {
 }  # fmt: skip
 BY_COLUMN = swap("constant = 0.333333", 'column = "p"')  # where the log has the chances
 
-TAKEN = {  # the same log, written in other ways
-    "gzip": gzip.compress(LOG),
-    "a byte-order mark": b"\xef\xbb\xbf" + LOG,
-    "gzip with a byte-order mark": gzip.compress(b"\xef\xbb\xbf" + LOG),
-    "semicolons": joined(";").encode(),
-    "tabs": joined("\t").encode(),
-    "gzip with semicolons": gzip.compress(joined(";").encode()),
-    "lines of Windows": joined(",").replace("\n", "\r\n").encode(),
-    "quotes": "\n".join(";".join(f'"{z}"' for z in r) for r in [HEADER, *ROWS]).encode(),
-}
+MARK = b"\xef\xbb\xbf"
+TAKEN = {  # the same log, written in other ways, and what is said of them
+    "gzip": (gzip.compress(LOG), "compressed by gzip"),
+    "a byte-order mark": (MARK + LOG, "UTF-8 with a byte-order mark"),
+    "gzip with a byte-order mark": (
+        gzip.compress(MARK + LOG), "compressed by gzip, UTF-8 with a byte-order mark",
+    ),
+    "semicolons": (joined(";").encode(), "fields separated by semicolons"),
+    "tabs": (joined("\t").encode(), "fields separated by tabs"),
+    "bars": (joined("|").encode(), "fields separated by bars"),
+    "gzip with semicolons": (
+        gzip.compress(joined(";").encode()), "compressed by gzip, fields separated by semicolons",
+    ),
+    "UTF-16": (LOG.decode().encode("utf-16"), "text in UTF-16"),
+    "UTF-16, the other end first": (b"\xfe\xff" + LOG.decode().encode("utf-16-be"), "text in UTF-16"),
+    "lines of Windows": (joined(",").replace("\n", "\r\n").encode(), ""),
+    "quotes": (
+        "\n".join(";".join(f'"{z}"' for z in r) for r in [HEADER, *ROWS]).encode(), "fields separated by semicolons",
+    ),
+}  # fmt: skip

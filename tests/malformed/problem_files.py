@@ -33,7 +33,7 @@ def priced(old, new):
 ROWS = [
     (swap("maximize =", "maximise ="), "problem.toml, line 2: maximise: expected one of the keys maximize"),
     (swap('maximize = "visit"', ""), "problem.toml: maximize: expected a text, or a table of finite..., got nothing"),
-    (swap("= 300", "= 3e2"), "problem.toml, line 3: horizon: expected a whole number, got 300.0"),
+    (swap("= 300", "= 3e2"), "problem.toml, line 3: horizon: expected a whole number, ..., got 300.0"),
     (swap("= 300", "= 300\nallow_bad = 1.0"), "problem.toml, line 4: allow_bad: expected a fraction in [0, 1)"),
     (swap('categorical = ["town"]', 'categorical = ["age"]'), "...features: expected columns that are either"),
     (swap('numeric = ["age"]', 'numeric = ["visit"]'), "...expected columns known before acting, got ...'visit'"),
@@ -86,7 +86,7 @@ ROWS = [
     (priced('times = "price"', 'times = "prize"'), "...times: expected one of ...'price'..., got prize (did you"),
     (priced('times = "price"', 'times = "sale"'), "...known for certain, got itself"),
     (priced('a = "price of a"', 'c = "price of a"'), "...outcomes.price.column: expected one of a, b, got c"),
-    (priced('a = "price of a"', "a = 3"), "...outcomes.price.column: expected a table of texts"),
+    (priced('a = "price of a"', "a = 3"), "...outcomes.price.column: expected a text, or a table of texts"),
     (priced('a = "price of a"', 'a = "bought"'), "...known outcomes: expected columns known before acting"),
     (priced("known = { a = 1, b = 1 }", 'known = { a = 1 }\ntimes = "price"'), "...outcomes.post.times: expected one"),
 ]  # fmt: skip

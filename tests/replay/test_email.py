@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from evenhand.replay import replay_log
+from evenhand.replay.log import environment, read_rows
 from evenhand.replay.problem_file import read_spec
-from evenhand.replay.run import environment, read_log
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(os.environ.get("EVENHAND_DATA", ROOT.parent / "shared" / "data"))
@@ -18,7 +18,8 @@ pytestmark = pytest.mark.skipif(not LOG.exists(), reason="hillstrom.csv is absen
 
 def test_the_log_as_it_is_known():
     spec = read_spec(PROBLEM)
-    encoded, bad = read_log(LOG, spec)
+    read = read_rows(LOG, spec)
+    encoded, bad = read.encoded, read.bad
     log = environment(spec.problem(encoded.levels), encoded)
     assert bad.count == 0
     ends = "recency 1 to 12, history 29.99 to 3,346, mens 0 to 1, womens 0 to 1, newbie 0 to 1"

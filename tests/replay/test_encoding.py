@@ -4,15 +4,16 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
+from evenhand.replay.log import environment, read_rows
 from evenhand.replay.problem_file import read_spec
-from evenhand.replay.run import environment, read_log
 from tests.replay import shop
 
 
 def encode(tmp_path, lines, problem=shop.PROBLEM, header=shop.HEADER):
     log, toml = shop.write(tmp_path, lines, problem, header)
     spec = read_spec(toml)
-    encoded, bad = read_log(log, spec)
+    read = read_rows(log, spec)
+    encoded, bad = read.encoded, read.bad
     return spec, encoded, bad
 
 

@@ -11,8 +11,8 @@ from evenhand.live.coded import Text, of_log
 from evenhand.live.exports import export
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.replay import replay_log
+from evenhand.replay.log import environment, read_rows
 from evenhand.replay.problem_file import parse, read_spec
-from evenhand.replay.run import environment, read_log
 from tests.replay import shop
 
 PRICES = 'column = { a = "price of a", b = "price of b" }'
@@ -38,7 +38,7 @@ def test_the_revenue_of_a_replay_is_sales_times_the_prices_of_their_rows(tmp_pat
     log, toml = write(tmp_path)
     found = replay_log(log, toml, **QUICK)
     spec = read_spec(toml)
-    encoded, _ = read_log(log, spec)
+    encoded = read_rows(log, spec).encoded
     world = environment(spec.problem(encoded.levels), encoded, shuffles=3)
     with log.open(newline="") as file:
         lines = list(csv.DictReader(file))
@@ -67,7 +67,7 @@ def test_the_revenue_of_a_replay_is_sales_times_the_prices_of_their_rows(tmp_pat
 def test_cases_of_a_campaign_state_their_prices(tmp_path):
     log, toml = write(tmp_path)
     spec = read_spec(toml)
-    encoded, _ = read_log(log, spec)
+    encoded = read_rows(log, spec).encoded
     stated = of_log(Text.of(toml), log)
     case = {"age": 33.0, "town": "north", "price of a": 7.0, "price of b": 12.5}
     context = stated.coded.context(case, None, None)

@@ -10,8 +10,8 @@ from evenhand.live.files import open_campaign
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.problem import Between, Budget, Traffic
 from evenhand.replay import replay_log
+from evenhand.replay.log import environment, read_rows
 from evenhand.replay.problem_file import parse
-from evenhand.replay.run import environment, read_log
 from evenhand.replay.systems import systems
 from evenhand.run import simulate
 from tests.replay import shop
@@ -112,13 +112,13 @@ def test_a_file_states_a_forecast():
         ("since = 2026-12-14\nuntil = 2026-12-13\nhorizon = 9", "total = 9", "", "until: expected a time after"),
         ("since = 2026-12-14\nhorizon = 9", "total = 9", "", "until: expected the end of the run, as since="),
         ("since = 2026-12-14\nuntil = 12:00:00\nhorizon = 9", "total = 9", "", "until: expected a date or a number"),
-        (DATES, "total = 9", "", "horizon: expected a whole number, got nothing"),
+        (DATES, "total = 9", "", "horizon: expected a whole number, a list of two, or \"log\", got nothing"),
         ("horizon = 9", "total = 9", TRAFFIC, "until: expected the end of the run, where traffic= is stated"),
         ('horizon = 9\ntime = "when"', "total = 9", "", "until: expected the end of the run, as time = "),
         (DATES, "total = 9", TRAFFIC + "trust = 0\n", "traffic: Traffic.trust: expected a number of at least 1e-6"),
         (DATES, "total = 9", "\n[traffic]\ncase = 4\n", "traffic.case: expected one of the keys cases"),
         ("horizon = [9, 3]", "total = 9", "", "horizon: expected at most the latest end, 3 (of Between.earliest)"),
-        ("horizon = [9]", "total = 9", "", "horizon: expected a list of whole numbers, got [9]"),
+        ("horizon = [9]", "total = 9", "", "horizon: expected a whole number, a list of two, or \"log\", got [9]"),
     ],
 )  # fmt: skip
 def test_spans_that_make_no_sense_are_refused_by_name(head, span, more, said):
@@ -131,7 +131,7 @@ def test_spans_that_make_no_sense_are_refused_by_name(head, span, more, said):
 def world(folder, lines, text=DAILY, shuffles=2):
     log, toml = write(folder, lines, text)
     spec = parse(toml.read_text(), "f.toml")
-    encoded, _ = read_log(log, spec)
+    encoded = read_rows(log, spec).encoded
     problem = spec.problem(encoded.levels)
     return spec, environment(problem, encoded, shuffles=shuffles)
 

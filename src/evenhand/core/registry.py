@@ -85,7 +85,7 @@ def meant(name: object, known: Iterable[object], *, minimise: str = "maximize = 
     ': to minimise, give a weight of -1: maximize = {cost = -1}'
     """
     names = [str(k) for k in known]
-    if str(name).lower() in _OPPOSITE and "maximize" in names:
+    if str(name).lower() in _OPPOSITE and "maximize" in names and "minimize" not in names:
         return f": to minimise, give a weight of -1: {minimise}"
     found = difflib.get_close_matches(str(name), names, n=1)
     return f" (did you mean {found[0]}?)" if found else ""

@@ -21,13 +21,15 @@ from evenhand.live.events import Conflict
 from evenhand.policy.encode import group_of, known_of, offered_of
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
+from evenhand.replay.columns import Names
 from evenhand.replay.encoding import layout
 from evenhand.replay.files import read_text
+from evenhand.replay.log import read_rows
+from evenhand.replay.missing import marked
 from evenhand.replay.problem_file import parse
-from evenhand.replay.run import read_log
-from evenhand.replay.spec import Spec
+from evenhand.replay.spec import Grouping, Spec
 from evenhand.replay.systems import systems
-from evenhand.replay.units import Units
+from evenhand.replay.units import MISSING, Units
 
 
 class Text(NamedTuple):
@@ -83,7 +85,7 @@ class Coded:
             if name not in self._names:
                 expected = f"one of {list(self._names)}, which the problem file names"
                 raise InvalidInput(str(name), expected, f"an unknown name{meant(name, self._names)}")
-        groups = [group_of(self.problem, name, case[g.column]) for name, g in self.spec.groups.items()]
+        groups = [group_of(self.problem, name, self._group(case, g)) for name, g in self.spec.groups.items()]
         numbers = {c: np.array([number(c, case[c], "a finite number")]) for c in self.spec.known_columns}
         return Context(
             self.features(self.units.row(case)),
@@ -91,6 +93,11 @@ class Coded:
             self.problem.groups_of(np.array([groups], np.int64).reshape(1, -1)),
             offered_of(self.problem, offered),
         )
+
+    def _group(self, case: Case, grouping: Grouping) -> object:
+        """The name of a case's group; None stands for a missing one where these are a group of their own."""
+        value: object = case[grouping.column]
+        return MISSING if value is None and self.spec.missing.get(grouping.column) == "level" else value
 
     @property
     def ranged(self) -> Sequence[str]:
@@ -149,7 +156,7 @@ def of_log(text: Text, log_path: Path, learn: bool | float = False) -> Stated:
             has none.
     """
     spec = parse(text.text, text.name)
-    encoded, _ = read_log(log_path, spec.untimed)
+    encoded = read_rows(log_path, spec.untimed).encoded
     weight = spec.log_weight if learn is True else float(learn)
     taught = learn is not False and weight * len(encoded.actions) >= spec.settings.warmup
     return _build(text, spec, encoded.levels, encoded.coding, taught)
@@ -176,12 +183,14 @@ def of_file(text: Text) -> Stated:
         if isinstance(grouping.shares, Mapping):
             groups[name] = grouping.shares
         elif grouping.shares == "estimated" and grouping.column in spec.levels:
-            groups[name] = spec.levels[grouping.column]
+            groups[name] = spec.names_of(grouping.column)
         else:
             expected = 'the share of each group, or "estimated" and the levels of its column, as there is no log'
             raise InvalidInput(f"{text.name}: groups.{name}.shares", expected, repr(grouping.shares))
     none: Floats = np.zeros(0)
-    units = Units.fit(dict.fromkeys(spec.numeric, none), dict.fromkeys(spec.categorical, ()), spec.ranges, spec.levels)
+    texts = dict.fromkeys(spec.categorical, Names.of(()))
+    numbers = dict.fromkeys(spec.numeric, none)
+    units = Units.fit(numbers, texts, spec.ranges, spec.levels, missing=marked(spec), dates=spec.dates)
     return _build(text, spec, groups, units)
 
 
@@ -219,6 +228,8 @@ def _columns(spec: Spec) -> dict[str, list[str]]:
         "features.categorical": sorted(spec.categorical),
         "features.ranges": [f"{column} {list(ends)}" for column, ends in sorted(spec.ranges.items())],
         "features.levels": [f"{column} {list(levels)}" for column, levels in sorted(spec.levels.items())],
+        "features.dates": sorted(spec.dates),
+        "features.missing": [f"{column} {treatment}" for column, treatment in sorted(spec.missing.items())],
         "groups": sorted(groups),
         "outcomes": sorted(f"{name} {action} {c}" for name, by in spec.by_case.items() for action, c in by.items()),
     }

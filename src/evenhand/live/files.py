@@ -28,7 +28,7 @@ from evenhand.live.taught import Taught
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.policy.teaching import refuse_weight
-from evenhand.replay.run import read_log
+from evenhand.replay.log import read_rows
 
 _AT = " at weight "
 
@@ -59,7 +59,7 @@ class Rows:
         if not isinstance(encoder, Coded):
             raise InvalidInput("policy", "one of a problem file, as it learns from a log", policy.name)
         coded, problem = encoder, policy.problem
-        encoded, _ = read_log(self.path, coded.spec.untimed)
+        encoded = read_rows(self.path, coded.spec.untimed).encoded
         everything = np.ones((1, len(problem.actions)), bool)
         weight = coded.spec.log_weight if self.weight is None else self.weight
         groups = np.stack(encoded.groups, 1) if encoded.groups else np.zeros((len(encoded.actions), 0), np.int64)

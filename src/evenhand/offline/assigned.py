@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
@@ -48,7 +48,8 @@ class Assignment:
         groups: by grouping with a parity, the average spent per case of each of its groups.
         log: the name of the file that was learned from.
         checks: what is wrong with the log or the budget, a sentence each; None where nothing was found.
-        numeric, categorical: the columns of features.
+        numeric: the features that are numbers, NaN where one is missing; without dates.
+        categorical: the columns of the others.
     """
 
     texts: Mapping[str, list[str]]
@@ -64,13 +65,13 @@ class Assignment:
     groups: Mapping[str, Mapping[str, float]]
     log: str
     checks: Checks
-    numeric: tuple[str, ...] = ()
+    numeric: Mapping[str, Floats] = field(default_factory=dict)
     categorical: tuple[str, ...] = ()
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
         """Who gets what, by level of every feature."""
-        columns: dict[str, Floats | list[str]] = {c: np.array(self.texts[c], float) for c in self.numeric}
+        columns: dict[str, Floats | list[str]] = dict(self.numeric)
         columns |= {c: self.texts[c] for c in self.categorical}
         return tuple(levels_of(columns, np.eye(len(self.actions))[self.chosen]))
 

@@ -21,6 +21,7 @@ from evenhand.offline.lines import singles
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.plans import Plan, Wanted, planned, wanted_of
 from evenhand.offline.rounding import drawn, places
+from evenhand.replay.log import Source
 from evenhand.report.quantities import objective_name
 
 _ROUNDS = 50  # of lowering the plan until what was drawn keeps to the budget
@@ -31,7 +32,7 @@ def assign(
     cases: str | Path,
     problem: str | Path,
     *,
-    learn_from: str | Path,
+    learn_from: Source,
     budget: float | None = None,
     holdout: float = 0.0,
     seed: int = 0,
@@ -102,7 +103,7 @@ def assign(
         spent=0.0 if costs is None else float(costs[rows, chosen].sum()),
         groups=_by_group(evidence, listed, wanted, None if costs is None else costs[rows, chosen]),
         log=evidence.log,
-        numeric=tuple(evidence.spec.numeric),
+        numeric={c: listed.numbers[c] for c in evidence.spec.numeric if c not in evidence.spec.dates},
         categorical=tuple(evidence.spec.categorical),
         checks={
             **evidence.checks,

@@ -13,6 +13,8 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.problem.problem import Problem
 from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.encoding import feature
+from evenhand.replay.missing import with_levels
 from evenhand.replay.reading import header_of, read_csv
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
@@ -27,12 +29,14 @@ class Cases:
 
     Args:
         texts: by column, as the file has them.
+        numbers: by column of numbers and dates, NaN where a value is missing.
         features: `(N,u)` encoded as the log is.
         known: `(N,A,L)` known outcomes, or `(1,A,L)` where rows do not differ.
         groups: by grouping, the number of the group of every row.
     """
 
     texts: Mapping[str, list[str]]
+    numbers: Mapping[str, Floats]
     features: Floats
     known: Floats
     groups: Mapping[str, Ints]
@@ -46,50 +50,38 @@ class Cases:
         """
         wanted = {*spec.numeric, *spec.categorical, *spec.known_columns, *(g.column for g in spec.groups.values())}
         places = {c: place for c, place in spec.places.items() if c in wanted}
-        header = header_of(path, places)
+        header = header_of(path, places, spec.form)
         for name in header:
             if name in WRITTEN or name.startswith(EXPECTED):
                 raise InvalidInput(f"{path.name}: {name!r}", "another name, as a column of this name is written", name)
         places |= {name: "the list" for name in header if name not in wanted}  # they are written as they came
-        read = read_csv(path, {name: places[name] for name in (*header, *places) if name in places})
-        if not read.lines:
+        read = read_csv(path, {name: places[name] for name in (*header, *places) if name in places}, form=spec.form)
+        if not len(read):
             raise InvalidInput(path.name, "at least one row", "a header alone")
-        bad, text = BadRows.none(read.lines, read.torn), read.text
-        numbers = {c: _numbers(text[c]) for c in (*spec.numeric, *spec.known_columns)}
-        for c, z in numbers.items():
-            bad.keep(c, text[c], np.abs(z) <= LARGEST, "a finite number")
+        given = {c: read.names(c).texts() for c in read.each}  # to be written as they came
+        bad = BadRows.none(read)
+        read = with_levels(spec, read)  # nothing is dropped
+        numbers = {c: feature(spec, read, bad, c) for c in spec.numeric}
+        for c in spec.known_columns:
+            numbers[c] = read.numbers(c)
+            bad.keep(c, np.abs(numbers[c]) <= LARGEST, "a finite number")
         for c, levels in coding.levels.items():
-            bad.keep(c, text[c], np.isin(text[c], levels), f"one of the log's values ({', '.join(levels[:10])})")
+            bad.keep(c, read.names(c).are(levels), f"one of the log's values ({', '.join(levels[:10])})")
         groups = {}
         for grouping in problem.groups:
             column = spec.groups[grouping.name].column
-            place = {name: i for i, name in enumerate(grouping.names)}
-            found = np.array([place.get(t, -1) for t in text[column]], np.int64)
-            bad.keep(column, text[column], found >= 0, f"one of the log's groups ({', '.join(grouping.names[:10])})")
+            found = read.names(column).places(grouping.names)
+            bad.keep(column, found >= 0, f"one of the log's groups ({', '.join(grouping.names[:10])})")
             groups[grouping.name] = found
         bad.check(path.name, 0.0)
         known = spec.known(problem, {c: numbers[c] for c in spec.known_columns})
         return Cases(
-            texts=text,
-            features=coding.table(len(read.lines), {c: numbers[c] for c in coding.numeric}, text),
+            texts=given,
+            numbers=numbers,
+            features=coding.table(len(read), numbers, {c: read.names(c) for c in coding.levels}),
             known=problem.declared[None] if known is None else known,
             groups=groups,
         )
 
     def __len__(self) -> int:
         return len(self.features)
-
-
-def _numbers(text: list[str]) -> Floats:
-    """Parse texts as numbers; others become NaN."""
-    try:
-        return np.array(text, float) if not any("_" in t for t in text) else np.array([_number(t) for t in text])
-    except ValueError:
-        return np.array([_number(t) for t in text])
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text) if "_" not in text else np.nan
-    except ValueError:
-        return np.nan

@@ -38,6 +38,7 @@ from evenhand.offline.lines import (
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.told import head, results_of, settings_of, told
 from evenhand.replay.checks import Checks, told as warnings
+from evenhand.replay.log import Source
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
 from evenhand.report.quantities import objective_name
@@ -207,7 +208,7 @@ class Curve:
 
 @named("X8", source="evenhand's own; the path of Sverdrup, Wu, Athey & Wager 2024, with parity between groups")
 def curve(
-    log: str | Path | Evidence,
+    log: Source | Evidence,
     problem: str | Path | None = None,
     *,
     budgets: Sequence[float] | int = POINTS,
@@ -228,7 +229,7 @@ def curve(
     the groups of the parities in the file, on what the budget limits. The others get the cheapest action.
 
     Args:
-        log: a CSV file, or what `Evidence.read` returns.
+        log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.
         problem: a TOML file that states the meaning of the columns, and the problem.
         budgets: per row, rising; or how many, up to where money is worth nothing.
         tolerances: of fair lines, in place of those in the file.

@@ -18,11 +18,9 @@ from evenhand.offline.cross_fitting import RidgeByErrors, cross_fit, folds_of
 from evenhand.offline.outcome_models import Regressor, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
-from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.checks import Checks, Drawn, of_log
-from evenhand.replay.encoding import encode
+from evenhand.replay.log import Log, Source, read_rows
 from evenhand.replay.problem_file import read_spec
-from evenhand.replay.reading import read_csv
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
 
@@ -69,36 +67,37 @@ class Evidence:
     notes: tuple[str, ...] = ()
 
     @staticmethod
-    def read(log_path: str | Path, problem_path: str | Path) -> Evidence:
+    def read(log: Source, problem_path: str | Path) -> Evidence:
         """Read a log by a problem file.
 
         Raises:
             InvalidInput: a key or a column is wrong, or too many rows are bad; the error names them.
         """
-        log_path, problem_path = file("log_path", log_path), file("problem_path", problem_path)
-        spec = read_spec(problem_path).untimed
+        path = file("problem_path", problem_path)
+        spec = read_spec(path).untimed
         if spec.propensity is None:
             expected = "the column or the constant of the probabilities with which actions were drawn"
-            raise InvalidInput(f"{problem_path.name}: propensity", expected, "nothing")
-        columns = read_csv(log_path, spec.places)
-        bad = BadRows.none(columns.lines, columns.torn)
-        encoded = encode(spec, columns, bad, log_path.name)
-        problem = spec.problem(encoded.levels)
-        texts = {c: np.array(columns.text[c])[bad.good] for c in (*spec.numeric, *spec.categorical)}
+            raise InvalidInput(f"{path.name}: propensity", expected, "nothing")
+        return Evidence.of(read_rows(log, spec), path.name)
+
+    @staticmethod
+    def of(log: Log, problem_file: str) -> Evidence:
+        """Return what a log says that was read by a problem file."""
+        problem, encoded = log.problem, log.encoded
         return Evidence(
-            log=log_path.name,
-            problem_file=problem_path.name,
+            log=log.name,
+            problem_file=problem_file,
             problem=problem,
             features=encoded.units,
-            columns={c: z.astype(float) if c in spec.numeric else z for c, z in texts.items()},
+            columns=log.columns(),
             actions=encoded.actions,
             propensities=encoded.propensities,
             outcomes=encoded.outcomes,
             known=problem.declared[None] if encoded.known is None else encoded.known,
             groups=dict(zip((g.name for g in problem.groups), encoded.groups, strict=True)),
-            spec=spec,
+            spec=log.spec,
             coding=encoded.coding,
-            left_out=tuple(bad.messages()),
+            left_out=tuple(log.bad.messages()),
             notes=tuple(encoded.notes),
         )
 
@@ -253,7 +252,7 @@ class Evidence:
         return flat.reshape(y.shape)
 
 
-def evidence_of(log: str | Path | Evidence, problem: str | Path | None) -> Evidence:
+def evidence_of(log: Source | Evidence, problem: str | Path | None) -> Evidence:
     """Return evidence as it is, or read a log by a problem file.
 
     Raises:

@@ -27,6 +27,7 @@ from evenhand.offline.told import difference, head, results_of, settings_of, tol
 from evenhand.offline.value_page import differences, parts, uses
 from evenhand.offline.whom import ForWhom
 from evenhand.replay.checks import Checks, told as warnings
+from evenhand.replay.log import Source
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
 from evenhand.report.quantities import objective_name
@@ -246,7 +247,7 @@ class Value:
 
 @named("X8", source="Dudik, Langford & Li 2011, doubly robust policy evaluation, by cross-fitted models")
 def value(
-    log: str | Path | Evidence,
+    log: Source | Evidence,
     problem: str | Path | None = None,
     *,
     rules: Sequence[str] = (),
@@ -265,7 +266,7 @@ def value(
     is on a known outcome, the rules and the policies.
 
     Args:
-        log: a CSV file, or what `Evidence.read` returns.
+        log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.
         problem: a TOML file that states the meaning of the columns, and the problem.
         rules: such as "mens where recency < 4; else none".
         policies: by name, the probabilities of all actions in every row, `(N,A)`, without withdrawn actions; or an

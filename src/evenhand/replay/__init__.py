@@ -1,10 +1,25 @@
-"""Replays: build an environment from a problem file and a CSV log, and run policies on it."""
+"""Replays: build an environment from a problem file and a log, and run policies on it."""
 
 from evenhand.replay.comparing import Replays
+from evenhand.replay.draft import draft
+from evenhand.replay.drafted import Draft
 from evenhand.replay.execution import Execution, Runs
+from evenhand.replay.log import Log, read_log
 from evenhand.replay.measures import Run
 from evenhand.replay.report import Replay
 from evenhand.replay.run import replay_log
 from evenhand.replay.several import replay_several
 
-__all__ = ["Execution", "Replay", "Replays", "Run", "Runs", "replay_log", "replay_several"]
+__all__ = [
+    "Draft",
+    "Execution",
+    "Log",
+    "Replay",
+    "Replays",
+    "Run",
+    "Runs",
+    "draft",
+    "read_log",
+    "replay_log",
+    "replay_several",
+]

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools
+from evenhand.replay.columns import Columns
 
 
 class Reason(NamedTuple):
@@ -17,11 +18,11 @@ class Reason(NamedTuple):
     column: str
     expected: str
     rows: int
-    line: int  # of the first such row
-    got: str  # the text in this line
+    where: str  # the first such row is
+    got: str  # the text in this row
 
     def __str__(self) -> str:
-        return f"{_rows(self.rows)}: {self.column!r} is not {self.expected} (first in line {self.line}: {self.got!r})"
+        return f"{_rows(self.rows)}: {self.column!r} is not {self.expected} (first in {self.where}: {self.got!r})"
 
 
 def _rows(count: int) -> str:
@@ -32,40 +33,61 @@ def _rows(count: int) -> str:
 class BadRows:
     """Keeps track of the usable rows of a log and of the reasons why others are left out."""
 
-    lines: list[int]
+    columns: Columns
     good: Bools
-    torn: list[int]
     reasons: list[Reason] = field(default_factory=list)
+    dropped: dict[str, int] = field(default_factory=dict)  # rows that the problem file drops, by column
 
     @staticmethod
-    def none(lines: list[int], torn: list[int]) -> BadRows:
+    def none(columns: Columns) -> BadRows:
         """Start with all rows good, except those with another number of fields than the header."""
-        return BadRows(lines, np.ones(len(lines), bool), torn)
+        return BadRows(columns, np.ones(len(columns), bool))
 
-    def keep(self, column: str, text: list[str], good: Bools, expected: str) -> None:
+    def keep(self, column: str, good: Bools, expected: str) -> None:
         """Leave out the rows that are not in `good`, and note the reason."""
         bad = np.flatnonzero(self.good & ~good)
         if len(bad):
             first = int(bad[0])
-            self.reasons.append(Reason(column, expected, len(bad), self.lines[first], text[first]))
+            got = self.columns.each[column].text(first)
+            self.reasons.append(Reason(column, expected, len(bad), self.columns.where(first), got))
             self.good &= good
+
+    def drop(self, column: str, missing: Bools) -> None:
+        """Leave out rows without a value, as the problem file asks for; they do not count as bad."""
+        count = int((self.good & missing).sum())
+        if count:
+            self.dropped[column] = count
+            self.good &= ~missing
 
     @property
     def total(self) -> int:
         """The number of rows in the file."""
-        return len(self.lines) + len(self.torn)
+        return len(self.columns) + len(self.columns.torn)
+
+    @property
+    def left_out(self) -> int:
+        """The number of rows that are left out, bad or dropped."""
+        return self.total - int(self.good.sum())
 
     @property
     def count(self) -> int:
-        """The number of rows that are left out."""
-        return self.total - int(self.good.sum())
+        """The number of bad rows."""
+        return self.left_out - sum(self.dropped.values())
 
     def messages(self) -> list[str]:
         found = [str(reason) for reason in self.reasons]
-        if self.torn:
-            first = f"(first in line {self.torn[0]})"
-            found.append(f"{_rows(len(self.torn))}: more or fewer fields than the header {first}")
+        if self.columns.torn:
+            first = f"(first in line {self.columns.torn[0]})"
+            found.append(f"{_rows(len(self.columns.torn))}: more or fewer fields than the header {first}")
         return found
+
+    def notes(self) -> list[str]:
+        """Say what dropping rows changes."""
+        return [
+            f"{count:,} of {self.total:,} rows have no {column!r} and were dropped, as the problem file asks for: what "
+            "follows is about another population, of those that have one"
+            for column, count in self.dropped.items()
+        ]
 
     def check(self, name: str, allowed: float) -> None:
         """Refuse a log in which too many rows, or all, are bad.
@@ -75,6 +97,7 @@ class BadRows:
         """
         if self.total == 0:
             raise InvalidInput(name, "at least one row after the header", "none")
-        if self.count > allowed * self.total or self.count == self.total:
+        if self.count > allowed * self.total or self.left_out == self.total:
             expected = f"at most {100 * allowed:g} % bad rows (allow_bad = {allowed:g})"
-            raise InvalidInput(name, expected, f"{self.count} of {self.total}; " + "; ".join(self.messages()))
+            told = [*self.messages(), *(f"{_rows(n)}: no {c!r}, dropped" for c, n in self.dropped.items())]
+            raise InvalidInput(name, expected, f"{self.count} of {self.total}; " + "; ".join(told))

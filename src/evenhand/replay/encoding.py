@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +17,9 @@ from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
 from evenhand.problem.clock import Clock
 from evenhand.replay.bad_rows import BadRows
-from evenhand.replay.reading import Columns
+from evenhand.replay.columns import POINT, Columns, Names
+from evenhand.replay.dates import days, written
+from evenhand.replay.missing import absent, drop, is_name, marked, with_levels
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
 
@@ -25,6 +29,7 @@ MOST_GROUPS = 20  # with more groups, each has few cases, and tables are too wid
 class Encoded(NamedTuple):
     """The usable rows of a log as numbers."""
 
+    spec: Spec  # with the horizon of the log, where the file leaves it to the log
     units: Floats  # (N, u)
     coding: Units  # the encoding of the columns
     layout: Ints  # (A, n)
@@ -45,37 +50,40 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
         InvalidInput: too many rows are bad, an action or a declared group never occurs, or a column has too many
             different values to be categorical.
     """
-    text = columns.text
-    numeric = {c: _numbers(text[c]) for c in spec.numeric}
-    for c, z in numeric.items():
-        bad.keep(c, text[c], np.isfinite(z), _finite(text[c]))
+    drop(spec, columns, bad)
+    columns = with_levels(spec, columns)
+    numeric = {c: feature(spec, columns, bad, c) for c in spec.numeric}
     for c in spec.categorical:
-        given = spec.levels.get(c, ())
-        found = np.array([t in given if given else t != "" for t in text[c]], bool)
-        bad.keep(c, text[c], found, f"one of the levels ({', '.join(given)})" if given else "a value")
-    known = {c: _numbers(text[c]) for c in spec.known_columns}
+        given = spec.names_of(c)
+        found = columns.names(c).are(given) if given else is_name(spec, columns, c)
+        bad.keep(c, found, f"one of the levels ({', '.join(given)})" if given else "a value")
+    known = {c: columns.numbers(c) for c in spec.known_columns}
     for c, z in known.items():
-        bad.keep(c, text[c], np.abs(z) <= LARGEST, _finite(text[c]))
-    index = {value: _names(spec).index(action) for value, action in spec.actions.items()}
-    actions = np.array([index.get(t, -1) for t in text[spec.action]], np.int64)
-    bad.keep(spec.action, text[spec.action], actions >= 0, f"one of the declared actions ({', '.join(index)})")
+        bad.keep(c, np.abs(z) <= LARGEST, _finite(columns, c))
+    chosen, index = columns.names(spec.action), list(spec.actions)
+    logged = chosen.places(index)
+    bad.keep(spec.action, logged >= 0, f"one of the declared actions ({', '.join(index)})")
+    actions = np.array([*(_names(spec).index(action) for action in spec.actions.values()), -1])[logged]
     propensities = _propensities(spec, columns, bad)
     outcomes = _outcomes(spec, columns, bad)
     time = None if spec.time is None else _times(spec, spec.time, columns, bad)
     for grouping in spec.groups.values():
-        values = text[grouping.column]
-        allowed = set(grouping.shares) if isinstance(grouping.shares, Mapping) else set(values) - {""}
-        found = np.array([t in allowed for t in values], bool)
-        bad.keep(grouping.column, values, found, f"one of the groups ({', '.join(sorted(allowed)[:10])})")
+        values = columns.names(grouping.column)
+        nothing = {"", *spec.form.missing}
+        allowed = set(grouping.shares) if isinstance(grouping.shares, Mapping) else set(values.values) - nothing
+        expected = f"one of the groups ({', '.join(sorted(allowed)[:10])})"
+        bad.keep(grouping.column, values.are(allowed), expected)
     bad.check(name, spec.allow_bad)
 
     good = bad.good
-    kept = {c: [t for t, g in zip(text[c], good, strict=True) if g] for c in text}
-    notes: list[str] = []
+    kept = {c: z.kept(good) for c, z in columns.each.items() if isinstance(z, Names)}
+    notes = [*columns.notes, *bad.notes()]
     numeric = {c: z[good] for c, z in numeric.items()}
-    units = Units.fit(numeric, {c: kept[c] for c in spec.categorical}, spec.ranges, spec.levels)
+    names = {c: kept[c] for c in spec.categorical}
+    units = Units.fit(numeric, names, spec.ranges, spec.levels, missing=marked(spec), dates=spec.dates)
     notes += [f"{c!r} is the same in every row and was left out of the features" for c in units.constant]
-    ends = [f"{c} {amount(z.low)} to {amount(z.high)}" for c, z in units.numeric.items() if c not in spec.ranges]
+    learned = [(c, z) for c, z in units.numeric.items() if c not in spec.ranges]
+    ends = [f"{c} {_end(spec, c, z.low)} to {_end(spec, c, z.high)}" for c, z in learned]
     if ends:
         notes.append(f"numbers standardised by the log: {', '.join(ends)}")
     actions, propensities = actions[good], propensities[good]
@@ -85,8 +93,10 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     for a, action in enumerate(_names(spec)):
         if not (actions == a).any():
             raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
+    spec = spec.lasting(len(propensities) * propensities.min())
     groups, levels = _groups(spec, kept, name)
     return Encoded(
+        spec=spec,
         units=units.table(int(good.sum()), numeric, kept),
         coding=units,
         layout=layout(spec, units),
@@ -101,6 +111,22 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     )
 
 
+def feature(spec: Spec, columns: Columns, bad: BadRows, column: str) -> Floats:
+    """Read a column of numbers or dates, NaN where a value is missing and may be, and enter other rows in `bad`."""
+    gone = absent(spec, columns, column)
+    if column in spec.dates:
+        z = columns.names(column).floats(days)
+        bad.keep(column, np.isfinite(z) | gone, "a date, such as 2026-11-23")
+    else:
+        z = columns.numbers(column)
+        bad.keep(column, np.isfinite(z) | gone, _finite(columns, column))
+    return np.where(gone, np.nan, z) if gone.any() else z
+
+
+def _end(spec: Spec, column: str, value: float) -> str:
+    return written(value) if column in spec.dates else amount(value)
+
+
 def _late(spec: Spec, time: Floats) -> list[str]:
     """Say how many rows come after the end of the run."""
     late = int((time >= spec.clock.last).sum())
@@ -111,32 +137,21 @@ def _names(spec: Spec) -> tuple[str, ...]:
     return tuple(dict.fromkeys(spec.actions.values()))
 
 
-def _finite(text: list[str]) -> str:
+def _finite(columns: Columns, name: str) -> str:
     """Describe the expected number, with a hint if the column has decimal commas."""
-    comma = any(re.fullmatch(r"\s*[-+]?\d+,\d+\s*", t) for t in text[:1000])
+    column = columns.each[name]
+    texts = column.values if isinstance(column, Names) else itertools.islice(column.odd.values(), 1000)
+    comma = columns.decimal == POINT and any(re.fullmatch(r"[-+]?\d+,\d+", t) for t in texts)
     return "a finite number" + (", as decimal points are read, not decimal commas" if comma else "")
-
-
-def _numbers(text: list[str]) -> Floats:
-    """Parse texts as numbers; others become NaN."""
-
-    def number(t: str) -> float:
-        try:
-            return float(t) if "_" not in t else np.nan
-        except ValueError:
-            return np.nan
-
-    return np.array([number(t) for t in text], float)
 
 
 def _times(spec: Spec, column: str, columns: Columns, bad: BadRows) -> Floats:
     """Read times by the clock of the problem; those that are none, or before the start, are bad."""
-    text = columns.text[column]
     if spec.since is None:
-        time, expected = _numbers(text), "a number of at least 0"
+        time, expected = columns.numbers(column), "a number of at least 0"
     else:
-        time, expected = np.array([_time(spec.clock, t) for t in text], float), f"a date from {spec.since} on"
-    bad.keep(column, text, (time >= 0.0) & (time < np.inf), expected)
+        time, expected = columns.names(column).floats(partial(_time, spec.clock)), f"a date from {spec.since} on"
+    bad.keep(column, (time >= 0.0) & (time < np.inf), expected)
     return time
 
 
@@ -149,12 +164,11 @@ def _time(clock: Clock, text: str) -> float:
 
 def _propensities(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
     if spec.propensity is None:  # what only learns from a log needs none
-        return np.full(len(columns.lines), np.nan)
+        return np.full(len(columns), np.nan)
     if isinstance(spec.propensity, float):
-        return np.full(len(columns.lines), spec.propensity)
-    text = columns.text[spec.propensity]
-    z = _numbers(text)
-    bad.keep(spec.propensity, text, (z > 0) & (z <= 1), "a number in (0, 1]")
+        return np.full(len(columns), spec.propensity)
+    z = columns.numbers(spec.propensity)
+    bad.keep(spec.propensity, (z > 0) & (z <= 1), "a number in (0, 1]")
     return z
 
 
@@ -162,20 +176,24 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
     found = []
     learned, noisy = (o for o in spec.outcomes if o.is_learned), (o for o in spec.outcomes if o.is_noisy)
     for outcome in (*learned, *noisy):
-        text = columns.text[spec.columns[outcome.name]]
-        z = _numbers(text)
+        column, values = spec.columns[outcome.name], spec.values.get(outcome.name)
+        if values is not None:
+            bad.keep(column, columns.names(column).are(values), f"one of {', '.join(map(repr, values))}")
+        z = columns.numbers(column) if values is None else columns.names(column).floats(partial(_stated, values))
         inside: Bools = (z >= outcome.low) & (z <= outcome.high)
         expected = f"a number in [{outcome.low:g}, {outcome.high:g}]"
         if outcome.times is not None:
             expected += f", before it is multiplied by {outcome.times}"
-        bad.keep(spec.columns[outcome.name], text, inside, expected)
+        bad.keep(column, inside, expected)
         free = {a for a in _names(spec) if outcome.is_free(a)}
-        paid: Bools = np.array([spec.actions.get(t) not in free for t in columns.text[spec.action]], bool)
-        bad.keep(
-            spec.columns[outcome.name], text, paid | (z == 0), f"0 under {', '.join(sorted(free))}, as declared free"
-        )
+        charged = columns.names(spec.action).are([t for t, a in spec.actions.items() if a in free]) & (z != 0)
+        bad.keep(column, ~charged, f"0 under {', '.join(sorted(free))}, as declared free")
         found.append(z)
     return np.stack(found, 1)
+
+
+def _stated(values: Mapping[str, float], text: str) -> float:
+    return values.get(text, np.nan)
 
 
 def layout(spec: Spec, units: Units) -> Ints:
@@ -193,13 +211,13 @@ def layout(spec: Spec, units: Units) -> Ints:
 
 
 def _groups(
-    spec: Spec, text: dict[str, list[str]], name: str
+    spec: Spec, text: Mapping[str, Names], name: str
 ) -> tuple[tuple[Ints, ...], dict[str, Mapping[str, float] | tuple[str, ...]]]:
     indices: list[Ints] = []
     levels: dict[str, Mapping[str, float] | tuple[str, ...]] = {}
     for grouping, g in spec.groups.items():
-        values = np.array(text[g.column])
-        found, where, counts = np.unique(values, return_inverse=True, return_counts=True)
+        found, where, counts = text[g.column].counted()
+        rows = len(where)
         if isinstance(g.shares, Mapping):
             absent = [group for group in g.shares if group not in found]
             if absent:
@@ -215,13 +233,13 @@ def _groups(
             )
             raise InvalidInput(f"groups.{grouping}", expected, len(found))
         elif g.shares == "log":
-            levels[grouping] = {str(f): float(c) / len(values) for f, c in zip(found, counts, strict=True)}
+            levels[grouping] = {f: float(c) / rows for f, c in zip(found, counts, strict=True)}
         else:
-            levels[grouping] = tuple(str(f) for f in found)
+            levels[grouping] = tuple(found)
         rare = int(counts.argmin())
-        if counts[rare] * spec.horizon < len(values):
-            expected = f"groups that {spec.horizon:,} rounds can be expected to have a case of"
-            got = f"{counts[rare]} of {len(values):,} rows with {str(found[rare])!r}"
+        if counts[rare] * spec.rounds < rows:
+            expected = f"groups that {spec.rounds:,} rounds can be expected to have a case of"
+            got = f"{counts[rare]} of {rows:,} rows with {found[rare]!r}"
             raise InvalidInput(f"groups.{grouping}", expected, got)
         indices.append(np.asarray(where, np.int64))
     return tuple(indices), levels

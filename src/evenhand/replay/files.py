@@ -13,30 +13,38 @@ from typing import TextIO
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
 
+UTF8 = "utf-8-sig"  # with or without a byte-order mark
+UTF16 = "utf-16"
 _GZIP = b"\x1f\x8b"
+_MARKS = {b"\xef\xbb\xbf": UTF8, b"\xff\xfe": UTF16, b"\xfe\xff": UTF16}
 _NAMED = {  # files of other kinds by their first bytes
     b"PK\x03\x04": "an Excel workbook, or another zip archive: export the sheet as CSV",
     b"\xd0\xcf\x11\xe0": "an Excel workbook of the old kind: export the sheet as CSV",
     b"PAR1": "a Parquet file: write it as CSV",
-    b"\xff\xfe": "text in UTF-16: save it as UTF-8",
-    b"\xfe\xff": "text in UTF-16: save it as UTF-8",
     b"BZh": "a bzip2 file: unpack it, or use gzip",
     b"\xfd7zXZ": "an xz file: unpack it, or use gzip",
     b"\x28\xb5\x2f\xfd": "a zstd file: unpack it, or use gzip",
     b"%PDF": "a PDF file",
 }
+_WRITTEN = {UTF8: "UTF-8"}  # encodings by their usual names
+
+
+class Undecodable(InvalidInput):
+    """A file that is not in the encoding in which it was read."""
 
 
 @contextmanager
-def text_file(path: Path, expected: str) -> Iterator[TextIO]:
-    """Open a text file in UTF-8 for reading, with its line ends unchanged.
+def text_file(path: Path, expected: str, encoding: str = UTF8) -> Iterator[TextIO]:
+    """Open a text file for reading, with its line ends unchanged.
 
     Args:
         path: the file.
         expected: the expected kind of file, for messages.
+        encoding: of its text.
 
     Raises:
-        InvalidInput: the file cannot be read, is of another kind, was cut off, or is not in UTF-8; with the line.
+        InvalidInput: the file cannot be read, is of another kind, or was cut off.
+        Undecodable: the file is in another encoding; with the line.
     """
     with on_disk(path.name, "a file that can be read"):
         with path.open("rb") as raw:
@@ -44,34 +52,55 @@ def text_file(path: Path, expected: str) -> Iterator[TextIO]:
         for start, kind in _NAMED.items():
             if first.startswith(start):
                 raise InvalidInput(path.name, expected, kind)
+        if encoding == UTF8 and first[:2] in _MARKS:
+            raise InvalidInput(path.name, expected, "text in UTF-16: save it as UTF-8")
         try:
-            with _bytes(path, first) as data, io.TextIOWrapper(data, encoding="utf-8-sig", newline="") as file:
+            with _bytes(path, first) as data, io.TextIOWrapper(data, encoding=encoding, newline="") as file:
                 yield file
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InvalidInput(path.name, "a gzip file that is whole", error) from error
-        except UnicodeDecodeError:
-            raise _undecodable(path, first, expected) from None
+        except UnicodeError:
+            raise _undecodable(path, first, expected, encoding) from None
 
 
 def read_text(path: Path, expected: str) -> str:
-    """Read the whole text of a file; see `text_file`."""
+    """Read the whole text of a file in UTF-8; see `text_file`."""
     with text_file(path, expected) as file:
         return file.read()
+
+
+def marked(path: Path, expected: str) -> tuple[bool, str | None]:
+    """Return whether a file is compressed, and the encoding that its byte-order mark states, if it has one.
+
+    Raises:
+        InvalidInput: the file cannot be read, or was cut off.
+    """
+    with on_disk(path.name, "a file that can be read"):
+        with path.open("rb") as raw:
+            first = raw.read(8)
+        try:
+            with _bytes(path, first) as data:
+                start = data.read(3)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InvalidInput(path.name, "a gzip file that is whole", error) from error
+    found = (encoding for mark, encoding in _MARKS.items() if start.startswith(mark))
+    return first.startswith(_GZIP), next(found, None)
 
 
 def _bytes(path: Path, first: bytes) -> io.BufferedReader | gzip.GzipFile:
     return gzip.GzipFile(path) if first.startswith(_GZIP) else path.open("rb")
 
 
-def _undecodable(path: Path, first: bytes, expected: str) -> InvalidInput:
-    """Make the error for the first byte that is not in UTF-8, with its line."""
+def _undecodable(path: Path, first: bytes, expected: str, encoding: str) -> Undecodable:
+    """Make the error for the first byte that is not in an encoding, with its line."""
     with _bytes(path, first) as raw:
         data = raw.read()
     place = 0
     try:
-        data.decode("utf-8")
+        data.decode(encoding)
     except UnicodeDecodeError as error:
         place = error.start
     line = data.count(b"\n", 0, place) + 1
-    got = f"byte 0x{data[place]:02x}, which is not UTF-8: save the file as UTF-8"
-    return InvalidInput(f"{path.name}, line {line}", expected, got)
+    advice = "save the file as UTF-8" if encoding == UTF8 else "state another one"
+    got = f"byte 0x{data[place]:02x}, which is not {_WRITTEN.get(encoding, encoding)}: {advice}"
+    return Undecodable(f"{path.name}, line {line}", expected, got)

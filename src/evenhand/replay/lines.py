@@ -6,12 +6,19 @@ import re
 import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.registry import snake
 
 Keys = list[str | int]
+
+
+class Origin(NamedTuple):
+    """The name and the text of a problem file."""
+
+    file: str
+    text: str
 
 
 @contextmanager
@@ -31,6 +38,22 @@ def locate_errors(text: str, file: str) -> Iterator[None]:
         line = line_of(text, error.field, str(error.got))
         where = file if line is None else f"{file}, line {line}"
         raise InvalidInput(f"{where}: {error.field}", error.expected, error.got) from error
+
+
+@contextmanager
+def locate_keys(origin: Origin | None, log: str) -> Iterator[None]:
+    """Add the problem file and the line to errors about its keys that turn up when a log is read.
+
+    Raises:
+        InvalidInput: replaces the errors that name only the key; those about the log stay as they are.
+    """
+    try:
+        yield
+    except InvalidInput as error:
+        line = None if origin is None or error.field.startswith(log) else line_of(origin.text, error.field)
+        if line is None or origin is None:
+            raise
+        raise InvalidInput(f"{origin.file}, line {line}: {error.field}", error.expected, error.got) from error
 
 
 def line_of(text: str, field: str, got: str = "") -> int | None:

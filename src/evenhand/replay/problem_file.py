@@ -2,38 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import NamedTuple
 
-from evenhand.core.arguments import KIND, arguments, build, read
+from evenhand.core.arguments import KIND, build, read
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import exported
+from evenhand.core.registry import closest
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.between import Between
-from evenhand.problem.clock import Time
 from evenhand.problem.constraints import Constraint, groupings
 from evenhand.problem.outcome import Outcome
-from evenhand.problem.traffic import Traffic
 from evenhand.replay.files import read_text
-from evenhand.replay.lines import locate_errors
+from evenhand.replay.form import Form
+from evenhand.replay.keys import KNOWN, LEARNED, constraint_kinds, keys
+from evenhand.replay.lines import Origin, locate_errors
 from evenhand.replay.settings import Settings
 from evenhand.replay.spec import Grouping, Spec
 from evenhand.replay.toml import Table, load
-
-T = TypeVar("T")
-FEATURES = ("numeric", "categorical", "ranges", "levels")
-_PLAIN = ("maximize", "horizon", "since", "until", "time", "withdrawn", "allow_bad", "log_weight", "after")
-_TABLES = ("features", "interactions", "action", "propensity", "outcomes", "groups", "policy", "traffic")
-
-
-def constraint_kinds() -> dict[str, Any]:
-    """Return every constraint that `evenhand.problem` exports, by the name of its tables.
-
-    >>> {"budget", "floor", "parity", "within"} <= set(constraint_kinds())
-    True
-    """
-    return exported("evenhand.problem.constraints")
 
 
 def read_spec(path: Path) -> Spec:
@@ -58,107 +44,117 @@ def parse(text: str, file: str) -> Spec:
 
 
 def _parse(text: str, file: str) -> Spec:
-    root = load(text, file, (*_PLAIN, *_TABLES, *constraint_kinds()))
-    features, action = root.table("features", FEATURES), root.table("action", ("column", "values"))
-    interactions = root.table("interactions", None)
-    outcomes = list(_outcomes(root.table("outcomes", None)))
+    root = load(text, file, keys())
+    features, action, log = root.table("features"), root.table("action"), root.table("log")
+    outcomes = [_outcome(root.table("outcomes"), name) for name in root.table("outcomes")]
     constraints = tuple(_constraints(root))
     return Spec(
-        actions=action.names("values"),
-        action=action.text("column"),
-        propensity=_propensity(root.table("propensity", ("column", "constant"))),
-        numeric=features.texts("numeric", ()),
-        categorical=features.texts("categorical", ()),
-        ranges=_each(features.table("ranges", None), Table.pair),
-        levels=_each(features.table("levels", None), Table.texts),
-        interactions={a: interactions.texts(a) for a in interactions.keys} if "interactions" in root else None,
-        outcomes=tuple(o for o, _ in outcomes),
-        columns={o.name: column for o, column in outcomes if isinstance(column, str)},
-        by_case={o.name: columns for o, columns in outcomes if isinstance(columns, dict) and columns},
-        maximize=_objective(root),
+        actions=action.get("values"),
+        action=action.get("column"),
+        propensity=_propensity(root.table("propensity")),
+        numeric=(*features.get("numeric"), *features.get("dates")),
+        categorical=features.get("categorical"),
+        dates=features.get("dates"),
+        ranges=features.table("ranges").each(),
+        levels=features.table("levels").each(),
+        missing=features.table("missing").each(),
+        interactions=root.table("interactions").each() if "interactions" in root else None,
+        outcomes=tuple(o.outcome for o in outcomes),
+        columns={o.outcome.name: o.column for o in outcomes if o.column is not None},
+        values={o.outcome.name: o.values for o in outcomes if o.values is not None},
+        by_case={o.outcome.name: o.by_case for o in outcomes if o.by_case},
+        maximize=_objective(root, {o.outcome.name: o for o in outcomes}),
         subject_to=constraints,
-        groups=_groups(root.table("groups", None), constraints),
+        groups=_groups(root.table("groups"), constraints),
         horizon=_horizon(root),
-        since=_optional(root, "since", Time),
-        until=_optional(root, "until", Time),
-        traffic=_optional(root, "traffic", Traffic),
-        withdrawn=root.texts("withdrawn", ()),
-        time=root.text("time", None),
-        allow_bad=root.number("allow_bad", 0.01),
-        log_weight=root.number("log_weight", 1.0),
-        after=root.text("after", None),
-        settings=Settings.of(root.table("policy", None).values),
+        since=root.get("since"),
+        until=root.get("until"),
+        traffic=root.get("traffic"),
+        withdrawn=root.get("withdrawn"),
+        time=root.get("time"),
+        allow_bad=root.get("allow_bad"),
+        log_weight=root.get("log_weight"),
+        after=root.get("after"),
+        settings=Settings.of(root.get("policy") or {}),
+        form=Form(**{key: log.get(key) for key in log}),
+        origin=Origin(file, text),
     )
 
 
-def _each(table: Table, read: Callable[[Table, str], T]) -> dict[str, T]:
-    return {key: read(table, key) for key in table.keys}
-
-
-def _horizon(root: Table) -> int:
+def _horizon(root: Table) -> int | str:
     """Read a number of rounds, or the earliest and the latest of an end that is not known; 0 with a forecast."""
-    value = root.value("horizon")
-    if isinstance(value, list):
-        ends = read("horizon", value, tuple[int, int], {})
-        try:
-            return Between(*ends)
-        except InvalidInput as error:
-            raise InvalidInput("horizon", f"{error.expected} (of {error.field})", error.got) from error
-    return root.whole("horizon", 0) if "traffic" in root else root.whole("horizon")
-
-
-def _optional(root: Table, key: str, hint: Any) -> Any:
-    return read(key, root.value(key), hint, {}) if key in root else None
+    if "traffic" in root and "horizon" not in root:
+        return 0
+    value: int | str | tuple[int, int] = root.get("horizon")
+    if not isinstance(value, tuple):
+        return value
+    try:
+        return Between(*value)
+    except InvalidInput as error:
+        raise InvalidInput("horizon", f"{error.expected} (of {error.field})", error.got) from error
 
 
 def _propensity(table: Table) -> str | float | None:
-    column, constant = table.text("column", None), table.number("constant", None)
+    column: str | None = table.get("column")
+    constant: float | None = table.get("constant")
     if column is not None and constant is not None:
         raise InvalidInput("propensity", "either a column or a constant", "both")
     return column if constant is None else constant
 
 
-def _outcomes(table: Table) -> Iterator[tuple[Outcome, str | dict[str, str]]]:
-    """Yield outcomes, each with its column; known ones with the columns of actions whose values differ by case."""
-    for name in table.keys:
-        known = "known" in table.table(name, None)
-        t = table.table(name, ("known", "column") if known else ("column", "range", "mean", "free", "times"))
-        if known:
-            values = t.numbers("known")
-            yield Outcome(name, known=values), _by_case(t, values)
-        else:
-            low, high = t.pair("range", (0.0, 1.0))
-            mean, free, times = t.numbers("mean", None), t.texts("free", ()), t.text("times", None)
-            yield Outcome(name, low, high, mean=mean, free=free, times=times), t.text("column", name)
+class _Read(NamedTuple):
+    """An outcome, and where its values are."""
+
+    outcome: Outcome
+    column: str | None = None
+    values: dict[str, float] | None = None
+    by_case: dict[str, str] | None = None
 
 
-def _by_case(t: Table, values: dict[str, float]) -> dict[str, str]:
-    """Return the columns of a known outcome by action: one for all that `known` names, or one for each."""
-    if "column" not in t:
-        return {}
-    return dict.fromkeys(values, t.text("column")) if isinstance(t.value("column"), str) else t.names("column")
+def _outcome(table: Table, name: str) -> _Read:
+    """Read an outcome: one that is known, perhaps with the columns of actions whose values differ by case."""
+    raw = table.raw(name)
+    if isinstance(raw, dict) and "known" in raw:
+        t = table.table(name, KNOWN)
+        known: dict[str, float] = t.get("known")
+        column: str | dict[str, str] | None = t.get("column")
+        by_case = dict.fromkeys(known, column) if isinstance(column, str) else column
+        return _Read(Outcome(name, known=known), by_case=by_case)
+    t = table.table(name, LEARNED)
+    low, high = t.get("range")
+    made = Outcome(name, low, high, mean=t.get("mean"), free=t.get("free"), times=t.get("times"))
+    return _Read(made, t.get("column") or name, t.get("values"))
 
 
-def _objective(root: Table) -> str | Objective:
-    """Read the objective: a name, weights, or a table that names its kind."""
-    value = root.value("maximize")
+def _objective(root: Table, outcomes: Mapping[str, object]) -> str | Objective:
+    """Read the objective: a name, weights, or a table that names its kind; what is minimised has the other sign."""
+    value = root.raw("maximize")
+    aims = [key for key in ("maximize", "minimize", "minimise") if key in root]
+    if len(aims) > 1:
+        raise InvalidInput(aims[1], "either maximize or minimize", "both")
+    if aims not in ([], ["maximize"]):
+        less: str | dict[str, float] = root.get(aims[0])
+        weights = {less: 1.0} if isinstance(less, str) else less
+        for name in weights:
+            closest(aims[0], outcomes, name)
+        return Linear({name: -weight for name, weight in weights.items()})
     if isinstance(value, dict) and isinstance(value.get(KIND), str):
         found: Objective = read("maximize", value, Objective, {})
         return found
-    plain = root.text_or_numbers("maximize")
+    plain: str | dict[str, float] = root.get("maximize")
     return plain if isinstance(plain, str) else Linear(plain)
 
 
 def _constraints(root: Table) -> Iterator[Constraint]:
     """Build one constraint per table; the name of the table is the kind, and its keys are the fields."""
     for kind, part in constraint_kinds().items():
-        for i, t in enumerate(root.tables(kind, tuple(arguments(part)))):
-            yield build(part, f"{kind}[{i}]", t.values, {})
+        for i, values in enumerate(root.tables(kind)):
+            yield build(part, f"{kind}[{i}]", values, {})
 
 
 def _groups(table: Table, constraints: Sequence[Constraint]) -> dict[str, Grouping]:
     found = {by: Grouping(column=by) for by in groupings(constraints)}
-    for name in table.keys:
-        t = table.table(name, ("column", "shares"))
-        found[name] = Grouping(column=t.text("column", name), shares=t.text_or_numbers("shares", "log"))
+    for name in table:
+        t = table.table(name)
+        found[name] = Grouping(column=t.get("column") or name, shares=t.get("shares"))
     return found

@@ -1,81 +1,154 @@
-"""Reads a CSV file into columns of text, with the line of every row."""
+"""Reads a CSV file into typed columns, with the line of every row."""
 
 from __future__ import annotations
 
+import codecs
 import csv
+import itertools
 import textwrap
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from array import array
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import TextIO, TypeVar
+
+import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
-from evenhand.replay.files import text_file
+from evenhand.replay.columns import Columns
+from evenhand.replay.files import UTF8, Undecodable, marked, text_file
+from evenhand.replay.form import Form
+from evenhand.replay.growing import GrowingNames, GrowingNumbers
 
-DELIMITERS = (",", ";", "\t")
+DELIMITERS = (",", ";", "\t", "|")
 LONGEST = 300  # characters of a header in a message
+WINDOWS = "cp1252"  # what a file that is not in UTF-8 is written in, mostly
+_EXPECTED = "a CSV file in UTF-8"
+_AT_ONCE = 50_000  # rows that are held as texts
+_SAID = {";": "semicolons", "\t": "tabs", "|": "bars"}
+_FORM = Form()
+
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Columns:
-    """The requested columns of a file as text, stripped of blanks.
-
-    The standard library's reader is used because it reports the line of every row, even after fields that span lines,
-    and returns rows with too many or too few fields.
-    """
-
-    text: Mapping[str, list[str]]
-    lines: list[int]  # of every row in the file, counted from 1
-    torn: list[int]  # lines of rows with another number of fields than the header
-
-
-def read_csv(path: Path, places: Mapping[str, str]) -> Columns:
+def read_csv(
+    path: Path, places: Mapping[str, str], *, numbers: Collection[str] = (), form: Form = _FORM, most: int | None = None
+) -> Columns:
     """Read the columns named by the keys of `places`; its values name the setting of each column for error messages.
 
-    The delimiter is the comma, semicolon or tab, whichever gives the header most of the requested columns.
+    The delimiter is the one that gives the header most of the requested columns, and the encoding that of the
+    byte-order mark, UTF-8, or else Windows-1252, unless `form` states them. What was found is among the notes.
+
+    Args:
+        path, places: the file, and its columns.
+        numbers: the columns that are read as numbers; all others are texts.
+        form: how the file is written.
+        most: how many rows are read; None reads all.
 
     Raises:
         InvalidInput: the file is missing, empty, not CSV, or lacks a column.
     """
-    with text_file(path, "a CSV file in UTF-8") as file:
-        return _read(path.name, file, places)
+
+    def read(file: TextIO) -> Columns:
+        cut = form.separator or _delimiter(file, places)
+        found = _read(path.name, file, cut, places, numbers, form.decimal, most)
+        return found if cut == "," or form.separator else replace(found, notes=[f"fields separated by {_SAID[cut]}"])
+
+    found, said = _decoded(path, form, read)
+    said += found.notes
+    return replace(found, notes=[f"{path.name} was found to be {', '.join(said)}"] if said else [])
 
 
-def header_of(path: Path, places: Mapping[str, str]) -> list[str]:
+def header_of(path: Path, places: Mapping[str, str], form: Form = _FORM) -> list[str]:
     """Return the names of all columns; `places` as for `read_csv`, by which the delimiter is chosen.
 
     Raises:
         InvalidInput: the file is missing or empty.
     """
-    with text_file(path, "a CSV file in UTF-8") as file:
-        delimiter = _delimiter(file, places)
+
+    def read(file: TextIO) -> list[str]:
+        cut = form.separator or _delimiter(file, places)
         file.seek(0)
-        return _header(path.name, csv.reader(file, delimiter=delimiter, strict=True))
+        return _header(path.name, csv.reader(file, delimiter=cut, strict=True))
+
+    return _decoded(path, form, read)[0]
 
 
-def _read(name: str, file: TextIO, places: Mapping[str, str]) -> Columns:
-    delimiter = _delimiter(file, places)
+def _decoded(path: Path, form: Form, read: Callable[[TextIO], T]) -> tuple[T, list[str]]:
+    """Read a file in the encoding that is stated or found; also return what was found, unless it is plain UTF-8."""
+    packed, mark = marked(path, _EXPECTED)
+    said = ["compressed by gzip"] * packed
+    stated = form.encoding
+    if stated is not None:
+        encoding = UTF8 if codecs.lookup(stated).name == "utf-8" else stated
+    else:
+        encoding = mark or UTF8
+        said += [] if mark is None else ["UTF-8 with a byte-order mark" if mark == UTF8 else "text in UTF-16"]
+    try:
+        with text_file(path, _EXPECTED, encoding) as file:
+            return read(file), said
+    except Undecodable as error:
+        if encoding != UTF8 or stated is not None or mark is not None:
+            raise
+        try:
+            with text_file(path, _EXPECTED, WINDOWS) as file:
+                found = read(file)
+        except Undecodable:
+            raise error from None
+        return found, [*said, f"text in Windows-1252, as it is not UTF-8 ({error.field})"]
+
+
+def _read(
+    name: str,
+    file: TextIO,
+    cut: str,
+    places: Mapping[str, str],
+    numbers: Collection[str],
+    decimal: str,
+    most: int | None,
+) -> Columns:
     file.seek(0)
-    reader, line = csv.reader(file, delimiter=delimiter, strict=True), 1
-    text: list[list[str]] = [[] for _ in places]
-    lines: list[int] = []
-    torn: list[int] = []
+    reader, line = csv.reader(file, delimiter=cut, strict=True), 1
+    lines, torn = array("q"), list[int]()
+    rows: list[list[str]] = []
     try:
         header = _header(name, reader)
         indices = [_index(name, header, column, place) for column, place in places.items()]
+        growing = {c: GrowingNumbers(decimal) if c in numbers else GrowingNames() for c in places}
         line = reader.line_num + 1
-        for row in reader:
+        for row in itertools.islice(reader, most):
             if len(row) == len(header):
                 lines.append(line)
-                for values, i in zip(text, indices, strict=True):
-                    values.append(row[i].strip())
+                rows.append(row)
+                if len(rows) == _AT_ONCE:
+                    _grow(growing.values(), indices, rows)
             elif row:  # blank lines are skipped
                 torn.append(line)
             line = reader.line_num + 1
     except csv.Error as error:
-        raise InvalidInput(f"{name}, line {line}", "a CSV file in UTF-8", error) from error
-    return Columns(text=dict(zip(places, text, strict=True)), lines=lines, torn=torn)
+        raise InvalidInput(f"{name}, line {line}", _EXPECTED, error) from error
+    _grow(growing.values(), indices, rows)
+    each = {column: part.column() for column, part in growing.items()}
+    found = Columns(each=each, lines=np.array(lines), torn=torn, decimal=decimal)
+    _refuse_zeros(name, found)
+    return found
+
+
+def _grow(columns: Iterable[GrowingNumbers | GrowingNames], indices: Sequence[int], rows: list[list[str]]) -> None:
+    """Add rows to columns, and empty the list of them."""
+    for column, i in zip(columns, indices, strict=True):
+        column.extend([row[i].strip() for row in rows])
+    rows.clear()
+
+
+def _refuse_zeros(name: str, found: Columns) -> None:
+    """Refuse texts with the character NUL, which binary files have, and text in UTF-16 without a mark."""
+    for column, part in found.each.items():
+        row = part.first(lambda text: "\0" in text)
+        if row is not None:
+            got = "the character NUL, as in files that are no text"
+            raise InvalidInput(f"{name}, {found.where(row)}: {column!r}", "a text or a number", got)
 
 
 def _delimiter(file: TextIO, places: Mapping[str, str]) -> str:

@@ -17,7 +17,8 @@ from evenhand.replay.cells import Cell
 from evenhand.replay.checks.replayed import of_replay
 from evenhand.replay.comparing import Replays
 from evenhand.replay.execution import Execution, Runs, run_all
-from evenhand.replay.run import environment, read_log, read_replayed, refuse_features
+from evenhand.replay.log import Source, read_replayed, read_rows
+from evenhand.replay.run import refuse_features
 from evenhand.replay.settings import recipes
 from evenhand.replay.spec import Spec
 from evenhand.replay.systems import BLIND
@@ -25,7 +26,7 @@ from evenhand.replay.systems import BLIND
 
 @checked
 def replay_several(
-    log_path: str | Path,
+    log_path: Source,
     problem_path: str | Path,
     *,
     policies: Sequence[str] = (),
@@ -41,7 +42,7 @@ def replay_several(
     budget fitted, count 0. Ctrl-C keeps what has finished.
 
     Args:
-        log_path: a CSV file with a header.
+        log_path: a CSV file with a header, a Parquet file or a folder of them, or a data frame; see `read_log`.
         problem_path: a TOML file that states the meaning of the columns and the problem.
         policies: recipes; the others are compared with the first. By default the file's alone.
         rates: budgets per round, in place of the rate or total of the file's budget, of which there has to be one. By
@@ -72,7 +73,7 @@ def replay_several(
     [('pgd', 0.1, 1.0), ('pgd', 0.2, 1.0)]
     """
     runs, how = runs or Runs(), how or Execution()
-    log_path, problem_path = file("log_path", log_path), file("problem_path", problem_path)
+    problem_path = file("problem_path", problem_path)
     spec, notes = read_replayed(problem_path), list[str]()
     own = spec.settings.name
     names = [own] if not policies else list(policies)
@@ -81,42 +82,46 @@ def replay_several(
         if names.count(name) > 1:
             raise InvalidInput("policies", "different recipes", f"{names.count(name)} of {name!r}")
     given: list[float | None] = [*dict.fromkeys(rates)] or [None]
-    specs = [(rate, spec if rate is None else within(spec, rate)) for rate in given]
-    encoded, bad = read_log(log_path, spec)
-    log = environment(spec.problem(encoded.levels), encoded, shuffles=runs.replicas)
+    for rate in given:
+        within(spec, rate)  # refuses before the log is read
+    read = read_rows(log_path, spec)
+    spec, levels, log = read.spec, read.encoded.levels, read.environment(shuffles=runs.replicas)
+    specs = [(rate, within(spec, rate)) for rate in given]
     cells: list[tuple[str, float | None, Policy]] = []
     for name in names:
         settings, lost = (spec.settings, list[str]()) if name == own else spec.settings.with_recipe(name)
         notes += lost
         for rate, at in specs:
             chosen = replace(at, settings=settings)
-            policy = chosen.settings.build(chosen.problem(encoded.levels), log.n_features)
+            policy = chosen.settings.build(chosen.problem(levels), log.n_features)
             refuse_features(policy, chosen, log)
             cells.append((name, rate, replace(policy, name=name)))
     if BLIND not in names:
-        cells += [(BLIND, rate, uniform(at.problem(encoded.levels), log.n_features)) for rate, at in specs]
+        cells += [(BLIND, rate, uniform(at.problem(levels), log.n_features)) for rate, at in specs]
     cells.sort(key=lambda cell: given.index(cell[1]))  # whole budgets first, should it be broken off
     told = [(name if rate is None else f"{name} at {rate:g}", policy) for name, rate, policy in cells]
     found = run_all(told, log, runs, how)
     return Replays(
-        log=log_path.name,
+        log=read.name,
         problem_file=problem_path.name,
         problem=log.problem,
         cells=tuple(Cell.of(name, rate, run) for (name, rate, _), run in zip(cells, found, strict=False)),
         missing=tuple(name for name, _ in told[len(found) :]),
         rows=len(log.actions),
-        checks=of_replay([at.problem(encoded.levels) for _, at in specs], encoded),
-        notes=(*(f"left out: {reason}" for reason in bad.messages()), *notes, *encoded.notes),
+        checks=of_replay([at.problem(levels) for _, at in specs], read.encoded),
+        notes=(*(f"left out: {reason}" for reason in read.bad.messages()), *notes, *read.encoded.notes),
         runs=runs,
     )
 
 
-def within(spec: Spec, rate: float) -> Spec:
-    """Return a problem with another rate of its budget.
+def within(spec: Spec, rate: float | None) -> Spec:
+    """Return a problem with another rate of its budget; the same for None.
 
     Raises:
         InvalidInput: the problem has none or several, or one per period.
     """
+    if rate is None:
+        return spec
     budgets = [c for c in map(as_rated, spec.subject_to) if c is not None]
     other = budgets[0].at_rate(rate) if len(budgets) == 1 else None
     if other is None:

@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats
-from evenhand.core.validate import as_weight
 from evenhand.goals.hard_limits import refuse_unspendable
 from evenhand.objectives import Objective
 from evenhand.problem.clock import Clock, Time
 from evenhand.problem.constraints import Constraint, of_one_outcome
-from evenhand.problem.ended import AFTERS
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.traffic import Traffic
+from evenhand.replay.form import Form
+from evenhand.replay.keys import OF_LOG
+from evenhand.replay.lines import Origin
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import systems
-from evenhand.replay.units import MOST_LEVELS
+from evenhand.replay.units import MISSING, MOST_LEVELS
 
-SHARES = ("log", "estimated")
+SHARES = (OF_LOG, "estimated")
+_TRIED = 1_000_000  # rounds, by which a file is checked whose horizon is left to the log
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,16 +48,21 @@ class Spec:
         action: the column of the logged action.
         propensity: the column of its probability, or one number for all rows; a campaign needs none.
         numeric, categorical: the columns from which features are computed.
+        dates: those of the numeric columns that are dates: days since 1970.
         ranges: the ranges [low, high] of numeric columns; those not stated here are read from the log.
         levels: the levels of categorical columns, the base first; those not stated here are read from the log.
+        missing: by column of features or groups, what is done with rows that have no value: an "indicator" beside a
+            number, a "level" of names, the row is left out ("drop"), or it is a bad one ("refuse", the default).
         interactions: the columns whose effects differ by named action; None gives every action its own block.
         outcomes: the learned, noisy and known outcomes.
         columns: the columns of the learned and noisy outcomes.
+        values: by learned or noisy outcome, the numbers that the texts of its column stand for.
         by_case: for known outcomes, the columns of those actions whose values differ from case to case.
         maximize: as in `Problem`.
         subject_to: the constraints.
         groups: the groupings, by name.
-        horizon: the number of accepted rounds, 0 for the number that `traffic` expects.
+        horizon: the number of accepted rounds, 0 for the number that `traffic` expects, or "log" for as many as the
+            log lasts for; see `lasting`.
         since, until, traffic, withdrawn: as in `Problem`; the traffic is that of accepted rounds.
         time: the column of the times of cases, in whose order a replay reads the rows; a campaign, and what learns
             from a log, leaves it out (`untimed`).
@@ -62,6 +70,8 @@ class Spec:
         log_weight: the weight, in observations, of a row of a log from which a policy learns before it decides.
         after: what a new campaign answers after the horizon, None for its default; replays end there.
         settings: the recipe and the model.
+        form: how the log is written.
+        origin: the problem file, for messages about its keys once the log is read.
 
     Raises:
         InvalidInput: a name is unknown or ambiguous, or a number is out of its range.
@@ -72,16 +82,19 @@ class Spec:
     propensity: str | float | None = None
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
     ranges: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    missing: Mapping[str, str] = field(default_factory=dict)
     interactions: Mapping[str, tuple[str, ...]] | None = None
     outcomes: tuple[Outcome, ...]
     columns: Mapping[str, str]
+    values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     by_case: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     maximize: str | Objective
     subject_to: tuple[Constraint, ...] = ()
     groups: Mapping[str, Grouping] = field(default_factory=dict)
-    horizon: int = 0
+    horizon: int | str = 0
     since: Time | None = None
     until: Time | None = None
     traffic: Traffic | None = None
@@ -91,21 +104,19 @@ class Spec:
     log_weight: float = 1.0
     after: str | None = None
     settings: Settings = field(default_factory=Settings)
+    form: Form = field(default_factory=Form)
+    origin: Origin | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not self.actions:
             raise InvalidInput("action.values", "the actions' names by logged value", "none")
-        if isinstance(self.propensity, float) and not 0 < self.propensity <= 1:
-            raise InvalidInput("propensity.constant", "a number in (0, 1]", self.propensity)
-        if not 0 <= self.allow_bad < 1:
-            raise InvalidInput("allow_bad", "a fraction in [0, 1)", self.allow_bad)
-        as_weight("log_weight", self.log_weight)
-        if self.after is not None:
-            _one_of("after", AFTERS, self.after)
         if not any(o.is_learned for o in self.outcomes):
             raise InvalidInput("outcomes", "at least one that is read from a column, to be learned", "none")
         for name in set(self.numeric) & set(self.categorical):
             raise InvalidInput("features", "columns that are either numeric or categorical", f"both for {name!r}")
+        for name in self.dates:
+            if self.numeric.count(name) > 1:
+                raise InvalidInput("features", "columns that are either numbers or dates", f"both for {name!r}")
         if self.time is not None and self.until is None:
             raise InvalidInput("until", f"the end of the run, as time = {self.time!r} is stated", "nothing")
         before = {*self.numeric, *self.categorical, *(g.column for g in self.groups.values())}
@@ -119,6 +130,7 @@ class Spec:
             _one_of("features.levels", self.categorical, column)
             if not 2 <= len(levels) <= MOST_LEVELS:
                 raise InvalidInput(f"features.levels.{column}", f"2 to {MOST_LEVELS} names", len(levels))
+        self._check_missing()
         stated = {o.name: o.known for o in self.outcomes if isinstance(o.known, Mapping)}
         for outcome, by in self.by_case.items():
             for action in by:
@@ -135,8 +147,18 @@ class Spec:
         for name in {n for n in spent if spent.count(n) > 1}:
             raise InvalidInput("budget", "one budget per outcome", f"several of {name!r}")
         # With levels that the file states, or placeholders, problem and recipe check arguments before a log is read.
-        problem = self.problem({n: self._placeholder(g) for n, g in self.groups.items()})
-        object.__setattr__(self, "horizon", problem.horizon)
+        placeholders = {n: self._placeholder(g) for n, g in self.groups.items()}
+        if self.horizon != OF_LOG:
+            problem = self.problem(placeholders)
+            object.__setattr__(self, "horizon", problem.horizon)
+            self._check_policies(problem)
+            return
+        if self.until is not None or self.traffic is not None:
+            raise InvalidInput("horizon", "a number of rounds, as until or traffic state the end of the run", '"log"')
+        with suppress(InfeasibleProblem):  # of which a log says whether it is so
+            self._check_policies(replace(self, horizon=_TRIED, subject_to=()).problem(placeholders))
+
+    def _check_policies(self, problem: Problem) -> None:
         for policy in systems(problem, self.settings, n_features=1):
             refuse_unspendable(policy.goals, problem)
             try:
@@ -145,15 +167,42 @@ class Spec:
                 if error.field != "Prior.mean":  # whose numbers are as many as features, of which one stands for all
                     raise InvalidInput(f"policy.model: {error.field}", error.expected, error.got) from error
 
+    def _check_missing(self) -> None:
+        for column, treatment in self.missing.items():
+            field = f"features.missing.{column}"
+            names = (*self.categorical, *(g.column for g in self.groups.values()))
+            _one_of(field, (*self.numeric, *names), column)
+            if treatment == "indicator" and column in names:
+                raise InvalidInput(field, "one of level, drop, refuse, as the column has names", treatment)
+            if treatment == "level" and column not in names:
+                raise InvalidInput(field, "one of indicator, drop, refuse, as the column has numbers", treatment)
+        for name, values in self.values.items():
+            outcome = next(o for o in self.outcomes if o.name == name)
+            for text, value in values.items():
+                if not outcome.low <= value <= outcome.high:
+                    expected = f"a number in [{outcome.low:g}, {outcome.high:g}], the range of the outcome"
+                    raise InvalidInput(f"outcomes.{name}.values.{text}", expected, value)
+
     def _placeholder(self, grouping: Grouping) -> Mapping[str, float] | Sequence[str]:
         """Groups that stand for those of a log, with shares where it will state them."""
-        names = self.levels.get(grouping.column, ("one", "other"))
+        names = self.names_of(grouping.column) or ("one", "other")
         return dict.fromkeys(names, 1.0 / len(names)) if grouping.shares == "log" else names
+
+    def names_of(self, column: str) -> tuple[str, ...]:
+        """Return the names that the file states for a column, that of missing values included; none by default."""
+        names = tuple(self.levels.get(column, ()))
+        return (*names, MISSING) if names and self.missing.get(column) == "level" and MISSING not in names else names
+
+    @property
+    def rounds(self) -> int:
+        """The horizon as a number, which it is once a log was read."""
+        assert not isinstance(self.horizon, str)
+        return self.horizon
 
     @cached_property
     def clock(self) -> Clock:
         """The clock by which times are numbers."""
-        return Clock.between(self.since, self.until, self.horizon)
+        return Clock.between(self.since, self.until, self.rounds)
 
     @property
     def known_columns(self) -> tuple[str, ...]:
@@ -174,6 +223,27 @@ class Spec:
         return found if self.time is None else {self.time: "time"} | found
 
     @property
+    def numbers(self) -> frozenset[str]:
+        """The columns that are read as numbers alone; all others are texts."""
+        texts = {column for name, column in self.columns.items() if name in self.values}
+        found = ({*self.numeric, *self.known_columns, *self.columns.values()} - {*self.dates}) - texts
+        found |= {self.propensity} if isinstance(self.propensity, str) else set()
+        found |= {self.time} if self.time is not None and self.since is None else set()
+        return frozenset(found - {self.action, *self.categorical, *(g.column for g in self.groups.values())})
+
+    def lasting(self, rounds: float) -> Spec:
+        """Return the same with a horizon of so many rounds, if that is left to the log.
+
+        Raises:
+            InvalidInput, InfeasibleProblem: the constraints cannot be kept within so many rounds.
+        """
+        if self.horizon != OF_LOG:
+            return self
+        if not rounds >= 1:  # NaN where nothing states propensities
+            raise InvalidInput("horizon", "a log that lasts for a round at least, by its propensities", rounds)
+        return replace(self, horizon=int(rounds + 1e-9))
+
+    @property
     def untimed(self) -> Spec:
         """The same without the column of times, for what learns from a log of an earlier time."""
         return self if self.time is None else replace(self, time=None)
@@ -190,7 +260,13 @@ class Spec:
         return z
 
     def problem(self, levels: Mapping[str, Mapping[str, float] | Sequence[str]]) -> Problem:
-        """Build the problem; groups whose shares the file does not state are those of the log."""
+        """Build the problem; groups whose shares the file does not state are those of the log.
+
+        Raises:
+            InvalidInput: the horizon is left to a log.
+        """
+        if isinstance(self.horizon, str):
+            raise InvalidInput("horizon", "a number of rounds, as there is no log that could end", f'"{self.horizon}"')
         given = {n: g.shares if isinstance(g.shares, Mapping) else levels[n] for n, g in self.groups.items()}
         return Problem(
             actions=tuple(dict.fromkeys(self.actions.values())),

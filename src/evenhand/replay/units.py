@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, astuple, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -11,10 +11,13 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
+from evenhand.replay.columns import Names
+from evenhand.replay.dates import days
 
 MOST_LEVELS = 100
+MISSING = "missing"  # the level of a column without a value
 
 
 @dataclass(frozen=True)
@@ -70,23 +73,31 @@ class Units:
         numeric: the scale of every numeric column that varies.
         levels: all levels of every categorical column; the base, which has no indicator, is the first.
         constant: the columns that are the same in every row and left out.
+        missing: the columns that may have no value: of numeric ones, an indicator says so, and the number is the mean.
+        dates: the numeric columns that are dates.
     """
 
     numeric: Mapping[str, Scale] = field(default_factory=dict)
     levels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     constant: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
 
     @staticmethod
     def fit(
         numeric: Mapping[str, Floats],
-        text: Mapping[str, Sequence[str]],
+        text: Mapping[str, Names],
         ranges: Mapping[str, tuple[float, float]] | None = None,
         given: Mapping[str, tuple[str, ...]] | None = None,
+        *,
+        missing: tuple[str, ...] = (),
+        dates: tuple[str, ...] = (),
     ) -> Units:
         """Fit the encoding to the columns of a log; the most frequent level of a column is its base.
 
         Args:
-            numeric, text: the columns.
+            numeric, text: the columns; numbers that are missing are NaN.
+            missing, dates: as above.
             ranges, given: stated ranges and levels of columns, which override the log.
 
         Raises:
@@ -94,7 +105,7 @@ class Units:
         """
         scales, levels, constant = {}, {}, []
         for column, z in numeric.items():
-            scale = Scale.between(*ranges[column]) if ranges and column in ranges else Scale.of(z)
+            scale = Scale.between(*ranges[column]) if ranges and column in ranges else _scale(column, z)
             if scale is None:
                 constant.append(column)
             else:
@@ -103,20 +114,28 @@ class Units:
             if given and column in given:
                 levels[column] = tuple(given[column])
                 continue
-            found, counts = np.unique(np.array(values), return_counts=True)
+            found, _, counts = values.counted()
             if len(found) > MOST_LEVELS:
                 raise InvalidInput(f"features.categorical: {column!r}", f"at most {MOST_LEVELS} values", len(found))
             if len(found) == 1:
                 constant.append(column)
             base = int(counts.argmax())
-            levels[column] = tuple(str(found[i]) for i in (base, *(i for i in range(len(found)) if i != base)))
-        return Units(numeric=scales, levels=levels, constant=tuple(constant))
+            levels[column] = tuple(found[i] for i in (base, *(i for i in range(len(found)) if i != base)))
+        for column in missing:  # also where no row of this log has none
+            if column in levels and MISSING not in levels[column]:
+                levels[column] = (*levels[column], MISSING)
+        return Units(numeric=scales, levels=levels, constant=tuple(constant), missing=missing, dates=dates)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the numbers."""
         indicators = (f"{column}={level}" for column, levels in self.levels.items() for level in levels[1:])
-        return ("1", *self.numeric, *indicators)
+        return ("1", *self.numeric, *(f"{column} missing" for column in self.indicated), *indicators)
+
+    @cached_property
+    def indicated(self) -> tuple[str, ...]:
+        """The numeric columns with an indicator of missing values."""
+        return tuple(column for column in self.missing if column not in self.levels)
 
     @property
     def of_column(self) -> dict[str, list[int]]:
@@ -126,18 +145,29 @@ class Units:
         for column in self.numeric:
             found[column] = [place]
             place += 1
+        for column in self.indicated:
+            found[column].append(place)
+            place += 1
         for column, levels in self.levels.items():
             found[column] = list(range(place, place + len(levels) - 1))
             place += len(levels) - 1
         return found
 
-    def table(self, rows: int, numeric: Mapping[str, Floats], text: Mapping[str, Sequence[str]]) -> Floats:
+    def table(self, rows: int, numeric: Mapping[str, Floats], text: Mapping[str, Names]) -> Floats:
         """Encode every row of a log, `(N)->(N,u)`."""
-        units = [np.ones(rows), *(scale.apply(numeric[column]) for column, scale in self.numeric.items())]
+        units = np.empty((rows, len(self.names)))  # filled column by column, so that it is held once
+        for i, column in enumerate(self._columns(numeric, text)):
+            units[:, i + 1] = column
+        units[:, 0] = 1.0
+        return units
+
+    def _columns(self, numeric: Mapping[str, Floats], text: Mapping[str, Names]) -> Iterator[Floats | Bools]:
+        """Yield the numbers of all rows, in the order of `names` without the first."""
+        yield from (_filled(scale.apply(numeric[column])) for column, scale in self.numeric.items())
+        yield from (np.isnan(numeric[column]) for column in self.indicated)
         for column, levels in self.levels.items():
-            values = np.array(text[column])
-            units += [(values == level).astype(float) for level in levels[1:]]
-        return np.ascontiguousarray(np.stack(units, 1))
+            places = text[column].places(levels)
+            yield from (places == i for i in range(1, len(levels)))
 
     def row(self, case: Mapping[str, Any]) -> Floats:
         """Encode a case that states every column by name, with the same bits as its row in a table, `->(u)`.
@@ -147,14 +177,31 @@ class Units:
         Raises:
             InvalidInput: a column is missing, a value is not a finite number, or a level does not occur in the log.
         """
-        plain = [number(column, _value(case, column), "a finite number") for column in self.numeric]
+        plain = [self.number(case, column) for column in self.numeric]
+        absent = [np.isnan(self.number(case, column)) for column in self.indicated]
         indicators: list[bool] = []
         for column, levels in self.levels.items():
             value = _value(case, column)
+            if value is None and column in self.missing:
+                value = MISSING
             if not isinstance(value, str) or value not in levels:
                 raise InvalidInput(column, f"one of {levels}", f"{value!r}{meant(value, levels)}")
             indicators += [value == level for level in levels[1:]]
-        return np.concatenate([[1.0], _standardise(np.array(plain), *self._scales), indicators])
+        return np.concatenate([[1.0], _filled(_standardise(np.array(plain), *self._scales)), absent, indicators])
+
+    def number(self, case: Mapping[str, Any], column: str) -> float:
+        """Return the number of a case, days where it is a date, NaN where it may be missing and is None.
+
+        Raises:
+            InvalidInput: the case has no number there.
+        """
+        value = _value(case, column)
+        if value is None and column in self.missing:
+            return np.nan
+        if column not in self.dates:
+            return number(column, value, "a finite number")
+        found = days(value) if isinstance(value, str) else np.nan
+        return number(column, value if np.isnan(found) else found, 'a date, such as "2026-11-23"', np.isfinite)
 
     def outside(self, case: Mapping[str, Any]) -> list[str]:
         """Return the columns whose number in a case is clipped.
@@ -162,7 +209,9 @@ class Units:
         >>> Units.fit({"age": np.array([20.0, 60.0])}, {}).outside({"age": 61})
         ['age']
         """
-        return [column for column, scale in self.numeric.items() if not scale.low <= case[column] <= scale.high]
+        numbers = {column: self.number(case, column) for column in self.numeric}
+        ends = {column: (scale.low, scale.high) for column, scale in self.numeric.items()}
+        return [column for column, z in numbers.items() if z < ends[column][0] or z > ends[column][1]]
 
     @cached_property
     def _scales(self) -> Floats:
@@ -174,13 +223,15 @@ class Units:
             "numeric": [[column, asdict(scale)] for column, scale in self.numeric.items()],
             "levels": [[column, list(levels)] for column, levels in self.levels.items()],
             "constant": list(self.constant),
+            **({"missing": list(self.missing)} if self.missing else {}),
+            **({"dates": list(self.dates)} if self.dates else {}),
         }
 
     @staticmethod
     def of_dict(kept: Mapping[str, Any]) -> Units:
         """Restore units from `to_dict`.
 
-        >>> units = Units.fit({"age": np.array([20.0, 33.0, 60.0])}, {"town": ["A", "B", "B"]})
+        >>> units = Units.fit({"age": np.array([20.0, 33.0, 60.0])}, {"town": Names.of(["A", "B", "B"])})
         >>> Units.of_dict(units.to_dict()) == units, units.names
         (True, ('1', 'age', 'town=A'))
         """
@@ -188,7 +239,22 @@ class Units:
             numeric={column: Scale(**scale) for column, scale in kept["numeric"]},
             levels={column: tuple(levels) for column, levels in kept["levels"]},
             constant=tuple(kept["constant"]),
+            missing=tuple(kept.get("missing", ())),
+            dates=tuple(kept.get("dates", ())),
         )
+
+
+def _scale(column: str, z: Floats) -> Scale | None:
+    """Fit the scale of the numbers that are there."""
+    there = z[~np.isnan(z)]
+    if not len(there):
+        raise InvalidInput(f"features.numeric: {column!r}", "a value in one row at least", "none")
+    return Scale.of(there)
+
+
+def _filled(z: Floats) -> Floats:
+    """Put the mean, which is 0, in place of missing numbers."""
+    return np.where(np.isnan(z), 0.0, z)
 
 
 def _value(case: Mapping[str, Any], column: str) -> Any:

@@ -1,0 +1,184 @@
+"""Reads data frames, Parquet files and folders of them into typed columns, by way of Arrow."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.registry import meant
+from evenhand.core.validate import on_disk
+from evenhand.replay.arrow_columns import ArrowNames, ArrowNumbers, Nested
+from evenhand.replay.columns import Columns
+from evenhand.replay.form import Form
+from evenhand.replay.reading import LONGEST
+
+FRAME = "the data frame"  # the name of a log that has none
+_PARQUET = "a Parquet file that is whole, or a folder of them"
+_AT_ONCE = 100_000  # rows that are read at once
+_FORM = Form()
+
+
+@runtime_checkable
+class Frame(Protocol):
+    """A data frame of pandas, polars, pyarrow or another library that hands its columns over as Arrow does."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand over the columns."""
+
+
+def read_frame(
+    frame: Frame,
+    places: Mapping[str, str],
+    *,
+    numbers: Collection[str] = (),
+    form: Form = _FORM,
+    most: int | None = None,
+) -> Columns:
+    """Read columns of a data frame, as `read_csv` reads those of a file; rows count from 1.
+
+    Raises:
+        InvalidInput: a column is missing or has values of several kinds.
+        MissingExtra: pyarrow is not installed.
+    """
+    table = _table(frame)
+    _check(FRAME, table.column_names, places)
+    table = table.select(list(places)) if most is None else table.select(list(places)).slice(0, most)
+    return _columns(FRAME, table.to_batches(max_chunksize=_AT_ONCE), places, numbers, form)
+
+
+def read_parquet(
+    path: Path, places: Mapping[str, str], *, numbers: Collection[str] = (), form: Form = _FORM, most: int | None = None
+) -> Columns:
+    """Read columns of a Parquet file, or of all in a folder, in the order of their names; rows count from 1.
+
+    Folders named COLUMN=VALUE have a column. No more than the columns that are asked for is held in memory.
+
+    Raises:
+        InvalidInput: a file cannot be read, or has no such column.
+        MissingExtra: pyarrow is not installed.
+    """
+    found = _dataset(path)
+    _check(path.name, found.schema.names, places)
+    with _whole(path.name):
+        files = _files(found, places)
+        batches = found.to_batches(columns=list(places), batch_size=_AT_ONCE, batch_readahead=1, fragment_readahead=1)
+        columns = _columns(path.name, _first(batches, most), places, numbers, form)
+    if len(files) < 2:
+        return columns
+    starts = np.array([start for start, _ in files])
+    ends = np.searchsorted(starts, np.arange(len(columns)), side="right") - 1
+    return replace(columns, lines=np.arange(len(columns)) - starts[ends] + 1, files=files)
+
+
+def _files(found: Any, places: Mapping[str, str]) -> list[tuple[int, str]]:
+    """Return the first row and the name of every file of a folder, all of which have the columns."""
+    files: list[tuple[int, str]] = []
+    rows = 0
+    for part in found.get_fragments():
+        name, own = Path(part.path).name, {*part.physical_schema.names, *_folders(part)}
+        for column, place in places.items():
+            if column not in own:
+                raise InvalidInput(f"{place}: {column!r}", f"a column of {name}, as of other files", "none")
+        files.append((rows, name))
+        rows += part.count_rows()
+    return files
+
+
+def names_of(log: Path | Frame) -> list[str]:
+    """Return the names of all columns of a data frame, a Parquet file or a folder of them."""
+    return list(_dataset(log).schema.names if isinstance(log, Path) else _table(log).column_names)
+
+
+def is_parquet(path: Path) -> bool:
+    """Whether a path is a folder, or a file that begins as Parquet does."""
+    if path.is_dir():
+        return True
+    with on_disk(path.name, "a file that can be read"), path.open("rb") as raw:
+        return raw.read(4) == b"PAR1"
+
+
+def _pyarrow(what: str) -> Any:
+    try:
+        import pyarrow
+        import pyarrow.dataset
+    except ModuleNotFoundError as error:
+        raise MissingExtra(what, "parquet") from error
+    return pyarrow
+
+
+def _table(frame: Frame) -> Any:
+    pa = _pyarrow("data frames")
+    try:
+        if hasattr(frame, "to_feather"):  # of pandas, whose index is no column
+            return pa.Table.from_pandas(frame, preserve_index=False)
+        return pa.table(frame)
+    except (pa.ArrowException, TypeError, ValueError) as error:
+        raise InvalidInput(FRAME, "columns of one kind each, by names that are texts", error) from error
+
+
+def _dataset(path: Path) -> Any:
+    pa = _pyarrow("Parquet files")
+    with _whole(path.name):
+        found = pa.dataset.dataset(path, format="parquet", partitioning="hive")
+    if not found.files:
+        raise InvalidInput(path.name, _PARQUET, "a folder without files")
+    return found
+
+
+@contextmanager
+def _whole(name: str) -> Iterator[None]:
+    """Turn errors of Arrow into an `InvalidInput` that names the file or folder."""
+    with on_disk(name, _PARQUET):
+        try:
+            yield
+        except _pyarrow("Parquet files").ArrowException as error:
+            raise InvalidInput(name, _PARQUET, str(error).partition("\n")[0]) from error
+
+
+def _folders(part: Any) -> Iterable[str]:
+    """The columns that the folders of a file state."""
+    return (name.partition("=")[0] for name in Path(part.path).parts if "=" in name)
+
+
+def _first(batches: Iterable[Any], most: int | None) -> Iterable[Any]:
+    left = most
+    for batch in batches:
+        yield batch if left is None else batch.slice(0, left)
+        if left is not None:
+            left -= len(batch)
+            if left <= 0:
+                return
+
+
+def _check(name: str, header: Sequence[str], places: Mapping[str, str]) -> None:
+    for column, place in places.items():
+        if header.count(column) != 1:
+            got = f"none of that name{meant(column, header)}" if column not in header else "several of that name"
+            expected = f"a column of {name} ({textwrap.shorten(', '.join(map(str, header)), LONGEST)})"
+            raise InvalidInput(f"{place}: {column!r}", expected, got)
+
+
+def _columns(
+    name: str, batches: Iterable[Any], places: Mapping[str, str], numbers: Collection[str], form: Form
+) -> Columns:
+    """Read the batches of a table one by one."""
+    growing = {c: ArrowNumbers(form.decimal) if c in numbers else ArrowNames(form.decimal) for c in places}
+    rows = 0
+    for batch in batches:
+        rows += len(batch)
+        for column, part in growing.items():
+            try:
+                part.extend(batch.column(column))
+            except Nested as error:
+                raise InvalidInput(
+                    f"{places[column]}: {column!r} of {name}", "numbers, texts or dates", error
+                ) from None
+    each = {column: part.column() for column, part in growing.items()}
+    return Columns(each=each, lines=np.arange(1, rows + 1), unit="row", decimal=form.decimal)

@@ -1,0 +1,82 @@
+"""Typed columns that grow by the arrays of Arrow: numbers stay numbers, and texts are stored once."""
+
+from __future__ import annotations
+
+from datetime import date, datetime, time
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.types import Floats, Ints
+from evenhand.replay.columns import POINT, Column, Names, Numbers, as_number, plain
+
+
+class Nested(Exception):
+    """Values that are lists, tables or bytes."""
+
+
+class ArrowNumbers:
+    """A column of numbers; truth counts as 1 and 0, and texts are parsed."""
+
+    def __init__(self, decimal: str) -> None:
+        self._decimal, self._parts, self._odd, self._rows = decimal, list[Floats](), dict[int, str](), 0
+
+    def extend(self, values: Any) -> None:
+        texts: list[str] | None = None
+        if _is_number(str(values.type)):
+            found = np.asarray(values.cast("float64", safe=False).to_numpy(zero_copy_only=False), float)
+        else:
+            codes, each = _texts(values, self._decimal)
+            found = np.array([as_number(text, self._decimal) for text in each])[codes]
+            texts = [each[code] for code in codes[np.isnan(found)].tolist()]
+        rows = (np.flatnonzero(np.isnan(found)) + self._rows).tolist()
+        self._odd |= zip(rows, [""] * len(rows) if texts is None else texts, strict=True)
+        self._parts.append(found)
+        self._rows += len(found)
+
+    def column(self) -> Column:
+        return Numbers(np.concatenate([np.zeros(0), *self._parts]), self._odd)
+
+
+class ArrowNames:
+    """A column of names; other values are written as a file of texts would."""
+
+    def __init__(self, decimal: str) -> None:
+        self._decimal, self._parts, self._places = decimal, list[Ints](), dict[str, int]()
+
+    def extend(self, values: Any) -> None:
+        codes, each = _texts(values, self._decimal)
+        ours = np.array([self._places.setdefault(text, len(self._places)) for text in each], np.int64)
+        self._parts.append(ours[codes])
+
+    def column(self) -> Column:
+        return Names(np.concatenate([np.zeros(0, np.int64), *self._parts]), tuple(self._places))
+
+
+def _is_number(kind: str) -> bool:
+    return kind == "bool" or kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal"))
+
+
+def _texts(values: Any, decimal: str) -> tuple[Ints, list[str]]:
+    """Return the number of every value's text, and the texts; that of a missing value is empty."""
+    if str(values.type) == "string_view":  # which has no dictionary of its own
+        values = values.cast("large_string")
+    if str(values.type).startswith(("list", "large_list", "struct", "map", "fixed_size", "binary", "large_binary")):
+        raise Nested(str(values.type))
+    coded = values if hasattr(values, "dictionary") else values.dictionary_encode()
+    each = [_written(value, decimal) for value in coded.dictionary.to_pylist()]
+    codes = coded.indices.fill_null(len(each)).to_numpy(zero_copy_only=False)
+    return np.asarray(codes, np.int64), [*each, ""]
+
+
+def _written(value: object, decimal: str) -> str:
+    """Write a value as a text, as a file would have it."""
+    if isinstance(value, datetime):
+        midnight = value.tzinfo is None and value == datetime.combine(value.date(), time())
+        return value.date().isoformat() if midnight else value.isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float | Decimal):
+        return plain(float(value)).replace(POINT, decimal)
+    return "" if value is None else str(value).strip()

@@ -1,0 +1,47 @@
+"""Which columns differ between actions that were drawn alike, so that they cannot have been known before."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import chdtrc
+
+from evenhand.core.types import Floats, Ints
+from evenhand.replay.columns import Columns, Names
+from evenhand.replay.looks import Look
+
+_SURE = 1e-6  # the chance of such a difference, if there were none
+_PARTS = 10  # into which numbers are divided
+
+
+def unbalanced(columns: Columns, action: Names, found: tuple[Look, ...], decimal: str) -> list[str]:
+    """Return the names of the columns that depend on the action, by chi-squared tests of their values."""
+    return [look.name for look in found if _depends(_parts(columns, look, decimal), action.codes)]
+
+
+def _parts(columns: Columns, look: Look, decimal: str) -> Ints:
+    """Divide the rows by the values of a column: names as they are, numbers by their size."""
+    names = columns.names(look.name)
+    if look.kind != "number" or len(look.values) <= _PARTS:
+        return names.codes
+    z = names.numbers(decimal)
+    ends = np.nanquantile(z, np.linspace(0, 1, _PARTS + 1)[1:-1])
+    return np.where(np.isnan(z), _PARTS, np.searchsorted(ends, np.nan_to_num(z), side="right"))
+
+
+def _depends(parts: Ints, actions: Ints) -> bool:
+    counts = np.zeros((int(parts.max()) + 1, int(actions.max()) + 1))
+    np.add.at(counts, (parts, actions), 1.0)
+    counts = counts[counts.sum(1) > 0][:, counts.sum(0) > 0]
+    if min(counts.shape) < 2:
+        return False
+    expected = counts.sum(1, keepdims=True) * counts.sum(0) / counts.sum()
+    return chance(counts, expected, (counts.shape[0] - 1) * (counts.shape[1] - 1)) < _SURE
+
+
+def chance(counts: Floats, expected: Floats, freedom: int) -> float:
+    """Return the chance that counts differ as much from what is expected, by the chi-squared distribution.
+
+    >>> round(chance(np.array([60.0, 40.0]), np.array([50.0, 50.0]), 1), 4)
+    0.0455
+    """
+    return float(chdtrc(freedom, ((counts - expected) ** 2 / expected).sum()))

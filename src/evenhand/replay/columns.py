@@ -1,0 +1,191 @@
+"""The columns of a log: numbers, or texts by their distinct values, with the place of every row."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from evenhand.core.types import Bools, Floats, Ints
+
+POINT = "."  # between whole numbers and fractions, where nothing else is stated
+
+
+def as_number(text: str, decimal: str = POINT) -> float:
+    """Parse a text as a number; NaN if it is none.
+
+    >>> as_number("1.5"), as_number("1,5", decimal=","), as_number("1_000"), as_number("1.5", decimal=",")
+    (1.5, 1.5, nan, nan)
+    """
+    if decimal != POINT:
+        text = "" if POINT in text else text.replace(decimal, POINT)
+    try:
+        return float(text) if "_" not in text else np.nan
+    except ValueError:
+        return np.nan
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers:
+    """A column that is read as numbers alone.
+
+    Args:
+        values: `(N)` the numbers, NaN where there is none.
+        odd: by row, what is there in place of a number; an empty text where nothing is.
+    """
+
+    values: Floats
+    odd: Mapping[int, str]
+
+    def text(self, row: int) -> str:
+        return self.odd[row] if row in self.odd else plain(float(self.values[row]))
+
+    def numbers(self, decimal: str = POINT) -> Floats:
+        return self.values
+
+    def first(self, is_such: Callable[[str], bool]) -> int | None:
+        """Return the first row whose text is such, None if there is none."""
+        return next((row for row, text in self.odd.items() if is_such(text)), None)
+
+    def are(self, texts: Collection[str]) -> Bools:
+        """Whether rows have one of some texts, such as those of missing values, `->(N)`."""
+        found: Bools = np.zeros(len(self.values), bool)
+        found[[row for row, text in self.odd.items() if text in texts]] = True
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Names:
+    """A column that is read as texts, each stored once.
+
+    Args:
+        codes: `(N)` the number of every row's text.
+        values: the different texts.
+    """
+
+    codes: Ints
+    values: tuple[str, ...]
+
+    @staticmethod
+    def of(texts: Sequence[str]) -> Names:
+        """Read the texts of all rows.
+
+        >>> Names.of(["b", "a", "b"]).values
+        ('b', 'a')
+        """
+        places: dict[str, int] = {}
+        codes = [places.setdefault(text, len(places)) for text in texts]
+        return Names(np.array(codes, np.int64), tuple(places))
+
+    def text(self, row: int) -> str:
+        return self.values[int(self.codes[row])]
+
+    def texts(self) -> list[str]:
+        """The text of every row, `->(N)`."""
+        return [self.values[code] for code in self.codes.tolist()]
+
+    def numbers(self, decimal: str = POINT) -> Floats:
+        """The number of every row, NaN where a text is none, `->(N)`."""
+        return self.floats(lambda text: as_number(text, decimal))
+
+    def floats(self, of: Callable[[str], float]) -> Floats:
+        """Compute a number from each different text, `->(N)`."""
+        return np.array([of(text) for text in self.values], float)[self.codes]
+
+    def first(self, is_such: Callable[[str], bool]) -> int | None:
+        """Return the first row whose text is such, None if there is none."""
+        found = [code for code, text in enumerate(self.values) if is_such(text)]
+        return int(np.isin(self.codes, found).argmax()) if found else None
+
+    def are(self, texts: Collection[str]) -> Bools:
+        """Whether rows have one of some texts, `->(N)`."""
+        return np.array([text in texts for text in self.values], bool)[self.codes]
+
+    def places(self, texts: Sequence[str]) -> Ints:
+        """The number that every row's text has in a list, -1 where it is not there, `->(N)`."""
+        where = {text: i for i, text in enumerate(texts)}
+        return np.array([where.get(text, -1) for text in self.values], np.int64)[self.codes]
+
+    def kept(self, rows: Bools) -> Names:
+        """The column of some rows."""
+        return replace(self, codes=self.codes[rows])
+
+    def renamed(self, texts: Collection[str], name: str) -> Names:
+        """Return the column with one name in place of some texts.
+
+        >>> Names.of(["x", "", "x"]).renamed([""], "missing").texts()
+        ['x', 'missing', 'x']
+        """
+        fresh = Names.of([name if text in texts else text for text in self.values])
+        return Names(fresh.codes[self.codes], fresh.values)
+
+    def counted(self) -> tuple[list[str], Ints, Ints]:
+        """Return the sorted texts that occur, the number of every row's text among them, and how often each does.
+
+        >>> found, where, counts = Names.of(["b", "a", "b"]).counted()
+        >>> found, where.tolist(), counts.tolist()
+        (['a', 'b'], [1, 0, 1], [1, 2])
+        """
+        times = np.bincount(self.codes, minlength=len(self.values))
+        order = sorted(np.flatnonzero(times).tolist(), key=lambda code: self.values[code])
+        place = np.zeros(len(self.values), np.int64)
+        place[order] = np.arange(len(order))
+        return [self.values[code] for code in order], place[self.codes], times[order]
+
+
+Column = Numbers | Names
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Columns:
+    """The columns of a log that were asked for.
+
+    Args:
+        each: by name.
+        lines: `(N)` of every row in its file: lines counted from 1, or rows of files that have no lines.
+        torn: lines of rows with another number of fields than the header.
+        unit: what `lines` counts.
+        files: the first row of each file and the file's name, where there are several.
+        decimal: between whole numbers and fractions, in texts.
+        notes: how the file is written, where that was found out.
+    """
+
+    each: Mapping[str, Column]
+    lines: Ints
+    torn: Sequence[int] = ()
+    unit: str = "line"
+    files: Sequence[tuple[int, str]] = ()
+    decimal: str = POINT
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def where(self, row: int) -> str:
+        """Return the place of a row, for messages."""
+        found = f"{self.unit} {self.lines[row]}"
+        at = bisect_right([first for first, _ in self.files], row) - 1
+        return f"{found} of {self.files[at][1]}" if self.files else found
+
+    def numbers(self, name: str) -> Floats:
+        """The numbers of a column, NaN where there is none, `->(N)`."""
+        return self.each[name].numbers(self.decimal)
+
+    def names(self, name: str) -> Names:
+        """The texts of a column that was asked for as texts."""
+        found = self.each[name]
+        assert isinstance(found, Names), name
+        return found
+
+
+def plain(value: float) -> str:
+    """Write a number as a file of texts would: whole numbers without a point.
+
+    >>> plain(1.0), plain(0.25), plain(float("nan"))
+    ('1', '0.25', '')
+    """
+    if np.isnan(value):
+        return ""
+    return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)

@@ -1,0 +1,53 @@
+"""Drafts a problem file from a log: what its columns are taken for, and what the user has to decide."""
+
+from __future__ import annotations
+
+from evenhand.core.checked import checked
+from evenhand.core.errors import InvalidInput
+from evenhand.replay.balance import unbalanced
+from evenhand.replay.drafted import Draft, Written
+from evenhand.replay.form import Form
+from evenhand.replay.guesses import guess
+from evenhand.replay.log import Source, name_of, names_in, read_columns
+from evenhand.replay.looks import looks
+
+SAMPLE = 10_000  # rows by which columns are told apart
+
+
+@checked
+def draft(log: Source) -> Draft:
+    """Draft a problem file from the header of a log and its first rows.
+
+    Columns are told apart by their names, their values and their places. What looks like the action, the propensity and
+    the outcomes is read from all rows: the names of actions, whether they occur equally often, and ranges of outcomes.
+
+    Args:
+        log: a CSV file, a Parquet file or a folder of them, or a data frame.
+
+    Raises:
+        InvalidInput: the log cannot be read, or has no rows.
+        MissingExtra: pyarrow is needed for data frames and Parquet, and is not installed.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "log.csv"
+    >>> _ = path.write_text("age,letter,visit\\n" + "41,yes,1\\n30,no,0\\n" * 100)
+    >>> found = draft(path)
+    >>> found.open
+    ()
+    >>> print(found.guessed[0])
+    action: 'letter', with 2 different values
+    """
+    name = name_of(log)
+    sample = read_columns(log, dict.fromkeys(names_in(log), "the header"), most=SAMPLE)
+    if not len(sample):
+        raise InvalidInput(name, "at least one row after the header", "none")
+    found = looks(sample)
+    meant = guess(found)
+    if meant.action is not None and meant.propensity is None:
+        differ = unbalanced(sample, sample.names(meant.action.name), meant.features, found.decimal)
+        meant = meant.without(differ, "it differs between actions more than chance explains, so it came after them")
+    wanted = [c.name for c in (meant.action, meant.propensity, *meant.outcomes) if c is not None]
+    form = Form(decimal=found.decimal, missing=found.missing)
+    whole = read_columns(log, dict.fromkeys(wanted, "the header"), form=form) if wanted else sample
+    return Written(name, found, meant, whole).draft()

@@ -1,0 +1,271 @@
+"""Writes the draft of a problem file: every key with a sentence, what was guessed, and what the user has to decide."""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.core.faces import amount
+from evenhand.core.validate import file, on_disk
+from evenhand.replay.balance import chance
+from evenhand.replay.columns import POINT, Columns, plain
+from evenhand.replay.guesses import Guess, yes_no
+from evenhand.replay.keys import ACTION, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
+from evenhand.replay.looks import Look, Looks
+
+MARK = "?"  # in a place that the user has to fill
+DECIDE = "DECIDE"
+_EVEN = 1e-4  # the chance below which counts of actions are not taken to be equal
+_NOTHING = ("no", "none", "nothing", "control", "null", "nobody", "holdout", "kein", "keine", "ohne")
+_MOST = 8  # names in a sentence
+_WIDE = 118  # characters of a line
+_BUDGET = """\
+# A budget is on an outcome that is known before acting, such as 1 per letter. Take off the first signs to have one:
+#
+# [outcomes.cost]
+# known = {{ {action} = 1 }} # {known}
+#
+# [[budget]]
+# outcome = "cost"
+# rate = 0.3 # per round; or total = 1000 over the horizon
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draft:
+    """A problem file that was made from a log.
+
+    Args:
+        text: TOML, with a comment to each key.
+        guessed: what was guessed, in sentences.
+        open: what has to be decided before the file can be used; nothing for a log that is clear.
+    """
+
+    text: str
+    guessed: tuple[str, ...]
+    open: tuple[str, ...]
+
+    def write(self, path: str | Path) -> Path:
+        """Write the file.
+
+        Raises:
+            InvalidInput: there is one already, or it cannot be written.
+        """
+        out = file("path", path)
+        with on_disk(str(out), "a new file in a folder that is there"), out.open("x", encoding="utf-8") as written:
+            written.write(self.text)
+        return out
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class Written:
+    """A draft that grows table by table."""
+
+    def __init__(self, log: str, found: Looks, meant: Guess, whole: Columns) -> None:
+        self._log, self._found, self._meant, self._whole = log, found, meant, whole
+        self._lines: list[str] = []
+        self._guessed: list[str] = []
+        self._open: list[str] = []
+
+    def draft(self) -> Draft:
+        """Write all tables."""
+        root, log = named(keys()), named(LOG)
+        names = [outcome.name for outcome in self._meant.outcomes]
+        if names:
+            others = f"; others are {_listed(names[1:])}" if names[1:] else ""
+            self._key("maximize", names[0], root["maximize"], f"Here it is the first outcome{others}")
+            self._guessed.append(f"outcomes: {_listed(names)}, of which {names[0]!r} is maximised")
+        else:
+            self._key("maximize", "outcome", root["maximize"])
+        self._key("horizon", "log", root["horizon"])
+        if self._found.decimal != POINT or self._found.missing != ("",):
+            self._table("log")
+        if self._found.decimal != POINT:
+            self._key("decimal", self._found.decimal, log["decimal"])
+        if self._found.missing != ("",):
+            self._key("missing", list(self._found.missing), log["missing"])
+        self._features()
+        actions = self._action()
+        self._propensity()
+        for outcome in self._meant.outcomes:
+            self._outcome(outcome)
+        if not names:
+            self._table("outcomes.outcome")
+            self._undecided(
+                "column",
+                named(LEARNED)["column"],
+                "which column is the outcome? No name looks like one; take it out of the features",
+            )
+        dear, known = actions[-1] if actions else "letter", named(KNOWN)["known"].about
+        self._lines += ["", *_BUDGET.format(action=_name(dear), known=known).splitlines()]
+        return Draft(text="\n".join([*self._head(), *self._lines]) + "\n", guessed=tuple(self._guessed),
+                     open=tuple(self._open))  # fmt: skip
+
+    def _head(self) -> list[str]:
+        lines = [f"# Drafted from {self._log}. What was guessed:", "#"]
+        lines += [line for sentence in self._guessed for line in _comment(sentence, "# - ")]
+        if self._open:
+            lines += ["#", f"# What you have to decide, where {MARK!r} stands:", "#"]
+            lines += [line for sentence in self._open for line in _comment(sentence, "# - ")]
+        else:
+            lines += ["#", "# Nothing has to be decided before it can be used; but check what was guessed."]
+        return [*lines, ""]
+
+    def _features(self) -> None:
+        meant, known = self._meant, named(FEATURES)
+        used = {"numeric": meant.numeric, "categorical": meant.categorical, "dates": meant.dates}
+        self._table("features")
+        for kind, columns in used.items():
+            if columns:
+                self._key(kind, [c.name for c in columns], known[kind])
+                self._guessed.append(f"{kind} features: {_listed([c.name for c in columns])}")
+        reasons: dict[str, list[str]] = {}
+        action = meant.action
+        late = [c.name for c in meant.features if action is not None and 1 < action.place < c.place]
+        if late:
+            told = f"{_listed(late)} come after the action in the header: check that they were known before"
+            self._guessed.append(told)
+        for column in meant.left_out:
+            reasons.setdefault(column.why, []).append(column.name)
+        for why, names in reasons.items():
+            told = f"left out, as {why}: {', '.join(map(repr, names))}"
+            self._lines += _comment(told)
+        gaps = {c.name: "level" if c.kind == "name" else "indicator" for z in used.values() for c in z if c.gaps}
+        if gaps:
+            self._table("features.missing", known["missing"].within[0].about)
+            self._lines += [f"{_name(name)} = {_value(treatment)}" for name, treatment in gaps.items()]
+            self._guessed.append(f"missing values of {_listed(list(gaps))} are marked")
+        if meant.left_out:
+            self._guessed.append(f"left out: {_listed([c.name for c in meant.left_out])}, for the reasons below")
+
+    def _action(self) -> list[str]:
+        """Write the action; returns the names of actions."""
+        known, action = named(ACTION), self._meant.action
+        self._table("action")
+        if action is None:
+            among = f": one of {_listed(self._meant.actions)}?" if self._meant.actions else "? No name looks like one"
+            self._undecided("column", known["column"], f"which column is the action{among}")
+            self._lines += [f"# {known['values'].about}", f"values = {{ {_value(MARK)} = {_value('none')} }}"]
+            return []
+        names = {text: text or "none" for text in _ordered(self._whole.names(action.name).counted()[0])}
+        self._key("column", action.name, known["column"])
+        self._key("values", names, known["values"])
+        self._guessed.insert(0, f"action: {action.name!r}, with {len(names)} different values")
+        return list(names.values())
+
+    def _propensity(self) -> None:
+        known, action = named(PROPENSITY), self._meant.action
+        self._table("propensity")
+        if self._meant.propensity is not None:
+            self._key("column", self._meant.propensity.name, known["column"])
+            self._guessed.append(f"propensity: {self._meant.propensity.name!r}")
+            return
+        if action is not None:
+            texts, _, counts = self._whole.names(action.name).counted()
+            even = np.full(len(counts), counts.mean())
+            if chance(counts.astype(float), even, len(counts) - 1) > _EVEN:
+                share = 1.0 / len(texts)
+                self._key("constant", float(f"{share:.6f}"), known["constant"])
+                told = f"propensity: {share:.3g} for every row, as the {len(texts)} actions occur equally often"
+                self._guessed.append(told)
+                return
+            shares = zip(texts, counts / counts.sum(), strict=True)
+            told = ", ".join(f"{text!r} {share:.3f}" for text, share in list(shares)[:5])
+            why = f"actions occur unequally ({told}), and no column looks like their probabilities"
+        else:
+            why = "no column looks like one"
+        self._undecided("column", known["column"], f"with which probabilities were actions drawn? {why}")
+
+    def _outcome(self, outcome: Look) -> None:
+        known, names = named(LEARNED), self._whole.names(outcome.name)
+        self._table(f"outcomes.{_name(outcome.name)}")
+        stated = yes_no(outcome.values) if outcome.kind != "number" else {}
+        rest = [text for text in names.values if text not in stated and text not in self._found.missing]
+        if stated and not rest:
+            self._key("values", stated, known["values"])
+        else:
+            z = names.numbers(self._found.decimal)
+            low, high = float(np.nanmin(z)), float(np.nanmax(z))
+            unit = low >= 0.0 and high <= 1.0
+            ends = [0, 1] if unit else [_plain(min(low, 0.0)), _plain(high if high > low else low + 1.0)]
+            told = "" if unit else f"In the log it is {amount(low)} to {amount(high)}: state the worst that can happen"
+            self._key("range", ends, known["range"], told)
+        if outcome.gaps:
+            share = outcome.gaps / outcome.rows
+            self._lines.append(f"# {share:.1%} of the rows that were looked at have none, and count as bad (allow_bad)")
+            self._guessed.append(f"{outcome.name!r} is missing in {share:.1%} of rows, which count as bad rows")
+
+    def _table(self, name: str, about: str = "") -> None:
+        self._lines += ["", f"[{name}]", *([f"# {about}"] if about else [])]
+
+    def _key(self, name: str, value: object, key: Key, more: str = "") -> None:
+        comment = f"{key.about} {more}." if more else key.about
+        written = f"{name} = {_value(value)}"
+        if isinstance(value, list) and len(written) > _WIDE:
+            written = "\n".join([f"{name} = [", *_wrapped([f"{_value(item)}," for item in value]), "]"])
+        if len(written) + len(comment) + 3 <= _WIDE:
+            self._lines.append(f"{written} # {comment}")
+        else:
+            self._lines += [*_comment(comment), written]
+
+    def _undecided(self, name: str, key: Key, question: str) -> None:
+        self._open.append(question)
+        self._lines += [*_comment(f"{DECIDE}: {question}"), f"{name} = {_value(MARK)} # {key.about}"]
+
+
+def _plain(value: float) -> int | float:
+    return int(plain(value)) if value == int(value) and abs(value) < 1e15 else value
+
+
+def _comment(text: str, start: str = "# ") -> list[str]:
+    return textwrap.wrap(text, _WIDE, initial_indent=start, subsequent_indent="#   ", break_on_hyphens=False)
+
+
+def _wrapped(items: Sequence[str]) -> list[str]:
+    """Put as many items on a line as fit, without a break within one."""
+    lines = [f"    {items[0]}"]
+    for item in items[1:]:
+        if len(lines[-1]) + len(item) < _WIDE:
+            lines[-1] += f" {item}"
+        else:
+            lines.append(f"    {item}")
+    return lines
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+    return ", ".join(map(repr, names[:_MOST])) + more
+
+
+def _ordered(texts: Sequence[str]) -> list[str]:
+    """Put what does nothing first, as ties go to it, and numbers by their size."""
+
+    def place(text: str) -> tuple[bool, float, str]:
+        words = text.lower().replace("-", " ").replace("_", " ").split()
+        nothing = not words or words[0] in _NOTHING
+        return not nothing, int(text) if text.isdecimal() else 0.0, text
+
+    return sorted(texts, key=place)
+
+
+def _name(name: str) -> str:
+    """Write the name of a key: bare where TOML allows it."""
+    return name if name.isascii() and name.replace("_", "").replace("-", "").isalnum() else _value(name)
+
+
+def _value(value: object) -> str:
+    """Write a text, a number, a list or a table as TOML."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_name(name)} = {_value(z)}" for name, z in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return plain(float(value)) if isinstance(value, int | float) else str(value)

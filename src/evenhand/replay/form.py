@@ -1,0 +1,49 @@
+"""How a log is written: what the table [log] of a problem file states, where it is not to be found out."""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import dataclass
+
+from evenhand.core.errors import InvalidInput
+from evenhand.replay.columns import POINT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Form:
+    """How the fields of a log are written.
+
+    Args:
+        separator: one character between fields; None finds it out from the header.
+        encoding: the encoding of the text, by a name that Python knows; None finds it out.
+        decimal: the character between whole numbers and fractions, "." or ",".
+        missing: the texts that stand for a missing value.
+
+    Raises:
+        InvalidInput: a separator of several characters or the same as `decimal`, or an encoding that is unknown.
+
+    >>> Form(separator=";", decimal=",").missing
+    ('',)
+    """
+
+    separator: str | None = None
+    encoding: str | None = None
+    decimal: str = POINT
+    missing: tuple[str, ...] = ("",)
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (POINT, ","):
+            raise InvalidInput("log.decimal", 'one of ".", ","', repr(self.decimal))
+        if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n\0'):
+            raise InvalidInput("log.separator", 'one character, such as ";"', repr(self.separator))
+        if self.separator == self.decimal:
+            raise InvalidInput("log.separator", "another character than that of decimals", repr(self.separator))
+        if self.encoding is not None and not _is_text(self.encoding):
+            raise InvalidInput("log.encoding", 'the name of an encoding, such as "latin-1"', repr(self.encoding))
+
+
+def _is_text(encoding: str) -> bool:
+    try:
+        return bool(getattr(codecs.lookup(encoding), "_is_text_encoding", True))
+    except (LookupError, ValueError):
+        return False

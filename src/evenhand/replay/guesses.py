@@ -1,0 +1,150 @@
+"""Guesses what the columns of a log mean: by their names, their values, and their places in the header."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from typing import NamedTuple
+
+from evenhand.replay.columns import as_number
+from evenhand.replay.looks import Look, Looks
+from evenhand.replay.units import MOST_LEVELS
+
+MOST_ACTIONS = 100
+YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("si", "no"))
+
+_ACTION = ("action", "arm", "treatment", "variant", "segment", "offer", "letter", "assignment", "condition", "sent",
+           "campaign", "decision", "choice", "creative", "item", "group")  # fmt: skip
+_PROPENSITY = ("propensity", "pscore", "probability", "prob", "chance", "p")
+_OUTCOME = ("reward", "outcome", "click", "clicks", "clicked", "visit", "visits", "visited", "conversion", "converted",
+            "purchase", "purchased", "bought", "sale", "sales", "sold", "revenue", "spend", "spent", "profit", "margin",
+            "order", "orders", "ordered", "opened", "response", "responded", "answer", "answers", "answered", "churn",
+            "churned", "called", "label", "target", "y")  # fmt: skip
+_MARK = ("id", "uuid", "guid", "key", "index", "rowid", "number", "nr", "no")
+_MOMENT = ("at", "time", "timestamp", "datetime", "when")
+
+
+class LeftOut(NamedTuple):
+    """A column that is not used, and why."""
+
+    name: str
+    why: str
+
+
+class Guess(NamedTuple):
+    """What the columns of a log are taken for; None or nothing where none looks like it.
+
+    Args:
+        action, propensity: the columns, if one looks like it more than others.
+        actions: the columns among which the user has to choose, where several look like the action.
+        outcomes: the columns of outcomes, in the order of the header.
+        numeric, categorical, dates: the columns of features.
+        left_out: other columns.
+    """
+
+    action: Look | None
+    actions: tuple[str, ...]
+    propensity: Look | None
+    outcomes: tuple[Look, ...]
+    numeric: tuple[Look, ...]
+    categorical: tuple[Look, ...]
+    dates: tuple[Look, ...]
+    left_out: tuple[LeftOut, ...]
+
+    def without(self, names: Collection[str], why: str) -> Guess:
+        """Return the same without some features."""
+        return self._replace(
+            numeric=tuple(c for c in self.numeric if c.name not in names),
+            categorical=tuple(c for c in self.categorical if c.name not in names),
+            dates=tuple(c for c in self.dates if c.name not in names),
+            left_out=(*self.left_out, *(LeftOut(name, why) for name in names)),
+        )
+
+    @property
+    def features(self) -> tuple[Look, ...]:
+        """The columns of features, of any kind."""
+        return (*self.numeric, *self.categorical, *self.dates)
+
+
+def guess(found: Looks) -> Guess:
+    """Guess what columns mean."""
+    columns = found.columns
+    chances = [c for c in columns if c.kind == "number" and _is_chance(c, found.decimal)]
+    propensity = _best(chances, _PROPENSITY)
+    rest = [c for c in columns if c is not (propensity[0] if propensity else None)]
+    several = _best([c for c in rest if 2 <= len(c.values) <= MOST_ACTIONS and _is_code(c)], _ACTION)
+    action = several[0] if len(several) == 1 else None
+    rest = [c for c in rest if c is not action]
+    outcomes = tuple(c for c in rest if c not in several and _is_outcome(c, action))
+    features: list[Look] = []
+    left: list[LeftOut] = []
+    for c in rest:
+        why = "" if c in outcomes else _unusable(c, several)
+        if why:
+            left.append(LeftOut(c.name, why))
+        elif c not in outcomes:
+            features.append(c)
+    return Guess(
+        action=action,
+        actions=tuple(c.name for c in several),
+        propensity=propensity[0] if len(propensity) == 1 else None,
+        outcomes=outcomes,
+        numeric=tuple(c for c in features if c.kind == "number"),
+        categorical=tuple(c for c in features if c.kind == "name"),
+        dates=tuple(c for c in features if c.kind == "date"),
+        left_out=tuple(left),
+    )
+
+
+def yes_no(values: Sequence[str]) -> dict[str, float]:
+    """Return the numbers of texts that say yes and no; empty for other texts.
+
+    >>> yes_no(["No", "Yes"]), yes_no(["a", "b"])
+    ({'Yes': 1.0, 'No': 0.0}, {})
+    """
+    by = {value.lower(): value for value in values}
+    for yes, no in YES_NO:
+        if len(by) == len(values) and set(by) <= {yes, no} and by:
+            return {by[word]: number for word, number in ((yes, 1.0), (no, 0.0)) if word in by}
+    return {}
+
+
+def _best(columns: Iterable[Look], words: Sequence[str]) -> list[Look]:
+    """The columns that are named like one of some words: as a whole, or else by the first or last word."""
+    listed = list(columns)
+    whole = [c for c in listed if "_".join(c.words) in words]
+    if whole:
+        first = min(words.index("_".join(c.words)) for c in whole)
+        return [c for c in whole if "_".join(c.words) == words[first]]
+    return [c for c in listed if c.words and {c.words[0], c.words[-1]} & set(words)]
+
+
+def _is_chance(column: Look, decimal: str) -> bool:
+    return all(0.0 < as_number(value, decimal) <= 1.0 for value in column.values)
+
+
+def _is_code(column: Look) -> bool:
+    return column.kind == "name" or column.whole
+
+
+def _is_outcome(column: Look, action: Look | None) -> bool:
+    """Whether a column is named like an outcome, and has numbers or yes and no, after the action if that is known."""
+    after = action is None or column.place > action.place or "_".join(column.words) in _OUTCOME
+    named = bool(set(column.words) & set(_OUTCOME)) and not set(column.words) & set(_MARK)
+    return named and after and (column.kind == "number" or bool(yes_no(column.values)))
+
+
+def _unusable(column: Look, several: Sequence[Look]) -> str:
+    if column.kind == "empty":
+        return "it is empty"
+    if column in several:
+        return "it may be the action"
+    if column.gaps == 0 and len(column.values) == 1:
+        return "it is the same in every row"
+    is_code = column.whole or column.kind == "name"
+    if is_code and (column.differs or {*column.words[:1], *column.words[-1:]} & set(_MARK)):
+        return "it tells rows apart, as the number of a customer does"
+    if column.kind == "date" and set(column.words) & set(_MOMENT):
+        return "it is a moment, perhaps that of the action"
+    if column.kind == "name" and len(column.values) > MOST_LEVELS:
+        return f"it has more than {MOST_LEVELS} names"
+    return ""

@@ -1,0 +1,192 @@
+"""Reads a randomised log by a problem file: what replays, values, curves and campaigns learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from evenhand.core.checked import checked
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats, Texts
+from evenhand.core.validate import file
+from evenhand.environments.logged import Logged
+from evenhand.problem.problem import Problem
+from evenhand.replay.arrow import FRAME, Frame, is_parquet, names_of, read_frame, read_parquet
+from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.columns import Columns
+from evenhand.replay.dates import days
+from evenhand.replay.encoding import Encoded, encode
+from evenhand.replay.execution import ORDERS
+from evenhand.replay.form import Form
+from evenhand.replay.lines import locate_keys
+from evenhand.replay.missing import with_levels
+from evenhand.replay.problem_file import read_spec
+from evenhand.replay.reading import header_of, read_csv
+from evenhand.replay.spec import Spec
+
+Source = str | Path | Frame  # a CSV or Parquet file, a folder of Parquet files, or a data frame
+_FORM = Form()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Log:
+    """A randomised log, read by a problem file; see `read_log`.
+
+    Args:
+        name: of the file, of the folder, or "the data frame".
+        spec: what the columns mean.
+        encoded: the usable rows as numbers.
+        bad: the rows that are left out, and why.
+    """
+
+    name: str
+    spec: Spec
+    encoded: Encoded
+    bad: BadRows
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem of the file, with the groups of the log."""
+        return self.spec.problem(self.encoded.levels)
+
+    def __len__(self) -> int:
+        """The number of usable rows."""
+        return len(self.encoded.actions)
+
+    def __str__(self) -> str:
+        played = np.bincount(self.encoded.actions, minlength=len(self.problem.actions)).tolist()
+        shares = (f"{name} {count:,}" for name, count in zip(self.problem.actions, played, strict=True))
+        lines = [f"{self.name}: {len(self):,} usable rows of {self.bad.total:,}: {', '.join(shares)}"]
+        lines += [f"left out: {reason}" for reason in self.bad.messages()]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.encoded.notes)])
+
+    def columns(self) -> dict[str, Floats | Texts]:
+        """Return the features of the usable rows as the log has them, `->(N)` each: numbers, or texts."""
+        good, read = self.bad.good, with_levels(self.spec, self.bad.columns)
+        found: dict[str, Floats | Texts] = {}
+        for c in self.spec.numeric:
+            found[c] = (read.names(c).floats(days) if c in self.spec.dates else read.numbers(c))[good]
+        for c in self.spec.categorical:
+            names = read.names(c)
+            found[c] = np.array(names.values)[names.codes[good]]
+        return found
+
+    def environment(self, *, shuffles: int | None = None) -> Logged:
+        """Build the environment that replays the log, for `simulate` and `compare`.
+
+        Args:
+            shuffles: how many replicas read the rows in an order of their own; those beyond are resamples. None leaves
+                all replicas shuffles.
+        """
+        return environment(self.problem, self.encoded, shuffles=shuffles)
+
+
+@checked
+def read_log(log: Source, problem: str | Path) -> Log:
+    """Read a randomised log by a problem file.
+
+    Args:
+        log: a CSV file, a Parquet file or a folder of them, or a data frame of pandas, polars or pyarrow.
+        problem: a TOML file that states what the columns mean.
+
+    Raises:
+        InvalidInput: a key or a column is wrong, too many rows are bad, or the file does not state how actions were
+            drawn; the error names them.
+        MissingExtra: pyarrow is needed for data frames and Parquet, and is not installed.
+
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "log.csv").write_text("letter;visit\\n" + "yes;1\\nno;0\\n" * 100)
+    >>> _ = (folder / "problem.toml").write_text('''
+    ... maximize = "visit"
+    ... horizon = 50
+    ... action = { column = "letter", values = { no = "none", yes = "letter" } }
+    ... propensity = { constant = 0.5 }
+    ... outcomes = { visit = { range = [0, 1] } }
+    ... ''')
+    >>> print(read_log(folder / "log.csv", folder / "problem.toml"))
+    log.csv: 200 usable rows of 200: none 100, letter 100
+    note: log.csv was found to be fields separated by semicolons
+    """
+    return read_rows(log, read_replayed(file("problem", problem)))
+
+
+def read_replayed(path: Path) -> Spec:
+    """Read a problem file that states what a replay needs: how the log chose its actions, and its times if any.
+
+    Raises:
+        InvalidInput, InfeasibleProblem: as for `read_spec`; or the file does not state it.
+    """
+    spec = read_spec(path)
+    if spec.until is not None and spec.time is None:
+        raise InvalidInput(f"{path.name}: time", "the column of the times of cases, beside until", "nothing")
+    if spec.propensity is None:
+        expected = "a column or a constant, the probability with which the log chose its actions"
+        raise InvalidInput(f"{path.name}: propensity", expected, "nothing")
+    return spec
+
+
+def read_rows(log: Source, spec: Spec) -> Log:
+    """Read a log by a specification.
+
+    Raises:
+        InvalidInput: the file, one of its columns, or too many of its rows cannot be used.
+    """
+    name = name_of(log)
+    with locate_keys(spec.origin, name):
+        columns = read_columns(log, spec.places, numbers=spec.numbers, form=spec.form)
+        bad = BadRows.none(columns)
+        encoded = encode(spec, columns, bad, name)
+    return Log(name=name, spec=encoded.spec, encoded=encoded, bad=bad)
+
+
+def name_of(log: Source) -> str:
+    """Return what a log is called in reports and messages."""
+    return FRAME if isinstance(log, Frame) else file("log", log).name
+
+
+def read_columns(
+    log: Source,
+    places: Mapping[str, str],
+    *,
+    numbers: Collection[str] = (),
+    form: Form = _FORM,
+    most: int | None = None,
+) -> Columns:
+    """Read some columns of a log, whatever it is written in; see `read_csv`."""
+    if isinstance(log, Frame):
+        return read_frame(log, places, numbers=numbers, form=form, most=most)
+    path = file("log", log)
+    read = read_parquet if is_parquet(path) else read_csv
+    return read(path, places, numbers=numbers, form=form, most=most)
+
+
+def names_in(log: Source) -> list[str]:
+    """Return the names of all columns of a log."""
+    if isinstance(log, Frame):
+        return names_of(log)
+    path = file("log", log)
+    return names_of(path) if is_parquet(path) else header_of(path, {})
+
+
+def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = None) -> Logged:
+    """Build the environment of an encoded log."""
+    first = np.cumsum([0, *(len(g.names) for g in problem.groups)])
+    groups = [where + start for where, start in zip(encoded.groups, first[:-1], strict=True)]
+    return Logged(
+        problem=problem,
+        units=encoded.units,
+        layout=encoded.layout,
+        actions=encoded.actions,
+        propensities=encoded.propensities,
+        outcomes=encoded.outcomes,
+        groups=np.stack(groups, 1) if groups else np.zeros((len(encoded.actions), 0), np.int64),
+        known=encoded.known,
+        time=encoded.time,
+        shuffles=shuffles,
+        orders=ORDERS,
+    )

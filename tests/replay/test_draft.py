@@ -1,0 +1,255 @@
+"""Drafts of problem files: what is guessed, what is left open, and that they are read."""
+
+import csv
+import gzip
+import io
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.cli import main
+from evenhand.core.errors import InvalidInput
+from evenhand.offline import Evidence
+from evenhand.replay import draft, read_log
+from evenhand.replay.problem_file import parse
+from tests.replay import shop
+
+PAGE = (Path(__file__).parents[2] / "docs" / "from-a-log.md").read_text(encoding="utf-8")
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+def table(header, rows, cut=","):
+    out = io.StringIO()
+    csv.writer(out, delimiter=cut).writerows([header, *rows])
+    return out.getvalue()
+
+
+def write(folder, text, name="log.csv", encoding="utf-8"):
+    path = folder / name
+    path.write_bytes(text.encode(encoding))
+    return path
+
+
+def read(folder, log, found):
+    """Read the log by the draft, which is written to a file of its own."""
+    return read_log(log, found.write(folder / f"{log.name}.toml"))
+
+
+def offers(count=2000, seed=3):
+    """A German shop: decimal commas, umlauts, missing ages, dates, words, and a column that came after the offer."""
+    rng = np.random.default_rng(seed)
+    for i in range(count):
+        city = str(rng.choice(["München", "Köln", "Ulm, Donau", ""], p=[0.4, 0.3, 0.28, 0.02]))
+        age = "NA" if rng.random() < 0.08 else str(rng.integers(18, 80))
+        since = str(np.datetime64("2015-01-01") + int(rng.integers(0, 3000)))
+        offer = int(rng.choice(3, p=[0.5, 0.3, 0.2]))
+        bought = rng.random() < 0.1 + 0.1 * offer
+        yield [
+            f"K{i:05d}", f"2026-03-{1 + i % 28:02d}T10:00", since, age, city,
+            ["kein Angebot", "Brief", "Anruf"][offer], f"0,{[5, 3, 2][offer]}",
+            "ja" if bought else "nein", f"{rng.exponential(30) * bought:.2f}".replace(".", ","),
+        ]  # fmt: skip
+
+
+SHOP = ["Kunde", "sent_at", "signup_date", "Alter", "Stadt", "offer", "propensity", "clicked", "revenue"]
+
+
+def test_a_log_of_the_shop_is_clear(tmp_path):
+    log, _ = shop.write(tmp_path, shop.rows(3000))
+    found = draft(log)
+    spec = parse(found.text, "draft.toml")
+    assert found.open == ()
+    assert (spec.action, spec.actions) == ("letter", {"": "none", "A": "A", "B": "B"})
+    assert (spec.propensity, spec.numeric, spec.categorical) == ("p", ("age",), ("town",))
+    assert (spec.maximize, spec.columns, spec.horizon) == ("visit", {"visit": "visit"}, "log")
+    assert read(tmp_path, log, found).spec.horizon == 999  # of 3,000 rows by 0.333333
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_a_file_of_a_german_spreadsheet(tmp_path, encoding):
+    log = write(tmp_path, table(SHOP, offers(), ";"), encoding=encoding)
+    found = draft(log)
+    assert found.open == ()
+    spec = parse(found.text, "draft.toml")
+    assert (spec.form.decimal, spec.form.missing) == (",", ("", "NA"))
+    assert (spec.numeric, spec.dates) == (("Alter", "signup_date"), ("signup_date",))
+    assert spec.categorical == ("Stadt",)
+    assert spec.missing == {"Alter": "indicator", "Stadt": "level"}
+    assert list(spec.actions) == ["kein Angebot", "Anruf", "Brief"]  # what does nothing comes first
+    assert (spec.propensity, spec.values) == ("propensity", {"clicked": {"ja": 1.0, "nein": 0.0}})
+    for what in ("'Kunde'", "'sent_at'"):
+        assert any(line.startswith("# left out") and what in line for line in found.text.splitlines())
+    rows = read(tmp_path, log, found)
+    assert (rows.bad.left_out, len(rows)) == (0, 2000)
+    assert rows.encoded.coding.levels["Stadt"] == ("München", "Köln", "Ulm, Donau", "missing")
+    assert sorted(set(rows.encoded.propensities)) == [0.2, 0.3, 0.5]
+    value = eh.value(Evidence.of(rows, "draft.toml"))
+    assert np.isfinite([p.value.value for p in value.policies]).all()
+
+
+def test_a_packed_file_without_a_name_for_the_outcome(tmp_path):
+    text = table(["x", "arm", "z"], [[i % 7, "ab"[i * i % 3 % 2], i % 2] for i in range(900)])
+    path = tmp_path / "log.csv.gz"
+    path.write_bytes(gzip.compress(text.encode()))
+    found = draft(path)
+    assert [sentence.partition("?")[0] for sentence in found.open] == [
+        "with which probabilities were actions drawn", "which column is the outcome",
+    ]  # fmt: skip
+    with pytest.raises(
+        InvalidInput, match=r"outcomes.outcome: '\?': expected a column of log.csv.gz, line 1 \(x, arm, z\)"
+    ):
+        read(tmp_path, path, found)
+    marked = [line for line in found.text.splitlines() if '"?"' in line and not line.startswith("#")]
+    assert len(marked) == len(found.open) == found.text.count("# DECIDE: ")
+    filled = found.text.replace('column = "?" # The column of the outcome.', 'column = "z"').replace('"x", "z"', '"x"')
+    filled = filled.replace('column = "?" # The column of the probability', "constant = 0.5 # The probability")
+    assert parse(filled, "draft.toml").columns == {"outcome": "z"}
+
+
+def test_several_columns_that_may_be_the_action_are_left_to_the_user(tmp_path):
+    rows = [["a" if i % 2 else "b", "c" if i % 3 else "d", i % 2] for i in range(400)]
+    found = draft(write(tmp_path, table(["first offer", "second offer", "clicked"], rows)))
+    assert found.open[0] == "which column is the action: one of 'first offer', 'second offer'?"
+    assert "# left out, as it may be the action: 'first offer', 'second offer'" in found.text
+    filled = found.text.replace('column = "?" # The column of the logged action.', 'column = "first offer"')
+    filled = filled.replace('"?" = "none"', 'a = "a", b = "b"').replace(
+        'column = "?" # The column of the prob', "constant = 0.5 # "
+    )
+    log = tmp_path / "log.csv"
+    (tmp_path / "p.toml").write_text(filled)
+    assert len(read_log(log, tmp_path / "p.toml")) == 400
+
+
+def test_actions_that_occur_unequally_need_their_probabilities(tmp_path):
+    rows = [["a" if i % 4 else "b", i % 2] for i in range(800)]
+    (question,) = draft(write(tmp_path, table(["arm", "reward"], rows))).open
+    assert question.endswith(
+        "actions occur unequally ('a' 0.750, 'b' 0.250), and no column looks like their probabilities"
+    )
+
+
+def test_what_depends_on_the_action_is_no_feature(tmp_path):
+    rng = np.random.default_rng(0)
+    rows = []
+    for _ in range(3000):
+        arm, age = rng.integers(0, 2), rng.integers(20, 60)
+        minutes = rng.exponential(3 + 2 * arm)
+        rows.append(
+            [
+                age,
+                f"{minutes:.3f}",
+                ["stay", "go"][int(rng.random() < 0.3 + 0.3 * arm)],
+                "ab"[arm],
+                int(rng.random() < 0.2),
+            ]
+        )
+    found = draft(write(tmp_path, table(["age", "minutes", "page", "arm", "reward"], rows)))
+    spec = parse(found.text, "draft.toml")
+    assert (spec.numeric, spec.categorical) == (("age",), ())
+    comment = found.text.replace("\n#   ", " ")
+    why = "it differs between actions more than chance explains, so it came after them"
+    assert f"# left out, as {why}: 'minutes', 'page'" in comment
+
+
+def test_outcomes_have_the_range_of_all_rows(tmp_path):
+    """The largest is far behind the sample by which columns are told apart."""
+    rows = [["ab"[i % 2], 5 if i < 11_990 else -700, "" if i == 3 else i % 2] for i in range(12_000)]
+    log = write(tmp_path, table(["arm", "profit", "clicked"], rows))
+    found = draft(log)
+    profit, clicked = parse(found.text, "draft.toml").outcomes
+    assert (profit.low, profit.high) == (-700.0, 5.0)
+    assert (clicked.low, clicked.high) == (0.0, 1.0)
+    assert "# 0.0% of the rows that were looked at have none, and count as bad (allow_bad)" in found.text
+    assert read(tmp_path, log, found).bad.count == 1
+
+
+def test_names_that_toml_has_to_quote(tmp_path):
+    header = ['a "b"', "c.d = e", "[arm]", "reward\\"]
+    rows = [[i % 5, f"x{i % 3}", ['say "yes"', "no\\"][i % 2], i % 2] for i in range(300)]
+    log = write(tmp_path, table(header, rows))
+    found = draft(log)
+    rows_read = read(tmp_path, log, found)
+    assert (rows_read.spec.numeric, rows_read.spec.categorical) == (('a "b"',), ("c.d = e",))
+    assert rows_read.problem.actions == ("no\\", 'say "yes"')
+
+
+def test_long_lists_are_wrapped_and_read(tmp_path):
+    header = [f"feature number {i}" for i in range(60)]
+    rows = [[*(i % (j + 2) for j in range(60)), "ab"[i % 2], i % 2] for i in range(200)]
+    found = draft(write(tmp_path, table([*header, "arm", "reward"], rows)))
+    taken = set(parse(found.text, "draft.toml").numeric)
+    assert len(taken) > 20
+    assert taken <= set(header)
+    assert max(map(len, found.text.splitlines())) <= 120
+    assert any("and" in sentence and "more" in sentence for sentence in found.guessed)
+
+
+def test_the_command_prints_or_writes_a_new_file(tmp_path, capsys):
+    log, _ = shop.write(tmp_path, shop.rows(600))
+    assert main(["draft", str(log)]) == 0
+    printed = capsys.readouterr().out
+    assert printed == draft(log).text
+    out = tmp_path / "new.toml"
+    assert main(["draft", str(log), "--out", str(out)]) == 0
+    assert out.read_text() == printed
+    assert "to decide:\n- nothing" in capsys.readouterr().out
+    assert main(["draft", str(log), "--out", str(out)]) == 2
+    assert "expected a new file in a folder that is there, got File exists" in capsys.readouterr().err
+    assert out.read_text() == printed
+    assert main(["draft", str(log), "--out", str(tmp_path / "none" / "new.toml")]) == 2
+    assert main(["draft", "--schema"]) == 0
+    assert '"$schema"' in capsys.readouterr().out
+    for wrong in (["draft"], ["draft", str(log), "--schema"]):
+        with pytest.raises(SystemExit):
+            main(wrong)
+
+
+@pytest.mark.parametrize("text", ["", "arm,reward\n"])
+def test_a_log_without_rows_is_refused(tmp_path, text):
+    with pytest.raises(InvalidInput, match=r"log\.csv: expected a"):
+        draft(write(tmp_path, text))
+
+
+def test_the_page_shows_what_can_be_run(capsys):
+    pytest.importorskip("pyarrow", reason="needs pyarrow")
+    (block,) = (part.split("```")[0] for part in PAGE.split("```python\n")[1:] if "draft" in part.split("```")[0])
+    exec(block, {})
+    printed = capsys.readouterr().out
+    assert "the data frame: 600 usable rows of 600: none 300, mail 300" in printed
+    assert "clicked per row" in printed
+
+
+@pytest.mark.skipif(not (DATA / "hillstrom.csv").exists(), reason="needs the file of the e-mail challenge")
+def test_the_page_shows_what_is_guessed(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["draft", str(DATA / "hillstrom.csv"), "--out", "problem.toml"]) == 0
+    assert f"```\n{capsys.readouterr().out}```" in PAGE
+
+
+@pytest.mark.skipif(not (DATA / "hillstrom.csv").exists(), reason="needs the file of the e-mail challenge")
+def test_the_log_of_the_e_mails_is_clear(tmp_path):
+    log = DATA / "hillstrom.csv"
+    found = draft(log)
+    assert found.open == ()
+    rows = read(tmp_path, log, found)
+    assert rows.spec.action == "segment"
+    assert list(rows.spec.columns) == ["visit", "conversion", "spend"]
+    assert rows.spec.numeric == ("recency", "history", "mens", "womens", "newbie")
+    assert (len(rows), rows.bad.left_out, rows.spec.horizon) == (64_000, 0, 21_333)
+
+
+@pytest.mark.skipif(not (DATA / "open-bandit").exists(), reason="needs the Open Bandit data set")
+@pytest.mark.parametrize("policy", ["random", "bts"])
+def test_the_logs_of_open_bandit_are_clear(tmp_path, policy):
+    log = DATA / "open-bandit" / f"men-{policy}.csv"
+    found = draft(log)
+    assert found.open == ()
+    rows = read(tmp_path, log, found)
+    assert (rows.spec.action, rows.spec.propensity, list(rows.spec.columns)) == (
+        "item_id",
+        "propensity_score",
+        ["click"],
+    )
+    assert (len(rows), len(rows.problem.actions)) == (10_000, 34)

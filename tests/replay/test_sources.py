@@ -1,0 +1,229 @@
+"""The same log as CSV, as a data frame of several libraries, as Parquet and as a folder of it: the same bits."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.offline import Evidence
+from evenhand.replay import draft, read_log, replay_log
+from tests.replay import shop
+
+pd = pytest.importorskip("pandas", reason="needs pandas")
+pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow")
+
+PROBLEM = (
+    shop.PROBLEM.replace('numeric = ["age"]', 'numeric = ["age", "mails"]\ndates = ["born"]')
+    .replace("constant = 0.333333", 'column = "p"')
+    .replace("[action]", '[features.missing]\nage = "indicator"\ntown = "level"\nborn = "indicator"\n\n[action]')
+)
+HEADER = [*shop.HEADER, "born", "mails"]
+
+
+def lines(count=700):
+    """Rows with gaps in an age, a town and a date."""
+    rng, found = np.random.default_rng(8), shop.rows(count)
+    for i, line in enumerate(found):
+        line += [str(np.datetime64("1990-01-01") + int(rng.integers(0, 9000))), str(rng.integers(0, 5))]
+        for column in (0, 1, 5):
+            if i and rng.random() < 0.1:
+                line[column] = ""
+    return found
+
+
+def frame(rows):
+    """The log as pandas would have it: numbers, dates, and texts that may be missing."""
+    columns = dict(zip(HEADER, zip(*rows, strict=True), strict=True))
+    return pd.DataFrame(
+        {
+            "age": [float(z) if z else np.nan for z in columns["age"]],
+            "town": [z or None for z in columns["town"]],
+            "letter": pd.Categorical(columns["letter"]),
+            "visit": [z == "1" for z in columns["visit"]],
+            "p": [float(z) for z in columns["p"]],
+            "born": pd.to_datetime([z or None for z in columns["born"]]),
+            "mails": pd.array([int(z) for z in columns["mails"]], dtype="Int64"),
+        }
+    )
+
+
+def written(tmp_path):
+    """The log in every form."""
+    rows = lines()
+    log, toml = shop.write(tmp_path, rows, PROBLEM, HEADER)
+    data = frame(rows)
+    one = tmp_path / "log.parquet"
+    data.to_parquet(one)
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    for i, (start, end) in enumerate(((0, 300), (300, 301), (301, 700))):
+        data[start:end].to_parquet(folder / f"part-{i}.parquet", index=False)
+    (folder / "_SUCCESS").write_text("")
+    forms = {"pandas": data, "pyarrow": pa.Table.from_pandas(data), "file": one, "folder": folder}
+    return log, toml, forms
+
+
+def bits(log):
+    e = log.encoded
+    return [z.tobytes() for z in (e.units, e.actions, e.propensities, e.outcomes, *e.groups)], e.levels, e.coding
+
+
+@pytest.mark.parametrize("form", ["pandas", "pyarrow", "file", "folder"])
+def test_every_form_of_a_log_is_read_with_the_same_bits(tmp_path, form):
+    log, toml, forms = written(tmp_path)
+    one, other = read_log(log, toml), read_log(forms[form], toml)
+    assert bits(one) == bits(other)
+    assert other.name == {"file": "log.parquet", "folder": "parts"}.get(form, "the data frame")
+    mine, theirs = one.columns(), other.columns()
+    assert all(np.array_equal(mine[c], theirs[c], equal_nan=mine[c].dtype.kind == "f") for c in mine)
+
+
+def test_polars_too(tmp_path):
+    pl = pytest.importorskip("polars", reason="needs polars")
+    log, toml, forms = written(tmp_path)
+    assert bits(read_log(pl.from_arrow(forms["pyarrow"]), toml)) == bits(read_log(log, toml))
+
+
+def test_replays_and_values_take_them(tmp_path):
+    log, toml, forms = written(tmp_path)
+    quick = {"replicas": 2, "bootstrap": 0, "progress": False}
+    one, other = replay_log(log, toml, **quick), replay_log(forms["pandas"], toml, **quick)
+    assert str(one).partition("\n")[2] == str(other).partition("\n")[2]
+    assert str(other).startswith("the data frame: 700 rows")
+    assert str(eh.value(forms["folder"], toml)).partition("\n")[2] == str(eh.value(log, toml)).partition("\n")[2]
+    assert Evidence.of(read_log(forms["file"], toml), "p").log == "log.parquet"
+    assert draft(forms["pandas"]).open == draft(forms["file"]).open == ()
+
+
+def test_columns_of_texts_and_whole_numbers_are_read_like_those_of_a_file(tmp_path):
+    """As pandas reads a CSV, in which a code with gaps becomes a float, and as one reads all as texts."""
+    rows = lines()
+    log, toml = shop.write(tmp_path, rows, PROBLEM.replace('by = "town"', 'by = "mails"'), HEADER)
+    texts = pd.DataFrame(dict(zip(HEADER, zip(*rows, strict=True), strict=True)), dtype=str)
+    floats = frame(rows).assign(mails=lambda z: z["mails"].astype(float))
+    expected = bits(read_log(log, toml))
+    assert set(expected[1]["mails"]) == set("01234")
+    assert bits(read_log(texts, toml)) == bits(read_log(floats, toml)) == expected
+
+
+def test_dates_with_times_and_zones(tmp_path):
+    problem = shop.PROBLEM.replace('numeric = ["age"]', 'dates = ["age"]')
+    rows = shop.rows(300)
+    moments = pd.Series(pd.date_range("2026-01-01", periods=300, freq="7h", tz="Europe/Berlin"))
+    data = pd.DataFrame(dict(zip(shop.HEADER, zip(*rows, strict=True), strict=True))).assign(age=moments)
+    toml = tmp_path / "problem.toml"
+    toml.write_text(problem)
+    days = read_log(data, toml).columns()["age"]
+    expected = (moments - pd.Timestamp("1970-01-01", tz="UTC")) / pd.Timedelta(days=1)
+    np.testing.assert_allclose(days, expected, rtol=0, atol=1e-9)
+
+
+def test_folders_may_state_a_column(tmp_path):
+    rows = shop.rows(400)
+    data = pd.DataFrame(dict(zip(shop.HEADER, zip(*rows, strict=True), strict=True)))
+    for town, part in data.groupby("town"):
+        home = tmp_path / "log" / f"town={town}"
+        home.mkdir(parents=True)
+        part.drop(columns="town").to_parquet(home / "a.parquet", index=False)
+    toml = tmp_path / "problem.toml"
+    toml.write_text(shop.PROBLEM)
+    log = read_log(tmp_path / "log", toml)
+    assert len(log) == 400
+    assert log.encoded.levels["town"] == {
+        "north": (data.town == "north").mean(),
+        "south": (data.town == "south").mean(),
+    }
+
+
+def test_bad_rows_name_their_row_and_file(tmp_path):
+    rows = [[*line[:3], "1", line[4]] for line in shop.rows(300)]
+    data = pd.DataFrame(dict(zip(shop.HEADER, zip(*rows, strict=True), strict=True)))
+    data["visit"] = data["visit"].astype(float)
+    data.loc[250, "visit"] = 7.5
+    data.loc[251, "visit"] = np.nan
+    toml = tmp_path / "problem.toml"
+    toml.write_text(shop.PROBLEM)
+    said = "2 rows: 'visit' is not a number in [0, 1] (first in row 251: '7.5')"
+    assert read_log(data, toml).bad.messages() == [said]
+    folder = tmp_path / "parts"
+    folder.mkdir()
+    data[:200].to_parquet(folder / "a.parquet")
+    data[200:].to_parquet(folder / "b.parquet")
+    assert read_log(folder, toml).bad.messages() == [said.replace("row 251", "row 51 of b.parquet")]
+
+
+def refused(tmp_path, log, message, problem=shop.PROBLEM):
+    toml = tmp_path / "problem.toml"
+    toml.write_text(problem)
+    with pytest.raises(InvalidInput, match=message) as caught:
+        read_log(log, toml)
+    assert "\n" not in str(caught.value)
+
+
+def test_logs_that_cannot_be_read(tmp_path):
+    data = pd.DataFrame(dict(zip(shop.HEADER, zip(*shop.rows(60), strict=True), strict=True)))
+    whole = tmp_path / "log.parquet"
+    data.to_parquet(whole)
+    cut = tmp_path / "cut.parquet"
+    cut.write_bytes(whole.read_bytes()[:-40])
+    refused(tmp_path, cut, r"^cut.parquet: expected a Parquet file that is whole, or a folder of them, got")
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    refused(tmp_path, empty, "^empty: expected a Parquet file that is whole, or a folder of them, got a folder without")
+    mixed = tmp_path / "mixed"
+    mixed.mkdir()
+    data.to_parquet(mixed / "a.parquet")
+    data.drop(columns="p").rename(columns={"visit": "visits"}).to_parquet(mixed / "b.parquet")
+    refused(
+        tmp_path,
+        mixed,
+        r"^problem.toml, line \d+: outcomes.visit: 'visit': expected a column of b.parquet, as of other files",
+    )
+    (mixed / "b.parquet").write_text("age,town\n1,2\n")
+    refused(tmp_path, mixed, "^mixed: expected a Parquet file that is whole, or a folder of them, got")
+    refused(
+        tmp_path,
+        data.rename(columns={"age": "Age"}),
+        r"^problem.toml, line \d+: features.numeric: 'age': expected a column of the data frame",
+    )
+    refused(
+        tmp_path,
+        data.assign(town=[["x"]] * 60),
+        r"^groups.town: 'town' of the data frame: expected numbers, texts or",
+    )
+    refused(
+        tmp_path, data.assign(age=[1, "x"] * 30), r"^the data frame: expected columns of one kind each, by names that"
+    )
+    refused(
+        tmp_path, data.assign(visit=2.0), r"^the data frame: expected at most 1 % bad rows .*first in row 1: '2'\)$"
+    )
+    refused(tmp_path, data[:0], "^the data frame: expected at least one row after the header, got none")
+    refused(tmp_path, 3, r"^log: expected .*, got 3")
+    refused(tmp_path, tmp_path / "none.parquet", r"^none.parquet: expected a file that can be read, got No such file")
+
+
+def test_what_is_missing_is_named_where_pyarrow_is_not_installed(tmp_path):
+    toml = tmp_path / "problem.toml"
+    toml.write_text(shop.PROBLEM)
+    code = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "from evenhand.replay import read_log\n"
+        "class Frame:\n    def __arrow_c_stream__(self, requested_schema=None): ...\n"
+        f"read_log(Frame(), {str(toml)!r})"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stderr.strip().endswith(f"MissingExtra: {MissingExtra('data frames', 'parquet')}")
+
+
+def test_a_csv_in_parts_of_many_rows_is_read_as_a_whole(tmp_path):
+    """Texts become numbers part by part; the first row of the second part is in its place, and named if it is bad."""
+    lines = shop.rows(50_001)
+    log, toml = shop.write(tmp_path, lines)
+    assert read_log(log, toml).columns()["age"].tolist() == [float(line[0]) for line in lines]
+    lines[50_000][0] = "old"
+    found = read_log(shop.write(tmp_path, lines)[0], toml)
+    assert found.bad.messages() == ["1 row: 'age' is not a finite number (first in line 50002: 'old')"]
