@@ -19,9 +19,10 @@ features = { numeric = ["age"], categorical = ["town"] }
 action = { column = "sent", values = { no = "none", letter = "letter", call = "call" } }
 propensity = { constant = 0.333333 }
 groups = { town = { shares = "log" } }
-outcomes = { sale = { range = [0, 1] }, post = { known = { letter = 1, call = 3 } } }
+outcomes = { sale = { range = [0, 1] }, post = { known = { letter = 1, call = 3 } }, fuel = { known = { call = 1 } } }
 """
 BUDGET = '[[budget]]\noutcome = "post"\nrate = 0.4\n'
+SECOND = '[[budget]]\noutcome = "fuel"\nrate = 0.05\n'
 PARITY = '[[parity]]\noutcome = "post"\nby = "town"\ntolerance = 0.05\n'
 
 
@@ -54,8 +55,8 @@ def test_a_list_is_the_optimum_of_a_linear_program(tmp_path):
     assert np.allclose(found.expected["sale"], worth[rows, found.chosen])
     assert worth[rows, found.chosen].mean() <= best + 1e-9
     assert worth[rows, found.chosen].mean() >= best - 3 * np.ptp(worth) / 300  # a case per group is rounded down
-    assert found.spent <= 120.0 + 1e-9
-    averages = list(found.groups["town"].values())
+    assert found.budgets[0].spent <= 120.0 + 1e-9
+    averages = list(found.parities[0].averages.values())
     assert max(averages) - min(averages) <= 2 * (0.05 + 3.0 / min(np.bincount(towns)))
 
 
@@ -67,29 +68,47 @@ def test_no_draw_costs_more_than_the_budget(tmp_path, more, holdout):
     for seed, budget in itertools.product(range(3), (None, 150.0, 200.5)):
         found = assign(cases, problem, learn_from=tmp_path / "log.csv", holdout=holdout, seed=seed, budget=budget)
         spent = sum(cost[found.actions[a]] for a in found.chosen)
-        assert spent == found.spent <= (120.0 if budget is None else budget)
-        assert found.spent >= (120.0 if budget is None else budget) - 12.0
+        assert spent == found.budgets[0].spent <= (120.0 if budget is None else budget)
+        assert found.budgets[0].spent >= (120.0 if budget is None else budget) - 12.0
         assert abs(found.held_out.mean() - holdout) <= 0.03
         assert (found.probability >= holdout / 3 - 1e-12).all()
         assert (found.probability <= 1.0).all()
 
 
+@pytest.mark.parametrize("holdout", [0.0, 0.1])
+def test_two_budgets_and_a_parity(tmp_path, holdout):
+    """At .9 of post per case, calls are limited by the fuel for 15 of them, and letters by the rest."""
+    cases, problem = files(tmp_path, BUDGET.replace("0.4", "0.9") + SECOND + PARITY)
+    for seed in range(3):
+        found = assign(cases, problem, learn_from=tmp_path / "log.csv", holdout=holdout, seed=seed)
+        names = np.array(found.actions)[found.chosen]
+        letters, calls = (names == "letter").sum(), (names == "call").sum()
+        assert [used.spent for used in found.budgets] == [letters + 3 * calls, calls]
+        assert 270 - 12 <= letters + 3 * calls <= 270
+        assert 15 - 3 <= calls <= 15
+        assert all(used.price > 0.0 for used in found.budgets)
+        (even,) = found.parities
+        if not holdout:  # within what a case or two of a group of a hundred use
+            assert max(abs(z - 0.9) for z in even.averages.values()) <= 0.05 + 2 * 3 / 80
+    assert "fuel: " in str(found)
+    assert "One more unit of fuel" in found.summary()
+
+
 def test_probabilities_are_those_of_draws():
     """4,000 seeds: each row and action within five standard errors, which are below .008."""
     rng = np.random.default_rng(0)
-    lottery = rng.dirichlet([0.3, 1.0, 2.0], 30)
-    lottery[0] = 0.0, 1.0, 0.0
-    strata, counts = rng.integers(0, 3, 30), np.zeros((30, 3))
+    planned, strata, counts, holdout = rng.integers(0, 3, 30), rng.integers(0, 3, 30), np.zeros((30, 3)), 0.3
     for seed in range(4000):
-        counts[np.arange(30), drawn(lottery, places(strata, seed))] += 1
-    error = np.sqrt(lottery * (1 - lottery) / 4000)
-    assert (np.abs(counts / 4000 - lottery) <= 5 * error + 1e-12).all()
+        counts[np.arange(30), drawn(planned, places(strata, seed), holdout, 3)] += 1
+    chance = holdout / 3 + (1 - holdout) * np.eye(3)[planned]
+    error = np.sqrt(chance * (1 - chance) / 4000)
+    assert (np.abs(counts / 4000 - chance) <= 5 * error).all()
 
 
 def test_without_a_budget_everybody_gets_the_best(tmp_path):
     cases, problem = files(tmp_path, "")
     found = assign(cases, problem, learn_from=tmp_path / "log.csv")
-    assert (found.wanted, found.price, found.spent) == (None, 0.0, 0.0)
+    assert (found.budgets, found.parities) == ((), ())
     assert (found.probability == 1.0).all()
     assert "budget" not in str(found)
 
@@ -145,13 +164,13 @@ def test_small_units_and_sums_that_are_rounded(tmp_path):
     text = problem.read_text().replace("letter = 1, call = 3", "letter = 0.1, call = 0.3")
     problem.write_text(text)
     found = assign(cases, problem, learn_from=tmp_path / "log.csv")
-    assert found.spent == pytest.approx(2.0)
+    assert found.budgets[0].spent == pytest.approx(2.0)
     problem.write_text(
         text.replace("letter = 0.1, call = 0.3", "letter = 1e-9, call = 3e-9").replace("0.1", "2.5e-10", 1)
     )
     for seed in range(20):
         found = assign(cases, problem, learn_from=tmp_path / "log.csv", holdout=0.1, seed=seed)
-        assert found.spent <= found.wanted.total * (1 + 1e-9)
+        assert found.budgets[0].spent <= found.budgets[0].total * (1 + 1e-9)
 
 
 def test_actions_with_a_single_row(tmp_path):
@@ -168,7 +187,7 @@ def test_actions_with_a_single_row(tmp_path):
 def test_one_case(tmp_path):
     cases, problem = files(tmp_path, cases=1)
     found = assign(cases, problem, learn_from=tmp_path / "log.csv")
-    assert found.spent <= 0.4
+    assert found.budgets[0].spent <= 0.4
 
 
 LEARNED = '[[budget]]\noutcome = "sale"\nrate = 0.4\n'
@@ -178,9 +197,9 @@ FLOOR = '[[floor]]\noutcome = "sale"\nrate = 0.1\n'
 @pytest.mark.parametrize(
     ("more", "asked", "message"),
     [
-        (LEARNED, {}, "constraints: expected one budget, on an outcome that is known before acting"),
-        (BUDGET + FLOOR, {}, "constraints: expected a budget, and at most a parity on the same outcome"),
-        (PARITY, {}, "constraints: expected a budget"),
+        (LEARNED, {}, "constraints: expected budgets of all, on outcomes that are known before acting"),
+        (BUDGET + FLOOR, {}, "constraints: expected budgets, and parities between groups"),
+        (BUDGET + SECOND, {"budget": 3.0}, "budget: expected none, as problem.toml has 2 budgets"),
         ("", {"budget": 3.0}, "budget: expected none"),
         (BUDGET, {"budget": -1.0}, "budget: expected a finite number of at least 0"),
         (BUDGET, {"budget": 10.0, "holdout": 0.5}, "budget: expected at least 200, which the cheapest"),

@@ -79,7 +79,7 @@ def test_the_page_of_a_list_states_the_result(tmp_path):
     read = self_contained(found.page("x").html())
     counts = {name: int((found.chosen == a).sum()) for a, name in enumerate(found.actions)}
     assert found.headline().startswith(f"Of 300 cases: {counts['none']} none, {counts['letter']} letter")
-    assert f"post: {found.spent:,.6g} of 120" in found.headline()
+    assert f"post: {found.budgets[0].spent:,.6g} of 120" in found.headline()
     towns = np.array(found.texts["town"])
     for level in found.levels:
         if level.feature == "town":
@@ -90,7 +90,7 @@ def test_the_page_of_a_list_states_the_result(tmp_path):
     assert {"age", "town"} == {z.feature for z in found.levels}
     assert "town: A" in read.of("th")
     assert f"{int(found.held_out.sum())} cases are held out" in found.summary()
-    assert [a.get_title() for a in found.plot().axes] == ["share of cases", "used per case, by town"]
+    assert [a.get_title() for a in found.plot().axes] == ["share of cases", "post per case, by town"]
     assert found.headline() in found._repr_html_()
 
 

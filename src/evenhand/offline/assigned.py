@@ -20,7 +20,7 @@ from evenhand.core.validate import file, on_disk
 from evenhand.offline.cases import EXPECTED, WRITTEN
 from evenhand.offline.levels import Level, levels_of
 from evenhand.offline.list_page import parts
-from evenhand.offline.plans import Wanted
+from evenhand.offline.used import Averages, Used
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.page import Page
 from evenhand.report.tables import Table, printed
@@ -42,10 +42,8 @@ class Assignment:
         held_out: `(N)` whether it was drawn evenly, so that the list can be evaluated afterwards.
         expected: by outcome, `(N)` what the log lets expect of the chosen action.
         objective: its name.
-        wanted: the budget, if there is one.
-        price: what one more unit of the budget is predicted to be worth.
-        spent: of the budget by the whole list, exactly.
-        groups: by grouping with a parity, the average spent per case of each of its groups.
+        budgets: what the list uses of each.
+        parities: what the groups of each have on average.
         log: the name of the file that was learned from.
         checks: what is wrong with the log or the budget, a sentence each; None where nothing was found.
         numeric: the features that are numbers, NaN where one is missing; without dates.
@@ -59,10 +57,8 @@ class Assignment:
     held_out: Bools
     expected: Mapping[str, Floats]
     objective: str
-    wanted: Wanted | None
-    price: float
-    spent: float
-    groups: Mapping[str, Mapping[str, float]]
+    budgets: tuple[Used, ...]
+    parities: tuple[Averages, ...]
     log: str
     checks: Checks
     numeric: Mapping[str, Floats] = field(default_factory=dict)
@@ -79,8 +75,7 @@ class Assignment:
         """State the result in a sentence: how many get what, and what that uses."""
         counts = np.bincount(self.chosen, minlength=len(self.actions)).tolist()
         told = ", ".join(f"{count:,} {name}" for name, count in zip(self.actions, counts, strict=True) if count)
-        used = "" if self.wanted is None else f"; {self._used}"
-        return f"Of {len(self.chosen):,} cases: {told}{used}"
+        return "; ".join([f"Of {len(self.chosen):,} cases: {told}", *map(str, self.budgets)])
 
     def summary(self) -> str:
         """Return the result in a few sentences."""
@@ -90,17 +85,11 @@ class Assignment:
         yield f"{self.headline()}."
         mean = f"{self.expected[self.objective].mean():.4f} {self.objective}"
         yield f"By what {self.log} says, {mean} per case is expected."
-        if self.wanted is not None:
-            price = f"{self.price:.4g} {self.objective}"
-            yield f"One more unit of {self.wanted.outcome} is predicted to be worth {price}."
+        for used in self.budgets:
+            yield f"One more unit of {used.outcome} is predicted to be worth {used.price:.4g} {self.objective}."
         held = int(self.held_out.sum())
         if held:
             yield f"{held:,} cases are held out: any action, with the same chance each, so that the list can be judged."
-
-    @property
-    def _used(self) -> str:
-        assert self.wanted is not None
-        return f"{self.wanted.outcome}: {self.spent:,.6g} of {self.wanted.total:,.6g}"
 
     def plot(self) -> Figure:
         """Draw the share of cases with each action, and the averages of groups under a parity.
@@ -111,7 +100,7 @@ class Assignment:
         from evenhand.offline.pictures import draw_shares  # matplotlib only when asked for
         from evenhand.report.plots import figure_of
 
-        return figure_of(draw_shares(self._shares, self.groups, self.headline()))
+        return figure_of(draw_shares(self._shares, self.parities, self.headline()))
 
     @property
     def _shares(self) -> dict[str, float]:
@@ -125,7 +114,7 @@ class Assignment:
             title=self.headline(),
             sentences=tuple(self._sentences())[1:],
             notes=tuple(warnings(self.checks)),
-            parts=tuple(parts(self._shares, self.spent, self.wanted, self.groups, tables, self.levels)),
+            parts=tuple(parts(self._shares, self.budgets, self.parities, tables, self.levels)),
             command=command,
             settings={"log": self.log, "cases": len(self.chosen)},
         )
@@ -177,8 +166,8 @@ class Assignment:
         count = len(self.chosen)
         yield f"{count:,} cases, by what {self.log} says of {self.objective}"
         yield from warnings(self.checks)
-        if self.wanted is not None:
-            yield f"{self._used}; one more is predicted to be worth {self.price:.4g} {self.objective}"
+        for used in self.budgets:
+            yield f"{used}; one more is predicted to be worth {used.price:.4g} {self.objective}"
         held = int(self.held_out.sum())
         if held:
             yield f"{held:,} cases held out: any action, with the same chance each"
@@ -190,11 +179,9 @@ class Assignment:
             means = [f"{z[mine].mean():.4f}" if mine.any() else "-" for z in self.expected.values()]
             rows.append([name, f"{int(mine.sum()):,}", f"{mine.mean():.2%}", *means])
         yield Table(["action", "cases", "share", *(f"expected {name}" for name in self.expected)], rows)
-        for by, each in self.groups.items():
-            assert self.wanted is not None
-            lines = [[name, f"{value:.4f}"] for name, value in each.items()]
-            within = f"planned within {self.wanted.tolerance:g}"
-            yield Table([f"{self.wanted.outcome} per case by {by}, {within}", "average"], lines)
+        for parity in self.parities:
+            lines = [[name, f"{value:.4f}"] for name, value in parity.averages.items()]
+            yield Table([str(parity), "average"], lines)
 
 
 def _cells(column: list[object]) -> list[object]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,8 +19,9 @@ from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.lines import singles
 from evenhand.offline.outcome_models import Regressor
-from evenhand.offline.plans import Plan, Wanted, planned, wanted_of
+from evenhand.offline.plans import Even, Plan, limits_of, planned
 from evenhand.offline.rounding import drawn, places
+from evenhand.offline.used import Averages, Used
 from evenhand.replay.log import Source
 from evenhand.report.quantities import objective_name
 
@@ -38,27 +39,28 @@ def assign(
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
 ) -> Assignment:
-    """Decide who gets what in a list, by what a randomised log says and within the budget of the problem.
+    """Decide who gets what in a list, by what a randomised log says and within the budgets of the problem.
 
-    Equation: max sum_i sum_a p_ia w_ia s.t. sum_i c_i(a_i) <= B, by the prices of the list itself, with predictions w
-    of models of the whole log. With a holdout h, p_ia = h / A + (1 - h) pi_ia, where pi has what the held out
-    cases are expected to leave of B.
+    Equation: max sum_i w_i(a_i) s.t. sum_i c_ik(a_i) <= B_k for every budget, and every parity, by the prices of the
+    list itself (`allocate`), with predictions w of models of the whole log. With a holdout h, an action has the chance
+    h / A, and the planned one 1 - h more; the plan has what held out cases are expected to leave of the budgets.
 
-    What was drawn never costs more than B. If it would, as held out cases are drawn, the plan is lowered by what is too
-    much, and drawn again with the same luck. The probabilities are those of the last plan; lowering it moves few cases.
+    What was drawn never costs more than a budget. If it would, as held out cases are drawn or few cases could not be
+    split, the plan is lowered by what is too much, and drawn again with the same luck. The probabilities are those of
+    the last plan; lowering it moves few cases. A parity may be exceeded by what a few cases and the holdout use.
 
     Args:
         cases: a CSV file with the columns of features, groups and known outcomes; without actions and outcomes.
-        problem: a TOML file with at most one budget, on a known outcome, and at most one parity on the same outcome.
+        problem: a TOML file with budgets on known outcomes, and parities; those on learned outcomes are of predictions.
         learn_from: a randomised log, as for `curve`.
-        budget: for the whole list; by default the rate of the problem, per case.
+        budget: for the whole list, if the problem has one; by default its rate per case.
         holdout: the share of cases in which any action is drawn with the same chance, in [0, 1).
         seed: of all luck.
         model: makes a model of outcomes that is not fitted yet.
 
     Raises:
         InvalidInput: a file, a column or an argument is wrong, or the problem has other constraints.
-        InfeasibleProblem: no policy within the budget is as even as the parity demands.
+        InfeasibleProblem: no policy keeps to all budgets and parities.
     """
     number("holdout", holdout, "a share in [0, 1)", lambda x: 0.0 <= x < 1.0)
     check_seed(seed)
@@ -66,68 +68,63 @@ def assign(
     assert evidence.spec is not None  # it was read
     assert evidence.coding is not None
     listed = Cases.read(file("cases", cases), evidence.spec, evidence.problem, evidence.coding)
-    wanted = wanted_of(evidence, len(listed), budget)
+    limits = limits_of(evidence, len(listed), budget)
     tables = evidence.predict(listed.features, listed.known, model=model)
     count, rows = len(evidence.names), np.arange(len(listed))
-    costs = None if wanted is None else np.broadcast_to(tables[wanted.outcome].predicted, (len(listed), count))
     order = np.argsort(places(np.zeros(len(listed), np.int64), seed), kind="stable")  # ties are broken by chance
-    plan = planned(evidence, listed, tables, wanted, holdout, 0.0, order)
-    place = places(plan.strata, seed)
-    chosen, lottery, less = _draw(plan, holdout, place), plan.lottery, 0.0
-    if wanted is not None and costs is not None:
-        for _ in range(_ROUNDS):
-            over = float(costs[rows, chosen].sum()) - wanted.total
-            if over <= 1e-9 * abs(wanted.total):
-                break
-            less += over / (1.0 - holdout)
-            plan = planned(evidence, listed, tables, wanted, holdout, less, order)
-            chosen, lottery = _draw(plan, holdout, place), plan.lottery
-        else:
-            needs = f"at least {wanted.total + over:,.6g}, which the cheapest actions and the draw of this seed cost"
-            raise InvalidInput("budget", needs, wanted.total)
-    mixed = holdout / count + (1.0 - holdout) * lottery[rows, chosen]
+    totals, less = np.array([total for _, total in limits.budgets]), np.zeros(len(limits.budgets))
+    plan = planned(evidence, listed, tables, limits, holdout, less, order)
+    place = places(_strata(plan, [listed.groups[even.by] for even in limits.parities]), seed)
+    for _ in range(_ROUNDS):
+        chosen = drawn(plan.actions, place, holdout, count)
+        spent = np.array(
+            [tables[name].predicted[rows % len(tables[name].predicted), chosen].sum() for name, _ in limits.budgets]
+        )
+        over = spent - totals
+        if (over <= 1e-9 * np.abs(totals)).all():
+            break
+        less += np.maximum(over, 0.0) / (1.0 - holdout)
+        plan = planned(evidence, listed, tables, limits, holdout, less, order)
+    else:
+        k = int(np.argmax(over / np.maximum(np.abs(totals), 1e-300)))
+        needs = f"at least {spent[k]:,.6g}, which the cheapest actions and the draw of this seed cost"
+        raise InvalidInput("budget", needs, float(totals[k]))
     worth = evidence.worth(tables, len(listed)).predicted
     objective = worth[rows, chosen]
-    expected = {name: np.broadcast_to(t.predicted, (len(listed), count))[rows, chosen] for name, t in tables.items()}
+    expected = {name: t.predicted[rows % len(t.predicted), chosen] for name, t in tables.items()}
     name = objective_name(evidence.problem)
     return Assignment(
         texts=listed.texts,
         actions=evidence.names,
         chosen=chosen,
-        probability=mixed,
+        probability=holdout / count + (1.0 - holdout) * (chosen == plan.actions),
         held_out=place < holdout,
         expected=expected if name in expected else expected | {name: objective},
         objective=name,
-        wanted=wanted,
-        price=plan.price,
-        spent=0.0 if costs is None else float(costs[rows, chosen].sum()),
-        groups=_by_group(evidence, listed, wanted, None if costs is None else costs[rows, chosen]),
+        budgets=tuple(Used(*b, *z) for b, *z in zip(limits.budgets, spent.tolist(), plan.prices, strict=True)),
+        parities=tuple(_averages(even, evidence, listed, expected[even.outcome]) for even in limits.parities),
         log=evidence.log,
         numeric={c: listed.numbers[c] for c in evidence.spec.numeric if c not in evidence.spec.dates},
         categorical=tuple(evidence.spec.categorical),
         checks={
             **evidence.checks,
             "support": support(evidence, singles(evidence)),
-            "budget": idle(worth, tables, {} if wanted is None else {wanted.outcome: wanted.total / len(listed)}),
+            "budget": idle(worth, tables, {b.outcome: b.total / len(listed) for b in limits.budgets}),
         },
     )
 
 
-def _draw(plan: Plan, holdout: float, place: Floats) -> Ints:
-    """Draw the action of every case: the first part of [0, 1) is the holdout's."""
-    chosen = drawn(plan.lottery, (place - holdout) / (1.0 - holdout))
-    if not holdout:
-        return chosen
-    even = (place / holdout * plan.lottery.shape[1]).astype(np.int64)
-    return np.where(place < holdout, np.minimum(even, plan.lottery.shape[1] - 1), chosen)
+def _strata(plan: Plan, groups: Sequence[Ints]) -> Ints:
+    """Number the combinations of planned actions and groups, in each of which as many cases are held out."""
+    found = plan.actions
+    for each in groups:
+        found = np.unique(found * (int(each.max()) + 1) + each, return_inverse=True)[1]
+    return found
 
 
-def _by_group(
-    evidence: Evidence, cases: Cases, wanted: Wanted | None, spent: Floats | None
-) -> dict[str, dict[str, float]]:
-    """Return the average spent per case of each group of the parity."""
-    if wanted is None or spent is None or wanted.by is None:
-        return {}
-    names = next(g.names for g in evidence.problem.groups if g.name == wanted.by)
-    inside = [cases.groups[wanted.by] == g for g in range(len(names))]
-    return {wanted.by: {n: float(spent[z].mean()) for n, z in zip(names, inside, strict=True) if z.any()}}
+def _averages(even: Even, evidence: Evidence, cases: Cases, each: Floats) -> Averages:
+    """Average what cases have of an outcome by group."""
+    names = next(g.names for g in evidence.problem.groups if g.name == even.by)
+    inside = [cases.groups[even.by] == g for g in range(len(names))]
+    averages = {n: float(each[z].mean()) for n, z in zip(names, inside, strict=True) if z.any()}
+    return Averages(*even, averages)

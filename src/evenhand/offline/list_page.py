@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from evenhand.offline.levels import Level, table_of
-from evenhand.offline.plans import Wanted
+from evenhand.offline.used import Averages, Used
 from evenhand.report import charts
 from evenhand.report.charts import Bar
 from evenhand.report.page import Part
@@ -16,15 +16,14 @@ ACTIONS = (
     "are predictions: they are not corrected, and the list can be judged by outcomes only afterwards."
 )
 BUDGET = "The bar is the part of the budget that the list uses, which never is more than all of it."
-GROUPS = "The average use of the budget per case in each group, held out cases included."
+GROUPS = "The average per case in each group, held out cases included; of outcomes that are learned, as models predict."
 WHO = "The share of each action among the cases with a level. Numbers are in bands of about as many cases."
 
 
 def parts(
     shares: Mapping[str, float],
-    spent: float,
-    wanted: Wanted | None,
-    groups: Mapping[str, Mapping[str, float]],
+    budgets: Sequence[Used],
+    parities: Sequence[Averages],
     tables: Sequence[Table],
     levels: Sequence[Level],
 ) -> Iterator[Part]:
@@ -33,14 +32,17 @@ def parts(
     bars = [Bar(name, share, f"{share:.1%}") for name, share in shares.items()]
     about = "; ".join(f"{bar.name}: {bar.words}" for bar in bars)
     yield Part(title="Who gets what", reading=ACTIONS, chart=charts.bars(about, bars), tables=(first,))
-    if wanted is not None and wanted.total > 0.0:
-        part = spent / wanted.total
-        said = f"{spent:,.6g} of {wanted.total:,.6g}"
-        chart = charts.bars(f"{wanted.outcome}: {said}", [Bar(wanted.outcome, part, f"{part:.2%}")], limit=1.0)
-        yield Part(title=f"The budget: {wanted.outcome}, {said}", reading=BUDGET, chart=chart)
-    for (by, each), table in zip(groups.items(), of_groups, strict=True):
-        bars = [Bar(name, value, f"{value:.4f}") for name, value in each.items()]
+    for used in budgets:
+        if used.total > 0.0:
+            part = used.spent / used.total
+            chart = charts.bars(f"{used}", [Bar(used.outcome, part, f"{part:.2%}")], limit=1.0)
+            yield Part(
+                title=f"The budget: {used.outcome}, {used.spent:,.6g} of {used.total:,.6g}", reading=BUDGET, chart=chart
+            )
+    for parity, table in zip(parities, of_groups, strict=True):
+        bars = [Bar(name, value, f"{value:.4f}") for name, value in parity.averages.items()]
         about = "; ".join(f"{bar.name}: {bar.words}" for bar in bars)
-        yield Part(title=f"Evenly by {by}", reading=GROUPS, chart=charts.bars(about, bars), tables=(table,))
+        title = f"{parity.outcome}, evenly by {parity.by}"
+        yield Part(title=title, reading=GROUPS, chart=charts.bars(about, bars), tables=(table,))
     if levels:
         yield Part(title="For whom", reading=WHO, tables=(table_of(levels, list(shares), "cases"),))

@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand.offline.curve_page import Drawn
 from evenhand.offline.scores import Z
+from evenhand.offline.used import Averages
 from evenhand.report import style
 from evenhand.report.style import Artist, Axes
 
@@ -41,9 +42,9 @@ def draw(curve: Drawn) -> list[Axes]:
     return axes
 
 
-def draw_shares(shares: Mapping[str, float], groups: Mapping[str, Mapping[str, float]], headline: str) -> list[Axes]:
+def draw_shares(shares: Mapping[str, float], parities: Sequence[Averages], headline: str) -> list[Axes]:
     """Draw the share of cases with each action, and the averages of groups under a parity."""
-    panels = {"share of cases": shares} | {f"used per case, by {by}": each for by, each in groups.items()}
+    panels = {"share of cases": shares} | {f"{z.outcome} per case, by {z.by}": z.averages for z in parities}
     figure, axes = style.sheet(len(panels), len(panels), WIDTH, 1.5 + 0.34 * max(map(len, panels.values())))
     for panel, (name, bars) in zip(axes, panels.items(), strict=True):
         panel.barh(range(len(bars)), list(bars.values()), 0.6, color=style.PALETTE[0])

@@ -1,4 +1,4 @@
-"""Draws of one action per row whose numbers are close to what their probabilities say."""
+"""Draws of held out rows whose numbers are close to what their probabilities say."""
 
 from __future__ import annotations
 
@@ -32,7 +32,13 @@ def places(strata: Ints, seed: int) -> Floats:
     return found
 
 
-def drawn(lottery: Floats, place: Floats) -> Ints:
-    """Return the action of each row whose part of [0, 1) has its place, `(N,A),(N)->(N)`."""
-    last = lottery.shape[1] - 1 - np.argmax(lottery[:, ::-1] > 0.0, axis=1)  # rounding must not draw what has no chance
-    return np.asarray(np.minimum((place[:, None] >= lottery.cumsum(1)).sum(1), last))
+def drawn(planned: Ints, place: Floats, holdout: float, n_actions: int) -> Ints:
+    """Return the planned actions, and any action with the same chance where a place is below the holdout.
+
+    >>> drawn(np.array([2, 2, 2]), np.array([0.05, 0.16, 0.7]), 0.2, 4).tolist()
+    [1, 3, 2]
+    """
+    if not holdout:
+        return planned
+    even = np.minimum((place / holdout * n_actions).astype(np.int64), n_actions - 1)
+    return np.where(place < holdout, even, planned)

@@ -1,0 +1,91 @@
+"""What the actions of a list use, and the limits on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from evenhand.core.types import Floats, Ints
+from evenhand.planning.program import largest
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Resource:
+    """What actions use of something, and the limits on it.
+
+    Equation: mean_i factor[m, groups_i] use[i, a_i] <= most[m] for every limit m.
+
+    Args:
+        use: `(N,A)`, or `(1,A)` if it is that of every case.
+        most: `(M)` the limits, per case.
+        factor: `(M,G)` of the cases of each group in each limit.
+        groups: `(N)` the group of every case; None if there is one.
+        units: `(M)` the largest use of one case, with its factor.
+    """
+
+    use: Floats
+    most: Floats
+    factor: Floats
+    groups: Ints | None
+    units: Floats
+
+    @staticmethod
+    def budget(use: Floats, most: float) -> Resource:
+        """Limit the average use of all cases."""
+        return Resource(use=use, most=np.array([most]), factor=np.ones((1, 1)), groups=None, units=_largest(use))
+
+    @staticmethod
+    def parity(use: Floats, groups: Ints, tolerance: float) -> Resource:
+        """Limit how far the average use of each group is from that of all, in both directions."""
+        sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
+        apart = np.diag(len(groups) / sizes[1]) - 1.0
+        both = np.concatenate([apart, -apart])
+        units = np.abs(both).max(1) * _largest(use)
+        return Resource(use=use, most=np.full(len(both), tolerance), factor=both, groups=sizes[0], units=units)
+
+    def of(self, rows: Ints) -> Resource:
+        """Return the same for some cases; the limits remain those of all."""
+        use = self.use if len(self.use) == 1 else self.use[rows]
+        groups = None if self.groups is None else self.groups[rows]
+        return Resource(use=use, most=self.most, factor=self.factor, groups=groups, units=self.units)
+
+    def used(self, actions: Ints) -> Floats:
+        """Sum what the actions of all cases use of each limit, `(N)->(M)`."""
+        own = self.use[0, actions] if len(self.use) == 1 else self.use[np.arange(len(actions)), actions]
+        return self.summed(own)
+
+    def summed(self, own: Floats) -> Floats:
+        """Sum the use of all cases by limit, `(N)->(M)`."""
+        if self.groups is None:
+            return self.factor[:, 0] * float(own.sum())
+        return np.asarray(self.factor @ np.bincount(self.groups, own, self.factor.shape[1]))
+
+    def scaled(self) -> Resource:
+        """Return the same with uses of at most 1."""
+        unit = _largest(self.use)[0]
+        factor, most = self.factor * (unit / self.units)[:, None], self.most / self.units
+        return Resource(use=self.use / unit, most=most, factor=factor, groups=self.groups, units=np.ones(len(most)))
+
+    def uses(self) -> Floats:
+        """Return what every action of every case uses of each limit, `->(M,N,A)`."""
+        factor = self.factor if self.groups is None else self.factor[:, self.groups]
+        return factor[:, :, None] * self.use
+
+    def priced(self, prices: Floats) -> Floats:
+        """Return what the use of every action costs at prices of the limits, `(M)->(N,A)`, or `(1,A)` if all alike."""
+        by_group = prices @ self.factor
+        return (by_group if self.groups is None else by_group[self.groups][:, None]) * self.use
+
+
+def net(worth: Floats, resources: Sequence[Resource], prices: Sequence[Floats]) -> Floats:
+    """Return what actions are worth less what they use at some prices, `(N,A)->(N,A)`."""
+    found = worth.copy()
+    for resource, price in zip(resources, prices, strict=True):
+        found -= resource.priced(price)
+    return found
+
+
+def _largest(use: Floats) -> Floats:
+    return largest(use.reshape(1, -1))

@@ -1,0 +1,193 @@
+"""The best actions of a long list under several limits, by linear programs of the cases at the margin."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InfeasibleProblem
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats, Ints
+from evenhand.offline.resources import Resource, net
+from evenhand.offline.smoothing import smooth_prices
+from evenhand.planning.program import largest
+
+_FREE = 2_000  # cases about which the first program decides
+_SAMPLE = 20_000  # cases from which the first prices are
+_MIXED = 100  # cases that are undecided when prices are smoothed least
+_PENALTIES = (1e4, 1e8)  # for a unit beyond a limit: of the largest worth, for the largest use of one case
+_PASSES = 40
+_EXACT = 1e-9  # of the largest worth, per case: how far the optimum may be away
+_WITHIN = 1e-9  # of the largest use, per case: sums are rounded
+
+
+class Allocation(NamedTuple):
+    """The best actions of all cases within some limits."""
+
+    actions: Ints  # (N,)
+    prices: tuple[Floats, ...]  # by resource, (M,) what one more unit per case is worth per case
+    value: float  # of the optimum, which has lotteries in a few cases; per case
+
+
+def allocate(worth: Floats, resources: Sequence[Resource], order: Ints, free: int = _FREE) -> Allocation:
+    """Choose the actions of the greatest worth within limits, `(N,A)->(N)`.
+
+    Equation: max mean_i sum_a p_ia w_ia s.t. the limits of all resources, where p_i is a lottery.
+
+    At the prices of the limits, one action is the best by far in most cases. These actions are taken as given, and a
+    linear program decides about the cases at the margin. Its prices are new: where an action that was taken as given is
+    not the best at these, a program with more cases is solved. At the end no case has a better action at the prices of
+    the program, so its optimum is that of the whole list, by duality.
+
+    At most as many cases as limits bind have a lottery of several actions. Each gets one of these: that which uses
+    least at the prices. So one budget is kept, and several limits are exceeded by what a few cases use.
+
+    Args:
+        worth: `(N,A)`.
+        resources: what actions use in each case.
+        order: `(N)` all cases; of cases that are alike, those that come first have the first of their actions.
+        free: the number of cases about which the first program decides.
+
+    Raises:
+        InfeasibleProblem: no lotteries keep to the limits.
+
+    >>> worth = np.array([[0.0, 3.0], [0.0, 2.0], [0.0, 1.0], [0.0, 0.5]])
+    >>> money = Resource.budget(np.array([[0.0, 1.0]]), 0.5)
+    >>> even = Resource.parity(money.use, np.array([0, 0, 1, 1]), 0.0)
+    >>> allocate(worth, [money], np.arange(4)).actions.tolist()
+    [1, 1, 0, 0]
+    >>> allocate(worth, [money, even], np.arange(4)).actions.tolist()
+    [1, 0, 1, 0]
+    """
+    if not resources:
+        best = _best(worth)[0]
+        return Allocation(best, (), float(worth[np.arange(len(worth)), best].mean()))
+    for penalty in _PENALTIES:
+        found, beyond = _sift(worth, resources, order, free, penalty)
+        if beyond <= 1e-6 + _WITHIN * len(worth):
+            return found
+    raise InfeasibleProblem("no policy keeps to all limits of the list")
+
+
+def _sift(
+    worth: Floats, resources: Sequence[Resource], order: Ints, free: int, penalty: float
+) -> tuple[Allocation, float]:
+    """Solve with a price of what is beyond limits; returns also the largest use beyond one."""
+    count = len(worth)
+    size = float(largest((worth - worth[:, :1]).reshape(1, -1))[0])
+    prices = _first(worth, resources, order)
+    for _ in range(_PASSES):
+        best, ahead = _best(net(worth, resources, prices))
+        # all cases that are as near as the last one: where many are alike, they are one in the program
+        near = ahead <= np.partition(ahead, free)[free] if free < count else np.ones(count, bool)
+        given, rows = np.flatnonzero(~near), order[near[order]]
+        left = [count * z.most - z.of(given).used(best[given]) for z in resources]
+        at = _program(worth, resources, rows, left, size, penalty)
+        if _missed(net(worth, resources, at.prices), best, given) <= _EXACT * size * count:
+            break
+        prices, free = at.prices, 2 * free
+    value = at.value + float(worth[given, best[given]].sum())
+    best[rows] = at.actions
+    return Allocation(best, at.prices, value / count), at.beyond
+
+
+def _first(worth: Floats, resources: Sequence[Resource], order: Ints) -> tuple[Floats, ...]:
+    """Prices at which few cases are undecided: from a sample, then from all cases."""
+    worth = worth - worth[:, :1]
+    spread = float(largest((worth.max(1) - worth.min(1)).mean()[None, None])[0])
+    worth /= spread
+    scaled, units = [z.scaled() for z in resources], np.concatenate([z.units for z in resources])
+    sample, count = order[:_SAMPLE], len(worth)
+    found = smooth_prices(worth[sample], [z.of(sample) for z in scaled], 0.0 * units, 0.3, _MIXED / len(sample))
+    if len(sample) < count:
+        found = smooth_prices(worth, scaled, found, _MIXED / len(sample), _MIXED / count)
+    return tuple(np.split(found * spread / units, np.cumsum([len(z.most) for z in resources])[:-1]))
+
+
+class _Margin(NamedTuple):
+    """The optimum of some cases."""
+
+    actions: Ints  # (n,)
+    prices: tuple[Floats, ...]
+    value: float  # the sum
+    beyond: float  # the largest use beyond a limit, in units of the largest use of one case
+
+
+def _program(
+    worth: Floats, resources: Sequence[Resource], rows: Ints, left: Sequence[Floats], size: float, penalty: float
+) -> _Margin:
+    """Solve the linear program of some rows by HiGHS, with a variable for each action of those that are alike."""
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, eye_array, hstack
+
+    worth, some = worth[rows], [z.of(rows) for z in resources]
+    facts = [
+        worth,
+        *(z.use for z in some if len(z.use) > 1),
+        *(z.groups[:, None] for z in some if z.groups is not None),
+    ]
+    _, first, kind, copies = np.unique(
+        np.hstack(facts), axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    kinds, n_actions = len(first), worth.shape[1]
+    units = np.concatenate([z.units for z in resources])
+    uses = np.concatenate([np.broadcast_to(z.of(first).uses(), (len(z.most), kinds, n_actions)) for z in some])
+    gain, limits = worth[first], len(units)
+    variables = np.arange(kinds * n_actions)
+    one_each = csr_array((np.ones(len(variables)), (variables // n_actions, variables)))
+    scaled = csr_array((uses / units[:, None, None]).reshape(limits, -1))
+    # The solver's tolerances are absolute, so worth and uses are scaled to a size of 1.
+    result = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
+        np.concatenate([((gain[:, :1] - gain) / size).ravel(), np.full(limits, penalty)]),
+        A_ub=csr_array(hstack([scaled, -eye_array(limits)])),
+        b_ub=np.concatenate(left) / units,
+        A_eq=csr_array(hstack([one_each, csr_array((kinds, limits))])),
+        b_eq=copies.astype(float),
+        method="highs-ipm",
+    )
+    if result.status != 0:
+        raise InfeasibleProblem(f"the linear program of the list was not solved: {result.message}")
+    chances, beyond = result.x[: len(variables)].reshape(kinds, n_actions), float(result.x[len(variables) :].max())
+    each = np.maximum(-result.ineqlin.marginals, 0.0) * size / units
+    prices = tuple(np.split(each, np.cumsum([len(z.most) for z in resources])[:-1]))
+    paid = -net(np.zeros_like(gain), [z.of(first) for z in some], prices)
+    return _Margin(_whole(chances, paid, kind.ravel(), copies), prices, float((chances * gain).sum()), beyond)
+
+
+def _whole(chances: Floats, paid: Floats, kind: Ints, copies: Ints) -> Ints:
+    """Give whole actions to cases of several kinds, `(K,A),(K,A),(n),(K)->(n)`; what is left is what costs least."""
+    counts = np.floor(chances + 1e-6).astype(np.int64)
+    sparing = np.where(chances > 1e-6, paid, np.inf).argmin(1)
+    counts[np.arange(len(counts)), sparing] += copies - counts.sum(1)
+    found = np.empty(len(kind), np.int64)
+    found[np.argsort(kind, kind="stable")] = np.repeat(np.tile(np.arange(counts.shape[1]), len(counts)), counts.ravel())
+    return found
+
+
+@kernel
+def _best(worth: Floats) -> tuple[Ints, Floats]:
+    """The best action of every case, and how far it is ahead of the second, `(N,A)->(N),(N)`."""
+    best, ahead = np.empty(len(worth), np.int64), np.empty(len(worth))
+    for i in range(len(worth)):
+        at, first, second = 0, worth[i, 0], -np.inf
+        for a in range(1, worth.shape[1]):
+            if worth[i, a] > first:
+                at, first, second = a, worth[i, a], first
+            elif worth[i, a] > second:
+                second = worth[i, a]
+        best[i], ahead[i] = at, first - second
+    return best, ahead
+
+
+@kernel
+def _missed(worth: Floats, actions: Ints, rows: Ints) -> float:
+    """What the actions of some rows are worth less than the best ones, `(N,A),(N),(n)->()`."""
+    found = 0.0
+    for i in rows:
+        best = worth[i, 0]
+        for a in range(1, worth.shape[1]):
+            best = max(best, worth[i, a])
+        found += best - worth[i, actions[i]]
+    return found
