@@ -9,6 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.replay.checks import Drawn, of_log
+from evenhand.replay.columns import Names
 from evenhand.replay.units import Units
 
 TOWNS = ("Bonn", "Ulm", "Köln")
@@ -25,7 +26,7 @@ def drawn(seed, rows=4000, *, least=0.1, tilt=1.0, chances=None):
         chances = least + (1 - 3 * least) * z / z.sum(1, keepdims=True)
     chances = np.broadcast_to(chances, (rows, 3))
     actions = (rng.random((rows, 1)) > chances.cumsum(1)).sum(1).clip(0, 2)
-    texts = {"town": np.array(TOWNS)[town].tolist()}
+    texts = {"town": Names.of(np.array(TOWNS)[town].tolist())}
     units = Units.fit({"age": ages, "spent": spent}, texts)
     log = Drawn(
         names=("none", "small", "large"),
