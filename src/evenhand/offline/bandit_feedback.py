@@ -13,6 +13,7 @@ from evenhand.core.validate import whole
 from evenhand.objectives import Linear
 from evenhand.offline.evidence import Evidence
 from evenhand.problem import Outcome, Problem
+from evenhand.replay.columns import Names
 from evenhand.replay.units import Units
 
 REWARD, POSITION = "reward", "position"
@@ -57,7 +58,9 @@ def from_bandit_feedback(feedback: Mapping[str, Any], problem: Problem | None = 
     problem = _stated(feedback, count, reward) if problem is None else _checked(problem, count, reward)
     names = _texts(feedback, "features", context.shape[1]) or [f"x{i}" for i in range(context.shape[1])]
     numeric = dict(zip(names, context.T, strict=True))
-    text = {POSITION: position.astype(str).tolist()} if position.any() and len(np.unique(position)) > 1 else {}
+    text = (
+        {POSITION: Names.of(position.astype(str).tolist())} if position.any() and len(np.unique(position)) > 1 else {}
+    )
     coding = Units.fit(numeric, text)
     columns: dict[str, Any] = {name: z for name, z in numeric.items() if name in coding.numeric}
     return Evidence(
@@ -65,7 +68,7 @@ def from_bandit_feedback(feedback: Mapping[str, Any], problem: Problem | None = 
         problem_file="problem",
         problem=problem,
         features=coding.table(rows, numeric, text),
-        columns=columns | {name: np.array(z) for name, z in text.items()},
+        columns=columns | {name: np.array(z.values)[z.codes] for name, z in text.items()},
         actions=actions,
         propensities=pscore,
         outcomes=reward[:, None],
