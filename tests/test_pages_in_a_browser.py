@@ -1,32 +1,17 @@
 """Reports in a browser: they ask for nothing, fit telephones and screens, and no text of a chart is on another."""
 
-import shutil
-
 import pytest
 
 from evenhand.offline import assign, curve, for_whom, value
 from evenhand.report import charts
 from evenhand.report.intervals import Interval
 from evenhand.report.page import Page, Part
+from tests import browser as chromium
 from tests.offline.logs import draw
 from tests.offline.test_assignments import BUDGET, PARITY, files
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = chromium.NEEDED
 
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no browser: chromium or google-chrome")
-
-# What of all texts in charts leaves its chart, and which two of one chart overlap.
-TEXTS = """() => [...document.querySelectorAll("svg.chart")].flatMap((chart) => {
-  const all = chart.getBoundingClientRect();
-  const boxes = [...chart.querySelectorAll("text")].map((z) => [z.textContent, z.getBoundingClientRect()]);
-  const out = boxes.filter(([, b]) => b.left < all.left - 0.5 || b.right > all.right + 0.5
-    || b.top < all.top - 0.5 || b.bottom > all.bottom + 0.5).map(([t]) => `${t} leaves ${chart.ariaLabel}`);
-  boxes.forEach(([t, a], i) => boxes.slice(i + 1).forEach(([u, b]) => {
-    if (a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom) out.push(`${t} on ${u}`);
-  }));
-  return out;
-})"""
 SMALLEST = """() => Math.min(...[...document.querySelectorAll("svg.chart")].filter((z) => z.checkVisibility())
   .map((z) => 11 * z.getBoundingClientRect().width / z.viewBox.baseVal.width))"""
 
@@ -50,12 +35,8 @@ def pages(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as started:
-        made = started.chromium.launch(
-            executable_path=BROWSER, args=["--no-sandbox", "--disable-gpu", "--no-first-run"]
-        )
+    with chromium.started() as made:
         yield made
-        made.close()
 
 
 @pytest.mark.parametrize("width", [390, 800, 1280])
@@ -69,7 +50,7 @@ def test_pages_are_readable(pages, browser, tmp_path, width, scheme):
         path = page.write(tmp_path / f"{i}.html")
         tab.goto(f"file://{path}")
         assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), i
-        assert tab.evaluate(TEXTS) == []
+        assert tab.evaluate(chromium.TEXTS) == []
         assert tab.evaluate(SMALLEST) > 9.0  # pixels of the letters of ticks
         seen = [tab.locator("svg.chart").nth(k).is_visible() for k in range(tab.locator("svg.chart").count())]
         assert sum(seen) == len(seen) // 2  # of the two widths, the one that fits

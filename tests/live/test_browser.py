@@ -1,7 +1,6 @@
 """The dashboard in a browser: it loads nothing from elsewhere, runs nothing of a user, and is readable everywhere."""
 
 import re
-import shutil
 
 import pytest
 
@@ -9,28 +8,13 @@ import evenhand as eh
 from evenhand.live import Campaign
 from evenhand.live.dashboard.page import render_file
 from evenhand.live.http import app
+from tests import browser as chromium
 from tests.live.served import serving
 from tests.live.worked import worked
 
-playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(BROWSER is None, reason="no browser: chromium or google-chrome")
-SETTINGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"]
+pytestmark = chromium.NEEDED
 SECTIONS = ("Budgets", "Fairness and limits", "Actions", "Outcomes", "Cases", "Latest decisions")
 EVIL = "<script>document.title='ran'</script><img src=x onerror=\"document.title='ran'\">"
-
-# What of all texts in charts leaves its chart, and which two of one chart overlap.
-TEXTS = """() => [...document.querySelectorAll("svg.chart")].flatMap((chart) => {
-  const all = chart.getBoundingClientRect();
-  const boxes = [...chart.querySelectorAll("text")].map((z) => [z.textContent, z.getBoundingClientRect()]);
-  const out = boxes.filter(([, b]) => b.left < all.left - 0.5 || b.right > all.right + 0.5
-    || b.top < all.top - 0.5 || b.bottom > all.bottom + 0.5).map(([t]) => `${t} leaves ${chart.ariaLabel}`);
-  boxes.forEach(([t, a], i) => boxes.slice(i + 1).forEach(([u, b]) => {
-    if (a.left < b.right && b.left < a.right && a.top + 2 < b.bottom && b.top + 2 < a.bottom) out.push(`${t} on ${u}`);
-  }));
-  return out;
-})"""
 
 # Which cells of tables that are printed in columns reach into the next column.
 CELLS = """() => [...document.querySelectorAll("details table")].flatMap((table) => {
@@ -60,10 +44,8 @@ def server(campaign):
 
 @pytest.fixture(scope="module")
 def browser():
-    with playwright.sync_playwright() as started:
-        made = started.chromium.launch(executable_path=BROWSER, args=SETTINGS)
+    with chromium.started() as made:
         yield made
-        made.close()
 
 
 class Watched:
@@ -122,7 +104,7 @@ def test_no_page_scrolls_sideways_and_no_text_is_cut(watched, campaign, width):
         page = watched(path, width)
         page.evaluate("document.querySelectorAll('details').forEach((z) => z.open = true)")
         assert page.evaluate("document.scrollingElement.scrollWidth") <= width
-        assert page.evaluate(TEXTS) == []
+        assert page.evaluate(chromium.TEXTS) == []
         assert page.evaluate("[...document.querySelectorAll('pre')].every((z) => z.scrollWidth <= z.clientWidth)")
 
 
@@ -241,6 +223,6 @@ def test_print_shows_everything(watched):
     assert all(folded.nth(i).bounding_box()["height"] > 5 for i in range(0, folded.count(), 9))
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert page.evaluate("document.scrollingElement.scrollWidth") <= 760
-    assert page.evaluate(TEXTS) == []
+    assert page.evaluate(chromium.TEXTS) == []
     assert page.evaluate(CELLS) == []
     assert len(re.findall(rb"/Type\s*/Page[^s]", page.pdf(format="A4"))) < 12
