@@ -62,6 +62,18 @@ def test_chances_are_those_with_which_the_saved_policy_would_play(log, tmp_path)
     assert 0.0 < found["saved"].value.se < 0.2
 
 
+def test_chances_are_in_the_order_of_the_log(log):
+    p = declared(actions=("large", "none", "small"))
+    policy = resolving(p, PerAction.of(p))
+    state = learned(policy, log)
+    chances, played = frozen(log, policy, state), set()
+    for i in range(0, 300, 7):
+        decision = policy.decide(state, policy.encode({f"x{k}": float(log.columns[f"x{k}"][i]) for k in range(4)}))
+        assert chances[i, log.names.index(decision.action)] == pytest.approx(decision.probability, rel=1e-9)
+        played.add(decision.action)
+    assert len(played) > 1
+
+
 def test_actions_are_told_by_name_and_other_encodings_are_taken(log):
     p = declared(actions=("large", "none", "small"), subject_to=())
     policy = uniform(p, 15)
