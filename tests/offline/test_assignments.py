@@ -94,6 +94,17 @@ def test_two_budgets_and_a_parity(tmp_path, holdout):
     assert "One more unit of fuel" in found.summary()
 
 
+def test_cases_are_held_out_evenly_in_every_group(tmp_path):
+    """Of n cases of a town with a plan, n h are held out up to two, as multiples of the golden ratio are even."""
+    cases, problem = files(tmp_path, BUDGET + PARITY)
+    for seed in range(4):
+        found = assign(cases, problem, learn_from=tmp_path / "log.csv", holdout=0.2, seed=seed)
+        towns, plans = np.array(found.texts["town"]), np.where(found.probability > 0.5, found.chosen, -1)
+        for town in "ABC":
+            here = towns == town
+            assert abs(found.held_out[here].sum() - 0.2 * here.sum()) <= 2.0 * len(set(plans[here]))
+
+
 def test_probabilities_are_those_of_draws():
     """4,000 seeds: each row and action within five standard errors, which are below .008."""
     rng = np.random.default_rng(0)
