@@ -91,6 +91,28 @@ def test_without_limits_every_case_has_its_best_action():
     assert (allocate(worth, [], np.arange(50)).actions == worth.argmax(1)).all()
 
 
+def test_the_price_of_nothing_is_what_the_first_unit_brings():
+    worth, use = instance(7, 300)[0][:, :2], np.array([[0.0, 2.0]])
+    found = allocate(worth, [Resource.budget(use, 0.0)], np.arange(300))
+    assert (found.actions == 0).all()
+    assert found.prices[0][0] == pytest.approx((worth[:, 1] - worth[:, 0]).max() / 2.0)
+
+
+@pytest.mark.parametrize("count", [1, 60])
+def test_a_parity_with_one_group_changes_nothing(count):
+    worth, (money, *_) = instance(8, count)
+    even = Resource.parity(money.use, np.zeros(count, np.int64), 0.0)
+    order = np.arange(count)
+    assert (allocate(worth, [money, even], order).actions == allocate(worth, [money], order).actions).all()
+
+
+def test_one_action_and_actions_that_are_worth_the_same():
+    money = Resource.budget(np.array([[0.0, 1.0]]), 0.5)
+    assert (allocate(np.ones((9, 2)), [money], np.arange(9)).actions == 0).all()
+    alone = Resource.budget(np.array([[0.0]]), 0.0)
+    assert allocate(np.ones((9, 1)), [alone], np.arange(9)).actions.tolist() == [0] * 9
+
+
 def test_limits_that_exclude_each_other():
     use = np.array([[1.0, 2.0]])
     with pytest.raises(InfeasibleProblem, match="no policy keeps to all limits"):

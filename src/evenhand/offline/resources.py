@@ -22,7 +22,7 @@ class Resource:
         most: `(M)` the limits, per case.
         factor: `(M,G)` of the cases of each group in each limit.
         groups: `(N)` the group of every case; None if there is one.
-        units: `(M)` the largest use of one case, with its factor.
+        units: `(M)` the largest use of one case, with its factor; 1 where there is none.
     """
 
     use: Floats
@@ -42,7 +42,7 @@ class Resource:
         sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
         apart = np.diag(len(groups) / sizes[1]) - 1.0
         both = np.concatenate([apart, -apart])
-        units = np.abs(both).max(1) * _largest(use)
+        units = largest(both) * _largest(use)
         return Resource(use=use, most=np.full(len(both), tolerance), factor=both, groups=sizes[0], units=units)
 
     def of(self, rows: Ints) -> Resource:

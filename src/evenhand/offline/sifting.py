@@ -20,6 +20,7 @@ _MIXED = 100  # cases that are undecided when prices are smoothed least
 _PENALTIES = (1e4, 1e8)  # for a unit beyond a limit: of the largest worth, for the largest use of one case
 _PASSES = 40
 _EXACT = 1e-9  # of the largest worth, per case: how far the optimum may be away
+_MORE = 1e-6  # of the largest use of a case, beyond limits: so that prices are those of more, also of nothing
 _WITHIN = 1e-9  # of the largest use, per case: sums are rounded
 
 
@@ -142,7 +143,7 @@ def _program(
     result = linprog(  # type: ignore[call-overload]  # the stubs know no sparse matrices
         np.concatenate([((gain[:, :1] - gain) / size).ravel(), np.full(limits, penalty)]),
         A_ub=csr_array(hstack([scaled, -eye_array(limits)])),
-        b_ub=np.concatenate(left) / units,
+        b_ub=np.concatenate(left) / units + _MORE,
         A_eq=csr_array(hstack([one_each, csr_array((kinds, limits))])),
         b_eq=copies.astype(float),
         method="highs-ipm",
