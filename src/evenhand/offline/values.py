@@ -175,7 +175,7 @@ class Value:
             notes=(*warnings(self.checks), *self.notes, *self._remarks()),
             parts=(*own, *([] if self.whom is None else self.whom.parts())),
             command=command,
-            settings=settings_of(self, {"budgets per row": self.limits}),
+            settings=settings_of(self, {"budgets per row": self.limits} if self.limits else {}),
         )
 
     def write(self, out: str | Path, command: str = "") -> list[Path]:

@@ -180,22 +180,13 @@ def for_whom(
     Raises:
         InvalidInput: a key, column or argument is wrong; or the evidence does not say which features are whose.
 
-    >>> import tempfile
-    >>> folder = Path(tempfile.mkdtemp())
-    >>> rows = "".join(f"{x},{a},{int(x == a == 'yes')}\\n" for x in ("yes", "no") for a in ("yes", "no")) * 50
-    >>> _ = (folder / "log.csv").write_text("likes,letter,visit\\n" + rows)
-    >>> _ = (folder / "problem.toml").write_text('''
-    ... maximize = "visit"
-    ... horizon = 50
-    ... features = { categorical = ["likes"] }
-    ... action = { column = "letter", values = { no = "none", yes = "letter" } }
-    ... propensity = { constant = 0.5 }
-    ... outcomes = { visit = { range = [0, 1] }, post = { known = { letter = 1 } } }
-    ... budget = [{ outcome = "post", rate = 0.25 }]
-    ... ''')
-    >>> found = for_whom(folder / "log.csv", folder / "problem.toml")
+    >>> from evenhand.offline import from_bandit_feedback
+    >>> likes, sent = np.tile([[0, 0], [0, 1], [1, 0], [1, 1]], (50, 1)).T
+    >>> rows = {"n_rounds": 200, "n_actions": 2, "context": likes[:, None], "features": ["likes"]}
+    >>> rows |= {"actions": ["none", "letter"], "action": sent, "reward": likes == sent, "pscore": np.full(200, 0.5)}
+    >>> found = for_whom(from_bandit_feedback(rows))
     >>> [(z.name, z.share, [round(p, 2) for p in z.actions]) for z in found.levels]
-    [('likes: no', 0.5, [1.0, 0.0]), ('likes: yes', 0.5, [0.5, 0.5])]
+    [('likes: 0', 0.5, [1.0, 0.0]), ('likes: 1', 0.5, [0.0, 1.0])]
     """
     evidence = evidence_of(log, problem)
     check_seed(seed)
