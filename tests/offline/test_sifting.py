@@ -51,7 +51,7 @@ def instance(seed, count, coarse=False):
 
 def checked(worth, resources, free):
     order = np.random.default_rng(1).permutation(len(worth))
-    best, found = whole(worth, resources), allocate(worth, resources, order, free)
+    best, found = whole(worth, resources), allocate(worth, resources, order, free=free)
     size = np.abs(worth - worth[:, :1]).max()
     assert found.value == pytest.approx(best, abs=2e-7 * size)
     limits = sum(len(z.most) for z in resources)
@@ -72,6 +72,16 @@ def test_the_optimum_of_the_whole_list(seed):
 @pytest.mark.parametrize("seed", range(15))
 def test_lists_of_which_many_cases_are_alike(seed):
     checked(*instance(seed, 600, coarse=True), free=30)
+
+
+def test_prices_that_are_far_away_change_nothing_but_the_time():
+    for seed in range(5):
+        worth, resources = instance(seed, 400)
+        one = allocate(worth, resources, np.arange(400), free=40)
+        far = tuple(10.0 * z + 1.0 for z in one.prices)
+        other = allocate(worth, resources, np.arange(400), far, free=40)
+        assert (one.actions == other.actions).all()
+        assert other.value == pytest.approx(one.value, abs=2e-7 * np.abs(worth).max())
 
 
 def test_ten_thousand_cases_with_two_budgets_and_a_parity():

@@ -84,7 +84,7 @@ def assign(
         if (over <= 1e-9 * np.abs(totals)).all():
             break
         less += np.maximum(over, 0.0) / (1.0 - holdout)
-        plan = planned(evidence, listed, tables, limits, holdout, less, order)
+        plan = planned(evidence, listed, tables, limits, holdout, less, order, plan)
     else:
         k = int(np.argmax(over / np.maximum(np.abs(totals), 1e-300)))
         needs = f"at least {spent[k]:,.6g}, which the cheapest actions and the draw of this seed cost"
@@ -101,7 +101,10 @@ def assign(
         held_out=place < holdout,
         expected=expected if name in expected else expected | {name: objective},
         objective=name,
-        budgets=tuple(Used(*b, *z) for b, *z in zip(limits.budgets, spent.tolist(), plan.prices, strict=True)),
+        budgets=tuple(
+            Used(*b, z, float(q[0]))
+            for b, z, q in zip(limits.budgets, spent.tolist(), plan.prices[: len(less)], strict=True)
+        ),
         parities=tuple(_averages(even, evidence, listed, expected[even.outcome]) for even in limits.parities),
         log=evidence.log,
         numeric={c: listed.numbers[c] for c in evidence.spec.numeric if c not in evidence.spec.dates},

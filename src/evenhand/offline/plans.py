@@ -42,7 +42,7 @@ class Plan(NamedTuple):
     """An action per case."""
 
     actions: Ints  # (N,)
-    prices: tuple[float, ...]  # by budget, what one more unit is predicted to be worth
+    prices: tuple[Floats, ...]  # of the limits by resource, budgets first: what one more unit is predicted to be worth
 
 
 def limits_of(evidence: Evidence, cases: int, budget: float | None) -> Limits:
@@ -79,11 +79,13 @@ def planned(
     holdout: float,
     less: Floats,
     order: Ints,
+    before: Plan | None = None,
 ) -> Plan:
     """Plan a list with what held out cases leave of budgets on average, and stated amounts less.
 
     Budgets leave at least what the cheapest actions cost. Of cases that are alike, those that come first in an order
-    are first. Parities are those of the plan: held out cases get any action in all groups alike.
+    are first. Parities are those of the plan: held out cases get any action in all groups alike. The prices of a plan
+    `before` with about the same limits save time.
 
     Raises:
         InvalidInput: a budget does not pay for the cheapest actions and the holdout.
@@ -101,5 +103,5 @@ def planned(
         resources.append(Resource.budget(cost, rest + 1e-12 * abs(rest)))  # sums of costs are rounded
     for even in limits.parities:
         resources.append(Resource.parity(tables[even.outcome].predicted, cases.groups[even.by], even.tolerance))
-    found = allocate(worth, resources, order)
-    return Plan(found.actions, tuple(float(z[0]) for z in found.prices[: len(limits.budgets)]))
+    found = allocate(worth, resources, order, None if before is None else before.prices)
+    return Plan(found.actions, found.prices)

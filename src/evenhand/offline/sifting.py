@@ -32,7 +32,13 @@ class Allocation(NamedTuple):
     value: float  # of the optimum, which has lotteries in a few cases; per case
 
 
-def allocate(worth: Floats, resources: Sequence[Resource], order: Ints, free: int = _FREE) -> Allocation:
+def allocate(
+    worth: Floats,
+    resources: Sequence[Resource],
+    order: Ints,
+    near: tuple[Floats, ...] | None = None,
+    free: int = _FREE,
+) -> Allocation:
     """Choose the actions of the greatest worth within limits, `(N,A)->(N)`.
 
     Equation: max mean_i sum_a p_ia w_ia s.t. the limits of all resources, where p_i is a lottery.
@@ -49,6 +55,7 @@ def allocate(worth: Floats, resources: Sequence[Resource], order: Ints, free: in
         worth: `(N,A)`.
         resources: what actions use in each case.
         order: `(N)` all cases; of cases that are alike, those that come first have the first of their actions.
+        near: prices that are close to the best ones, if some are known.
         free: the number of cases about which the first program decides.
 
     Raises:
@@ -65,20 +72,20 @@ def allocate(worth: Floats, resources: Sequence[Resource], order: Ints, free: in
     if not resources:
         best = _best(worth)[0]
         return Allocation(best, (), float(worth[np.arange(len(worth)), best].mean()))
+    first = _first(worth, resources, order) if near is None else near
     for penalty in _PENALTIES:
-        found, beyond = _sift(worth, resources, order, free, penalty)
+        found, beyond = _sift(worth, resources, order, first, free, penalty)
         if beyond <= 1e-6 + _WITHIN * len(worth):
             return found
     raise InfeasibleProblem("no policy keeps to all limits of the list")
 
 
 def _sift(
-    worth: Floats, resources: Sequence[Resource], order: Ints, free: int, penalty: float
+    worth: Floats, resources: Sequence[Resource], order: Ints, prices: tuple[Floats, ...], free: int, penalty: float
 ) -> tuple[Allocation, float]:
     """Solve with a price of what is beyond limits; returns also the largest use beyond one."""
     count = len(worth)
     size = float(largest((worth - worth[:, :1]).reshape(1, -1))[0])
-    prices = _first(worth, resources, order)
     for _ in range(_PASSES):
         best, ahead = _best(net(worth, resources, prices))
         # all cases that are as near as the last one: where many are alike, they are one in the program
