@@ -136,6 +136,19 @@ def test_the_order_of_cases_that_are_not_alike_changes_nothing():
     assert (one == other).all()
 
 
+def test_the_order_of_actions_changes_nothing():
+    for seed in range(5):
+        worth, resources = instance(seed, 300)
+        turn = np.roll(np.arange(worth.shape[1]), 1)
+        turned = [
+            Resource(use=z.use[:, turn], most=z.most, factor=z.factor, groups=z.groups, units=z.units)
+            for z in resources
+        ]
+        one = allocate(worth, resources, np.arange(300), free=40).actions
+        other = allocate(worth[:, turn], turned, np.arange(300), free=40).actions
+        assert (turn[other] == one).mean() >= 1.0 - sum(len(z.most) for z in resources) / 300  # but for lotteries
+
+
 def test_units_change_nothing():
     worth, resources = instance(6, 300)
     scaled = [
