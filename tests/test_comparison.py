@@ -132,9 +132,6 @@ def test_an_interrupted_run_is_the_last(monkeypatch):
     assert asked == ["resolving"]
     assert not found.finished
     assert "resolving: INTERRUPTED after 200 of 200 rounds" in str(found)
-    grid = eh.sweep(some, "rides", {0.05: court(), 0.1: court(0.1)}, replicas=2, progress=False)
-    assert list(grid.comparisons) == [0.05]
-    assert not grid.finished
 
 
 def test_bad_input_is_refused():

@@ -127,7 +127,7 @@ def compare(
     >>> bool((one.total("ride") == two.total("ride")).all())  # the same luck
     True
     """
-    _refuse(policies, environment)
+    refuse(policies, environment)
     traces: list[Trace] = []
     for policy in policies:
         traces.append(simulate(policy, environment, replicas=replicas, seed=seed, jobs=jobs, progress=progress))
@@ -136,7 +136,7 @@ def compare(
     return Comparison(tuple(traces))
 
 
-def _refuse(policies: Sequence[Policy], environment: Environment) -> None:
+def refuse(policies: Sequence[Policy], environment: Environment) -> None:
     """Refuse, before any runs, what `simulate` would refuse when its turn comes."""
     names = [policy.name for policy in policies]
     if not names:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from evenhand.core.errors import InvalidInput
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
-from evenhand.policy.saving import fingerprint
+from evenhand.policy.saving import PART, fingerprint
 from evenhand.report.results import folder
 from evenhand.run.checkpoint import Checkpoints, file_name
 from evenhand.run.simulation import done_before
@@ -18,7 +18,12 @@ from evenhand.version import __version__
 
 
 def once(
-    place: Path | None, policy: Policy, world: Environment, replicas: int, seed: int, run: Callable[..., Trace]
+    place: Path | None,
+    policy: Policy,
+    world: Environment,
+    replicas: int | Sequence[int],
+    seed: int,
+    run: Callable[..., Trace],
 ) -> Trace:
     """Load the stored trace of a policy in a world, or run it and store the trace if it finished.
 
@@ -35,13 +40,15 @@ def once(
             path.unlink()
     trace = run(checkpoints=Checkpoints(folder=place))
     if trace.finished:
-        half = path.with_suffix(".part")
+        half = path.with_suffix(f".{os.getpid()}{PART}")  # two processes may run the same
         trace.save(half)
         os.replace(half, path)
     return trace
 
 
-def done(place: Path | None, policy: Policy, world: Environment, replicas: int, seed: int, jobs: int) -> float:
+def done(
+    place: Path | None, policy: Policy, world: Environment, replicas: int | Sequence[int], seed: int, jobs: int
+) -> float:
     """Return the stored part of a run's steps, in [0, 1]."""
     if place is None:
         return 0.0
@@ -50,6 +57,6 @@ def done(place: Path | None, policy: Policy, world: Environment, replicas: int, 
     return done_before(policy, world, replicas=replicas, seed=seed, jobs=jobs, checkpoints=Checkpoints(folder=place))
 
 
-def _file(place: Path, policy: Policy, world: Environment, replicas: int, seed: int) -> Path:
+def _file(place: Path, policy: Policy, world: Environment, replicas: int | Sequence[int], seed: int) -> Path:
     mark = fingerprint((policy, world, replicas, seed, __version__))
     return place / f"{file_name(policy.name, mark)}.npz"

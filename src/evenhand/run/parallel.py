@@ -1,29 +1,30 @@
-"""Chunks of work in one process or several, with one progress bar; Ctrl-C keeps the work so far."""
+"""Tasks in one process or several, by joblib, with one progress bar; Ctrl-C keeps the work so far."""
 
 from __future__ import annotations
 
-import multiprocessing
+import mmap
 import signal
+import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from multiprocessing.sharedctypes import Synchronized
-from multiprocessing.synchronize import Event
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, TypeVar
 
+import numpy as np
 from tqdm import tqdm
 
 from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.types import Ints
 from evenhand.core.validate import whole
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Watch = Callable[[int], bool]  # told how many steps were done since it was last called; says whether to go on
 
 _MOST_JOBS = 1024
-_shared: dict[str, Any] = {}  # of a worker process: set once by its initializer
+_PAUSE = 0.1  # seconds between two looks at the board
 
 
 def check_jobs(jobs: int) -> None:
@@ -63,46 +64,89 @@ def deferred_interrupt() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, before)
 
 
-def run_chunks(run: Callable[[Task, Callable[[int], bool]], Result], tasks: list[Task], bar: tqdm[Any]) -> list[Result]:
-    """Run each task, in parallel if there are several; the results come in the order of the tasks.
+def run_chunks(run: Callable[[Task, Watch], Result], tasks: list[Task], bar: tqdm[Any], jobs: int) -> list[Result]:
+    """Run each task, in several processes if there are several tasks and jobs; results have the order of the tasks.
 
-    The bar may stand where an earlier run of the same tasks came to.
+    Processes are those of joblib, so `joblib.parallel_config` chooses where tasks run. The bar may stand where an
+    earlier run of the same tasks came to. After Ctrl-C every task that has not ended is told to stop at its next
+    watch, those that begin later included.
+
+    Raises:
+        EvenhandError: a worker process was killed.
     """
-    if len(tasks) == 1:
-        with deferred_interrupt() as asked:
+    jobs = min(jobs, len(tasks))
+    with deferred_interrupt() as asked:
+        if jobs > 1:
+            return _in_processes(run, tasks, bar, jobs, asked)
 
-            def watch(steps: int) -> bool:
-                bar.update(steps)
-                return not asked()
+        def watch(steps: int) -> bool:
+            bar.update(steps)
+            return not asked()
 
-            return [run(tasks[0], watch)]
-    context = multiprocessing.get_context("spawn")
-    done, stop = context.Value("q", bar.n), context.Event()
-    with ProcessPoolExecutor(len(tasks), context, _prepare, (done, stop)) as pool:
-        futures = [pool.submit(_work, run, task) for task in tasks]
-        with deferred_interrupt() as asked:
-            while not all(f.done() for f in futures):
-                time.sleep(0.1)
-                bar.update(done.value - bar.n)
-                if asked():
-                    stop.set()
+        return [run(task, watch) for task in tasks]
+
+
+def _in_processes(
+    run: Callable[[Task, Watch], Result], tasks: list[Task], bar: tqdm[Any], jobs: int, asked: Callable[[], bool]
+) -> list[Result]:
+    from joblib import Parallel, delayed  # only where there is something to share
+
+    with tempfile.TemporaryDirectory(prefix="evenhand-", ignore_cleanup_errors=True) as place:
+        path = Path(place) / "board"
+        path.write_bytes(bytes(8 * (len(tasks) + 1)))
+        board, before, over = _board(path), bar.n, threading.Event()
+
+        def follow() -> None:
+            while not over.wait(_PAUSE):
+                bar.update(before + int(board[:-1].sum()) - bar.n)
+                board[-1] = asked()
+
+        follower = threading.Thread(target=follow, daemon=True)
+        follower.start()
         try:
-            return [f.result() for f in futures]
+            share = Parallel(n_jobs=jobs, batch_size=1, max_nbytes=None, return_as="generator")
+            with _deaf():  # processes that start within inherit it
+                results = share(delayed(_work)(run, task, path, i) for i, task in enumerate(tasks))
+            return list(results)
         except BrokenProcessPool as error:
-            raise EvenhandError(
-                "a worker process died: in a script, call with jobs > 1 only below `if __name__ == '__main__':`"
-            ) from error
+            expected = "a worker process was killed, perhaps because memory ran out"
+            raise EvenhandError(f"{expected}; with fewer jobs less memory is needed at a time") from error
+        finally:
+            over.set()
+            follower.join()
+            bar.update(before + int(board[:-1].sum()) - bar.n)
 
 
-def _prepare(done: Synchronized[int], stop: Event) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent passes Ctrl-C on
-    _shared.update(done=done, stop=stop)
+def _board(path: Path) -> Ints:
+    """Open the numbers that processes share: the steps that each task has done, and whether to stop."""
+    with path.open("r+b") as file:
+        return np.frombuffer(mmap.mmap(file.fileno(), 0), np.int64)
 
 
-def _work(run: Callable[[Task, Callable[[int], bool]], Result], task: Task) -> Result:
+def _work(run: Callable[[Task, Watch], Result], task: Task, path: Path, number: int) -> Result:
+    """Run one task in a worker; one on a machine that cannot see the board goes on without a bar and to its end."""
+    board: Ints | None = None
+    with suppress(OSError):
+        board = _board(path)
+
     def watch(steps: int) -> bool:
-        with _shared["done"].get_lock():
-            _shared["done"].value += steps
-        return not _shared["stop"].is_set()
+        if board is None:
+            return True
+        board[number] += steps
+        return not board[-1]
 
-    return run(task, watch)
+    with _deaf():
+        return run(task, watch)
+
+
+@contextmanager
+def _deaf() -> Iterator[None]:
+    """Ignore Ctrl-C, which a terminal sends to all processes: those that share work are told to stop by the board."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -18,11 +18,10 @@ from evenhand.environments.base import Arrival, Environment, World, passing
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.run.checkpoint import Checkpoint, Checkpoints, Halfway
-from evenhand.run.parallel import bar_disabled, check_jobs, run_chunks
+from evenhand.run.parallel import Watch, bar_disabled, check_jobs, run_chunks
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.trace import Trace, join
 
-Watch = Callable[[int], bool]  # told how many steps were done since it was last called; says whether to go on
 _EVERY = 64  # steps between two calls of a watch
 TRIAL = 10 * _EVERY  # steps of a trial
 
@@ -113,10 +112,27 @@ def simulate(
     steps, done = environment.start(seed, work[0].replicas[:1]).steps * len(work), sum(_done(task) for task in work)
     hidden = bar_disabled(progress)
     with tqdm(total=steps, initial=done, desc=policy.name, unit="step", leave=False, disable=hidden) as bar:
-        trace = join(run_chunks(_run, work, bar))
+        trace = join(run_chunks(_run, work, bar, jobs))
     for task in work:
         if task.kept is not None and trace.finished:
             task.kept.remove()
+    return trace
+
+
+def watched(
+    policy: Policy,
+    environment: Environment,
+    *,
+    replicas: int | Sequence[int],
+    seed: int,
+    checkpoints: Checkpoints | None,
+    watch: Watch,
+) -> Trace:
+    """Run all replicas in this process, as `simulate` does with one job, for a caller that has the bar."""
+    (task,) = _tasks(policy, environment, replicas, seed, "grid", 1, checkpoints)
+    trace = _run(task, watch)
+    if task.kept is not None and trace.finished:
+        task.kept.remove()
     return trace
 
 

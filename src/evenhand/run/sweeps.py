@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +12,16 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
-from evenhand.core.validate import number
+from evenhand.core.validate import file, number
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.run.comparison import Comparison, compare
+from evenhand.report.results import folder
+from evenhand.run.cells import Cell, run_cells
+from evenhand.run.comparison import Comparison, refuse
 from evenhand.run.paired import Paired
+from evenhand.run.parallel import check_jobs
+from evenhand.run.trace import Trace
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,24 +32,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Comparisons of the same policies along a parameter of the environment."""
+    """Comparisons of the same policies along a parameter of the environment, or over a grid of several."""
 
-    parameter: str
-    comparisons: Mapping[Any, Comparison]  # by number or by name
+    parameter: str | tuple[str, ...]
+    comparisons: Mapping[Any, Comparison]  # by number or by name, or by a tuple of them
+    finished: bool = True  # whether all values were run, which Ctrl-C prevents
 
-    @property
-    def finished(self) -> bool:
-        """Whether all values were run, which Ctrl-C prevents."""
-        return all(comparison.finished for comparison in self.comparisons.values())
-
-    def __getitem__(self, value: float | str) -> Comparison:
+    def __getitem__(self, value: float | str | tuple[float | str, ...]) -> Comparison:
         if value not in self.comparisons:
-            raise InvalidInput(self.parameter, f"one of {tuple(self.comparisons)}", value)
+            raise InvalidInput(" and ".join(self._names), f"one of {tuple(self.comparisons)}", value)
         return self.comparisons[value]
 
     def __str__(self) -> str:
-        found = self.comparisons.items()
-        return "\n\n".join(f"{self.parameter} = {_said(at)}\n{comparison}" for at, comparison in found)
+        return "\n\n".join(f"{self._said(at)}\n{comparison}" for at, comparison in self.comparisons.items())
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
@@ -54,31 +54,40 @@ class Sweep:
         return {at: comparison.differences() for at, comparison in self.comparisons.items()}
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a data frame as that of a `Comparison`, with the parameter in the first column."""
+        """Make a data frame as that of a `Comparison`, with the parameters in the first columns."""
         frames = [comparison.to_frame() for comparison in self.comparisons.values()]
         for at, frame in zip(self.comparisons, frames, strict=True):
-            frame.insert(0, self.parameter, at)
+            for i, (name, value) in enumerate(zip(self._names, _point(at), strict=True)):
+                frame.insert(i, name, value)
         import pandas as pd  # which `to_frame` has found
 
         return pd.concat(frames, ignore_index=True)
 
     def plot(self) -> Figure:
-        """Draw every quantity at the end of the runs over the parameter: a curve per policy, and one for the limit.
+        """Draw every quantity at the end of the runs over the first parameter: a curve per policy, one for the limit.
 
-        Names stand in their order.
+        Where there are several parameters, each value of the others has curves of its own. Names stand in their order.
         """
         from evenhand.report.plots import figure_of, over_sweep  # matplotlib only when asked for
 
-        panels = over_sweep(self._panels(), self.parameter, "per round")
-        if self._names:
+        panels = over_sweep(self._panels(), self._names[0], "per round")
+        if self._levels:
             for axes in panels:
-                axes.set_xticks(range(len(self._names)), self._names)
+                axes.set_xticks(range(len(self._levels)), self._levels)
         return figure_of(panels)
 
     @property
-    def _names(self) -> list[str]:
-        """The names of the environments, none if they have numbers."""
-        return [at for at in self.comparisons if isinstance(at, str)]
+    def _names(self) -> tuple[str, ...]:
+        return (self.parameter,) if isinstance(self.parameter, str) else self.parameter
+
+    @property
+    def _levels(self) -> list[str]:
+        """The names that the first parameter has as values, none if it has numbers."""
+        return list(dict.fromkeys(x for x in (_point(at)[0] for at in self.comparisons) if isinstance(x, str)))
+
+    def _said(self, at: Any, first: int = 0) -> str:
+        pairs = list(zip(self._names, _point(at), strict=True))[first:]
+        return ", ".join(f"{name} = {x if isinstance(x, str) else f'{x:g}'}" for name, x in pairs)
 
     def _panels(self) -> dict[str, list[Curve]]:
         """Collect every replica's values at the end of the runs, by quantity and policy, over numbers or places."""
@@ -86,13 +95,16 @@ class Sweep:
         from evenhand.report.quantities import quantities
 
         points: dict[str, dict[str, dict[float, np.ndarray]]] = {}
-        found = list(self.comparisons.items())
-        placed = [(i if self._names else float(at), comparison) for i, (at, comparison) in enumerate(found)]
-        for at, comparison in sorted(placed, key=lambda pair: pair[0]):
+        levels = self._levels
+        placed = [
+            (levels.index(x) if isinstance(x := _point(at)[0], str) else float(x), self._said(at, 1), comparison)
+            for at, comparison in self.comparisons.items()
+        ]
+        for at, others, comparison in sorted(placed, key=lambda found: found[0]):
             for trace in comparison.traces:
                 for q in quantities(trace):
                     curves = points.setdefault(q.name, {})
-                    curves.setdefault(trace.policy, {})[at] = q.value(trace)[-1]
+                    curves.setdefault(", ".join(filter(None, (trace.policy, others))), {})[at] = q.value(trace)[-1]
                     if q.limit is not None:
                         curves.setdefault("limit", {})[at] = np.full(len(trace.replicas), q.limit)
         return {
@@ -104,33 +116,41 @@ class Sweep:
         }
 
 
-def _said(at: float | str) -> str:
-    return at if isinstance(at, str) else f"{at:g}"
+def _point(at: Any) -> tuple[float | str, ...]:
+    return at if isinstance(at, tuple) else (at,)
 
 
 @checked
 def sweep(
     policies: Callable[[Problem], Sequence[Policy]],
-    parameter: str,
+    parameter: str | tuple[str, ...],
     environments: Mapping[Any, Environment],
     *,
     replicas: int | Sequence[int] = 20,
     seed: int = 0,
     jobs: int = 1,
+    out: Path | None = None,
     progress: bool | None = None,
 ) -> Sweep:
     """Compare policies in several environments, such as ones of different budgets.
 
-    Ctrl-C ends the sweep early; it then has what was recorded until then.
+    Ctrl-C ends the sweep early; it then has the environments that were run, and the first one that was not, with what
+    was recorded until then.
 
     Args:
         policies: those for a problem, with the same names for every problem.
-        parameter: the name of what differs between the environments, for tables and plots.
-        environments: by the value of the parameter, all numbers or all names.
-        replicas, seed, jobs, progress: as for `simulate`.
+        parameter: the name of what differs between the environments, for tables and plots, or several names for a grid.
+        environments: by the value of the parameter, all numbers or all names; by a tuple of values for a grid.
+        replicas, seed, progress: as for `simulate`.
+        jobs: processes to share the cells among, of which one is a policy in an environment. They are those of
+            joblib: below `joblib.parallel_config(backend="dask")` they are the workers of a Dask cluster.
+        out: a folder that keeps the trace of every cell that has finished, and every minute the state of others, so
+            that the same call goes on after an interruption, with any number of jobs. Cells are found by a hash of all
+            that affects them, so sweeps may share a folder.
 
     Raises:
         InvalidInput: no environment, a value that is not finite, names beside numbers; or as for `compare`.
+        EvenhandError: a worker process was killed.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.recipes import uniform
@@ -139,16 +159,55 @@ def sweep(
     >>> [bool((found[rides]["uniform"].total("ride") <= 100 * rides).all()) for rides in courts]
     [True, True]
     """
+    check_jobs(jobs)
+    place = None if out is None else folder(file("out", out))
+    cells: dict[Any, list[Cell]] = {}
+    for at, environment in _checked(parameter, environments).items():
+        some = policies(environment.problem)
+        refuse(some, environment)
+        cells[at] = [Cell(policy, environment, replicas, seed, place) for policy in some]
+    traces = iter(run_cells([cell for row in cells.values() for cell in row], jobs, progress))
+    comparisons: dict[Any, Comparison] = {}
+    for at, row in cells.items():
+        found = _until_cut([next(traces) for _ in row])
+        if found:
+            comparisons[at] = Comparison(tuple(found))
+        if len(found) < len(row) or not found[-1].finished:
+            return Sweep(parameter, comparisons, finished=False)
+    return Sweep(parameter, comparisons)
+
+
+def _until_cut(traces: Sequence[Trace | None]) -> list[Trace]:
+    """Return the traces up to the first that was cut off, as a comparison that was broken off has them."""
+    found: list[Trace] = []
+    for trace in traces:
+        if trace is None:
+            break
+        found.append(trace)
+        if not trace.finished:
+            break
+    return found
+
+
+def _checked(parameter: str | tuple[str, ...], environments: Mapping[Any, Environment]) -> dict[Any, Environment]:
+    """Check the values that environments go by, which are tuples for several parameters."""
     if not environments:
         raise InvalidInput("environments", "at least one environment", "none")
-    if len({isinstance(value, str) for value in environments}) > 1:
-        raise InvalidInput(f"environments: {parameter}", "all numbers or all names", tuple(environments))
-    comparisons: dict[Any, Comparison] = {}
-    for value, environment in environments.items():
-        at = value if isinstance(value, str) else number(f"environments: {parameter}", value, "a finite number")
-        some = policies(environment.problem)
-        found = compare(some, environment, replicas=replicas, seed=seed, jobs=jobs, progress=progress)
-        comparisons[at] = found
-        if not found.finished:
-            break
-    return Sweep(parameter, comparisons)
+    names = (parameter,) if isinstance(parameter, str) else parameter
+    if not names:
+        raise InvalidInput("parameter", "at least one name", parameter)
+    found: dict[Any, Environment] = {}
+    for at, environment in environments.items():
+        values = (at,) if isinstance(parameter, str) else at
+        if not isinstance(values, tuple) or len(values) != len(names):
+            raise InvalidInput("environments", f"a tuple of {len(names)} values by {', '.join(names)}", at)
+        point = tuple(
+            x if isinstance(x, str) else number(f"environments: {name}", x, "a finite number")
+            for name, x in zip(names, values, strict=True)
+        )
+        found[point[0] if isinstance(parameter, str) else point] = environment
+    for i, name in enumerate(names):
+        values = tuple(_point(at)[i] for at in found)
+        if len({isinstance(x, str) for x in values}) > 1:
+            raise InvalidInput(f"environments: {name}", "all numbers or all names", tuple(dict.fromkeys(values)))
+    return found
