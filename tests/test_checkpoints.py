@@ -46,7 +46,7 @@ def interrupt(monkeypatch, after):
     """Let runs look at Ctrl-C after every step, and press it once so many steps were done, in all chunks together."""
     left = after
 
-    def chunks(run, tasks, bar):
+    def chunks(run, tasks, bar, jobs):
         def watch(steps):
             nonlocal left
             left -= steps
@@ -110,7 +110,7 @@ def test_chunks_that_had_finished_are_not_run_again(tmp_path, monkeypatch):
     assert len(list(tmp_path.iterdir())) == 2
     steps = []
     with monkeypatch.context() as patch:
-        patch.setattr(simulation, "run_chunks", lambda run, tasks, bar: [run(t, count(steps)) for t in tasks])
+        patch.setattr(simulation, "run_chunks", lambda run, tasks, bar, jobs: [run(t, count(steps)) for t in tasks])
         again = simulate(policy, court, progress=False, checkpoints=settings, **options)
     same(again, whole)
     assert sum(steps) <= 2500

@@ -74,6 +74,9 @@ def test_a_picture_of_a_grid_has_a_curve_per_policy_and_other_parameter(alone):
         f"{policy}, tolerance = {x}" for policy in ("resolving", "uniform") for x in ("0.01", "0.1")
     }
     assert all(list(c.at) == [0.05, 0.1] for c in curves)
+    limits = {quantity: [c.name for c in some if c.name.startswith("limit")] for quantity, some in panels.items()}
+    assert limits["ride per round"] == ["limit"]
+    assert limits["ride gap by group"] == ["limit, tolerance = 0.01", "limit, tolerance = 0.1"]
 
 
 @pytest.mark.parametrize(

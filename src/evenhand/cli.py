@@ -20,6 +20,7 @@ from evenhand.cli_offline import add as add_offline
 from evenhand.cli_order import refuse_swapped
 from evenhand.cli_replay import add as add_replay
 from evenhand.cli_serve import add_serve, add_token
+from evenhand.cli_sweep import add as add_sweep
 from evenhand.cli_texts import DESCRIPTION, EXPORT, OF_LOG, SWITCH, WARM
 from evenhand.core.registry import meant
 from evenhand.experiments.experiment import Experiment, discover
@@ -74,6 +75,10 @@ def build() -> Parser:
     add_offline(
         lambda name, line, text: commands.add_parser(name, help=line, description=text, formatter_class=described),
         _count,
+    )
+
+    add_sweep(
+        lambda line, text: commands.add_parser("sweep", help=line, description=text, formatter_class=described), _count
     )
 
     warm = commands.add_parser("warm", help="compile ahead, so that first decisions do not wait", description=WARM,

@@ -124,8 +124,8 @@ def _draft(o: argparse.Namespace) -> int:
 
 
 def _value(o: argparse.Namespace) -> int:
+    from evenhand.core.validate import folder
     from evenhand.offline import Evidence, for_whom, value
-    from evenhand.report.results import folder
 
     evidence = Evidence.read(o.log, o.problem)
     if o.out is not None:
@@ -138,8 +138,8 @@ def _value(o: argparse.Namespace) -> int:
 
 
 def _curve(o: argparse.Namespace) -> int:
+    from evenhand.core.validate import folder
     from evenhand.offline import curve
-    from evenhand.report.results import folder
 
     if o.out is not None:
         import evenhand.report.plots  # noqa: F401  refuses before the work if matplotlib is not installed

@@ -65,8 +65,8 @@ def _rates(text: str) -> list[float]:
 
 def _replay(o: argparse.Namespace) -> int:
     from evenhand.core.errors import InvalidInput
+    from evenhand.core.validate import folder
     from evenhand.replay.execution import Execution, Runs
-    from evenhand.report.results import folder
 
     if o.resume and o.out is None:
         raise InvalidInput("resume", "a folder --out, in which runs are kept", "none")

@@ -85,7 +85,7 @@ def test_what_is_kept_of_a_run_is_left_out(tmp_path, monkeypatch):
     assert done_before(BLIND, COURT, **options) == 0.0
     stop = iter([True] * 9 + [False])  # the second chunk is interrupted after 640 steps
 
-    def chunks(work, tasks, bar):
+    def chunks(work, tasks, bar, jobs):
         return [work(tasks[0], lambda _: True), work(tasks[1], lambda steps: steps == 0 or next(stop))]
 
     monkeypatch.setattr(simulation, "run_chunks", chunks)

@@ -188,7 +188,7 @@ def test_an_experiment_goes_on_in_the_middle_of_a_run(tmp_path, monkeypatch):
     whole = run(Own(rounds=300), progress=False, log=lambda _: None)
     real = simulation.run_chunks
 
-    def pressed_in_the_middle(task, tasks, bar):
+    def pressed_in_the_middle(task, tasks, bar, jobs):
         return [task(tasks[0], lambda steps: steps == 0)]  # Ctrl-C is seen after 64 steps
 
     with monkeypatch.context() as patch:
@@ -198,9 +198,9 @@ def test_an_experiment_goes_on_in_the_middle_of_a_run(tmp_path, monkeypatch):
     assert [f.name.split("-")[0] for f in (tmp_path / "traces").glob("*.half.npz")] == ["uniform"]
     played = []
 
-    def counted(task, tasks, bar):
+    def counted(task, tasks, bar, jobs):
         played.append(bar.total - bar.n)
-        return real(task, tasks, bar)
+        return real(task, tasks, bar, jobs)
 
     monkeypatch.setattr(simulation, "run_chunks", counted)
     again = run(Own(rounds=300), out=tmp_path, resume=True, progress=False, log=lambda _: None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 import pickle
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
@@ -174,3 +175,15 @@ def picklable(field: str, build: object) -> None:
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         expected = "a function of a module rather than a lambda, where runs are divided among processes"
         raise InvalidInput(field, expected, repr(build)) from error
+
+
+def folder(path: Path) -> Path:
+    """Create a folder for results, before the work starts.
+
+    Raises:
+        InvalidInput: the folder cannot be created or written to, or is a file.
+    """
+    with on_disk("out", "a folder, or the name of one that can be made"):
+        path.mkdir(parents=True, exist_ok=True)
+    with on_disk("out", "a folder that can be written to"), tempfile.TemporaryFile(dir=path):
+        return path

@@ -12,11 +12,11 @@ from tqdm import tqdm
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
-from evenhand.core.validate import numbered
+from evenhand.core.validate import folder, numbered
 from evenhand.experiments.estimate import estimate
 from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session
 from evenhand.experiments.options import settings
-from evenhand.report.results import Results, folder
+from evenhand.report.results import Results
 from evenhand.report.summary import Ending, endings
 from evenhand.run.compiling import shown
 from evenhand.run.kept import once

@@ -14,7 +14,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats
-from evenhand.core.validate import file
+from evenhand.core.validate import file, folder
 from evenhand.offline.bands import Bands
 from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
@@ -42,7 +42,7 @@ from evenhand.replay.log import Source
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
 from evenhand.report.quantities import objective_name
-from evenhand.report.results import Measurement, Results, folder
+from evenhand.report.results import Measurement, Results
 from evenhand.report.tables import Table, printed
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from evenhand.core.extras import data_frame
 from evenhand.core.faces import few
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats
-from evenhand.core.validate import file
+from evenhand.core.validate import file, folder
 from evenhand.offline.checks import FEW, idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.deciders import Decider
@@ -31,7 +31,7 @@ from evenhand.replay.log import Source
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
 from evenhand.report.quantities import objective_name
-from evenhand.report.results import Measurement, Results, folder
+from evenhand.report.results import Measurement, Results
 from evenhand.report.tables import Table, printed
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from pathlib import Path
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import closest
-from evenhand.core.validate import file
+from evenhand.core.validate import file, folder
 from evenhand.environments.logged import Logged
 from evenhand.policy.policy import Policy
 from evenhand.replay.checks.replayed import of_replay
@@ -18,7 +18,6 @@ from evenhand.replay.report import Replay
 from evenhand.replay.settings import recipes
 from evenhand.replay.spec import Spec
 from evenhand.replay.systems import systems
-from evenhand.report.results import folder
 
 
 @checked

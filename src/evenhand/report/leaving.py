@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from evenhand.core.beside import beside
 from evenhand.core.extras import has_parquet
-from evenhand.core.validate import on_disk
+from evenhand.core.validate import folder, on_disk
 from evenhand.report.page import REPORT, Page
-from evenhand.report.results import Results, folder
+from evenhand.report.results import Results
 
 if TYPE_CHECKING:
     from collections.abc import Callable

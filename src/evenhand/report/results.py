@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Literal, NamedTuple
 
 from evenhand.core.beside import beside
 from evenhand.core.types import Floats
-from evenhand.core.validate import on_disk
+from evenhand.core.validate import folder, on_disk
 from evenhand.report.summary import number, standard_error, table
 from evenhand.version import __version__
 
@@ -105,18 +104,6 @@ class Results:
                 cells += [number(row.published if row else None)] if shown[m] else []
             lines.append(cells)
         return table(head, lines)
-
-
-def folder(path: Path) -> Path:
-    """Create a folder for results, before the work starts.
-
-    Raises:
-        InvalidInput: the folder cannot be created or written to, or is a file.
-    """
-    with on_disk("out", "a folder, or the name of one that can be made"):
-        path.mkdir(parents=True, exist_ok=True)
-    with on_disk("out", "a folder that can be written to"), tempfile.TemporaryFile(dir=path):
-        return path
 
 
 def _plain(value: object) -> object:

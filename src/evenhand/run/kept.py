@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.validate import folder
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import PART, fingerprint
-from evenhand.report.results import folder
 from evenhand.run.checkpoint import Checkpoints, file_name
 from evenhand.run.simulation import done_before
 from evenhand.run.trace import Trace

@@ -12,11 +12,11 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
-from evenhand.core.validate import file, number
+from evenhand.core.validate import file, folder, number
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.report.results import folder
+from evenhand.report.summary import number as cell, table
 from evenhand.run.cells import Cell, run_cells
 from evenhand.run.comparison import Comparison, refuse
 from evenhand.run.paired import Paired
@@ -48,6 +48,19 @@ class Sweep:
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
+
+    def table(self) -> str:
+        """Make a table with a row per point and policy: the objective, and the limits that were missed."""
+        head, rows = [*self._names, "policy", "", "se", "worst", "missed"], []
+        for at, comparison in self.comparisons.items():
+            for summary in comparison.summaries():
+                first, rest = summary.lines[0], [line.name for line in summary.lines if line.missed]
+                head[-4] = first.name
+                values = [x if isinstance(x, str) else f"{x:g}" for x in _point(at)]
+                numbers = [cell(x) for x in (first.mean, first.se, first.worst)]
+                cut = [summary.interrupted] if summary.interrupted else []
+                rows.append([*values, summary.policy, *numbers, "; ".join([*cut, *rest])])
+        return table(head, rows)
 
     def differences(self) -> dict[Any, tuple[Paired, ...]]:
         """Compare all policies with the first one by pairs of replicas, by the value of the parameter."""
@@ -100,20 +113,32 @@ class Sweep:
             (levels.index(x) if isinstance(x := _point(at)[0], str) else float(x), self._said(at, 1), comparison)
             for at, comparison in self.comparisons.items()
         ]
+        limits: dict[str, dict[str, dict[float, np.ndarray]]] = {}
         for at, others, comparison in sorted(placed, key=lambda found: found[0]):
             for trace in comparison.traces:
                 for q in quantities(trace):
-                    curves = points.setdefault(q.name, {})
-                    curves.setdefault(", ".join(filter(None, (trace.policy, others))), {})[at] = q.value(trace)[-1]
+                    name = ", ".join(filter(None, (trace.policy, others)))
+                    points.setdefault(q.name, {}).setdefault(name, {})[at] = q.value(trace)[-1]
                     if q.limit is not None:
-                        curves.setdefault("limit", {})[at] = np.full(len(trace.replicas), q.limit)
+                        bound = np.full(len(trace.replicas), q.limit)
+                        limits.setdefault(q.name, {}).setdefault(others, {})[at] = bound
         return {
             quantity: [
-                Curve(name, list(values), np.array(list(values.values())), "k--" if name == "limit" else "")
-                for name, values in curves.items()
+                *(Curve(name, list(at), np.array(list(at.values()))) for name, at in curves.items()),
+                *(Curve(name, list(at), np.array(list(at.values())), "k--") for name, at in _limits(limits, quantity)),
             ]
             for quantity, curves in points.items()
         }
+
+
+def _limits(
+    limits: Mapping[str, Mapping[str, dict[float, np.ndarray]]], quantity: str
+) -> list[tuple[str, dict[float, np.ndarray]]]:
+    """Return the limits of a quantity by name: a single one where other parameters do not move it."""
+    found = limits.get(quantity, {})
+    if len({tuple((at, *z) for at, z in line.items()) for line in found.values()}) > 1:
+        return [(f"limit, {others}", line) for others, line in found.items()]
+    return [("limit", line) for line in list(found.values())[:1]]
 
 
 def _point(at: Any) -> tuple[float | str, ...]:
@@ -159,11 +184,28 @@ def sweep(
     >>> [bool((found[rides]["uniform"].total("ride") <= 100 * rides).all()) for rides in courts]
     [True, True]
     """
+    cases = {
+        at: (environment, policies(environment.problem))
+        for at, environment in checked_points(parameter, environments).items()
+    }
+    return swept(parameter, cases, replicas=replicas, seed=seed, jobs=jobs, out=out, progress=progress)
+
+
+def swept(
+    parameter: str | tuple[str, ...],
+    cases: Mapping[Any, tuple[Environment, Sequence[Policy]]],
+    *,
+    replicas: int | Sequence[int],
+    seed: int,
+    jobs: int,
+    out: Path | None,
+    progress: bool | None,
+) -> Sweep:
+    """Run a sweep whose points, environments and policies are known; see `sweep`."""
     check_jobs(jobs)
     place = None if out is None else folder(file("out", out))
     cells: dict[Any, list[Cell]] = {}
-    for at, environment in _checked(parameter, environments).items():
-        some = policies(environment.problem)
+    for at, (environment, some) in cases.items():
         refuse(some, environment)
         cells[at] = [Cell(policy, environment, replicas, seed, place) for policy in some]
     traces = iter(run_cells([cell for row in cells.values() for cell in row], jobs, progress))
@@ -189,14 +231,14 @@ def _until_cut(traces: Sequence[Trace | None]) -> list[Trace]:
     return found
 
 
-def _checked(parameter: str | tuple[str, ...], environments: Mapping[Any, Environment]) -> dict[Any, Environment]:
+def checked_points(parameter: str | tuple[str, ...], environments: Mapping[Any, Any]) -> dict[Any, Any]:
     """Check the values that environments go by, which are tuples for several parameters."""
     if not environments:
         raise InvalidInput("environments", "at least one environment", "none")
     names = (parameter,) if isinstance(parameter, str) else parameter
     if not names:
         raise InvalidInput("parameter", "at least one name", parameter)
-    found: dict[Any, Environment] = {}
+    found: dict[Any, Any] = {}
     for at, environment in environments.items():
         values = (at,) if isinstance(parameter, str) else at
         if not isinstance(values, tuple) or len(values) != len(names):

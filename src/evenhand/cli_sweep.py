@@ -1,0 +1,75 @@
+"""The command that runs policies over a grid of settings."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+
+ABOUT = """Run policies in an environment whose settings vary over a grid. The TOML file names all three:
+
+    environment = "court"          # any of `evenhand systems`
+    replicas = 20
+    settings.horizon = 10000       # arguments of the environment that do not vary
+    grid.ride = [0.02, 0.05, 0.1]  # those that do; grid.policy.step = [...] varies one of the recipes
+
+    [[policy]]
+    name = "resolving"
+    [[policy]]
+    name = "pgd"
+    step = 0.01
+
+A cell is one policy at one point of the grid. With --out each cell is kept as soon as it has finished: after Ctrl-C,
+or where a process was killed, the same command goes on. The numbers do not depend on --jobs."""
+
+
+def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callable[..., int]) -> None:
+    """Add the command; `parser_of` makes its parser of a line of help and a description."""
+    sweep = parser_of("run policies over a grid of settings", ABOUT)
+    sweep.add_argument("file", type=Path, metavar="SWEEP.toml", help="environment, grid and policies")
+    sweep.add_argument("--replicas", type=count, default=None, metavar="R", help="in place of those of the file")
+    sweep.add_argument("--seed", type=int, default=None, metavar="S", help="in place of that of the file")
+    sweep.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (default: 1)")
+    sweep.add_argument("--out", type=Path, default=None, metavar="DIR",
+                       help="keep cells here, and write sweep.csv, sweep.parquet and sweep.png")  # fmt: skip
+    sweep.set_defaults(run=_sweep, parser=sweep)
+
+
+def _sweep(o: argparse.Namespace) -> int:
+    from dataclasses import replace
+    from importlib import import_module
+
+    from evenhand.core.beside import beside
+    from evenhand.core.extras import data_frame, has_parquet
+    from evenhand.core.luck import check_seed
+    from evenhand.core.validate import folder
+    from evenhand.experiments.sweep_file import read_sweep
+
+    told = read_sweep(o.file)
+    given = {key: value for key, value in (("replicas", o.replicas), ("seed", o.seed)) if value is not None}
+    told = replace(told, **given)
+    check_seed(told.seed)
+    kept = None
+    if o.out is not None:
+        data_frame([])  # which refuses before the work where pandas is not installed
+        import_module("evenhand.report.plots")
+        kept = folder(o.out) / "cells"
+    found = told.run(jobs=o.jobs, out=kept)
+    if found.comparisons:
+        print(found.table())
+        print(f"per round; se: of the mean over {told.replicas} replicas; worst: the worst replica")
+    if o.out is not None and found.comparisons:
+        from evenhand.report.plots import save
+
+        frame = found.to_frame()
+        with beside(o.out / "sweep.csv") as path:
+            frame.to_csv(path, index=False)
+        written = [o.out / "sweep.csv", save(found.plot().axes, o.out / "sweep.png")]
+        if has_parquet():
+            with beside(o.out / "sweep.parquet") as path:
+                frame.to_parquet(path, index=False)
+            written.insert(1, o.out / "sweep.parquet")
+        print(f"written: {', '.join(map(str, written))}")
+    if not found.finished:
+        print("INTERRUPTED: " + ("the same command goes on" if o.out else "with --out a sweep could go on"))
+    return 0 if found.finished else 130
