@@ -10,43 +10,17 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from benchmarks import live_logs, live_waits
+from benchmarks import live_door, live_logs, live_waits
+from benchmarks.live_bare import Bare
 from benchmarks.live_worlds import NAME, case, opened, timed
 from evenhand.live.events import Event
 from evenhand.live.http.asked import decide
 from evenhand.live.http.commits import Commits
-from evenhand.live.stores._sqlite_sessions import Sessions
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.report.summary import table
 
 _CHUNK = 100  # decisions of a client between two looks at the disk by itself
 _THREADS = 16
-
-
-class Bare:
-    """Inserts decisions into the tables, with the settings and under the lock of a store, and does nothing else.
-
-    Args:
-        path: of a new file.
-    """
-
-    def __init__(self, path: Path) -> None:
-        """No decision yet."""
-        SqliteStore(path)
-        self._sessions, self._last = Sessions(path, 5.0), 0
-
-    def insert(self, events: Sequence[Event]) -> None:
-        """Write what events have in one transaction."""
-        columns = "campaign, kind, at, seq, key, body, hash, own, salt, seal"
-        query = f"INSERT INTO events ({columns}) VALUES ('{NAME}', 'decided', 1, ?, ?, ?, ?, ?, ?, ?)"
-        with self._sessions.turn():
-            db = self._sessions.mine
-            db.execute("BEGIN IMMEDIATE")
-            for event in events:
-                self._last += 1
-                personal = event.hash, event.own, event.salt, event.seal
-                db.execute(query, (self._last, f"key {self._last}", event.body, *personal))
-            db.execute("COMMIT")
 
 
 def main(count: int = 1_000, seconds: float = 6.0, events: int = 20_000) -> None:
@@ -60,6 +34,8 @@ def main(count: int = 1_000, seconds: float = 6.0, events: int = 20_000) -> None
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         print(rates_table(folder, count))
+        print()
+        print(live_door.door_table(folder, count))
         print()
         print(live_waits.waits_table(folder, count, seconds))
         print()

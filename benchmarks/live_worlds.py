@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 import evenhand as eh
-from evenhand.live.fold import OnExpiry
+from evenhand.live.life import OnExpiry
+from evenhand.live.stores.base import Store
 from evenhand.live.stores.sqlite import SqliteStore
 
 NAME = "campaign"
@@ -32,9 +33,10 @@ PROBLEM = eh.Problem(
 POLICY = eh.resolving(PROBLEM, eh.PerAction.of(PROBLEM))
 
 
-def opened(path: Path, patience: float = 86_400.0, on_expiry: OnExpiry = "hold") -> eh.Campaign:
-    """The campaign in a file, a new one or the one that is there."""
-    return eh.Campaign.open(SqliteStore(path), NAME, POLICY, patience=patience, on_expiry=on_expiry)
+def opened(place: Path | Store, patience: float = 86_400.0, on_expiry: OnExpiry = "hold") -> eh.Campaign:
+    """The campaign in a file or another store, a new one or the one that is there."""
+    store = SqliteStore(place) if isinstance(place, Path) else place
+    return eh.Campaign.open(store, NAME, POLICY, patience=patience, on_expiry=on_expiry)
 
 
 def case(number: int) -> dict[str, Any]:
