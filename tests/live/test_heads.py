@@ -1,0 +1,260 @@
+"""Where requests begin and end: nothing is read in two ways, whatever the pieces in which it comes."""
+
+import gc
+import socket
+import threading
+import time
+
+import pytest
+
+from evenhand.live.http import app, doors, heads
+from evenhand.live.http.door import Door
+from tests.live.served import asked, events, opened, serving
+
+HOST = b"Host: localhost\r\n"
+GET = b"GET /healthz HTTP/1.1\r\n" + HOST + b"\r\n"
+BODY = b'{"id": 99}'
+JSON = HOST + b"Content-Type: application/json\r\n"
+CHUNKED = b"POST /cancel HTTP/1.1\r\n" + JSON + b"Transfer-Encoding: chunked\r\n"
+CHUNKS = b"4\r\n" + BODY[:4] + b"\r\n6;a=b\r\n" + BODY[4:] + b"\r\n0\r\n\r\n"
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory):
+    return opened(tmp_path_factory.mktemp("heads"))
+
+
+@pytest.fixture(scope="module")
+def client(campaign):
+    with serving(app(campaign)) as found:
+        yield found
+
+
+def connected(client, timeout=5.0):
+    line = socket.create_connection((client.base_url.host, client.base_url.port), timeout=timeout)
+    line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return line
+
+
+def rest(line):
+    """All that a server says until it closes the connection."""
+    found = b""
+    while part := line.recv(65_536):
+        found += part
+    return found
+
+
+def statuses(said):
+    return [int(part[:3]) for part in said.split(b"HTTP/1.1 ")[1:]]
+
+
+def until(line, number):
+    """What a server says until so many answers are whole, by their statuses and bodies."""
+    found = []
+    data = b""
+    while len(found) < number:
+        head, _, more = data.partition(b"\r\n\r\n")
+        size = int(head.lower().partition(b"content-length:")[2].split(b"\r\n")[0]) if more else -1
+        if 0 <= size <= len(more):
+            found.append((int(head[9:12]), more[:size]))
+            data = more[size:]
+        else:
+            data += line.recv(65_536)
+    return found
+
+
+def post(length):
+    return b"POST /cancel HTTP/1.1\r\n" + JSON + b"Content-Length: " + length + b"\r\n\r\n" + BODY
+
+
+def coded(value, version=b"1.1"):
+    return CHUNKED.replace(b"chunked", value).replace(b"HTTP/1.1", b"HTTP/" + version) + b"\r\n" + CHUNKS
+
+
+def first(line, host=HOST):
+    return line + b"\r\n" + host + b"\r\n"
+
+
+REFUSED = {
+    "a length twice": post(b"10\r\nContent-Length: 10"),
+    "two lengths that differ": post(b"10\r\nContent-Length: 11"),
+    "a list of lengths": post(b"10, 10"),
+    "a length with a sign": post(b"+10"),
+    "a length with spaces": post(b"1 0"),
+    "a length in another notation": post(b"0xa"),
+    "a length with an underscore": post(b"1_0"),
+    "no length after all": post(b""),
+    "a length without end": post(b"9" * 30),
+    "a length and chunks": CHUNKED + b"Content-Length: 10\r\n\r\n" + CHUNKS,
+    "chunks and a length": post(b"10\r\nTransfer-Encoding: chunked"),
+    "another encoding": coded(b"gzip"),
+    "an encoding before chunks": coded(b"gzip, chunked"),
+    "chunks in chunks": coded(b"chunked, chunked"),
+    "chunks twice": CHUNKED + b"Transfer-Encoding: chunked\r\n\r\n" + CHUNKS,
+    "an encoding like chunks": coded(b"xchunked"),
+    "chunks by a control character": coded(b"\x0bchunked"),
+    "chunks in a version without them": coded(b"chunked", b"1.0"),
+    "a chunk that is longer than it says": CHUNKED + b"\r\n3\r\n" + BODY + b"\r\n0\r\n\r\n",
+    "a chunk whose size is no number": CHUNKED + b"\r\n0xa\r\n" + BODY + b"\r\n0\r\n\r\n",
+    "a chunk without CR": CHUNKED + b"\r\na\n" + BODY + b"\r\n0\r\n\r\n",
+    "a chunk without end": CHUNKED + b"\r\n" + b"f" * 20 + b"\r\n" + BODY + b"\r\n0\r\n\r\n",
+    "a space before a colon": post(b"10").replace(b"Length:", b"Length :"),
+    "a name with a space": first(b"GET /healthz HTTP/1.1\r\nA B: 1"),
+    "a header without a name": first(b"GET /healthz HTTP/1.1\r\n: 1"),
+    "a header without a colon": first(b"GET /healthz HTTP/1.1\r\nabc"),
+    "a NUL": first(b"GET /healthz HTTP/1.1\r\nA: \x00"),
+    "a CR in a value": first(b"GET /healthz HTTP/1.1\r\nA: 1\r2"),
+    "a folded encoding": CHUNKED.replace(b": chunked", b":\r\n chunked") + b"\r\n" + CHUNKS,
+    "empty lines before": b"\r\n\r\n" + GET,
+    "two spaces": first(b"GET  /healthz HTTP/1.1"),
+    "a space after the version": first(b"GET /healthz HTTP/1.1 "),
+    "no version": b"GET /healthz\r\n\r\n",
+    "an old version": first(b"GET /healthz HTTP/0.9"),
+    "an unknown version": first(b"GET /healthz HTTP/1.2"),
+    "a later version": first(b"GET /healthz HTTP/2.0"),
+    "the preface of HTTP/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "another method": first(b"BREW /healthz HTTP/1.1"),
+    "a method in lower case": first(b"get /healthz HTTP/1.1"),
+    "a way to another server": first(b"CONNECT localhost:1 HTTP/1.1"),
+    "a way through this one": first(b"CONNECT /healthz HTTP/1.1"),
+    "an address of another server": first(b"GET http://evil.example/healthz HTTP/1.1"),
+    "a path without a slash": first(b"GET healthz HTTP/1.1"),
+    "a fragment": first(b"GET /healthz#x HTTP/1.1"),
+    "a path with a control character": first(b"GET /healthz\x01 HTTP/1.1"),
+    "a path that is not encoded": first(b"GET /healthz\xff HTTP/1.1"),
+    "no host": first(b"GET /healthz HTTP/1.1", b""),
+    "two hosts": first(b"GET /healthz HTTP/1.1", 2 * HOST),
+    "a long header": first(b"GET /healthz HTTP/1.1\r\nA: " + b"x" * heads.BYTES),
+    "TLS": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+    "a line without CR": b"GET /healthz HTTP/1.1\nHost: localhost\n",
+    "a header without end": b"GET /healthz HTTP/1.1\r\nA: " + b"x" * heads.BYTES,
+    "a first line without end": b"GET /" + b"x" * heads.BYTES,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_others_read_in_another_way_is_refused_and_nothing_after_it_is_read(client, name):
+    for data in (REFUSED[name] + GET, REFUSED[name]):  # also alone, at once
+        with connected(client, 2) as line:
+            line.sendall(data)
+            assert statuses(rest(line)) == [400]
+
+
+STREAM = {
+    "without bodies": (GET * 3, [200, 200, 200]),
+    "with a length": (post(b"10") + GET, [404, 200]),
+    "without a length": (b"POST /cancel HTTP/1.1\r\n" + JSON + b"\r\n" + GET, [400, 200]),
+    "in chunks": (CHUNKED + b"\r\n" + CHUNKS + GET, [404, 200]),
+    "with a trailer": (CHUNKED + b"\r\n" + CHUNKS[:-2] + b"X: 1\r\n\r\n" + GET, [404, 200]),
+    "for another protocol": (first(b"GET /healthz HTTP/1.1\r\nConnection: upgrade\r\nUpgrade: h2c") + GET, [200, 200]),
+    "with a body for it": (post(b"10\r\nConnection: upgrade\r\nUpgrade: h2c") + GET, [404, 200]),
+    "refused before its body": (post(b"10").replace(b"application/json", b"text/plain") + GET, [415, 200]),
+}
+
+
+@pytest.mark.parametrize("name", STREAM)
+def test_the_pieces_in_which_requests_come_make_no_difference(client, name):
+    data, told = STREAM[name]
+    with connected(client) as line:
+        line.sendall(data)
+        found = until(line, len(told))
+        assert [status for status, _ in found] == told
+    with connected(client) as line:
+        for i in range(len(data)):
+            line.sendall(data[i : i + 1])
+        assert until(line, len(told)) == found
+    for at in (data.find(b"\r\n\r\n") + 2, len(data) - len(GET) - 1, len(data) - len(GET)):
+        with connected(client) as line:
+            line.sendall(data[:at])
+            time.sleep(0.02)
+            line.sendall(data[at:])
+            assert until(line, len(told)) == found
+
+
+def test_a_permission_to_send_the_body_is_not_kept_back(client):
+    with connected(client) as line:
+        head, _, body = post(b"10\r\nExpect: 100-continue").partition(b"\r\n\r\n")
+        line.sendall(head + b"\r\n\r\n")
+        assert line.recv(1_000) == b"HTTP/1.1 100 Continue\r\n\r\n"
+        line.sendall(body)
+        assert until(line, 1)[0][0] == 404
+
+
+def test_a_trailer_says_nothing_of_who_asks(campaign):
+    token = "a secret of this test"
+    trailer = b"Authorization: Bearer " + token.encode()
+    with serving(app(campaign, token=token)) as client:
+        for data in (CHUNKED + b"\r\n" + CHUNKS[:-2] + trailer + b"\r\n\r\n", CHUNKED + trailer + b"\r\n\r\n" + CHUNKS):
+            with connected(client) as line:
+                line.sendall(data)
+                assert until(line, 1)[0][0] == (404 if trailer + b"\r\n\r\n" + CHUNKS in data else 401)
+
+
+def test_what_is_between_chunks_is_not_without_end(client):
+    for more in (b"X: " + b"x" * 1_000 + b"\r\n", b"x" * 1_000):
+        with connected(client) as line:
+            line.sendall(CHUNKED + b"\r\n" + CHUNKS[:-2] + b"X: ")
+            with pytest.raises(OSError, match=r"."):  # noqa: PT012
+                for _ in range(2_000):
+                    line.sendall(more)
+                    time.sleep(0.001)
+
+
+def test_a_body_may_be_long_between_chunks(client):
+    body = b'{"key": "' + b"x" * 100_000 + b'"}'
+    with connected(client) as line:
+        line.sendall(CHUNKED + b"\r\n" + b"%x\r\n" % len(body) + body + b"\r\n0\r\n\r\n" + GET)
+        assert [status for status, _ in until(line, 2)] == [422, 200]
+
+
+def test_the_rest_of_a_request_that_was_answered_has_to_come_in_time(campaign, monkeypatch):
+    monkeypatch.setattr(doors, "SECONDS", 0.3)
+    refused = post(b"1000").replace(b"application/json", b"text/plain")
+    with serving(app(campaign)) as client, connected(client) as line:
+        line.sendall(refused)
+        assert until(line, 1)[0][0] == 415
+        before = time.monotonic()
+        with pytest.raises(OSError, match=r"."):  # noqa: PT012
+            for _ in range(100):
+                line.sendall(b"x")
+                time.sleep(0.02)
+        assert time.monotonic() - before < 1.5
+
+
+def test_a_connection_does_not_gather_what_follows(client):
+    """A client that asks without end, and reads the answers, is read as fast as it is answered."""
+    over, most = threading.Event(), 0
+    with connected(client) as line:
+
+        def ask():
+            data = GET * 2_000
+            while not over.is_set():
+                line.sendall(data)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        begun = time.monotonic()
+        while time.monotonic() - begun < 1.5:
+            assert line.recv(65_536)
+            if time.monotonic() - begun > 0.5:
+                found = [door for door in gc.get_objects() if type(door) is Door]
+                most = max(most, *(len(door._held) for door in found))
+                assert not any(door.pipeline for door in found)
+        over.set()
+        while asking.is_alive():
+            line.recv(65_536)
+    assert 0 < most <= 2**19  # two reads
+
+
+def test_a_decision_is_made_once_however_its_request_comes(client, campaign):
+    before = len(events(campaign))
+    for chunked in (False, True):
+        body = str(asked(f"in pieces {chunked}")).replace("'", '"').encode()
+        how = b"Transfer-Encoding: chunked" if chunked else b"Content-Length: %d" % len(body)
+        data = b"%x\r\n" % len(body) + body + b"\r\n0\r\n\r\n" if chunked else body
+        with connected(client) as line:
+            for part in (b"POST /decide HTTP/1.1\r\n" + JSON, how + b"\r\n\r", b"\n", data[:9], data[9:]):
+                line.sendall(part)
+                time.sleep(0.01)
+            assert until(line, 1)[0][0] == 200
+    assert len(events(campaign)) == before + 2
