@@ -103,6 +103,7 @@ REFUSED = {
     "a header without a name": first(b"GET /healthz HTTP/1.1\r\n: 1"),
     "a header without a colon": first(b"GET /healthz HTTP/1.1\r\nabc"),
     "a NUL": first(b"GET /healthz HTTP/1.1\r\nA: \x00"),
+    "a control character": first(b"GET /healthz HTTP/1.1\r\nA: \x7f"),
     "a CR in a value": first(b"GET /healthz HTTP/1.1\r\nA: 1\r2"),
     "a folded encoding": CHUNKED.replace(b": chunked", b":\r\n chunked") + b"\r\n" + CHUNKS,
     "empty lines before": b"\r\n\r\n" + GET,

@@ -58,7 +58,8 @@ def refuse_leap(log: Transaction, name: str, patience: float, overdue: Callable[
 
 def ahead(log: Transaction) -> float:
     """Return the seconds by which a log is ahead of its clock, 0 if it is not, or the store does not say."""
-    return max(log.now - log.clock, 0) / _SECOND if isinstance(log, Clocked) else 0.0
+    clock: int = getattr(log, "clock", log.now)  # to ask whether it is `Clocked` takes a twentieth of a decision
+    return max(log.now - clock, 0) / _SECOND
 
 
 def set_clock(store: str | Store, campaign: str, *, why: str, who: str | None = None) -> Event:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from evenhand.live.events import Event
@@ -38,7 +38,7 @@ class Reply:
 
     def to_dict(self) -> dict[str, Any]:
         """Convert the reply to a dictionary for JSON."""
-        return {"action": self.action, "probability": self.probability, **asdict(self)}
+        return {"action": self.action, "probability": self.probability, **vars(self)}
 
 
 def reply(event: Event, body: Mapping[str, Any], actions: Sequence[str], *, repeated: bool = False) -> Reply:

@@ -44,7 +44,7 @@ class Verbs:
         known: Mapping[str, Mapping[str, float] | float] | None = None,
     ) -> Reply:
         """See `Campaign.decide`."""
-        check_text("key", key)
+        check_text("key", key)  # before errors of the case
         asked: dict[str, Any] = {"case": case}
         if offered is not None:
             if isinstance(offered, str) or not isinstance(offered, Iterable):
@@ -52,7 +52,16 @@ class Verbs:
             # the order of a set differs between processes, and a repeated request must equal the first
             asked["offered"] = sorted(offered, key=str) if isinstance(offered, Set) else list(offered)
         asked |= {} if known is None else {"known": known}
-        plain = _plain(asked, "what JSON has, and no NaN")
+        return self.decide_plain(_plain(asked, "what JSON has, and no NaN"), key)
+
+    def decide_plain(self, plain: dict[str, Any], key: str) -> Reply:
+        """Decide what is as it comes from the log: `case`, and `offered` and `known` if they are stated.
+
+        Args:
+            plain: of what JSON has, with the names of objects in order, so that encoders see live what they see later.
+            key: as for `Campaign.decide`.
+        """
+        check_text("key", key)
         old = self.log.find(key)
         if old is not None:
             body = read(old)

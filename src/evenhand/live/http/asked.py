@@ -10,7 +10,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.live.events import Unknown, is_erased, read
 from evenhand.live.http import stated
-from evenhand.live.http.bodies import plain
+from evenhand.live.http.bodies import plain as check
 from evenhand.live.replies import reply
 from evenhand.live.switches import policies
 from evenhand.live.verbs import Verbs, check_text
@@ -34,10 +34,12 @@ def decide(body: object, accepted: bool = False) -> Verb:
         raise InvalidInput("offered", "a list of names", shown(offered))
     if known is not None:
         _mapping("known", known)
+    stated_ = {"case": case, "offered": offered, "known": known}
+    plain = _ordered({name: value for name, value in stated_.items() if value is not None})
 
     def verb(verbs: Verbs) -> dict[str, Any]:
         stated.refuse(verbs, case, known, accepted)
-        return verbs.decide(case, asked["key"], offered, known).to_dict()
+        return verbs.decide_plain(plain, asked["key"]).to_dict()
 
     return verb
 
@@ -98,7 +100,7 @@ def lookup(decision: int | str) -> Verb:
 def fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
     """Check that a body has all needed fields, no unknown ones, and values of a usual size."""
     asked = named(body, needed, others)
-    plain(asked)
+    check(asked)
     return asked
 
 
@@ -128,6 +130,17 @@ def _case(asked: Mapping[str, Any]) -> dict[str, Any]:
                 raise InvalidInput(f"{piece}.{name}", f"{shown(case[name])}, as stated before", shown(value))
             case[name] = value
     return case
+
+
+def _ordered(value: Any) -> Any:
+    """Return what was JSON as it comes from the log, where the names of objects are in order.
+
+    >>> list(_ordered({"b": [{"d": 1, "c": 2}], "a": 3})), _ordered({"b": [{"d": 1, "c": 2}]})
+    (['a', 'b'], {'b': [{'c': 2, 'd': 1}]})
+    """
+    if type(value) is dict:
+        return {name: _ordered(value[name]) for name in sorted(value)}
+    return [_ordered(z) for z in value] if type(value) is list else value
 
 
 def _mapping(field: str, value: object) -> Mapping[str, Any]:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Hashable, Sequence
 from concurrent.futures import Future
 from heapq import heappop, heappush
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 from evenhand.core.errors import EvenhandError
 from evenhand.live.campaign import Campaign
 from evenhand.live.events import Busy
 from evenhand.live.http.asked import Verb
+from evenhand.live.http.waiters import Post, Waiter
 
 Found = list[dict[str, Any] | EvenhandError]
 _MOST = 200  # calls per group, unless one request has more: others wait for the end of the group
+
+
+class _Told(Protocol):
+    """Whoever waits for results, such as a `Future`."""
+
+    def set_running_or_notify_cancel(self) -> bool: ...
+
+    def set_result(self, found: Found, /) -> None: ...
+
+    def set_exception(self, error: BaseException, /) -> None: ...
 
 
 class _Job(NamedTuple):
@@ -23,7 +35,7 @@ class _Job(NamedTuple):
     turn: float
     number: int  # of the job, so that equal turns keep the order of arrival
     verbs: Sequence[Verb]
-    found: Future[Found]
+    found: _Told
 
 
 class Commits:
@@ -54,6 +66,7 @@ class Commits:
         self._ends: dict[Hashable, float] = {}  # the turn of the last job of every client that waits
         self._now, self._number, self._ending = 0.0, 0, False
         self._thread: threading.Thread | None = None
+        self._post: Post | None = None  # to the loop that asked last
 
     def submit(self, verbs: Sequence[Verb], client: Hashable = None) -> Future[Found]:
         """Run calls in one transaction; the future has the result or the error of each after the commit.
@@ -62,6 +75,21 @@ class Commits:
             verbs: the calls.
             client: who asks, such as a connection; clients take turns.
         """
+        found = Future[Found]()
+        self._enter(verbs, client, found)
+        return found
+
+    async def ask(self, verbs: Sequence[Verb], client: Hashable = None) -> Found:
+        """Run calls as `submit` does, and wait in an event loop, which takes less time than to wait for its future."""
+        loop = asyncio.get_running_loop()
+        if self._post is None or self._post.loop is not loop:
+            self._post = Post(loop)
+        waiter = Waiter[Found](self._post)
+        self._enter(verbs, client, waiter)
+        found: Found = await waiter.future
+        return found
+
+    def _enter(self, verbs: Sequence[Verb], client: Hashable, found: _Told) -> None:
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, name="evenhand commits", daemon=True)
@@ -69,10 +97,8 @@ class Commits:
             turn = max(self._now, self._ends.get(client, 0.0)) + max(len(verbs), 1)
             self._ends[client] = turn
             self._number += 1
-            job = _Job(turn, self._number, verbs, Future())
-            heappush(self._jobs, job)
+            heappush(self._jobs, _Job(turn, self._number, verbs, found))
             self._some.notify()
-        return job.found
 
     def waiting(self) -> int:
         """Return how many calls wait for a transaction."""

@@ -24,10 +24,15 @@ HEADERS = [
     (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"),
 ]
-_TOKEN = "evenhand.token"
+TOKEN = "evenhand.token"  # the part of a scope that has the token of an accepted request
 _NUMBER = b"x-request-id"
+_READ = {b"host", b"authorization", b"origin", b"sec-fetch-site", b"content-type", _NUMBER}
+_READ |= {b"content-length", b"transfer-encoding"}
 _SLOWED = 0.1  # seconds per wrong token, one after another
 _QUIET = 10.0  # seconds between lines of the log about wrong tokens
+
+
+_Given = Mapping[bytes, Sequence[bytes]]  # headers by name
 
 
 class Guard:
@@ -54,8 +59,8 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        begun, place = time.perf_counter(), self._places.find(below(scope))
-        number = self._numbers.of([value for name, value in scope["headers"] if name.lower() == _NUMBER])
+        begun, place, given = time.perf_counter(), self._places.find(below(scope)), _given(scope)
+        number = self._numbers.of(given.get(_NUMBER, ()))
         status = 0
 
         async def answer(message: Message) -> None:
@@ -68,19 +73,15 @@ class Guard:
                 self._note(scope, place, number, status, time.perf_counter() - begun)
             await send(message)
 
-        refused = self._refusal(scope, place)
-        if (
-            refused is not None
-            and refused.status == 401
-            and any(n.lower() == b"authorization" for n, _ in scope["headers"])
-        ):
+        refused = self._refusal(scope, place, given)
+        if refused is not None and refused.status == 401 and b"authorization" in given:
             await self._slow(scope)
         await (self._app if refused is None else _closing(refused))(scope, receive, answer)
 
     def _note(self, scope: Scope, place: Place, number: str, status: int, seconds: float) -> None:
         """Count a request, and write its line in the log."""
         self._requests.add(place, status, seconds)
-        token: Token | None = scope.get(_TOKEN)
+        token: Token | None = scope.get(TOKEN)
         campaign = place.campaign if place.campaign in self._requests.names else None
         name = None if token is None else token.name
         write(Line(number, name, scope["method"][:20], place.route, status, 1000 * seconds, campaign))
@@ -95,11 +96,8 @@ class Guard:
         async with self._turn:
             await asyncio.sleep(_SLOWED)
 
-    def _refusal(self, scope: Scope, place: Place) -> Refused | None:
+    def _refusal(self, scope: Scope, place: Place, given: _Given) -> Refused | None:
         """Return the reason to refuse a request, None if it is accepted; the scope gets its token."""
-        given: dict[bytes, list[bytes]] = {}
-        for name, value in scope["headers"]:
-            given.setdefault(name.lower(), []).append(value)
         if b"transfer-encoding" in given and b"content-length" in given:
             return Refused(400, "the request states both Content-Length and Transfer-Encoding")
         hosts = given.get(b"host", [])
@@ -109,7 +107,7 @@ class Guard:
         found = ANYONE if self._tokens is None or place.is_open else self._tokens.find(_token(given))
         if found is None:
             return Refused(401, "the request has no Authorization header with the token of this server")
-        scope[_TOKEN] = found
+        scope[TOKEN] = found
         if (lacking := place.refusal(found)) is not None:
             return lacking
         own = (b"http://" + host, b"https://" + host)
@@ -133,12 +131,22 @@ async def let_in(request: Request) -> None:
     refused = _kind(request.method, [z.encode("latin-1") for z in request.headers.getlist("content-type")])
     if refused is not None:
         raise refused
-    request.scope[_TOKEN] = ANYONE
+    request.scope[TOKEN] = ANYONE
 
 
 def token_of(request: Request) -> Token:
     """Return the token of an accepted request; its name is what logs and the events of changes say."""
-    found: Token = request.scope[_TOKEN]
+    found: Token = request.scope[TOKEN]
+    return found
+
+
+def _given(scope: Scope) -> _Given:
+    """Return the headers that are read here."""
+    found: dict[bytes, list[bytes]] = {}
+    for name, value in scope["headers"]:
+        name = name.lower()
+        if name in _READ:
+            found.setdefault(name, []).append(value)
     return found
 
 
@@ -155,7 +163,7 @@ def _closing(refused: Refused) -> ASGIApp:
     return error_response(refused, {"Connection": "close"} if refused.status == 400 else {})
 
 
-def _token(given: Mapping[bytes, Sequence[bytes]]) -> bytes:
+def _token(given: _Given) -> bytes:
     """Read the token of the Authorization header: a bearer token, or the password that a browser asked for.
 
     >>> [_token({b"authorization": [z]}) for z in (b"Bearer secret", b"Basic YW55Ym9keTpzZWNyZXQ=", b"Basic ?")]

@@ -7,7 +7,7 @@ import logging
 import re
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import UTC, datetime
@@ -44,7 +44,7 @@ class Numbers:
     def __init__(self) -> None:
         self._process, self._count = secrets.token_hex(4), count(1)
 
-    def of(self, stated: list[bytes]) -> str:
+    def of(self, stated: Sequence[bytes]) -> str:
         """Number a request, which the log then names until it is answered."""
         sane = len(stated) == 1 and _SANE.fullmatch(stated[0]) is not None
         found = stated[0].decode() if sane else f"{self._process}-{next(self._count)}"

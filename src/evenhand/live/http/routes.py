@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Hashable, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,9 +15,10 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live.dashboard.report import to_json
 from evenhand.live.events import Unknown
 from evenhand.live.http import asked, life, singles
-from evenhand.live.http.answers import entry, error_response
+from evenhand.live.http.answers import entry
 from evenhand.live.http.bodies import parse, receive
 from evenhand.live.http.clocks import CLOCK
+from evenhand.live.http.direct import Answer
 from evenhand.live.http.erasing import ERASE
 from evenhand.live.http.fixed import HEALTHY, Handler, add_probes, readiness_response
 from evenhand.live.http.guard import token_of
@@ -38,8 +39,8 @@ GUARDED = tuple(single.route for single in _SINGLES if single.guarded)
 
 def add_routes(
     made: APIRouter, hall: Hall, name: str, known: bool, tokens: Tokens | None, *, allowed: Container[str]
-) -> None:
-    """Add the routes of one campaign; whoever has them checks who asks.
+) -> Mapping[str, Answer]:
+    """Add the routes of one campaign, and return what answers its verbs; whoever has them checks who asks.
 
     Args:
         made: the routes to which they are added.
@@ -71,9 +72,9 @@ def add_routes(
         **life.MAKERS,
     }
     described = {**operations(campaign), **life.operations(tokens)}
-    for path, made_of in verbs.items():
-        handle = _verb(served, made_of, hall.quotas if path == "/decide" else None)
-        made.add_api_route(path, handle, methods=["POST"], name=path[1:], openapi_extra=described[path])
+    answers = {path: _answer(served, z, hall.quotas if path == "/decide" else None) for path, z in verbs.items()}
+    for path, answer_ in answers.items():
+        made.add_api_route(path, _handler(answer_), methods=["POST"], name=path[1:], openapi_extra=described[path])
     for single in _SINGLES:  # in threads of their own, as reports do not wait for a long fold
         singles.add(made, campaign, asyncio.to_thread, single, tokens=tokens, allowed=single.route in allowed)
     reads: dict[str, Handler] = {
@@ -89,6 +90,7 @@ def add_routes(
         answer = PlainTextResponse if path == "/metrics" else JSONResponse
         made.add_api_route(path, handler, methods=["GET"], name=route, response_class=answer, openapi_extra=extra)
     add_probes(made, ready)
+    return answers
 
 
 async def find_decision(served: Served, request: Request) -> dict[str, Any]:
@@ -98,7 +100,7 @@ async def find_decision(served: Served, request: Request) -> dict[str, Any]:
         EvenhandError: there is none, or the store cannot be read.
     """
     verb = asked.lookup(_which(request, served.campaign.name))
-    (found,) = await asyncio.wrap_future(served.commits.submit([verb], request.client))
+    (found,) = await served.commits.ask([verb], request.client)
     if isinstance(found, EvenhandError):
         raise found
     return found
@@ -123,28 +125,38 @@ def _by_anyone(made_of: Callable[[object], asked.Verb]) -> Maker:
     return lambda body, _: made_of(body)
 
 
-def _verb(served: Served, made_of: Maker, quotas: Quotas | None) -> Handler:
-    """Make the handler of a body, or of a list of bodies in one transaction, which the quota of a token may limit."""
+def _answer(served: Served, made_of: Maker, quotas: Quotas | None) -> Answer:
+    """Make what answers a body, or a list of bodies in one transaction, which the quota of a token may limit."""
     commits = served.commits
 
-    async def handle(request: Request) -> Response:
-        body, token = parse(await receive(request)), token_of(request)
+    async def answer(text: bytes, token: Token, client: Hashable) -> Any:
+        body = parse(text)
         count = len(body) if isinstance(body, list) else 1
         if quotas is not None:
             quotas.charge(token, count)
         served.upkeep.count(count)
         if not isinstance(body, list):
-            (found,) = await asyncio.wrap_future(commits.submit([made_of(body, token)], request.client))
-            return error_response(found) if isinstance(found, EvenhandError) else JSONResponse(found)
+            (found,) = await commits.ask([made_of(body, token)], client)
+            if isinstance(found, EvenhandError):
+                raise found
+            return found
         verbs: list[asked.Verb | EvenhandError] = []
         for z in body:
             try:
                 verbs.append(made_of(z, token))
             except EvenhandError as error:
                 verbs.append(error)
-        accepted = [v for v in verbs if not isinstance(v, EvenhandError)]
-        results = await asyncio.wrap_future(commits.submit(accepted, request.client))
-        rest = iter(results)
-        return JSONResponse([entry(v if isinstance(v, EvenhandError) else next(rest)) for v in verbs])
+        rest = iter(await commits.ask([v for v in verbs if not isinstance(v, EvenhandError)], client))
+        return [entry(v if isinstance(v, EvenhandError) else next(rest)) for v in verbs]
+
+    return answer
+
+
+def _handler(answer: Answer) -> Handler:
+    """Make the handler of a route."""
+
+    async def handle(request: Request) -> Response:
+        body = await receive(request.scope, request.receive)
+        return JSONResponse(await answer(body, token_of(request), request.client))
 
     return handle

@@ -71,7 +71,7 @@ def add(made: APIRouter, campaign: Campaign, run: Run, single: Single, *, tokens
     async def handle(request: Request) -> Response:
         if single.guarded and not allowed:
             raise Refused(403, f"only a server with a token {single.guarded}: set EVENHAND_TOKEN, or state --tokens")
-        asked = read(signed(parse(await receive(request)), token_of(request)), single.fields)
+        asked = read(signed(parse(await receive(request.scope, request.receive)), token_of(request)), single.fields)
         return JSONResponse(await run(lambda: single.call(campaign, asked)))
 
     described = operation(_schema(single, tokens), single.answer, dict(single.example))
