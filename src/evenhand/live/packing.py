@@ -62,7 +62,8 @@ def charged(decision: Decision, problem: Problem) -> dict[str, Any]:
     """Return the known outcomes of the plays, if they are others than the problem declares."""
     plays, known = decision.plays[0], decision.known[0]
     declared = np.where((plays >= 0)[:, None], problem.declared[np.maximum(plays, 0)], 0.0)
-    return {} if np.array_equal(known, declared) else {"k": known.tolist()}
+    stated = known.tolist()
+    return {} if stated == declared.tolist() else {"k": stated}
 
 
 def unpack(body: dict[str, Any], context: Context, policy: Policy, t: Floats) -> Decision:

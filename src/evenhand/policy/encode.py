@@ -66,7 +66,7 @@ class Encoder:
         values = [value_of(case, f.name) for f in self.problem.features]
         names = [self.problem.groups[i].name for i in self._by_case]
         columns = [group_of(self.problem, name, value_of(case, name)) for name in names]
-        units = features.encode(self.problem.features, tuple(values))
+        units = features.encode(self.problem.features, self._sizes, values)
         return Context(
             self._arranged(units),
             known_of(self.problem, known),
@@ -120,6 +120,11 @@ class Encoder:
     @cached_property
     def _stated(self) -> frozenset[str]:
         return frozenset(self.names)
+
+    @cached_property
+    def _sizes(self) -> tuple[int, ...]:
+        """The units of each feature."""
+        return tuple(len(f.units) for f in self.problem.features)
 
     @cached_property
     def origins(self) -> tuple[tuple[str | None, ...], ...]:

@@ -96,7 +96,7 @@ class Numeric:
             x = float(value) if isinstance(value, bool | np.bool_) else number(self.name, value, "a finite number")
         else:
             x = value
-        x = min(max(x, self.low), self.high)
+        x = self.low if x < self.low else self.high if x > self.high else x
         return (2.0 * (x - self.low) / (self.high - self.low) - 1.0,)
 
     def outside(self, value: Any) -> bool:
@@ -157,17 +157,22 @@ class Categorical:
         return value not in self.levels
 
 
-def encode(features: tuple[Feature, ...], values: tuple[object, ...]) -> Floats:
-    """Return an intercept and the numbers of all features, `(G)->(n)`.
+def encode(features: tuple[Feature, ...], sizes: tuple[int, ...], values: list[object]) -> Floats:
+    """Return an intercept and the numbers of all features, `(G),(G),(G)->(n)`.
 
-    >>> encode((Numeric("age", 20, 60), Categorical("channel", ("web", "phone"))), (50, "phone"))
+    Args:
+        features: the features.
+        sizes: how many units each has, which would be named anew for every case.
+        values: a value of each.
+
+    >>> encode((Numeric("age", 20, 60), Categorical("channel", ("web", "phone"))), (1, 1), [50, "phone"])
     array([1. , 0.5, 1. ])
     """
     numbers = [1.0]
-    for feature, value in zip(features, values, strict=True):
+    for feature, size, value in zip(features, sizes, values, strict=True):
         own = feature.encode(value)
-        if len(own) != len(feature.units):
-            expected = f"as many numbers as it has units, {len(feature.units)}"
+        if len(own) != size:
+            expected = f"as many numbers as it has units, {size}"
             raise InvalidInput(f"{type(feature).__name__}({feature.name!r}).encode", expected, len(own))
         numbers += own
     return np.array(numbers)

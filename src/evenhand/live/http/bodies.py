@@ -126,15 +126,17 @@ def plain(value: object) -> None:
     seen = 0
     while rest:
         place, value = rest.pop()
+        inner: list[tuple[_Place, object]] = []
         if isinstance(value, dict):
-            for name in value:
-                if not _is_fine(name):
-                    _text(_field(place) or "body", name, "names")
             seen += len(value)
-            inner: list[tuple[_Place, object]] = [((place, name), z) for name, z in value.items() if not _is_fine(z)]
+            for name, z in value.items():
+                if len(name) > LONGEST or not name.isascii():
+                    _text(_field(place) or "body", name, "names")
+                if not _is_fine(z):
+                    inner.append(((place, name), z))
         elif isinstance(value, list):
             seen += len(value)
-            inner = [((place, i), z) for i, z in enumerate(value[: MOST + 1]) if not _is_fine(z)]
+            inner += [((place, i), z) for i, z in enumerate(value[: MOST + 1]) if not _is_fine(z)]
         else:
             _single(_field(place) or "body", value)
             continue
@@ -150,6 +152,8 @@ def _is_fine(value: object) -> bool:
         return len(value) <= LONGEST and value.isascii()  # type: ignore[arg-type, attr-defined]
     if kind is float:
         return math.isfinite(value)  # type: ignore[arg-type]
+    if kind is int:
+        return -(2**63) <= value < 2**63  # type: ignore[operator]
     return value is None or kind is bool
 
 

@@ -89,7 +89,7 @@ def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Serve
 
     # Without a lifespan, whose end would be a traceback where somebody says Ctrl-C twice: what was asked before the
     # first one is answered, and nothing else is left to end.
-    settings: dict[str, Any] = {"log_level": "warning", "lifespan": "off", **more}
+    settings: dict[str, Any] = {"log_level": "warning", "lifespan": "off", "loop": "asyncio", **more}
     http: Any = doors.protocol  # which uvicorn calls as it would call a class
     config = uvicorn.Config(
         made, server_header=False, proxy_headers=False, ws="none", http=http, backlog=backlog, **settings
