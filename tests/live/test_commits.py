@@ -1,5 +1,6 @@
 """Requests that share a transaction: what they share, and what they do not."""
 
+import asyncio
 import subprocess
 import sys
 import threading
@@ -38,7 +39,7 @@ def opened(store=None):
 
 @pytest.fixture
 def commits():
-    found = Commits(opened())
+    found = Commits(opened(Failing()))
     yield found
     found.close()
 
@@ -106,6 +107,51 @@ def test_who_left_before_a_commit_began_decides_nothing(commits):
     gate.set()
     stays.result(30)
     assert [event.key for event in events(commits._campaign)] == ["stays"]
+
+
+def test_a_coroutine_that_was_cancelled_before_a_commit_began_decides_nothing(commits):
+    gate = blocked(commits)
+
+    async def ask():
+        left, stays = (asyncio.create_task(commits.ask([asked(key)])) for key in ("left", "stays"))
+        await asyncio.sleep(0)
+        left.cancel()
+        gate.set()
+        return [await stays, *await asyncio.gather(left, return_exceptions=True)]
+
+    (found,), left = asyncio.run(ask())
+    assert (found["key"], type(left)) == ("stays", asyncio.CancelledError)
+    assert [event.key for event in events(commits._campaign)] == ["stays"]
+
+
+def test_an_error_of_the_store_is_raised_where_it_is_waited_for(commits):
+    commits._campaign.store.fails = 2
+
+    async def ask():
+        return await asyncio.gather(commits.ask([asked("a")]), return_exceptions=True)
+
+    (found,) = asyncio.run(ask())
+    assert isinstance(found, Busy)
+
+
+def test_a_loop_that_ended_stops_no_commits(commits):
+    gate = blocked(commits)
+
+    async def leave():
+        asyncio.create_task(commits.ask([asked("left")]))  # noqa: RUF006
+        await asyncio.sleep(0)
+        asyncio.get_running_loop().stop()
+        await asyncio.sleep(60)
+
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(leave())
+    loop.run_forever()
+    for each in asyncio.all_tasks(loop):
+        each._log_destroy_pending = False
+    loop.close()
+    gate.set()
+    assert commits.submit([asked("after")]).result(30)[0]["key"] == "after"
+    assert not task.done()
 
 
 def test_what_waits_is_done_before_the_end(commits):

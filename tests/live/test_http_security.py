@@ -257,7 +257,7 @@ def test_an_error_of_the_server_says_nothing_of_its_code(tmp_path, monkeypatch):
     def broken(*given, **more):
         raise RuntimeError("a detail of the code")
 
-    monkeypatch.setattr(Verbs, "decide", broken)
+    monkeypatch.setattr(Verbs, "decide_plain", broken)
     with serving(app(campaign)) as client:
         for body in (asked("one"), [asked("one"), asked("two")]):
             said = client.post("/decide", json=body)

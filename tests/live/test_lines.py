@@ -117,7 +117,7 @@ def test_an_error_has_the_number_of_its_request(tmp_path, capsys, monkeypatch):
     def broken(*given, **more):
         raise RuntimeError("a detail of the code")
 
-    monkeypatch.setattr(Verbs, "decide", broken)
+    monkeypatch.setattr(Verbs, "decide_plain", broken)
     with serving(app(opened(tmp_path))) as client, to_stderr("json"):
         client.post("/decide", json=asked("one"), headers={"X-Request-Id": "broken-1"})
     error, line = told(capsys)
