@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal, Protocol
 
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -12,10 +12,22 @@ from uvicorn.server import ServerState
 from evenhand.live.http import heads
 from evenhand.live.http.transports import Flow, Joined
 
-if TYPE_CHECKING:
-    from evenhand.live.http.doors import Doors
-
 _REFUSED = "Invalid HTTP request received."  # as uvicorn says it
+
+
+class Others(Protocol):
+    """What a connection needs to know of all connections."""
+
+    most: int
+
+    def make_room(self, new: Door) -> None:
+        """Close one of them."""
+
+    def wait(self, door: Door) -> None:
+        """Start the clock of a connection, unless it runs."""
+
+    def go_on(self, door: Door) -> None:
+        """Stop the clock of a connection."""
 
 
 class Door(HttpToolsProtocol):
@@ -28,7 +40,7 @@ class Door(HttpToolsProtocol):
         app_state: dict[str, Any],
         loop: asyncio.AbstractEventLoop | None,
         *,
-        doors: Doors,
+        doors: Others,
     ) -> None:
         super().__init__(config, server_state, app_state, loop)
         self._doors, self._held = doors, b""  # what came, and the parser has not seen
