@@ -113,15 +113,23 @@ def _ask(lines: Sequence[socket.socket], requests: Sequence[bytes]) -> None:
 
 def _read(line: socket.socket) -> None:
     """Read one response."""
-    found = line.recv(65_536)
+    found = _more(line)
     while b"\r\n\r\n" not in found:
-        found += line.recv(65_536)
+        found += _more(line)
     head, _, body = found.partition(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 200"):
         raise RuntimeError(f"the server answered {found!r}")
     size = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
     while len(body) < size:
-        body += line.recv(65_536)
+        body += _more(line)
+
+
+def _more(line: socket.socket) -> bytes:
+    """Read some more of a response."""
+    found = line.recv(65_536)
+    if not found:
+        raise RuntimeError("the server closed the connection")
+    return found
 
 
 @contextmanager
