@@ -177,7 +177,7 @@ def test_nothing_is_told_before_the_commit():
     assert campaign.status().rounds == 1
 
 
-@pytest.mark.parametrize("missing", ["fastapi", "jinja2", "uvicorn"])
+@pytest.mark.parametrize("missing", ["fastapi", "httptools", "jinja2", "uvicorn"])
 def test_without_the_extra_the_error_says_what_to_install(missing):
     code = f"""
 import sys

@@ -4,6 +4,7 @@ from evenhand.core.errors import MissingExtra
 
 try:
     import fastapi
+    import httptools
     import jinja2
     import uvicorn
 except ImportError as error:
@@ -17,4 +18,4 @@ from evenhand.live.http.server import serve
 
 __all__ = ["add_errors", "add_links", "app", "router", "serve"]
 
-del fastapi, jinja2, uvicorn
+del fastapi, httptools, jinja2, uvicorn

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 from fastapi import FastAPI
+from starlette.types import ASGIApp
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.live.campaign import Campaign
+from evenhand.live.http.direct import Direct
 from evenhand.live.http.guard import Guard
 from evenhand.live.http.one import one
-from evenhand.live.http.places import OPEN, Places
+from evenhand.live.http.places import OPEN, Place, Places
+from evenhand.live.http.routes import answers
 from evenhand.live.http.schemas import add_security
 from evenhand.live.http.served import Hall
 from evenhand.live.http.several import Inside, add_list, several
@@ -47,6 +52,30 @@ def app(
     >>> made.title
     'evenhand: shop'
     """
+    made, outer = _parts(campaigns, token, hosts, known)
+    for layer in outer:
+        made.add_middleware(layer)
+    return made
+
+
+def shell(
+    campaigns: Campaign | Sequence[Campaign], *, token: str | Tokens | None, hosts: Sequence[str], known: bool
+) -> ASGIApp:
+    """Build what answers as `app` does, for `serve`: requests get to FastAPI only if they are no verbs.
+
+    The arguments and errors are those of `app`.
+    """
+    made, outer = _parts(campaigns, token, hosts, known)
+    found: ASGIApp = made
+    for layer in outer:
+        found = layer(app=found)
+    return found
+
+
+def _parts(
+    campaigns: Campaign | Sequence[Campaign], token: str | Tokens | None, hosts: Sequence[str], known: bool
+) -> tuple[FastAPI, Sequence[partial[Any]]]:
+    """Make an app without its outer layers, and what makes these, from the inside out."""
     tokens = token if token is None or isinstance(token, Tokens) else Tokens(single=token)
     if isinstance(hosts, str) or not hosts or not all(isinstance(z, str) and z for z in hosts):
         raise InvalidInput("hosts", "names, such as ('localhost',)", shown(hosts))
@@ -64,8 +93,9 @@ def app(
         for below in each.values():
             add_security(below)
     made.add_middleware(Inside, each=each)
-    made.add_middleware(Guard, tokens=tokens, hosts=hosts, places=Places(names), requests=hall.requests)
-    return made
+    direct = {Place(name, path): z for name in names for path, z in answers(hall, name, known).items()}
+    guard = partial(Guard, tokens=tokens, hosts=hosts, places=Places(names), requests=hall.requests)
+    return made, (partial(Direct, answers=direct), guard)
 
 
 def _checked(campaigns: Campaign | Sequence[Campaign]) -> Sequence[Campaign]:

@@ -16,6 +16,7 @@ from evenhand.live.switches import policies
 from evenhand.live.verbs import Verbs, check_text
 
 Verb = Callable[[Verbs], dict[str, Any]]
+_NESTED = (dict, list)
 
 
 def decide(body: object, accepted: bool = False) -> Verb:
@@ -139,7 +140,7 @@ def _ordered(value: Any) -> Any:
     (['a', 'b'], {'b': [{'c': 2, 'd': 1}]})
     """
     if type(value) is dict:
-        return {name: _ordered(value[name]) for name in sorted(value)}
+        return {name: _ordered(z) if type(z) in _NESTED else z for name, z in sorted(value.items())}
     return [_ordered(z) for z in value] if type(value) is list else value
 
 

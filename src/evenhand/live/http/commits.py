@@ -84,7 +84,7 @@ class Commits:
         loop = asyncio.get_running_loop()
         if self._post is None or self._post.loop is not loop:
             self._post = Post(loop)
-        waiter = Waiter[Found](self._post)
+        waiter: Waiter[Found] = Waiter(self._post)  # to state the type in the call takes longer than the call
         self._enter(verbs, client, waiter)
         found: Found = await waiter.future
         return found

@@ -10,8 +10,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evenhand.live.http.answers import error_response
 from evenhand.live.http.bodies import receive as body_of
-from evenhand.live.http.guard import TOKEN
-from evenhand.live.http.places import below
+from evenhand.live.http.guard import PLACE, TOKEN
+from evenhand.live.http.places import Place
 from evenhand.live.tokens import Token
 
 Answer = Callable[[bytes, Token, Hashable], Awaitable[Any]]  # of a body, by the token and the client of the request
@@ -22,17 +22,17 @@ class Direct:
     """Middleware that answers verbs as their routes do, and leaves everything else to the app.
 
     Args:
-        app: the app, with a route for each verb, which describes it.
-        answers: what answers verbs, by path.
+        app: the app, with a route for each verb, which describes it; requests for it were accepted by a `Guard`.
+        answers: what answers verbs, by place.
     """
 
-    def __init__(self, app: ASGIApp, answers: Mapping[str, Answer]) -> None:
+    def __init__(self, app: ASGIApp, answers: Mapping[Place, Answer]) -> None:
         self._app, self._answers = app, answers
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
         asked = scope["type"] == "http" and scope["method"] == "POST"
-        answer = self._answers.get(below(scope)) if asked else None
+        answer = self._answers.get(scope[PLACE]) if asked else None
         if answer is None:
             await self._app(scope, receive, send)
             return

@@ -25,6 +25,7 @@ HEADERS = [
     (b"cache-control", b"no-store"),
 ]
 TOKEN = "evenhand.token"  # the part of a scope that has the token of an accepted request
+PLACE = "evenhand.place"  # the part that has what its path asks for
 _NUMBER = b"x-request-id"
 _READ = {b"host", b"authorization", b"origin", b"sec-fetch-site", b"content-type", _NUMBER}
 _READ |= {b"content-length", b"transfer-encoding"}
@@ -107,7 +108,7 @@ class Guard:
         found = ANYONE if self._tokens is None or place.is_open else self._tokens.find(_token(given))
         if found is None:
             return Refused(401, "the request has no Authorization header with the token of this server")
-        scope[TOKEN] = found
+        scope[TOKEN], scope[PLACE] = found, place
         if (lacking := place.refusal(found)) is not None:
             return lacking
         own = (b"http://" + host, b"https://" + host)

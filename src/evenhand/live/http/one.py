@@ -8,7 +8,6 @@ from fastapi.responses import HTMLResponse, Response
 from evenhand.live.dashboard.decision import decision_page
 from evenhand.live.dashboard.page import page
 from evenhand.live.events import Conflict
-from evenhand.live.http.direct import Direct
 from evenhand.live.http.fixed import Lifespan, add_pages, bare
 from evenhand.live.http.routes import GUARDED, add_routes, find_decision
 from evenhand.live.http.schemas import add_operations
@@ -41,8 +40,7 @@ def one(hall: Hall, name: str, known: bool, tokens: Tokens | None = None, lifesp
             explained, why = None, None
         return HTMLResponse(decision_page(name, found, explained, why))
 
-    answers = add_routes(made.router, hall, name, known, tokens, allowed=() if tokens is None else GUARDED)
+    add_routes(made.router, hall, name, known, tokens, allowed=() if tokens is None else GUARDED)
     add_operations(made, campaign)
     add_pages(made, {"/": page_, "/decisions/{number}/page": decision_})
-    made.add_middleware(Direct, answers=answers)
     return made

@@ -39,8 +39,8 @@ GUARDED = tuple(single.route for single in _SINGLES if single.guarded)
 
 def add_routes(
     made: APIRouter, hall: Hall, name: str, known: bool, tokens: Tokens | None, *, allowed: Container[str]
-) -> Mapping[str, Answer]:
-    """Add the routes of one campaign, and return what answers its verbs; whoever has them checks who asks.
+) -> None:
+    """Add the routes of one campaign; whoever has them checks who asks.
 
     Args:
         made: the routes to which they are added.
@@ -65,15 +65,8 @@ def add_routes(
     async def decision(request: Request) -> Response:
         return JSONResponse(await find_decision(served, request))
 
-    verbs: dict[str, Maker] = {
-        "/decide": _by_anyone(partial(asked.decide, accepted=known)),
-        "/observe": _by_anyone(asked.observe),
-        "/cancel": _by_anyone(asked.cancel),
-        **life.MAKERS,
-    }
     described = {**operations(campaign), **life.operations(tokens)}
-    answers = {path: _answer(served, z, hall.quotas if path == "/decide" else None) for path, z in verbs.items()}
-    for path, answer_ in answers.items():
+    for path, answer_ in answers(hall, name, known).items():
         made.add_api_route(path, _handler(answer_), methods=["POST"], name=path[1:], openapi_extra=described[path])
     for single in _SINGLES:  # in threads of their own, as reports do not wait for a long fold
         singles.add(made, campaign, asyncio.to_thread, single, tokens=tokens, allowed=single.route in allowed)
@@ -90,7 +83,18 @@ def add_routes(
         answer = PlainTextResponse if path == "/metrics" else JSONResponse
         made.add_api_route(path, handler, methods=["GET"], name=route, response_class=answer, openapi_extra=extra)
     add_probes(made, ready)
-    return answers
+
+
+def answers(hall: Hall, name: str, known: bool) -> Mapping[str, Answer]:
+    """Return what answers the verbs of one campaign, by path; the arguments are those of `add_routes`."""
+    verbs: dict[str, Maker] = {
+        "/decide": _by_anyone(partial(asked.decide, accepted=known)),
+        "/observe": _by_anyone(asked.observe),
+        "/cancel": _by_anyone(asked.cancel),
+        **life.MAKERS,
+    }
+    quotas = {"/decide": hall.quotas}
+    return {path: _answer(hall.each[name], made_of, quotas.get(path)) for path, made_of in verbs.items()}
 
 
 async def find_decision(served: Served, request: Request) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import ipaddress
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import uvicorn
@@ -15,7 +17,7 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import number, one_of
 from evenhand.live.campaign import Campaign
-from evenhand.live.http.app import app
+from evenhand.live.http.app import shell
 from evenhand.live.http.doors import Doors, allowed, raise_limit
 from evenhand.live.http.lines import Kind, to_stderr
 from evenhand.live.http.upkeep import keeping_up
@@ -58,7 +60,7 @@ def serve(
     if log is not None:
         one_of("log", log, ("json", "text"))
     each = [campaigns] if isinstance(campaigns, Campaign) else campaigns
-    made = app(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
+    made = shell(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
     raise_limit()
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -68,11 +70,22 @@ def serve(
     # asyncio sends at once only where a socket names its protocol, which this one does not; clients waited for 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     settings: dict[str, Any] = {} if log is None else {"log_config": None}
-    with listening, to_stderr(log), keeping_up(each):
+    with listening, to_stderr(log), keeping_up(each), _settled():
         if ready is not None:
             at = f"[{host}]" if family == socket.AF_INET6 else host
             ready(f"http://{at}:{listening.getsockname()[1]}")
         server(made, **settings).run(sockets=[listening])
+
+
+@contextmanager
+def _settled() -> Iterator[None]:
+    """Leave what is there by now out of searches for garbage, as one of all takes a tenth of a second."""
+    gc.collect()
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
 
 
 def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Server:
@@ -90,6 +103,7 @@ def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Serve
     # Without a lifespan, whose end would be a traceback where somebody says Ctrl-C twice: what was asked before the
     # first one is answered, and nothing else is left to end.
     settings: dict[str, Any] = {"log_level": "warning", "lifespan": "off", "loop": "asyncio", **more}
+    settings.setdefault("access_log", False)  # whose lines nobody would read, see `lines`, and which are made anyway
     http: Any = doors.protocol  # which uvicorn calls as it would call a class
     config = uvicorn.Config(
         made, server_header=False, proxy_headers=False, ws="none", http=http, backlog=backlog, **settings
