@@ -48,8 +48,9 @@ class Campaign:
     workers, asks the policy, appends the result, and commits. Budgets that hold in simulation therefore hold with any
     number of workers. Requests that the policy refuses leave no event.
 
-    Create one with `Campaign.open`. It is thread-safe: calls are serialised. A decision that is not in the log raises
-    `Unknown`. If the store cannot be written, `Busy` is raised; retry with the same key.
+    Create one with `Campaign.open`. It is thread-safe: one call follows the other, and calls of several threads share
+    transactions. A decision that is not in the log raises `Unknown`. If the store cannot be written, `Busy` is raised;
+    retry with the same key.
 
     >>> import evenhand as eh
     >>> shop = eh.Problem(actions=("none", "letter"), features=(eh.Numeric("age", 20, 60),), horizon=1000,
@@ -154,7 +155,7 @@ class Campaign:
             InvalidInput: the case does not fit the problem, or the key is not a text of at most 200 characters.
             Conflict: the key was used for another case.
         """
-        return self._worker.one(lambda log: Verbs(self._worker, log).decide(case, key, offered, known))
+        return self._worker.soon(lambda log: Verbs(self._worker, log).decide(case, key, offered, known))
 
     def observe(self, decision: int, outcomes: Outcomes, *, revise: bool = False) -> bool:
         """Record the outcomes of a decision; returns False if they were recorded before.
@@ -168,7 +169,7 @@ class Campaign:
             Conflict: other outcomes were observed, the decision was cancelled, or it played nothing.
             InvalidInput: outcomes are missing, unknown or out of range.
         """
-        return self._worker.one(lambda log: Verbs(self._worker, log).observe(decision, outcomes, revise=revise))
+        return self._worker.soon(lambda log: Verbs(self._worker, log).observe(decision, outcomes, revise=revise))
 
     def cancel(self, decision: int) -> bool:
         """Cancel a decision that was not carried out; returns False if it was cancelled before.
@@ -176,7 +177,7 @@ class Campaign:
         Raises:
             Conflict: its outcome was observed, or it played nothing.
         """
-        return self._worker.one(lambda log: Verbs(self._worker, log).cancel(decision))
+        return self._worker.soon(lambda log: Verbs(self._worker, log).cancel(decision))
 
     def erase(self, keys: Collection[str] = (), *, before: date | None = None, by: str = "", why: str = "") -> Erasure:
         """Erase the cases and keys of decisions, by their keys or all those before a date, also from the store's files.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import takewhile
-from typing import ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from evenhand.core.errors import CannotSave, ConcurrentUse, EvenhandError
 from evenhand.live.again import Again, is_due
@@ -21,6 +21,7 @@ from evenhand.live.folding import Folding
 from evenhand.live.horizon import refuse_soft
 from evenhand.live.opening import Terms
 from evenhand.live.phases import Missing, Phase, Phases, begins
+from evenhand.live.sharing import Sharing
 from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
 from evenhand.live.switching import Switch, overtaken, refuse_other
 from evenhand.live.versions import other_version
@@ -50,6 +51,7 @@ class Worker:
         self.folding = Folding(store, name, Phases(phases), terms, teacher, base[0])
         self._stale, self._at_work = False, 0  # `_at_work`: the thread that holds the lock
         self._process = os.getpid()
+        self._shared: Sharing[Callable[[Transaction], Any], Any] = Sharing(self.run)
         self._again: Again | None = None
         self._ask_at = 0  # the event from which on it is asked whether corrections should be learned
         self.fold = self._fold_log()
@@ -74,6 +76,12 @@ class Worker:
         (found,) = self.run([verb])
         if isinstance(found, EvenhandError):
             raise found
+        return found
+
+    def soon(self, verb: Callable[[Transaction], T]) -> T:
+        """Run one request in the next transaction, which those of other threads share that wait for it as well."""
+        self._check_use()
+        found: T = self._shared.one(verb)
         return found
 
     def run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
@@ -231,19 +239,23 @@ class Worker:
             ConcurrentUse: this thread holds the lock already, and would wait for itself; or the process was forked
                 while a thread held it, which is not there to release it.
         """
-        if self._process != os.getpid():
-            if self._lock.locked():
-                told = "was at work when this process was forked: open it in one of the two only"
-                raise ConcurrentUse(f"campaign {self.name!r} {told}")
-            self._process = os.getpid()
-        if self._lock.locked() and self._at_work == threading.get_ident():
-            raise ConcurrentUse("a verb within `many` calls the campaign: it has to call the verbs that it is given")
+        self._check_use()
         with self._lock:
             self._at_work = threading.get_ident()
             try:
                 yield
             finally:
                 self._at_work = 0
+
+    def _check_use(self) -> None:
+        """Refuse what `_exclusive` refuses."""
+        if self._process != os.getpid():
+            if self._lock.locked():
+                told = "was at work when this process was forked: open it in one of the two only"
+                raise ConcurrentUse(f"campaign {self.name!r} {told}")
+            self._process, self._shared = os.getpid(), Sharing(self.run)  # no thread waits here
+        if self._lock.locked() and self._at_work == threading.get_ident():
+            raise ConcurrentUse("a verb within `many` calls the campaign: it has to call the verbs that it is given")
 
     def _run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
         """Run requests as `run` does; the caller holds the lock."""
