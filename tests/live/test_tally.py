@@ -7,10 +7,13 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.live.dashboard import uses
 from evenhand.live.dashboard.sections import Readings
 from evenhand.live.dashboard.sections.budgets import budgets
 from evenhand.live.dashboard.spans import MOST, Span, Spans
 from evenhand.live.dashboard.tally import Tally
+from evenhand.live.dashboard.uses import Uses
+from tests.live.served import SHOP
 from tests.live.worked import MAIL, worked
 
 PAID = replace(
@@ -134,3 +137,18 @@ def test_a_switch_to_another_objective_reads_the_log_again():
     random, others = tally.moments()
     assert random.sums.shape == (2,)
     assert round(random.rounds + others.rounds) == tally.arrived() > 0
+
+
+def test_increments_of_declared_outcomes_are_kept_and_never_shared(monkeypatch):
+    policy = eh.resolving(SHOP, eh.PerAction.of(SHOP))
+    found = Uses(SHOP, policy.status(policy.start()).accounts)
+    monkeypatch.setattr(uses, "_MOST", 2)
+    for plays in ([0], [1], [-1], [1], [0]):
+        declared = np.array([[0.0 if plays[0] < 1 else 80.0]])
+        for _ in range(2):
+            known, now = found.plain(plays)
+            np.testing.assert_array_equal(known, declared)
+            np.testing.assert_array_equal(now, found.decided(plays, declared))
+            known += 1.0
+            now += 1.0
+        assert len(found._plain) <= 2

@@ -17,7 +17,7 @@ from evenhand.live.dashboard.keeping import BrokenTally, dump, restore
 from evenhand.live.dashboard.recent import SHOWN, Delays, Line, Recent
 from evenhand.live.dashboard.silence import Silence
 from evenhand.live.dashboard.spans import Span, Spans
-from evenhand.live.dashboard.uses import Moments, Uses, plain_known
+from evenhand.live.dashboard.uses import Moments, Uses
 from evenhand.live.dashboard.watched import Watched
 from evenhand.live.events import Busy, Event, read
 from evenhand.live.life import LIFE, Life, OnExpiry, fate_of
@@ -297,14 +297,14 @@ class Tally:
         return one
 
     def _opened(self, at: int, body: dict[str, Any]) -> _Open:
-        campaign, plays = self._campaign, body["a"]
-        encoder = campaign.encoder
+        plays, forced, encoder = body["a"], bool(body["f"]), self._campaign.encoder
         if "k" in body:
             known = np.array(body["k"], float)
         elif "case" not in body or (isinstance(encoder, Named) and "known" not in body):
-            known = plain_known(campaign.policy.problem, plays)
+            known, now = self.uses.plain(plays)
+            return _Open(at, plays, known, forced, None, now)
         else:
             context = encoder.context(body["case"], body.get("offered"), body.get("known"))
             at_play = np.array(plays)
             known = np.where((at_play >= 0)[:, None], context.known[0, np.maximum(at_play, 0)], 0.0)
-        return _Open(at, plays, known, bool(body["f"]), None, self.uses.decided(plays, known))
+        return _Open(at, plays, known, forced, None, self.uses.decided(plays, known))

@@ -13,6 +13,7 @@ from evenhand.policy import books, checks, entries, named
 from evenhand.policy.status import Account, objective
 from evenhand.problem.problem import Problem
 
+_MOST = 1_000  # plays whose increments are in memory
 _ONCE, _NO_GROUPS = np.ones(1), np.zeros((1, 1, 0), np.int64)
 
 
@@ -50,6 +51,10 @@ class Uses:
         self._by_group = any(column >= 0 for *_, column in rows)
         self._objective = [i for i, *_ in rows]  # the columns of its outcomes
         self._width = books.start(problem, 1).shape[2]
+        self._plain: dict[tuple[int, ...], tuple[Floats, Floats]] = {}
+        known = [(name, problem.names[i]) for name, i in zip(self.names, self._columns, strict=True)]
+        places = [(name, problem.known.index(outcome)) for name, outcome in known if outcome in problem.known]
+        self._least = [(name, j, min(0.0, float(problem.declared[:, j].min()))) for name, j in places]
 
     def counts_like(self, other: Uses) -> bool:
         """Return whether every decision has the same increments by the problem of another policy."""
@@ -65,6 +70,19 @@ class Uses:
         m = len(self._objective)
         return np.zeros(len(self.names) + self._width + 1 + m + m * m)
 
+    def plain(self, plays: Sequence[int]) -> tuple[Floats, Floats]:
+        """Return the declared known outcomes of plays, and their increments by `decided`, `->(P,L)`."""
+        found = self._plain.get(key := tuple(plays))
+        if found is None:
+            at = np.array(plays)
+            declared = self._problem.declared[np.maximum(at, 0)]
+            known = np.asarray(np.where((at >= 0)[:, None], declared, 0.0))
+            if len(self._plain) == _MOST:
+                self._plain.clear()
+            found = self._plain[key] = known, self.decided(plays, known)
+        known, now = found
+        return known.copy(), now.copy()
+
     def decided(self, plays: Sequence[int], known: Floats) -> Floats:
         """Return the increments of a waiting decision; hard budgets spend the certain amounts, `(P,L)`."""
         table = self._committed(plays, known)
@@ -73,14 +91,10 @@ class Uses:
 
     def credited(self, plays: Sequence[int], known: Floats) -> list[str]:
         """Return the budgets on known outcomes of which a play uses less than 0, and than is declared, `(P,L)`."""
-        problem, found = self._problem, []
-        for name, column in zip(self.names, self._columns, strict=True):
-            outcome = problem.names[column]
-            if outcome in problem.known:
-                j = problem.known.index(outcome)
-                least = min(0.0, float(problem.declared[:, j].min()))
-                if any(z < least for a, z in zip(plays, known[:, j].tolist(), strict=True) if a >= 0):
-                    found.append(name)
+        found = []
+        for name, j, least in self._least:
+            if any(z < least for a, z in zip(plays, known[:, j].tolist(), strict=True) if a >= 0):
+                found.append(name)
         return found
 
     def arrived(self, plays: Sequence[int], known: Floats, said: Any) -> Floats:
@@ -163,9 +177,3 @@ class Uses:
         held = self._hard & (seen < table[0, 0, books.CAME])
         whole = bool((run.observed[self._objective] == table[0, 0, books.CAME]).all())
         return self._row(np.where(held, 0.0, spent), table, run.totals[0, 0, self._objective] if whole else None)
-
-
-def plain_known(problem: Problem, plays: Sequence[int]) -> Floats:
-    """Look up the declared known outcomes of plays, `->(P,L)`."""
-    at = np.array(plays)
-    return np.asarray(np.where((at >= 0)[:, None], problem.declared[np.maximum(at, 0)], 0.0))
