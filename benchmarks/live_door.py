@@ -72,15 +72,16 @@ def _found(folder: Path | None, count: int) -> dict[str, Spent]:
         for event in events:
             bare.insert([event])
 
-    with _serving(served) as (address, core), _lines(address) as lines:
-        few = {"one connection": lines[:1], f"{_CONNECTIONS} connections": lines}
-        _ask(lines[:1], [_request("first", 0)])  # compiles
-        campaign.decide(case(0), "first")
+    few = {"one connection": 1, f"{_CONNECTIONS} connections": _CONNECTIONS}
+    with _serving(served) as (address, core):
+        campaign.decide(case(0), "first")  # compiles
         for first in range(0, count, _CHUNK):
             numbers = range(first, first + _CHUNK)
-            for name, some in few.items():
-                requests = [_request(f"{name} {i}", i) for i in numbers]
-                found[name] = found[name].with_(partial(_ask, some, requests), core)
+            for name, size in few.items():
+                with _lines(address, size) as lines:  # anew, as the server closes those that wait for their turn
+                    _ask(lines, [_request(f"{name} first {i}", i) for i in numbers[:size]])
+                    requests = [_request(f"{name} {i}", i) for i in numbers]
+                    found[name] = found[name].with_(partial(_ask, lines, requests), core)
             cases = [(case(i), f"key {i}") for i in numbers]
             found["no HTTP"] = found["no HTTP"].with_(lambda cases=cases: [campaign.decide(*z) for z in cases])
             if bare is not None:
@@ -133,9 +134,9 @@ def _more(line: socket.socket) -> bytes:
 
 
 @contextmanager
-def _lines(address: tuple[str, int]) -> Iterator[list[socket.socket]]:
+def _lines(address: tuple[str, int], size: int) -> Iterator[list[socket.socket]]:
     with ExitStack() as stack:
-        found = [stack.enter_context(socket.create_connection(address, 60)) for _ in range(_CONNECTIONS)]
+        found = [stack.enter_context(socket.create_connection(address, 60)) for _ in range(size)]
         for line in found:
             line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         yield found
