@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from evenhand.offline import Regressor
+    from evenhand.offline import Regressor, Saved
 
 VALUE = """\
 What would fixed policies have been worth? Every row of a randomised log says it for the action that was logged; models
@@ -19,6 +19,8 @@ of the outcomes, each fitted to other rows, say it for the others, and their err
 of the file, and rules of your own:
 
   evenhand value LOG.csv --problem PROBLEM.toml --rule "letter where age < 40 and town = Bonn; else none"
+
+With --served, also the policy of a campaign as it stands, if it learned no more; its store is only read.
 """
 DRAFT = """\
 Draft a problem file from the header of a log and its rows: which columns are the action, its probability, outcomes and
@@ -55,6 +57,9 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     value.add_argument(
         "--rule", action="append", default=[], metavar="RULE", help="in words, as above (may be repeated)"
     )
+    value.add_argument("--served", default=None, metavar="STORE",
+                       help="the store of a campaign, such as sqlite:///email.db")  # fmt: skip
+    value.add_argument("--campaign", default=None, metavar="NAME", help="in that store (default: the only one)")
     value.add_argument("--for-whom", action="store_true",
                        help="also who gets what by the targeted policy, and how much each feature adds")  # fmt: skip
     value.set_defaults(run=_value, parser=value)
@@ -127,14 +132,27 @@ def _value(o: argparse.Namespace) -> int:
     from evenhand.core.validate import folder
     from evenhand.offline import Evidence, for_whom, value
 
+    policies = _served(o)
     evidence = Evidence.read(o.log, o.problem)
     if o.out is not None:
         folder(o.out)
-    found = value(evidence, rules=o.rule, folds=o.folds, seed=o.seed, model=_model(o))
+    found = value(evidence, rules=o.rule, policies=policies, folds=o.folds, seed=o.seed, model=_model(o))
     if o.for_whom:
         found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed, model=_model(o)))
     print(found)
     return _written([] if o.out is None else found.write(o.out, o.said))
+
+
+def _served(o: argparse.Namespace) -> dict[str, Saved]:
+    from evenhand.core.errors import InvalidInput
+
+    if o.served is None:
+        if o.campaign is not None:
+            raise InvalidInput("campaign", "none without --served STORE", o.campaign)
+        return {}
+    from evenhand.live.standing import served
+
+    return {"as served": served(o.served, o.campaign)}
 
 
 def _curve(o: argparse.Namespace) -> int:

@@ -8,6 +8,7 @@ from evenhand.live.events import Busy, Conflict, Damaged, Unknown
 from evenhand.live.files import open_campaign, switch_campaign
 from evenhand.live.life import Ended, Life, Paused
 from evenhand.live.replies import Reply
+from evenhand.live.standing import served
 
 __all__ = [
     "Audit",
@@ -25,6 +26,7 @@ __all__ = [
     "backup",
     "open_campaign",
     "restore",
+    "served",
     "set_clock",
     "switch_campaign",
 ]

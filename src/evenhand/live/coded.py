@@ -77,14 +77,14 @@ class Coded:
             InvalidInput: a column is missing or unknown, or has a value that it cannot have.
         """
         if not isinstance(case, Mapping):
-            raise InvalidInput("case", f"a mapping from {list(self._names)} to values", shown(case))
-        for name in self._names:
+            raise InvalidInput("case", f"a mapping from {list(self.names)} to values", shown(case))
+        for name in self.names:
             if name not in case:
                 raise InvalidInput(name, "a value, as the problem file names the column", "none")
         for name in case:
-            if name not in self._names:
-                expected = f"one of {list(self._names)}, which the problem file names"
-                raise InvalidInput(str(name), expected, f"an unknown name{meant(name, self._names)}")
+            if name not in self.names:
+                expected = f"one of {list(self.names)}, which the problem file names"
+                raise InvalidInput(str(name), expected, f"an unknown name{meant(name, self.names)}")
         groups = [group_of(self.problem, name, self._group(case, g)) for name, g in self.spec.groups.items()]
         numbers = {c: np.array([number(c, case[c], "a finite number")]) for c in self.spec.known_columns}
         return Context(
@@ -126,7 +126,8 @@ class Coded:
         return tuple(tuple(names[i] for i in row) for row in self.layout.tolist())
 
     @cached_property
-    def _names(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
+        """The columns that every case states."""
         grouped = (grouping.column for grouping in self.spec.groups.values())
         return tuple(dict.fromkeys([*self.spec.numeric, *self.spec.categorical, *self.spec.known_columns, *grouped]))
 

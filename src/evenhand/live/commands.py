@@ -221,7 +221,7 @@ def write_report(url: str, campaign: str | None, out: Path, log_path: Path | Non
     store = connect_to_read(url)
     name = only_campaign(store, campaign)
     refuse(name, prove(store, name))
-    stated = _last(store, name)
+    stated = last(store, name)
     teacher = taught(store, name, None if log_path is None else Rows(log_path, weight_of(store, name)))
     Campaign.open(store, name, stated.policy, encoder=stated.coded, teacher=teacher).save_report(out)
 
@@ -243,7 +243,7 @@ def erase_file(
     date = None if before is None else time_of(before)
     with closing(connect_to_read(url)) as store:
         name = only_campaign(store, campaign)
-        stated = _last(store, name)
+        stated = last(store, name)
     place = connect(url)
     try:
         teacher = taught(place, name, None if log_path is None else Rows(log_path, weight_of(place, name)))
@@ -254,7 +254,7 @@ def erase_file(
             place.close()
 
 
-def _last(store: Store, campaign: str) -> Stated:
+def last(store: Store, campaign: str) -> Stated:
     """Return the policy of the problem file that decides at present.
 
     Raises:

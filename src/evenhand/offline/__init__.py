@@ -8,7 +8,7 @@ from evenhand.offline.curves import Curve, curve
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.fair import FairFrontier
 from evenhand.offline.frontier import Frontier
-from evenhand.offline.frozen import frozen
+from evenhand.offline.frozen import Saved, frozen
 from evenhand.offline.logistic import Logistic
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.scores import Estimate
@@ -26,6 +26,7 @@ __all__ = [
     "Logistic",
     "Regressor",
     "RidgeByErrors",
+    "Saved",
     "Value",
     "assign",
     "cross_fit",

@@ -14,6 +14,7 @@ from evenhand.offline.deciders import Decider, decided
 from evenhand.offline.delta import objective_of, trouble
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frontier import Frontier
+from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import Kept, kept
 from evenhand.offline.lines import TARGETED, limit_of, singles
 from evenhand.offline.scores import Average, Estimate, direct, effective, normalised, switch, weights
@@ -56,13 +57,16 @@ def policies_of(evidence: Evidence, tables: Mapping[str, Tables]) -> dict[str, F
     return found
 
 
-def probabilities(name: str, policy: Floats | Decider, evidence: Evidence) -> Floats:
+def probabilities(name: str, policy: Floats | Decider | Saved, evidence: Evidence) -> Floats:
     """Return the probabilities of a policy, `->(N,A)`.
 
     Raises:
-        InvalidInput: another shape, or rows that are no probabilities; or an estimator that decides otherwise.
+        InvalidInput: another shape, or rows that are no probabilities; or an estimator that decides otherwise; or as
+            for `Saved.lotteries`.
     """
     shape, field = (evidence.rows, len(evidence.names)), f"policies[{name!r}]"
+    if isinstance(policy, Saved):
+        return policy.lotteries(evidence)
     if isinstance(policy, Decider):
         return decided(field, policy, evidence)
     found = np.asarray(policy, float)

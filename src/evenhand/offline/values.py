@@ -19,6 +19,7 @@ from evenhand.offline.checks import FEW, idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.deciders import Decider
 from evenhand.offline.evidence import Evidence, evidence_of
+from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import unjudged
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.policies import LOGGED, Valued, limits, policies_of, probabilities, valued
@@ -251,7 +252,7 @@ def value(
     problem: str | Path | None = None,
     *,
     rules: Sequence[str] = (),
-    policies: Mapping[str, Floats | Decider] | None = None,
+    policies: Mapping[str, Floats | Decider | Saved] | None = None,
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
@@ -270,7 +271,8 @@ def value(
         problem: a TOML file that states the meaning of the columns, and the problem.
         rules: such as "mens where recency < 4; else none".
         policies: by name, the probabilities of all actions in every row, `(N,A)`, without withdrawn actions; or an
-            estimator of scikit-learn that was fitted to a data frame of features and predicts the action. A policy that
+            estimator of scikit-learn that was fitted to a data frame of features and predicts the action; or a policy
+            with the state that it was saved in, such as `evenhand.live.served` returns of a campaign. A policy that
             was fitted to the same log is judged too well.
         folds, seed, model: as for `curve`.
         out: a folder for results.json, value.parquet and report.html.
