@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-import evenhand.planning.concave_program as module
+import evenhand.planning.mixing as module
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, WeightedSum
 from evenhand.planning.concave_program import Truth, maximize

@@ -1,4 +1,4 @@
-"""The fluid problem with a concave objective, by small linear programs over tangents and policies found so far."""
+"""The fluid problem with a concave objective: small linear programs mix policies, and prices find the next one."""
 
 from __future__ import annotations
 
@@ -6,15 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Floats
-from evenhand.objectives.base import Objective, sloped
-from evenhand.planning.program import Sample, best_plays, conflict_message, largest, solve
-from evenhand.sets.base import ConvexSet
-
-ROUNDS = 300
-_INSIDE = 1e-6  # how far out of a set averages may be, in units of the largest of them
-_RAISES = 4  # of the price of being outside of a set, before there is no way in
+from evenhand.objectives.base import Objective
+from evenhand.planning.mixing import Best, Found, Within, mixed
+from evenhand.planning.program import Sample, best_plays, largest, solve
 
 
 class Truth(NamedTuple):
@@ -28,22 +23,6 @@ class Truth(NamedTuple):
     labels: tuple[str, ...] = ()  # of the rows, for messages
 
 
-class Within(NamedTuple):
-    """A convex set in which the average of followed outcomes must lie."""
-
-    label: str
-    within: ConvexSet
-
-
-class Best(NamedTuple):
-    """The optimum over static policies on a sample."""
-
-    value: float
-    prices: Floats  # (d,) of the constraint rows
-    end: Floats  # (m,) its average outcomes
-    gap: float  # an upper bound on what is missing to the optimum
-
-
 def maximize(
     objective: Objective,
     truth: Truth,
@@ -55,13 +34,7 @@ def maximize(
 ) -> Best:
     """max f(z) over the averages z that static policies within the limits can reach, by HiGHS, `(d),(m)->`.
 
-    Equation: max s over s <= f(z_k) + g_k.(z - z_k) for tangents k, z = sum_i l_i y_i, sum_i l_i c_i <= limit over
-    lotteries l of policies i. The duals of one program give the next policy, argmax_a q.y - lam.c in every context, and
-    its optimum the next tangent (Dantzig & Wolfe 1960; Kelley 1960). With q = sum_k m_k g_k, any duals bound f* by
-    sum_k m_k (f(z_k) - g_k.z_k) + lam.limit + mean max_a [q.y - lam.c]: the gap is to the least of these bounds.
-    A convex set S adds cuts a.w - s <= h_S(a) on the average w of the outcomes it is about, one wherever w leaves it,
-    with h_S its support function and s, the same in all cuts, at a price that rises until s is 0 at the optimum. Their
-    duals nu enter prices and bounds as lam does.
+    Equation: that of `mixed`, where the best policy at prices is argmax_a q.y - lam.c in every context.
 
     Args:
         objective: f; only its values and supergradients are used.
@@ -82,141 +55,34 @@ def maximize(
     >>> maximize(GeneralizedGini(("a", "b"), (1.0, 0.0)), truth, np.zeros(0), np.zeros(2)).end.round(3)
     array([0.333, 0.333])
     """
-    slope, by_row = objective.supergradient(start), truth.rows.transpose(2, 0, 1)
-    row_units = largest(by_row.reshape(len(limit), truth.offered.size))
-    truth, limit = truth._replace(rows=truth.rows / row_units), limit / row_units
-    worth_unit = _worth(objective, slope, np.abs(truth.outcomes).max((0, 1)))
-    tangents, slopes = [float(objective.value(start)) - slope @ start], [slope]
-    steepest = 1e4 * float(np.abs(slope).max()) or np.inf  # steeper tangents are bad for a solver of numbers of order 1
-    sample = Sample(truth.outcomes @ slope, truth.rows, truth.offered, truth.n_plays, truth.labels)
-    found = [_policy(truth, solve(sample, limit).lottery)]
-    size = max((float(np.abs(w).max()) for w in truth.followed), default=1.0) or 1.0
-    cuts = _Cuts(sets, 10.0 * worth_unit / size, size)
-    best = Best(-np.inf, np.zeros(len(limit)), found[0].outcomes, np.inf)
-    bound = np.inf
-    for _ in range(ROUNDS):
-        mix, m, lam, nu = _master(np.array(tangents), np.array(slopes), found, limit, cuts, worth_unit)
-        z, q = mix @ np.array([y.outcomes for y in found]), m @ np.array(slopes)
-        worth = truth.outcomes @ q - truth.rows @ lam
-        for i, outcomes in enumerate(truth.followed):
-            worth -= outcomes @ cuts.slope(nu, i)
-        worth = np.where(truth.offered > 0, worth, -np.inf)
-        pure = best_plays(worth, truth.n_plays)
-        rest = float(lam @ limit + nu @ cuts.bounds)
-        above = float(m @ np.array(tangents)) + rest + float(np.where(pure > 0, worth, 0.0).sum(1).mean())
-        if above < bound:
-            bound, best = above, best._replace(prices=lam / row_units)
-        averages = [mix @ np.array(w) for w in zip(*(y.followed for y in found), strict=True)]
-        value, far = float(objective.value(z)), cuts.add(averages)
-        if value > best.value and far <= _INSIDE * size:
-            best = best._replace(value=value, end=z)
-        if np.isfinite(best.value) and bound - best.value <= tolerance * worth_unit:
-            return best._replace(gap=max(bound - best.value, 0.0))
-        enough = tolerance * (worth_unit + cuts.price * far)
-        if far > _INSIDE * size and above - value + cuts.price * far <= enough:
-            cuts.raise_price(nu, [name for name, p in zip(truth.labels, lam, strict=False) if p > 0.0], len(worth))
-        found.append(_policy(truth, pure))
-        z, slope = sloped(objective.supergradient, z, start, steepest)
-        tangents.append(float(objective.value(z)) - slope @ z)
-        slopes.append(slope)
-    expected = f"one that {ROUNDS} tangents describe to {tolerance}"
-    raise InvalidInput("objective", expected, f"{type(objective).__name__}, with a gap of {bound - best.value}")
+    units = largest(truth.rows.transpose(2, 0, 1).reshape(len(limit), truth.offered.size))
+    contexts = _Contexts(truth._replace(rows=truth.rows / units), limit / units)
+    found = mixed(objective, contexts, limit / units, start, sets, tolerance=tolerance).best
+    return found._replace(prices=found.prices / units)
 
 
-def _worth(objective: Objective, slope: Floats, most: Floats) -> float:
-    """The most that a round can add to f by a slope, or by any slope where this one is 0, `(m),(m)->()`."""
-    steep = objective.lipschitz * float(np.sqrt(most @ most))
-    return float(np.abs(slope) @ most) or (steep if 0.0 < steep < np.inf else 1.0)
+class _Contexts:
+    """Finds the best policies of sampled contexts."""
 
+    def __init__(self, truth: Truth, limit: Floats) -> None:
+        self.truth, self.limit, self.labels, self.rows = truth, limit, truth.labels, len(truth.outcomes)
+        self.most = np.abs(truth.outcomes).max((0, 1))
+        self.size = max((float(np.abs(w).max()) for w in truth.followed), default=1.0) or 1.0
 
-class _Policy(NamedTuple):
-    outcomes: Floats  # (m)
-    rows: Floats  # (d)
-    followed: tuple[Floats, ...]
+    def first(self, slope: Floats) -> Found:
+        t = self.truth
+        sample = Sample(t.outcomes @ slope, t.rows, t.offered, t.n_plays, t.labels)
+        return self._policy(solve(sample, self.limit).lottery)
 
+    def best(self, q: Floats, lam: Floats, tilts: list[Floats]) -> tuple[Found, float]:
+        worth = self.truth.outcomes @ q - self.truth.rows @ lam
+        for outcomes, tilt in zip(self.truth.followed, tilts, strict=True):
+            worth -= outcomes @ tilt
+        worth = np.where(self.truth.offered > 0, worth, -np.inf)
+        pure = best_plays(worth, self.truth.n_plays)
+        return self._policy(pure), float(np.where(pure > 0, worth, 0.0).sum(1).mean())
 
-class _Cuts:
-    """Tangents of convex sets so far, and the price of being beyond them."""
-
-    def __init__(self, sets: tuple[Within, ...], price: float, size: float):
-        self.sets, self.price, self.size, self.raised = sets, price, size, 0
-        self.of: list[int] = []  # the set of every cut
-        self.normals: list[Floats] = []
-        self.bounds = np.zeros(0)
-
-    def slope(self, nu: Floats, i: int) -> Floats:
-        """The prices of the outcomes of set i at duals of cuts, `(c)->(m')`."""
-        out = np.zeros(self.sets[i].within.dim)
-        for j, normal, dual in zip(self.of, self.normals, nu, strict=False):  # cuts since then have no dual
-            if j == i:
-                out += dual * normal
-        return out
-
-    def against(self, found: list[_Policy]) -> Floats:
-        """Every cut's normal times the averages of every policy, `->(c,i)`."""
-        pairs = zip(self.of, self.normals, strict=True)
-        rows = [np.array([y.followed[j] for y in found]) @ normal for j, normal in pairs]
-        return np.array(rows).reshape(len(rows), len(found))
-
-    def add(self, averages: list[Floats]) -> float:
-        """Add a cut for every set that its average is not in; returns the largest distance."""
-        furthest = 0.0
-        for i, (w, s) in enumerate(zip(averages, self.sets, strict=True)):
-            near = s.within.project(w)
-            far = float(np.sqrt(((w - near) ** 2).sum()))
-            if far > 1e-12 * self.size:
-                self.of.append(i)
-                self.normals.append((w - near) / far)
-                self.bounds = np.append(self.bounds, (w - near) @ near / far)
-            furthest = max(furthest, far)
-        return furthest
-
-    def raise_price(self, nu: Floats, rows: list[str], contexts: int) -> None:
-        """Raise the price, as the best policy at the present one is beyond a set.
-
-        Raises:
-            InfeasibleProblem: the price is high already; at that price duals tell which constraints exclude each other.
-        """
-        self.price, self.raised = 30.0 * self.price, self.raised + 1
-        if self.raised > _RAISES:
-            beyond = [s.label for i, s in enumerate(self.sets) if self.slope(nu, i).any()]
-            raise InfeasibleProblem(conflict_message([*beyond, *rows], contexts))
-
-
-def _policy(truth: Truth, lottery: Floats) -> _Policy:
-    y, c, *w = (
-        np.einsum("sa,sai->i", lottery, z) / len(lottery) for z in (truth.outcomes, truth.rows, *truth.followed)
-    )
-    return _Policy(y, c, tuple(w))
-
-
-def _master(
-    tangents: Floats, slopes: Floats, found: list[_Policy], limit: Floats, cuts: _Cuts, unit: float
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """The best lottery of policies under the tangents, and duals, `(k),(k,m)->(i),(k),(d),(c)`.
-
-    The tolerances of the solver are absolute, so f is in the given unit, and averages in sets in units of their size.
-    """
-    from scipy.optimize import linprog
-
-    outcomes, rows = np.array([y.outcomes for y in found]), np.array([y.rows for y in found])
-    c = len(cuts.bounds)
-    beyond = 1 if c else 0  # how far out of the sets: a column for it only if there are cuts
-    under = np.column_stack([-slopes @ outcomes.T / unit, np.ones(len(tangents)), np.zeros((len(tangents), beyond))])
-    within = np.column_stack([rows.T, np.zeros((len(limit), 1 + beyond))])
-    inside = np.column_stack([cuts.against(found) / cuts.size, np.zeros((c, 1)), -np.ones((c, beyond))])
-    result = linprog(
-        np.concatenate([np.zeros(len(found)), [-1.0], np.full(beyond, cuts.price * cuts.size / unit)]),
-        A_ub=np.concatenate([under, within, inside]),
-        b_ub=np.concatenate([tangents / unit, limit, cuts.bounds / cuts.size]),
-        A_eq=np.concatenate([np.ones(len(found)), np.zeros(1 + beyond)])[None],
-        b_eq=np.ones(1),
-        bounds=[(0, None)] * len(found) + [(None, None)] + [(0, None)] * beyond,
-        method="highs",
-    )
-    if result.x is None:  # pragma: no cover  # the first policy is feasible, and tangents bound the value
-        raise InvalidInput("objective", "one whose tangents can be solved with", result.message)
-    duals = np.maximum(-result.ineqlin.marginals, 0.0)
-    k, d = len(tangents), len(limit)
-    mixture = np.asarray(result.x)[: len(found)]
-    return mixture, duals[:k], duals[k : k + d] * unit, duals[k + d :] * unit / cuts.size
+    def _policy(self, lottery: Floats) -> Found:
+        each = (self.truth.outcomes, self.truth.rows, *self.truth.followed)
+        y, c, *w = (np.einsum("sa,sai->i", lottery, z) / len(lottery) for z in each)
+        return Found(y, c, tuple(w))

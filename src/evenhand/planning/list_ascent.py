@@ -11,8 +11,8 @@ from evenhand.core.types import Floats
 from evenhand.numerics.permutahedron import ascend, best_lists
 from evenhand.objectives import Linear, Objective, WeightedSum
 from evenhand.objectives.base import Proximal, able, sloped
-from evenhand.planning.concave_program import Best
 from evenhand.planning.lists import Lists, places_matter, posted, pulled
+from evenhand.planning.mixing import Best
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, in_units, select, stack
 

@@ -9,8 +9,8 @@ import numpy as np
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.core.types import Floats
 from evenhand.objectives import GeneralizedGini, Linear, Objective, WeightedSum
-from evenhand.planning.concave_program import Best
 from evenhand.planning.lists import Lists, pulled
+from evenhand.planning.mixing import Best
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select, stack
 

@@ -15,10 +15,11 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import numbered, whole
 from evenhand.environments.base import Environment
 from evenhand.objectives import Linear
-from evenhand.planning.concave_program import Best, Truth, Within, maximize
+from evenhand.planning.concave_program import Truth, maximize
 from evenhand.planning.list_ascent import maximize_lists
 from evenhand.planning.list_program import is_linear_program, solve_lists
 from evenhand.planning.lists import Listed, Lists, pooled
+from evenhand.planning.mixing import Best, Within
 from evenhand.planning.program import Sample, solve
 from evenhand.problem import Holdout
 from evenhand.problem.constraints import constraint_rows, per_row, regions, stated_rows

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.types import Floats
 from evenhand.environments.base import Environment
-from evenhand.planning.concave_program import Best
+from evenhand.planning.mixing import Best
 from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.rows import select
 from evenhand.run.optimum import Optimum, summed_up
