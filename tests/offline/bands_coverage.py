@@ -8,6 +8,7 @@ import sys
 import numpy as np
 
 from evenhand.offline import Frontier
+from evenhand.offline.aims import Aim
 from evenhand.offline.bands import blocks, reach
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Tables
@@ -39,7 +40,7 @@ def covered(logs):
         log = draw(ROWS, 5000 + seed, skewed=True).evidence
         q = model(log.features)
         worth = Tables(q, scores(q, log.actions, log.propensities, log.outcomes[:, 0]))
-        ats = list(targeted(Frontier.of(q, COSTS[None]), BUDGETS, worth, COSTS[None]))
+        ats = list(targeted(Aim.summed(worth), BUDGETS, COSTS[None], Frontier.of(q, COSTS[None])))
         off = [abs(at.value - v) / Estimate.of(at.psi, at.value).se for at, v in zip(ats, truth, strict=True)]
         together += max(off) <= reach([blocks(at.psi) for at in ats], seed, 0)
         alone += max(off) <= Z

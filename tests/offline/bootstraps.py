@@ -10,7 +10,7 @@ import sys
 import numpy as np
 
 from evenhand.offline import Frontier, curve
-from evenhand.offline.fair import FairFrontier
+from evenhand.offline.aims import Aim
 from evenhand.offline.lines import fair
 from tests.offline.logs import draw
 
@@ -89,8 +89,7 @@ def fair_measured(times, rows=4000, seed=5, budget=0.5, tolerance=0.05):
         for k in counts:
             i = np.repeat(np.arange(rows), k.astype(int))
             again = type(worth)(worth.predicted[i], worth.scores[i])
-            frontiers = FairFrontier.of(again.predicted, cost, groups[i])
-            values.append(next(fair(frontiers, tolerance, (budget,), again, cost)).value)
+            values.append(next(fair(Aim.summed(again), groups[i], tolerance, (budget,), cost)).value)
     (estimate,) = curve(log, budgets=(budget,), tolerances=(tolerance,)).lines[-1].value
     return estimate.se / np.std(values, ddof=1)
 

@@ -22,9 +22,9 @@ WELFARE = {
 }
 
 
-def drawn(objective, rows=4000, seed=3):
+def drawn(objective, rows=4000, seed=3, kept=()):
     """A log whose visits are what small letters bring."""
-    log, means = draw(rows, seed, skewed=True, stated=problem(outcomes=OUTCOMES, maximize=objective, subject_to=()))
+    log, means = draw(rows, seed, skewed=True, stated=problem(outcomes=OUTCOMES, maximize=objective, subject_to=kept))
     chance = 0.25 + 0.35 * (log.actions == 1)
     visits = (np.random.default_rng(seed + 99).random(rows) < chance).astype(float)
     return replace(log, outcomes=np.column_stack([log.outcomes[:, 0], visits])), means

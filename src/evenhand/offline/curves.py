@@ -13,19 +13,19 @@ from evenhand.core import faces
 from evenhand.core.catalogue import named
 from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
-from evenhand.core.types import Floats
 from evenhand.core.validate import file, folder
+from evenhand.offline.aims import Aim
 from evenhand.offline.bands import Bands
 from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.curve_page import headline, parts, sentences
 from evenhand.offline.evidence import Evidence, evidence_of
-from evenhand.offline.fair import FairFrontier
 from evenhand.offline.frontier import Frontier
 from evenhand.offline.lines import (
     TARGETED,
     Limit,
     Line,
+    enough,
     fair,
     grid,
     limit_of,
@@ -34,6 +34,7 @@ from evenhand.offline.lines import (
     targeted,
     together,
     tolerances_of,
+    within,
 )
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.told import head, results_of, settings_of, told
@@ -222,7 +223,8 @@ def curve(
 
     Equation: V(B) = mean_i sum_a pi_B(a | x_i) g_ia, with doubly robust scores g and pi_B the best policy within budget
     B by predictions q of models that have not seen row i. Its influence function is psi_i = g_i(pi) - V - price
-    (c_i(pi) - B), where the price accounts for the threshold that the log chose.
+    (c_i(pi) - B), where the price accounts for the threshold that the log chose. For an objective f that is no weighted
+    sum, V is f of averages z, g_i(pi) is f'(z) . g_i, and pi_B is the best mixture of plans at prices of outcomes.
 
     Policies: `targeted` gives dear actions to those rows first where they are predicted to bring most per unit;
     `only ACTION` draws the rows that get one action at random; `fair` targets within tolerances of the average between
@@ -267,16 +269,16 @@ def curve(
         out = folder(file("out", out))
     fair_ones = list(tolerances_of(evidence, limit.outcome, tolerances))
     tables = evidence.tables(folds=folds, seed=seed, model=model)
-    worth, cost = evidence.worth(tables), tables[limit.outcome].predicted
-    frontier = Frontier.of(worth.predicted, cost)
-    at = grid(budgets, frontier, limit.rate)
-    policies = {TARGETED: targeted(frontier, at, worth, cost)}
+    aim, cost = Aim.of(evidence, tables), tables[limit.outcome].predicted
+    first = Frontier.of(aim.worth, cost)
+    at = grid(budgets, first.least, enough(aim, cost, first), limit.rate)
+    policies = {TARGETED: targeted(aim, at, cost, first)}
     for i, action in enumerate(evidence.names):
         if (cost[:, i] > cost.min(1)).any():
-            policies[f"only {action}"] = single(i, frontier, at, worth, cost)
+            policies[f"only {action}"] = single(i, aim, at, cost, first)
     for by, tolerance in fair_ones:
-        groups = FairFrontier.of(worth.predicted, cost, evidence.groups[by])
-        policies[f"fair by {by}, {tolerance:g}"] = fair(groups, tolerance, at, worth, cost)
+        policies[f"fair by {by}, {tolerance:g}"] = fair(aim, evidence.groups[by], tolerance, at, cost)
+    plan = aim.best(within(cost, max(limit.rate, first.least)))
     lines, bands = together(policies, seed)
     found = Curve(
         log=evidence.log,
@@ -292,19 +294,14 @@ def curve(
         seed=seed,
         checks={
             **evidence.checks,
-            "support": support(evidence, _played(evidence, frontier, max(limit.rate, frontier.least))),
-            "budget": idle(worth.predicted, tables, {limit.outcome: limit.rate}),
+            "support": support(evidence, {TARGETED: plan.probabilities(len(evidence.names))} | singles(evidence)),
+            "budget": idle(aim.worth, tables, {limit.outcome: limit.rate}) if aim.linear else None,
         },
         notes=(*evidence.left_out, *evidence.notes, *_ignored(evidence, limit, {by for by, _ in fair_ones})),
     )
     if out is not None:
         found.write(out)
     return found
-
-
-def _played(evidence: Evidence, frontier: Frontier, budget: float) -> dict[str, Floats]:
-    """Return what the lines of a curve are made of: the targeted policy at a budget, and every action, `->(N,A)`."""
-    return {TARGETED: frontier.at(budget).probabilities(len(evidence.names))} | singles(evidence)
 
 
 def _ignored(evidence: Evidence, limit: Limit, groupings: set[str]) -> Iterator[str]:

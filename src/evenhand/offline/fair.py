@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Floats, Ints
-from evenhand.offline.frontier import Frontier
+from evenhand.offline.frontier import Frontier, Point
 
 _STEPS = 80  # of a bisection: beyond the last bit of a double
 
@@ -78,6 +78,16 @@ class FairFrontier:
             raise InfeasibleProblem(f"no policy within a budget of {budget:g} per row is even within {tolerance:g}")
         return best
 
+    def at(self, budget: float, tolerance: float) -> FairPoint:
+        """Return what every row gets.
+
+        Raises:
+            InvalidInput, InfeasibleProblem: as for `split`.
+        """
+        split = self.split(budget, tolerance)
+        points = tuple(f.beyond(b) for f, b in zip(self.frontiers, split.budgets.tolist(), strict=True))
+        return FairPoint(members=self.members, points=points, price=split.price, slope=split.slope)
+
     @cached_property
     def _prices(self) -> Floats:
         """The prices of all groups, falling."""
@@ -139,17 +149,46 @@ class FairFrontier:
         return total + max(free, 0.0) * price
 
 
-def influence(fair: FairFrontier, split: Split, worth: Floats, cost: Floats) -> tuple[Floats, Floats]:
-    """Return what every row brings, and its influence on the average, `(N,A),(N or 1,A)->(N),(N)`.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class FairPoint:
+    """What every row gets within a budget of which each group gets about as much per head.
 
-    Equation: psi_i = v_i - V - price_g (c_i - b_g) - price (b_g - x) for row i of group g. The last term is there
-    because the log says how large groups are: where more rows are of a dear group, the others have to spend less.
+    Args:
+        members: by group, the numbers of its rows.
+        points: of each group.
+        price, slope: as of `Split`.
     """
-    average = float(fair.shares @ split.budgets)
-    values, psi = np.empty(len(worth)), np.empty(len(worth))
-    for rows, frontier, budget in zip(fair.members, fair.frontiers, split.budgets.tolist(), strict=True):
-        point = frontier.beyond(budget)
-        values[rows] = point.of(worth[rows])
-        spent = point.of(cost if len(cost) == 1 else cost[rows])
-        psi[rows] = values[rows] - point.price * (spent - spent.mean()) - split.price * (budget - average)
-    return values, psi - psi.mean()
+
+    members: tuple[Ints, ...]
+    points: tuple[Point, ...]
+    price: float
+    slope: float
+
+    def of(self, table: Floats) -> Floats:
+        """Return what the rows have of a table of actions, `(N or 1,A)->(N)`."""
+        found = np.empty(sum(map(len, self.members)))
+        for rows, point in zip(self.members, self.points, strict=True):
+            found[rows] = point.of(table if len(table) == 1 else table[rows])
+        return found
+
+    def offset(self, spent: Floats, brings: object = None) -> Floats:
+        """Return what is taken off the influence of rows, as they say where the budget ends, `(N)->(N)`.
+
+        Equation: price_g (c_i - b_g) + price (b_g - x) for row i of group g. The last term is there because the log
+        says how large groups are: where more rows are of a dear group, the others have to spend less.
+        """
+        average, found = float(spent.mean()), np.empty(len(spent))
+        for rows, point in zip(self.members, self.points, strict=True):
+            found[rows] = point.offset(spent[rows]) + self.price * (float(spent[rows].mean()) - average)
+        return found
+
+    def margin(self, brings: object = None) -> float:
+        """Return what one more unit of the budget is worth."""
+        return max(self.slope, 0.0)
+
+    def probabilities(self, n_actions: int) -> Floats:
+        """Return the lottery of every row, `->(N,A)`."""
+        found = np.empty((sum(map(len, self.members)), n_actions))
+        for rows, point in zip(self.members, self.points, strict=True):
+            found[rows] = point.probabilities(n_actions)
+        return found

@@ -30,6 +30,14 @@ class Point(NamedTuple):
             found[self.row] += self.share * (line[self.other] - found[self.row])
         return found
 
+    def offset(self, spent: Floats, brings: object = None) -> Floats:
+        """Return what is taken off the influence of rows, as they say where the budget ends, `(N)->(N)`."""
+        return np.asarray(self.price * (spent - spent.mean()))
+
+    def margin(self, brings: object = None) -> float:
+        """Return what one more unit of the budget is worth."""
+        return self.price
+
     def probabilities(self, n_actions: int) -> Floats:
         """Return the lottery of every row, `->(N,A)`."""
         found = np.zeros((len(self.actions), n_actions))
@@ -94,6 +102,11 @@ class Frontier:
         least = float((cost[0, start] if len(cost) == 1 else cost[np.arange(rows), start]).mean())
         spend = least + np.cumsum(more[:count][order]) / rows
         return Frontier(start=start, row=row[order], action=action[order], price=price[order], spend=spend, least=least)
+
+    @property
+    def cheapest(self) -> Point:
+        """What every row gets at the least cost."""
+        return Point(self.start, -1, 0, 0.0, 0.0)
 
     @property
     def useful(self) -> int:

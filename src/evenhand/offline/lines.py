@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats
+from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
+from evenhand.offline.aims import Aim, At
 from evenhand.offline.bands import Bands, blocks, reach
-from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.fair import FairFrontier, influence
-from evenhand.offline.frontier import Frontier
+from evenhand.offline.evidence import Evidence
+from evenhand.offline.fair import FairFrontier, FairPoint
+from evenhand.offline.frontier import Frontier, Point
+from evenhand.offline.planned import Single
 from evenhand.offline.scores import Estimate
 
 TARGETED = "targeted"
@@ -38,15 +41,6 @@ class Limit(NamedTuple):
     rate: float  # per row, as the problem states it
 
 
-class At(NamedTuple):
-    """A policy at one budget."""
-
-    value: float
-    psi: Floats  # (N,) the influence of every row
-    spent: float
-    price: float
-
-
 def limit_of(evidence: Evidence) -> Limit:
     """Return the budget that a curve is over: the first one on an outcome that is known before acting.
 
@@ -68,54 +62,60 @@ def singles(evidence: Evidence) -> dict[str, Floats]:
     return {f"all {name}": np.tile(np.eye(count)[a], (evidence.rows, 1)) for a, name in enumerate(evidence.names)}
 
 
-def grid(budgets: Sequence[float] | int, frontier: Frontier, stated: float) -> tuple[float, ...]:
+def enough(aim: Aim, cost: Floats, first: Frontier) -> float:
+    """Return the budget beyond which money is worth nothing by predictions, `(N or 1,A)->`.
+
+    `first` is the frontier at the slope of the objective, or at that of its middle.
+    """
+    if aim.linear:
+        return first.enough
+    return float(aim.best(within(cost, np.inf)).of(cost).mean())
+
+
+def grid(budgets: Sequence[float] | int, least: float, most: float, stated: float) -> tuple[float, ...]:
     """Return the budgets of a curve: those given, or so many up to where money is worth nothing, and the stated one."""
     if isinstance(budgets, int | np.integer):
         if not 2 <= budgets <= MOST:
             raise InvalidInput("budgets", f"2 to {MOST:,} of them, or a list", budgets)
-        even = np.linspace(frontier.least, frontier.enough, int(budgets)).tolist()
-        return tuple(sorted({*even, *([stated] if stated >= frontier.least else [])}))
+        even = np.linspace(least, most, int(budgets)).tolist()
+        return tuple(sorted({*even, *([stated] if stated >= least else [])}))
     found = tuple(number(f"budgets[{i}]", b, "a finite number") for i, b in enumerate(budgets))
     if not 1 <= len(found) <= MOST or any(b <= a for a, b in pairwise(found)):
         raise InvalidInput("budgets", f"1 to {MOST:,} rising numbers", budgets)
-    if found[0] < frontier.least:
-        raise InvalidInput("budgets[0]", f"at least {frontier.least:g}, what the cheapest actions cost", found[0])
+    if found[0] < least:
+        raise InvalidInput("budgets[0]", f"at least {least:g}, what the cheapest actions cost", found[0])
     return found
 
 
-def targeted(frontier: Frontier, budgets: Sequence[float], worth: Tables, cost: Floats) -> Iterator[At]:
+def within(cost: Floats, budget: float) -> Callable[[Floats], Point]:
+    """Return what plans the best policy within a budget for what actions are worth, `(N or 1,A)->`."""
+    return lambda worth: Frontier.of(worth, cost).at(budget)
+
+
+def targeted(aim: Aim, budgets: Sequence[float], cost: Floats, first: Frontier) -> Iterator[At]:
     """Yield the policy that gives dear actions first where they are predicted to bring most per unit."""
-    for point in frontier.along(budgets):
-        values, spent = point.of(worth.scores), point.of(cost)
-        psi = values - point.price * (spent - spent.mean())
-        yield At(float(values.mean()), psi - psi.mean(), float(spent.mean()), point.price)
+    if aim.linear:
+        return (aim.at(point, cost) for point in first.along(budgets))
+    return (aim.at(aim.best(within(cost, b)), cost) for b in budgets)
 
 
-def single(action: int, frontier: Frontier, budgets: Sequence[float], worth: Tables, cost: Floats) -> Iterator[At]:
+def single(action: int, aim: Aim, budgets: Sequence[float], cost: Floats, first: Frontier) -> Iterator[At]:
     """Yield the policy that draws the rows with one action at random; the others get their cheapest action."""
-    rows = np.arange(len(frontier.start))
-    base, paid = worth.scores[rows, frontier.start], cost[rows % len(cost), frontier.start]
-    more = worth.scores[:, action] - base
-    dearer = np.broadcast_to(cost[:, action], len(rows)) - paid
-    step = float(dearer.mean())
-    predicted = float((worth.predicted[:, action] - worth.predicted[rows, frontier.start]).mean())
-    for budget in budgets:
-        share = min(max(budget - frontier.least, 0.0) / step, 1.0) if step > 0.0 else 1.0
-        slope = float(more.mean()) / step if 0.0 < share < 1.0 else 0.0  # the share follows from what the rows cost
-        values, spent = base + share * more, paid + share * dearer
-        psi = values - slope * (spent - spent.mean())
-        price = predicted / step if share < 1.0 else 0.0
-        yield At(float(values.mean()), psi - psi.mean(), float(spent.mean()), price)
+    everywhere = Point(np.full(aim.rows, action), -1, 0, 0.0, 0.0)
+    return (aim.at(Single.within(b, first.cheapest, everywhere, cost), cost) for b in budgets)
 
 
-def fair(
-    frontiers: FairFrontier, tolerance: float, budgets: Sequence[float], worth: Tables, cost: Floats
-) -> Iterator[At]:
+def fair(aim: Aim, groups: Ints, tolerance: float, budgets: Sequence[float], cost: Floats) -> Iterator[At]:
     """Yield the targeted policy whose average use by group is within a tolerance of everybody's."""
-    for budget in budgets:
-        split = frontiers.split(budget, tolerance)
-        values, psi = influence(frontiers, split, worth.scores, cost)
-        yield At(float(values.mean()), psi, float(frontiers.shares @ split.budgets), max(split.slope, 0.0))
+    if aim.linear:
+        frontiers = FairFrontier.of(aim.worth, cost, groups)
+        return (aim.at(frontiers.at(b, tolerance), cost) for b in budgets)
+    plan = partial(_even, cost, groups, tolerance)
+    return (aim.at(aim.best(partial(plan, b)), cost) for b in budgets)
+
+
+def _even(cost: Floats, groups: Ints, tolerance: float, budget: float, worth: Floats) -> FairPoint:
+    return FairFrontier.of(worth, cost, groups).at(budget, tolerance)
 
 
 def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> Iterator[tuple[str, float]]:

@@ -10,13 +10,13 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
+from evenhand.offline.aims import Aim
 from evenhand.offline.deciders import Decider, decided
 from evenhand.offline.delta import objective_of, trouble
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.frontier import Frontier
 from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import Kept, kept
-from evenhand.offline.lines import TARGETED, limit_of, singles
+from evenhand.offline.lines import TARGETED, limit_of, singles, within
 from evenhand.offline.scores import Average, Estimate, direct, effective, normalised, switch, weights
 
 LOGGED = "as logged"
@@ -44,17 +44,34 @@ def limits(evidence: Evidence) -> dict[str, float]:
     return {s.outcome: s.total / p.horizon for s in p.stated if s.spends and s.outcome is not None and s.by is None}
 
 
-def policies_of(evidence: Evidence, tables: Mapping[str, Tables]) -> dict[str, Floats]:
-    """Return the policies that need no asking: every action for everybody, and targeting within a known budget."""
-    count = len(evidence.names)
-    found = singles(evidence)
-    if evidence.weights is not None and set(limits(evidence)) & set(evidence.problem.known):
+class Unasked(NamedTuple):
+    """The policies that need no asking."""
+
+    policies: dict[str, Floats]  # (N,A) each
+    notes: tuple[str, ...]  # why there is no targeted one, if so
+
+
+def policies_of(evidence: Evidence, tables: Mapping[str, Tables]) -> Unasked:
+    """Return the policies that need no asking: every action for everybody, and targeting within a known budget.
+
+    An objective that is no weighted sum is also planned without a budget.
+    """
+    found, aim, count = singles(evidence), Aim.of(evidence, tables), len(evidence.names)
+    if set(limits(evidence)) & set(evidence.problem.known):
         limit = limit_of(evidence)
-        frontier = Frontier.of(evidence.worth(tables).predicted, tables[limit.outcome].predicted)
-        if limit.rate >= frontier.least:
-            point = frontier.at(limit.rate)
-            found[f"{TARGETED}, {limit.outcome} {limit.rate:.4g}"] = point.probabilities(count)
-    return found
+        cost, name = tables[limit.outcome].predicted, f"{TARGETED}, {limit.outcome} {limit.rate:.4g}"
+        least = float(cost.min(1).mean())
+        if limit.rate < least:
+            return Unasked(found, (f"no {name!r}: the cheapest actions cost {least:.4g} per row",))
+        plan = within(cost, limit.rate)
+    elif not aim.linear:
+        plan, name = within(np.zeros((1, count)), 0.0), f"{TARGETED}, no budget"
+    else:
+        return Unasked(found, ())
+    try:
+        return Unasked(found | {name: aim.best(plan).probabilities(count)}, ())
+    except InvalidInput as error:  # such as averages outside of the domain, which every row of the table then has
+        return Unasked(found, (f"no {name!r}: {error}",))
 
 
 def probabilities(name: str, policy: Floats | Decider | Saved, evidence: Evidence) -> Floats:

@@ -264,7 +264,8 @@ def value(
     that of the mean of its terms. IPS, SNIPS, the model alone and switch are stated beside it.
 
     The table has what was logged, every action for everybody, the targeted policy at the budget of the file if that
-    is on a known outcome, the rules and the policies.
+    is on a known outcome, the rules and the policies. For an objective f that is no weighted sum, V is f of averages,
+    with errors by the delta method, and the targeted policy is the best mixture of linear plans by predictions.
 
     Args:
         log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.
@@ -305,7 +306,8 @@ def value(
         asked[name] = probabilities(name, policy, evidence)
     out = None if out is None else folder(file("out", out))
     tables = evidence.tables(folds=folds, seed=seed, model=model)
-    all_policies, budgets = policies_of(evidence, tables) | asked, limits(evidence)
+    unasked, budgets = policies_of(evidence, tables), limits(evidence)
+    all_policies = unasked.policies | asked
     each = tuple(valued(evidence, tables, all_policies))
     found = Value(
         log=evidence.log,
@@ -322,7 +324,7 @@ def value(
             "budget": None if evidence.weights is None else idle(evidence.worth(tables).predicted, tables, budgets),
             "objective": next((p.trouble for p in each if p.trouble is not None), None),
         },
-        notes=(*evidence.left_out, *evidence.notes, *unjudged(evidence)),
+        notes=(*evidence.left_out, *evidence.notes, *unasked.notes, *unjudged(evidence)),
     )
     if out is not None:
         found.write(out)

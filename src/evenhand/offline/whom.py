@@ -15,12 +15,13 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats
+from evenhand.offline.aims import Aim, At
 from evenhand.offline.coefficients import Coefficient, coefficients
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence, Tables, evidence_of
 from evenhand.offline.frontier import Frontier
 from evenhand.offline.levels import Level, levels_of, table_of
-from evenhand.offline.lines import TARGETED, At, limit_of, targeted
+from evenhand.offline.lines import TARGETED, limit_of
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.policies import limits
 from evenhand.offline.rounding import places
@@ -254,5 +255,6 @@ class _Plan:
         if self.rate < frontier.least:
             raise InvalidInput("budget", f"at least {frontier.least:g} per row, what the cheapest cost", self.rate)
         worth = Tables(predicted[order], self.worth.scores[order])
-        (at,) = targeted(frontier, [self.rate], worth, cost)
-        return at._replace(psi=at.psi[back]), frontier.at(self.rate).probabilities(predicted.shape[1])[back]
+        point = frontier.at(self.rate)
+        at = Aim.summed(worth).at(point, cost)
+        return at._replace(psi=at.psi[back]), point.probabilities(predicted.shape[1])[back]

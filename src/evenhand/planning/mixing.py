@@ -13,6 +13,7 @@ from evenhand.planning.program import conflict_message
 from evenhand.sets.base import ConvexSet
 
 ROUNDS = 300
+_EDGE = 100  # rounds after which averages that are still on the edge of a domain stay there
 _INSIDE = 1e-6  # how far out of a set averages may be, in units of the largest of them
 _RAISES = 4  # of the price of being outside of a set, before there is no way in
 
@@ -107,7 +108,7 @@ def mixed(
 
     Raises:
         InfeasibleProblem: no mixture keeps to the limits and sets; names the sets that have a price.
-        InvalidInput: a start outside of the domain, or a gap that stays above the tolerance.
+        InvalidInput: a start or all averages are outside of the domain, or a gap stays above the tolerance.
     """
     slope = objective.supergradient(start)
     worth_unit = _worth(objective, slope, finder.most)
@@ -117,10 +118,10 @@ def mixed(
     cuts = _Cuts(sets, 10.0 * worth_unit / finder.size, finder.size)
     best = Best(-np.inf, np.zeros(len(limit)), found[0].outcomes, np.inf)
     bound, shares = np.inf, np.ones(1)
-    for _ in range(ROUNDS):
+    for i in range(ROUNDS):
         mix, m, lam, nu = _master(np.array(tangents), np.array(slopes), found, limit, cuts, worth_unit)
         z, q = mix @ np.array([y.outcomes for y in found]), m @ np.array(slopes)
-        pure, most = finder.best(q, lam, [cuts.slope(nu, i) for i in range(len(sets))])
+        pure, most = finder.best(q, lam, [cuts.slope(nu, k) for k in range(len(sets))])
         above = float(m @ np.array(tangents)) + float(lam @ limit + nu @ cuts.bounds) + most
         if above < bound:
             bound, best = above, best._replace(prices=lam)
@@ -130,6 +131,8 @@ def mixed(
             best, shares = best._replace(value=value, end=z), mix
         if np.isfinite(best.value) and bound - best.value <= tolerance * worth_unit:
             return Mixed(best._replace(gap=max(bound - best.value, 0.0)), shares)
+        if i >= _EDGE and value == -np.inf:
+            objective.check(z, "the averages of the best policy")
         enough = tolerance * (worth_unit + cuts.price * far)
         if far > _INSIDE * finder.size and above - value + cuts.price * far <= enough:
             priced = [name for name, p in zip(finder.labels, lam, strict=False) if p > 0.0]
@@ -219,6 +222,7 @@ def _master(
         b_eq=np.ones(1),
         bounds=[(0, None)] * len(found) + [(None, None)] + [(0, None)] * beyond,
         method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     if result.x is None:  # pragma: no cover  # the first policy is feasible, and tangents bound the value
         raise InvalidInput("objective", "one whose tangents can be solved with", result.message)

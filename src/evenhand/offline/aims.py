@@ -1,0 +1,157 @@
+"""What is maximised of a log: a concave function of the averages of outcomes, which models predict."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.objectives import Linear
+from evenhand.objectives.base import Objective
+from evenhand.offline.evidence import Evidence, Tables
+from evenhand.offline.planned import Mixture, Planned
+from evenhand.planning.mixing import Found, mixed
+
+_GAP = 1e-7  # of what a row can add to the objective: how far a plan may be from the best one
+
+
+class At(NamedTuple):
+    """A policy at one budget."""
+
+    value: float
+    psi: Floats  # (N,) the influence of every row
+    spent: float
+    price: float
+
+
+@dataclass(frozen=True, eq=False)
+class Aim:
+    """An objective of averages over the rows of a log.
+
+    Args:
+        objective: f.
+        tables: of each of its outcomes.
+        middle: a point in its domain, from which plans begin.
+
+    >>> from evenhand.objectives import GeneralizedGini
+    >>> from evenhand.offline.frontier import Frontier
+    >>> songs, films = (np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[0.0, 0.5], [0.0, 0.5]]))
+    >>> least = GeneralizedGini(("songs", "films"), (1.0, 0.0))
+    >>> aim = Aim(least, (Tables(songs, songs), Tables(films, films)), np.zeros(2))
+    >>> plan = aim.best(lambda worth: Frontier.of(worth, np.zeros((1, 2))).at(0.0))
+    >>> [round(float(plan.of(z).mean()), 3) for z in (songs, films)]  # a minimum is worth most where both are equal
+    [0.333, 0.333]
+    """
+
+    objective: Objective
+    tables: tuple[Tables, ...]
+    middle: Floats
+
+    @staticmethod
+    def of(evidence: Evidence, tables: Mapping[str, Tables]) -> Aim:
+        """Return the objective of a problem; a weighted sum is that of one outcome, its worth."""
+        if evidence.weights is not None:
+            return Aim.summed(evidence.worth(tables))
+        objective = evidence.problem.objective
+        each = tuple(tables[name] for name in objective.outcomes)
+        middle = np.array(evidence.problem.middle(tuple(objective.outcomes)))
+        try:
+            objective.check(middle, "the middle of outcomes")
+        except InvalidInput:  # as of outcomes without a range: what a policy by chance alone is predicted to bring
+            middle = np.array([float(table.predicted.mean()) for table in each])
+        return Aim(objective, each, middle)
+
+    @staticmethod
+    def summed(worth: Tables) -> Aim:
+        """Return the average of a table as an objective."""
+        return Aim(Linear({"worth": 1.0}), (worth,), np.zeros(1))
+
+    @property
+    def rows(self) -> int:
+        return max(len(table.scores) for table in self.tables)
+
+    @property
+    def linear(self) -> bool:
+        """Whether the best policy at one slope is the best of all."""
+        return isinstance(self.objective, Linear)
+
+    @property
+    def worth(self) -> Floats:
+        """What actions are predicted to be worth at the slope of a linear objective, or at the middle, `()->(N,A)`."""
+        return self.predicted(self.objective.supergradient(self.middle))
+
+    def predicted(self, slope: Floats) -> Floats:
+        """Return what actions are predicted to be worth at slopes of f, `(m)->(N,A)`."""
+        if len(slope) == 1 and slope[0] == 1.0 and len(self.tables[0].predicted) == self.rows:
+            return self.tables[0].predicted
+        shape = self.rows, self.tables[0].predicted.shape[1]
+        parts = (q * table.predicted for q, table in zip(slope.tolist(), self.tables, strict=True))
+        return np.asarray(sum(parts, np.zeros(shape)))
+
+    def best(self, plan: Callable[[Floats], Planned]) -> Planned:
+        """Return the best mixture of policies, by predictions and to 1e-7 of the objective.
+
+        Equation: max f(z) over averages z of mixtures of plans, by `mixed`: at prices q of the outcomes, the best plan
+        is the linear one for sum_j q_j y_j.
+
+        Args:
+            plan: returns the best policy for what actions are worth, `(N,A)->`.
+
+        Raises:
+            InvalidInput: f has no slope at the middle of its outcomes, or too many tangents are needed.
+        """
+        if self.linear:
+            return plan(self.worth)
+        finder = _Finder(self, plan)
+        shares = mixed(self.objective, finder, np.zeros(0), self.middle, tolerance=_GAP).shares
+        played = np.flatnonzero(shares > 0.0).tolist()
+        return Mixture([finder.found[i] for i in played], shares[played].tolist(), finder.found[-1])
+
+    def at(self, policy: Planned, cost: Floats) -> At:
+        """Return the value of a policy by scores, with the influence of every row on it, `(N or 1,A)->`.
+
+        Equation: V = f(z) and psi_i = f'(z) . (g_i - z) - offset_i, where g_i are the scores of row i and z is their
+        average. The offset is there as the log says where the budget ends.
+
+        Raises:
+            InvalidInput: f has no slope at the averages.
+        """
+        z = np.array([float(policy.of(table.scores).mean()) for table in self.tables])
+        self.objective.check(z, "the averages of a policy")
+        slope = self.objective.supergradient(z)
+        brings, spent = self._brings(1, slope), policy.of(cost)
+        psi = brings(policy) - policy.offset(spent, brings)
+        price = policy.margin(self._brings(0, slope))
+        return At(float(self.objective.value(z)), psi - psi.mean(), float(spent.mean()), price)
+
+    def _brings(self, part: int, slope: Floats) -> Callable[[Planned], Floats]:
+        def brings(policy: Planned) -> Floats:
+            each = zip(slope.tolist(), self.tables, strict=True)
+            return np.asarray(sum((q * policy.of(table[part]) for q, table in each), np.zeros(self.rows)))
+
+        return brings
+
+
+class _Finder:
+    """Finds the best policies at slopes of an objective, and keeps them."""
+
+    labels = ()
+    size = 1.0
+
+    def __init__(self, aim: Aim, plan: Callable[[Floats], Planned]) -> None:
+        self.aim, self.plan, self.rows = aim, plan, aim.rows
+        self.most = np.array([float(np.abs(table.predicted).max()) for table in aim.tables])
+        self.found: list[Planned] = []
+
+    def first(self, slope: Floats) -> Found:
+        policy = self.plan(self.aim.predicted(slope))
+        self.found.append(policy)
+        return Found(np.array([float(policy.of(t.predicted).mean()) for t in self.aim.tables]), np.zeros(0))
+
+    def best(self, q: Floats, lam: Floats, tilts: list[Floats]) -> tuple[Found, float]:
+        found = self.first(q)
+        return found, float(q @ found.outcomes)
