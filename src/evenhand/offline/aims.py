@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -86,11 +87,8 @@ class Aim:
 
     def predicted(self, slope: Floats) -> Floats:
         """Return what actions are predicted to be worth at slopes of f, `(m)->(N,A)`."""
-        if len(slope) == 1 and slope[0] == 1.0 and len(self.tables[0].predicted) == self.rows:
-            return self.tables[0].predicted
-        shape = self.rows, self.tables[0].predicted.shape[1]
-        parts = (q * table.predicted for q, table in zip(slope.tolist(), self.tables, strict=True))
-        return np.asarray(sum(parts, np.zeros(shape)))
+        found = _along(slope, [table.predicted for table in self.tables])
+        return found if len(found) == self.rows else np.repeat(found, self.rows, 0)
 
     def best(self, plan: Callable[[Floats], Planned]) -> Planned:
         """Return the best mixture of policies, by predictions and to 1e-7 of the objective.
@@ -120,20 +118,23 @@ class Aim:
         Raises:
             InvalidInput: f has no slope at the averages.
         """
-        z = np.array([float(policy.of(table.scores).mean()) for table in self.tables])
+        each = [policy.of(table.scores) for table in self.tables]
+        z = np.array([float(own.mean()) for own in each])
         self.objective.check(z, "the averages of a policy")
-        slope = self.objective.supergradient(z)
-        brings, spent = self._brings(1, slope), policy.of(cost)
-        psi = brings(policy) - policy.offset(spent, brings)
-        price = policy.margin(self._brings(0, slope))
+        slope, spent = self.objective.supergradient(z), policy.of(cost)
+        psi = _along(slope, each) - policy.offset(spent, partial(self._brings, 1, slope))
+        price = policy.margin(partial(self._brings, 0, slope))
         return At(float(self.objective.value(z)), psi - psi.mean(), float(spent.mean()), price)
 
-    def _brings(self, part: int, slope: Floats) -> Callable[[Planned], Floats]:
-        def brings(policy: Planned) -> Floats:
-            each = zip(slope.tolist(), self.tables, strict=True)
-            return np.asarray(sum((q * policy.of(table[part]) for q, table in each), np.zeros(self.rows)))
+    def _brings(self, part: int, slope: Floats, policy: Planned) -> Floats:
+        return _along(slope, [policy.of(table[part]) for table in self.tables])
 
-        return brings
+
+def _along(slope: Floats, each: Sequence[Floats]) -> Floats:
+    """Sum numbers at slopes, `(m)->`; nothing is done to a single one at a slope of 1."""
+    if len(slope) == 1 and slope[0] == 1.0:
+        return each[0]
+    return np.asarray(sum(q * own for q, own in zip(slope.tolist(), each, strict=True)))
 
 
 class _Finder:

@@ -17,7 +17,7 @@ from evenhand.offline.bands import Bands, blocks, reach
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.fair import FairFrontier, FairPoint
 from evenhand.offline.frontier import Frontier, Point
-from evenhand.offline.planned import Single
+from evenhand.offline.planned import Once, Single
 from evenhand.offline.scores import Estimate
 
 TARGETED = "targeted"
@@ -101,8 +101,8 @@ def targeted(aim: Aim, budgets: Sequence[float], cost: Floats, first: Frontier) 
 
 def single(action: int, aim: Aim, budgets: Sequence[float], cost: Floats, first: Frontier) -> Iterator[At]:
     """Yield the policy that draws the rows with one action at random; the others get their cheapest action."""
-    everywhere = Point(np.full(aim.rows, action), -1, 0, 0.0, 0.0)
-    return (aim.at(Single.within(b, first.cheapest, everywhere, cost), cost) for b in budgets)
+    cheapest, everywhere = Once(first.cheapest), Once(Point(np.full(aim.rows, action), -1, 0, 0.0, 0.0))
+    return (aim.at(Single.within(b, cheapest, everywhere, cost), cost) for b in budgets)
 
 
 def fair(aim: Aim, groups: Ints, tolerance: float, budgets: Sequence[float], cost: Floats) -> Iterator[At]:

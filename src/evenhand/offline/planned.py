@@ -60,6 +60,21 @@ class Mixture:
         return np.asarray(sum(share * policy.probabilities(n_actions) for policy, share in parts))
 
 
+class Once:
+    """A policy that a line has at all budgets: what it has of a table is looked up once."""
+
+    def __init__(self, policy: Point) -> None:
+        self._policy, self._found = policy, list[tuple[Floats, Floats]]()
+        self.offset, self.margin, self.probabilities = policy.offset, policy.margin, policy.probabilities
+
+    def of(self, table: Floats) -> Floats:
+        for known, found in self._found:
+            if known is table:
+                return found
+        self._found.append((table, self._policy.of(table)))
+        return self._found[-1][1]
+
+
 @dataclass(frozen=True, eq=False)
 class Single:
     """One action for a share of the rows, by chance, and the cheapest action for the others.
@@ -70,13 +85,13 @@ class Single:
         step: what the action costs on average beyond the cheapest one.
     """
 
-    cheapest: Point
-    single: Point
+    cheapest: Once
+    single: Once
     share: float
     step: float
 
     @staticmethod
-    def within(budget: float, cheapest: Point, single: Point, cost: Floats) -> Single:
+    def within(budget: float, cheapest: Once, single: Once, cost: Floats) -> Single:
         """Return the policy that spends a budget on an action, `(N or 1,A)->`."""
         least = float(cheapest.of(cost).mean())
         step = float(single.of(cost).mean()) - least
