@@ -40,7 +40,7 @@ def covered(logs):
         log = draw(ROWS, 5000 + seed, skewed=True).evidence
         q = model(log.features)
         worth = Tables(q, scores(q, log.actions, log.propensities, log.outcomes[:, 0]))
-        ats = list(targeted(Aim.summed(worth), BUDGETS, COSTS[None], Frontier.of(q, COSTS[None])))
+        ats = list(targeted(Aim.summed(worth), BUDGETS, Tables(COSTS[None], COSTS[None]), Frontier.of(q, COSTS[None])))
         off = [abs(at.value - v) / Estimate.of(at.psi, at.value).se for at, v in zip(ats, truth, strict=True)]
         together += max(off) <= reach([blocks(at.psi) for at in ats], seed, 0)
         alone += max(off) <= Z

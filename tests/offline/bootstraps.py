@@ -89,7 +89,7 @@ def fair_measured(times, rows=4000, seed=5, budget=0.5, tolerance=0.05):
         for k in counts:
             i = np.repeat(np.arange(rows), k.astype(int))
             again = type(worth)(worth.predicted[i], worth.scores[i])
-            values.append(next(fair(Aim.summed(again), groups[i], tolerance, (budget,), cost)).value)
+            values.append(next(fair(Aim.summed(again), groups[i], tolerance, (budget,), type(worth)(cost, cost))).value)
     (estimate,) = curve(log, budgets=(budget,), tolerances=(tolerance,)).lines[-1].value
     return estimate.se / np.std(values, ddof=1)
 

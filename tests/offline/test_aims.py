@@ -101,7 +101,7 @@ def test_the_price_is_what_one_more_unit_brings(name):
         plan = aim.best(within(cost, budget))
         return float(objective.value(np.array([plan.of(table).mean() for table in each])))
 
-    (at,) = targeted(aim, (0.4,), cost, Frontier.of(aim.worth, cost))
+    (at,) = targeted(aim, (0.4,), Tables(cost, cost), Frontier.of(aim.worth, cost))
     assert at.value == pytest.approx(worth(0.4), abs=1e-6)
     assert at.spent == pytest.approx(0.4)
     assert at.price == pytest.approx((worth(0.42) - worth(0.38)) / 0.04, rel=0.02)

@@ -201,14 +201,12 @@ def test_one_case(tmp_path):
     assert found.budgets[0].spent <= 0.4
 
 
-LEARNED = '[[budget]]\noutcome = "sale"\nrate = 0.4\n'
 FLOOR = '[[floor]]\noutcome = "sale"\nrate = 0.1\n'
 
 
 @pytest.mark.parametrize(
     ("more", "asked", "message"),
     [
-        (LEARNED, {}, "constraints: expected budgets of all, on outcomes that are known before acting"),
         (BUDGET + FLOOR, {}, "constraints: expected budgets, and parities between groups"),
         (BUDGET + SECOND, {"budget": 3.0}, "budget: expected none, as problem.toml has 2 budgets"),
         ("", {"budget": 3.0}, "budget: expected none"),

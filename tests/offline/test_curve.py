@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.offline import Evidence, Frontier, curve
 from evenhand.offline.aims import Aim
 from evenhand.offline.lines import single, targeted
-from evenhand.problem import Budget, Floor
+from evenhand.problem import Budget, Floor, Parity
 from tests.offline.bootstraps import fair_measured, measured, resampled, single_again, targeted_again
 from tests.offline.logs import draw, problem
 
@@ -57,9 +57,9 @@ def test_batches_of_bootstraps_are_those_of_rows_drawn_again(log):
     for k in range(3):
         rows = np.repeat(np.arange(4000), counts[k].astype(int))
         again = type(worth)(worth.predicted[rows], worth.scores[rows])
-        anew, aim = Frontier.of(again.predicted, cost), Aim.summed(again)
-        assert one[k].tolist() == pytest.approx([at.value for at in targeted(aim, budgets, cost, anew)], rel=1e-9)
-        assert two[k].tolist() == pytest.approx([at.value for at in single(1, aim, budgets, cost, anew)], rel=1e-9)
+        anew, aim, use = Frontier.of(again.predicted, cost), Aim.summed(again), type(worth)(cost, cost)
+        assert one[k].tolist() == pytest.approx([at.value for at in targeted(aim, budgets, use, anew)], rel=1e-9)
+        assert two[k].tolist() == pytest.approx([at.value for at in single(1, aim, budgets, use, anew)], rel=1e-9)
 
 
 @pytest.mark.slow
@@ -118,7 +118,7 @@ def test_budgets_go_to_where_money_is_worth_nothing(log):
 def test_results_pictures_and_frames(log, tmp_path):
     found = curve(log, budgets=4, tolerances=(0.0, 0.1), out=tmp_path)
     kept = json.loads((tmp_path / "results.json").read_text())
-    assert len(kept["rows"]) == (4 * len(found.budgets) + 2) * len(found.lines)
+    assert len(kept["rows"]) == (6 * len(found.budgets) + 2) * len(found.lines)
     assert (tmp_path / "curve.png").stat().st_size > 10_000
     frame = found.to_frame()
     assert len(frame) == len(found.lines) * len(found.budgets)
@@ -150,10 +150,10 @@ def test_withdrawn_actions_are_not_planned(log):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"subject_to": ()}, "budget: expected a budget on an outcome that is known before acting, got no budget"),
+        ({"subject_to": ()}, "budget: expected a budget of all groups together, got none"),
         (
-            {"subject_to": (Budget("sale", rate=0.1),)},
-            "budget: expected a budget on an outcome that is known before acting, got one on 'sale', whose use is",
+            {"subject_to": (Parity("cents", by="area", tolerance=0.1),)},
+            "budget: expected a budget of all groups together, got none",
         ),
     ],
 )

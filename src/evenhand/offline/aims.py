@@ -15,6 +15,7 @@ from evenhand.objectives import Linear
 from evenhand.objectives.base import Objective
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.planned import Mixture, Planned
+from evenhand.offline.scores import Average, Estimate
 from evenhand.planning.mixing import Found, mixed
 
 _GAP = 1e-7  # of what a row can add to the objective: how far a plan may be from the best one
@@ -25,7 +26,8 @@ class At(NamedTuple):
 
     value: float
     psi: Floats  # (N,) the influence of every row
-    spent: float
+    spent: float  # by predictions, which are what is spent where it is known
+    used: Estimate  # of what is spent, by scores
     price: float
 
 
@@ -109,11 +111,11 @@ class Aim:
         played = np.flatnonzero(shares > 0.0).tolist()
         return Mixture([finder.found[i] for i in played], shares[played].tolist(), finder.found[-1])
 
-    def at(self, policy: Planned, cost: Floats) -> At:
-        """Return the value of a policy by scores, with the influence of every row on it, `(N or 1,A)->`.
+    def at(self, policy: Planned, cost: Tables) -> At:
+        """Return the value of a policy by scores, with the influence of every row on it, and what it spends.
 
         Equation: V = f(z) and psi_i = f'(z) . (g_i - z) - offset_i, where g_i are the scores of row i and z is their
-        average. The offset is there as the log says where the budget ends.
+        average. The offset is there as the log says where the budget ends. What is used is that of the policy as it is.
 
         Raises:
             InvalidInput: f has no slope at the averages.
@@ -121,10 +123,12 @@ class Aim:
         each = [policy.of(table.scores) for table in self.tables]
         z = np.array([float(own.mean()) for own in each])
         self.objective.check(z, "the averages of a policy")
-        slope, spent = self.objective.supergradient(z), policy.of(cost)
+        slope, spent = self.objective.supergradient(z), policy.of(cost.predicted)
         psi = _along(slope, each) - policy.offset(spent, partial(self._brings, 1, slope))
         price = policy.margin(partial(self._brings, 0, slope))
-        return At(float(self.objective.value(z)), psi - psi.mean(), float(spent.mean()), price)
+        used = spent if cost.scores is cost.predicted else policy.of(cost.scores)
+        value, mean = float(self.objective.value(z)), float(spent.mean())
+        return At(value, psi - psi.mean(), mean, Average.of(used).estimate, price)
 
     def _brings(self, part: int, slope: Floats, policy: Planned) -> Floats:
         return _along(slope, [policy.of(table[part]) for table in self.tables])

@@ -47,11 +47,12 @@ def assign(
 
     What was drawn never costs more than a budget. If it would, as held out cases are drawn or few cases could not be
     split, the plan is lowered by what is too much, and drawn again with the same luck. The probabilities are those of
-    the last plan; lowering it moves few cases. A parity may be exceeded by what a few cases and the holdout use.
+    the last plan; lowering it moves few cases. A parity may be exceeded by what a few cases and the holdout use. A
+    budget on an outcome that is learned is kept by predictions: what the list will use is known afterwards alone.
 
     Args:
         cases: a CSV file with the columns of features, groups and known outcomes; without actions and outcomes.
-        problem: a TOML file with budgets on known outcomes, and parities; those on learned outcomes are of predictions.
+        problem: a TOML file with budgets and parities; those on outcomes that are learned are of predictions.
         learn_from: a randomised log, as for `curve`.
         budget: for the whole list, if the problem has one; by default its rate per case.
         holdout: the share of cases in which any action is drawn with the same chance, in [0, 1).
@@ -72,13 +73,13 @@ def assign(
     tables = evidence.predict(listed.features, listed.known, model=model)
     count, rows = len(evidence.names), np.arange(len(listed))
     order = np.argsort(places(np.zeros(len(listed), np.int64), seed), kind="stable")  # ties are broken by chance
-    totals, less = np.array([total for _, total in limits.budgets]), np.zeros(len(limits.budgets))
+    totals, less = np.array([b.total for b in limits.budgets]), np.zeros(len(limits.budgets))
     plan = planned(evidence, listed, tables, limits, holdout, less, order)
     place = places(_strata(plan, [listed.groups[even.by] for even in limits.parities]), seed)
     for _ in range(_ROUNDS):
         chosen = drawn(plan.actions, place, holdout, count)
         spent = np.array(
-            [tables[name].predicted[rows % len(tables[name].predicted), chosen].sum() for name, _ in limits.budgets]
+            [tables[b.outcome].predicted[rows % len(tables[b.outcome].predicted), chosen].sum() for b in limits.budgets]
         )
         over = spent - totals
         if (over <= 1e-9 * np.abs(totals)).all():

@@ -21,6 +21,10 @@ DIFFERENCES = (
     "How much more targeting brings than each of the others at the same budget, by pairs of rows. Where a band "
     "includes 0, the difference is not told from chance. Of twenty budgets, one is outside of its band by chance."
 )
+USES = (
+    "What a policy uses, by scores, its standard error, and the confidence that this is within the budget. Plans keep "
+    "to the budget by predictions: on average, and where it binds about as often as not. No single run is held to it."
+)
 PRICES = "What one more unit of the budget is predicted to bring. Where it is 0, more money is worth nothing."
 
 
@@ -70,8 +74,11 @@ def sentences(curve: Drawn) -> Iterator[str]:
     yield f"One more unit of {curve.spent} is predicted to be worth {price:.4g} {curve.objective} there."
 
 
-def parts(curve: Drawn, tables: Sequence[Table]) -> Iterator[Part]:
-    """Yield the parts of a report; `tables` are those of values, of differences if there are any, and of prices."""
+def parts(curve: Drawn, tables: Sequence[Table], uses: Sequence[Table]) -> Iterator[Part]:
+    """Yield the parts of a report; `tables` are those of values, of differences if there are any, and of prices.
+
+    `uses` is that of what is used of a budget on what is learned, if it is one.
+    """
     values, *less, prices = tables
     _, *others = curve.lines
     yield Part(
@@ -100,6 +107,8 @@ def parts(curve: Drawn, tables: Sequence[Table]) -> Iterator[Part]:
             tables=tuple(less),
         )
     yield Part(title=f"What one more unit of {curve.spent} is worth", reading=PRICES, tables=(prices,))
+    if uses:
+        yield Part(title=f"How surely the budget of {curve.spent} is kept", reading=USES, tables=tuple(uses))
 
 
 def _at(curve: Drawn) -> int:

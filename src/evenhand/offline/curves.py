@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.catalogue import named
+from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
 from evenhand.core.validate import file, folder
@@ -21,6 +22,7 @@ from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.curve_page import headline, parts, sentences
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.frontier import Frontier
+from evenhand.offline.kept import sure
 from evenhand.offline.lines import (
     TARGETED,
     Limit,
@@ -67,6 +69,7 @@ class Curve:
         lines: one per policy, `targeted` first.
         bands: by policy, the standard errors to either side that hold at all budgets at once.
         stated: the budget of the problem file, per row.
+        learned: whether what the budget limits is learned, so that plans keep to it by predictions.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
         checks: what is wrong with the log or with what is asked of it, a sentence each; None where nothing was found.
@@ -81,6 +84,7 @@ class Curve:
     lines: tuple[Line, ...]
     bands: Mapping[str, Bands]
     stated: float
+    learned: bool
     rows: int
     folds: int
     seed: int
@@ -93,13 +97,14 @@ class Curve:
         Raises:
             MissingExtra: pandas is not installed.
         """
-        columns = ["policy", "budget", "value", "se", "low", "high", "less than targeted", "se less", "spent", "price"]
+        columns = ["policy", "budget", "value", "se", "low", "high", "less than targeted", "se less"]
+        columns += ["spent", "used", "se used", "confidence", "price"]
         columns += ["reach of all", "reach less of all"]  # standard errors that hold at all budgets at once
         return data_frame(
             [
-                [line.name, b, *v, *v.interval, *less, spent, price, *self.bands[line.name]]
+                [line.name, b, *v, *v.interval, *less, spent, *used, sure(used, b), price, *self.bands[line.name]]
                 for line in self.lines
-                for b, v, less, spent, price in zip(self.budgets, *line[1:], strict=True)
+                for b, v, less, spent, used, price in zip(self.budgets, *line[1:], strict=True)
             ],
             columns,
         )
@@ -110,11 +115,13 @@ class Curve:
         for line in self.lines:
             for what, errors in zip(("", f" less than {TARGETED}"), self.bands[line.name], strict=True):
                 found.rows.append(Measurement(line.name, {}, f"{self.objective}{what}: {REACH}", errors))
-            for b, v, less, spent, price in zip(self.budgets, *line[1:], strict=True):
+            for b, v, less, spent, used, price in zip(self.budgets, *line[1:], strict=True):
                 at = {"budget": b}
                 found.rows.append(Measurement(line.name, at, self.objective, *v))
                 found.rows.append(Measurement(line.name, at, f"less than {TARGETED}", *less))
                 found.rows.append(Measurement(line.name, at, "spent", spent))
+                found.rows.append(Measurement(line.name, at, "used, by scores", *used))
+                found.rows.append(Measurement(line.name, at, "confidence in the budget", sure(used, b)))
                 found.rows.append(Measurement(line.name, at, "price", price))
         return found
 
@@ -143,7 +150,7 @@ class Curve:
             title=self.headline(),
             sentences=tuple(sentences(self)),
             notes=(*warnings(self.checks), *self.notes),
-            parts=tuple(parts(self, list(self._tables()))),
+            parts=tuple(parts(self, list(self._tables()), list(self._uses()))),
             command=command,
             settings=settings_of(self, {"budget of the file, per row": self.stated}),
         )
@@ -162,7 +169,7 @@ class Curve:
         return [picture, *leave(out, self.results(), "curve", self.to_frame, self.page(command))]
 
     def __str__(self) -> str:
-        return printed(head(self, self._what), self._tables(), list(self._reading()))
+        return printed(head(self, self._what), [*self._tables(), *self._uses()], list(self._reading()))
 
     def _repr_html_(self) -> str:
         first = next(self._tables())
@@ -183,6 +190,15 @@ class Curve:
             "one more unit is worth", {line.name: [f"{line.price[i]:.4f}" for i in at] for line in self.lines}
         )
 
+    def _uses(self) -> Iterator[Table]:
+        """What is used of a budget that plans keep to by predictions alone."""
+        if self.learned:
+            cells = {
+                line.name: [f"{told(line.used[i])}, {sure(line.used[i], self.budgets[i]):.1%}" for i in self._few()]
+                for line in self.lines
+            }
+            yield self._table(f"{self.spent} used, ± se, confidence", cells)
+
     def _table(self, head: str, cells: Mapping[str, list[str]]) -> Table:
         return Table([head, *(f"{self.budgets[i]:.3g}" for i in self._few())], [[n, *row] for n, row in cells.items()])
 
@@ -194,6 +210,9 @@ class Curve:
 
     def _reading(self) -> Iterator[str]:
         yield "se: standard error for the population behind the log. Differences are by pairs of rows."
+        if self.learned:
+            yield f"Plans keep to the budget by predictions of {self.spent}, so that it holds on average alone."
+            yield "confidence: that the use of the policy is within the budget in the population behind the log."
         yield "95 % at one budget: 1.96 se to either side. At all budgets of a line at once, by multipliers:"
         for line in self.lines:
             value, less = self.bands[line.name]
@@ -228,7 +247,8 @@ def curve(
 
     Policies: `targeted` gives dear actions to those rows first where they are predicted to bring most per unit;
     `only ACTION` draws the rows that get one action at random; `fair` targets within tolerances of the average between
-    the groups of the parities in the file, on what the budget limits. The others get the cheapest action.
+    the groups of the parities in the file, on what the budget limits. The others get the cheapest action. A budget on
+    an outcome that is learned is kept by predictions, and what is used is estimated by scores, with an error.
 
     Args:
         log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.
@@ -241,7 +261,7 @@ def curve(
         out: a folder for results.json, curve.parquet, a picture and report.html.
 
     Raises:
-        InvalidInput: a key, column or argument is wrong; or the problem has no budget on an outcome that is known.
+        InvalidInput: a key, column or argument is wrong; or the problem has no budget.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -263,22 +283,24 @@ def curve(
     evidence = evidence_of(log, problem)
     check_seed(seed)
     limit = limit_of(evidence)
+    if limit is None:
+        raise InvalidInput(f"{evidence.problem_file}: budget", "a budget of all groups together", "none")
     if out is not None:
         import evenhand.report.plots  # noqa: F401  refuses before the work if matplotlib is not installed
 
         out = folder(file("out", out))
     fair_ones = list(tolerances_of(evidence, limit.outcome, tolerances))
     tables = evidence.tables(folds=folds, seed=seed, model=model)
-    aim, cost = Aim.of(evidence, tables), tables[limit.outcome].predicted
-    first = Frontier.of(aim.worth, cost)
-    at = grid(budgets, first.least, enough(aim, cost, first), limit.rate)
+    aim, cost = Aim.of(evidence, tables), tables[limit.outcome]
+    first = Frontier.of(aim.worth, cost.predicted)
+    at = grid(budgets, first.least, enough(aim, cost.predicted, first), limit.rate)
     policies = {TARGETED: targeted(aim, at, cost, first)}
     for i, action in enumerate(evidence.names):
-        if (cost[:, i] > cost.min(1)).any():
+        if (cost.predicted[:, i] > cost.predicted.min(1)).any():
             policies[f"only {action}"] = single(i, aim, at, cost, first)
     for by, tolerance in fair_ones:
         policies[f"fair by {by}, {tolerance:g}"] = fair(aim, evidence.groups[by], tolerance, at, cost)
-    plan = aim.best(within(cost, max(limit.rate, first.least)))
+    plan = aim.best(within(cost.predicted, max(limit.rate, first.least)))
     lines, bands = together(policies, seed)
     found = Curve(
         log=evidence.log,
@@ -289,6 +311,7 @@ def curve(
         lines=lines,
         bands=bands,
         stated=limit.rate,
+        learned=limit.learned,
         rows=evidence.rows,
         folds=folds,
         seed=seed,

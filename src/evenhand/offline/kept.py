@@ -43,13 +43,13 @@ def kept(evidence: Evidence, amounts: Callable[[str], Floats]) -> Iterator[Kept]
         rows = []
         for j, (name, bound) in enumerate(zip(s.rows.names, s.bound.tolist(), strict=True)):
             estimate = _row(evidence, s, j, amounts).estimate
-            rows.append((_sure(estimate, bound), name, estimate, bound))
+            rows.append((sure(estimate, bound), name, estimate, bound))
         if not rows:
             continue
-        sure, name, (v, se), bound = min(rows)
+        least_sure, name, (v, se), bound = min(rows)
         joint = max(0.0, 1.0 - sum(1.0 - row[0] for row in rows))
         yield Kept(
-            s.constraint.label, name, Estimate(sign * v, se), sign * bound, side, joint if len(rows) > 1 else sure
+            s.constraint.label, name, Estimate(sign * v, se), sign * bound, side, joint if len(rows) > 1 else least_sure
         )
 
 
@@ -60,7 +60,8 @@ def unjudged(evidence: Evidence) -> Iterator[str]:
             yield f"whether policies keep to it is not said of: {s.constraint.label}"
 
 
-def _sure(estimate: Estimate, bound: float) -> float:
+def sure(estimate: Estimate, bound: float) -> float:
+    """Return the confidence that something is at most a bound, `Phi((b - v) / se)`; 0 or 1 where there is no error."""
     room = bound - estimate.value
     if estimate.se <= _ROUNDING * max(abs(bound), abs(estimate.value)):  # nothing is left to chance
         return float(room >= -_ROUNDING * max(abs(bound), abs(estimate.value)))

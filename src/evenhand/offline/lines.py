@@ -14,7 +14,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
 from evenhand.offline.aims import Aim, At
 from evenhand.offline.bands import Bands, blocks, reach
-from evenhand.offline.evidence import Evidence
+from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.fair import FairFrontier, FairPoint
 from evenhand.offline.frontier import Frontier, Point
 from evenhand.offline.planned import Once, Single
@@ -30,7 +30,8 @@ class Line(NamedTuple):
     name: str
     value: tuple[Estimate, ...]  # of the objective, per row
     less: tuple[Estimate, ...]  # than `targeted`, by pairs of rows; 0 for that itself
-    spent: tuple[float, ...]  # per row
+    spent: tuple[float, ...]  # per row, by predictions
+    used: tuple[Estimate, ...]  # what is spent, by scores: where it is known, for the population behind the log
     price: tuple[float, ...]  # what one more unit of the budget is predicted to be worth
 
 
@@ -39,21 +40,21 @@ class Limit(NamedTuple):
 
     outcome: str
     rate: float  # per row, as the problem states it
+    learned: bool  # whether what is used is not known before acting, but predicted
 
 
-def limit_of(evidence: Evidence) -> Limit:
-    """Return the budget that a curve is over: the first one on an outcome that is known before acting.
+def limit_of(evidence: Evidence) -> Limit | None:
+    """Return the budget that is planned for, None if there is none.
 
-    Raises:
-        InvalidInput: there is none.
+    It is the first one on an outcome that is known before acting, or else the first on one that is learned.
     """
     p = evidence.problem
-    for s in p.stated:
-        if s.spends and s.outcome in p.known:
-            return Limit(s.outcome, s.total / p.horizon)
-    learned = next((s.outcome for s in p.stated if s.spends), None)
-    got = "no budget" if learned is None else f"one on {learned!r}, whose use is learned"
-    raise InvalidInput(f"{evidence.problem_file}: budget", "a budget on an outcome that is known before acting", got)
+    each = [(str(s.outcome), s.total / p.horizon) for s in p.stated if s.spends and s.by is None]
+    for names in (p.known, p.learned):
+        for outcome, rate in each:
+            if outcome in names:
+                return Limit(outcome, rate, names is p.learned)
+    return None
 
 
 def singles(evidence: Evidence) -> dict[str, Floats]:
@@ -92,25 +93,25 @@ def within(cost: Floats, budget: float) -> Callable[[Floats], Point]:
     return lambda worth: Frontier.of(worth, cost).at(budget)
 
 
-def targeted(aim: Aim, budgets: Sequence[float], cost: Floats, first: Frontier) -> Iterator[At]:
+def targeted(aim: Aim, budgets: Sequence[float], cost: Tables, first: Frontier) -> Iterator[At]:
     """Yield the policy that gives dear actions first where they are predicted to bring most per unit."""
     if aim.linear:
         return (aim.at(point, cost) for point in first.along(budgets))
-    return (aim.at(aim.best(within(cost, b)), cost) for b in budgets)
+    return (aim.at(aim.best(within(cost.predicted, b)), cost) for b in budgets)
 
 
-def single(action: int, aim: Aim, budgets: Sequence[float], cost: Floats, first: Frontier) -> Iterator[At]:
+def single(action: int, aim: Aim, budgets: Sequence[float], cost: Tables, first: Frontier) -> Iterator[At]:
     """Yield the policy that draws the rows with one action at random; the others get their cheapest action."""
     cheapest, everywhere = Once(first.cheapest), Once(Point(np.full(aim.rows, action), -1, 0, 0.0, 0.0))
-    return (aim.at(Single.within(b, cheapest, everywhere, cost), cost) for b in budgets)
+    return (aim.at(Single.within(b, cheapest, everywhere, cost.predicted), cost) for b in budgets)
 
 
-def fair(aim: Aim, groups: Ints, tolerance: float, budgets: Sequence[float], cost: Floats) -> Iterator[At]:
+def fair(aim: Aim, groups: Ints, tolerance: float, budgets: Sequence[float], cost: Tables) -> Iterator[At]:
     """Yield the targeted policy whose average use by group is within a tolerance of everybody's."""
     if aim.linear:
-        frontiers = FairFrontier.of(aim.worth, cost, groups)
+        frontiers = FairFrontier.of(aim.worth, cost.predicted, groups)
         return (aim.at(frontiers.at(b, tolerance), cost) for b in budgets)
-    plan = partial(_even, cost, groups, tolerance)
+    plan = partial(_even, cost.predicted, groups, tolerance)
     return (aim.at(aim.best(partial(plan, b)), cost) for b in budgets)
 
 
@@ -140,13 +141,13 @@ def together(policies: Mapping[str, Iterator[At]], seed: int) -> tuple[tuple[Lin
 
     The seed is that of the multipliers of bands.
     """
-    found: dict[str, list[tuple[Estimate, Estimate, float, float]]] = {name: [] for name in policies}
+    found: dict[str, list[tuple[Estimate, Estimate, float, Estimate, float]]] = {name: [] for name in policies}
     sums: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in policies}
     for each in zip(*policies.values(), strict=True):
         first = each[0]
         for name, at in zip(policies, each, strict=True):
             less = Estimate.of(first.psi - at.psi, first.value - at.value)
-            found[name].append((Estimate.of(at.psi, at.value), less, at.spent, at.price))
+            found[name].append((Estimate.of(at.psi, at.value), less, at.spent, at.used, at.price))
             sums[name].append((blocks(at.psi), blocks(first.psi - at.psi)))
     bands = {
         name: Bands(*(reach([sum_[part] for sum_ in each], seed, 2 * i + part) for part in range(2)))

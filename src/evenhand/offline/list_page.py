@@ -16,6 +16,10 @@ ACTIONS = (
     "are predictions: they are not corrected, and the list can be judged by outcomes only afterwards."
 )
 BUDGET = "The bar is the part of the budget that the list uses, which never is more than all of it."
+PREDICTED = (
+    "The bar is the part of the budget that the list is predicted to use, which never is more than all of it. What it "
+    "will use is learned, and may be more: where the budget binds, about as often as less."
+)
 GROUPS = "The average per case in each group, held out cases included; of outcomes that are learned, as models predict."
 WHO = "The share of each action among the cases with a level. Numbers are in bands of about as many cases."
 
@@ -37,7 +41,9 @@ def parts(
             part = used.spent / used.total
             chart = charts.bars(f"{used}", [Bar(used.outcome, part, f"{part:.2%}")], limit=1.0)
             yield Part(
-                title=f"The budget: {used.outcome}, {used.spent:,.6g} of {used.total:,.6g}", reading=BUDGET, chart=chart
+                title=f"The budget: {used.outcome}, {used.spent:,.6g} of {used.total:,.6g}",
+                reading=PREDICTED if used.learned else BUDGET,
+                chart=chart,
             )
     for parity, table in zip(parities, of_groups, strict=True):
         bars = [Bar(name, value, f"{value:.4f}") for name, value in parity.averages.items()]

@@ -21,6 +21,7 @@ class Budget(NamedTuple):
 
     outcome: str
     total: float
+    learned: bool = False  # whether it is kept by predictions alone
 
 
 class Even(NamedTuple):
@@ -49,15 +50,13 @@ def limits_of(evidence: Evidence, cases: int, budget: float | None) -> Limits:
     """Return the budgets and the parities of a problem for so many cases; `budget` replaces the total of a single one.
 
     Raises:
-        InvalidInput: there are constraints of other kinds, or budgets on outcomes that are learned.
+        InvalidInput: there are constraints of other kinds.
     """
     p, place = evidence.problem, f"{evidence.problem_file}: constraints"
     budgets, parities = list[Budget](), list[Even]()
     for s in p.stated:
-        if s.spends and s.outcome in p.known and s.by is None:
-            budgets.append(Budget(s.outcome, s.total / p.horizon * cases))
-        elif s.spends:
-            raise InvalidInput(place, "budgets of all, on outcomes that are known before acting", s.constraint.label)
+        if s.spends and s.outcome in (*p.known, *p.learned) and s.by is None:
+            budgets.append(Budget(str(s.outcome), s.total / p.horizon * cases, s.outcome in p.learned))
         elif s.by is not None and s.by in evidence.groups and s.outcome is not None and s.constraint.worst == "high":
             parities.append(Even(s.outcome, s.by, s.limit))
         else:
@@ -92,7 +91,7 @@ def planned(
         InfeasibleProblem: no policy keeps to all limits.
     """
     worth, resources = evidence.worth(tables, len(cases)).predicted, list[Resource]()
-    for (outcome, total), lower in zip(limits.budgets, less.tolist(), strict=True):
+    for (outcome, total, _), lower in zip(limits.budgets, less.tolist(), strict=True):
         cost = tables[outcome].predicted
         least, mean = float(cost.min(1).mean()), float(cost.mean())
         needs = len(cases) * ((1.0 - holdout) * least + holdout * mean)

@@ -52,13 +52,14 @@ class Unasked(NamedTuple):
 
 
 def policies_of(evidence: Evidence, tables: Mapping[str, Tables]) -> Unasked:
-    """Return the policies that need no asking: every action for everybody, and targeting within a known budget.
+    """Return the policies that need no asking: every action for everybody, and targeting within the budget.
 
-    An objective that is no weighted sum is also planned without a budget.
+    One on an outcome that is learned is kept by predictions. An objective that is no weighted sum is also planned
+    without a budget.
     """
     found, aim, count = singles(evidence), Aim.of(evidence, tables), len(evidence.names)
-    if set(limits(evidence)) & set(evidence.problem.known):
-        limit = limit_of(evidence)
+    limit = limit_of(evidence)
+    if limit is not None:
         cost, name = tables[limit.outcome].predicted, f"{TARGETED}, {limit.outcome} {limit.rate:.4g}"
         least = float(cost.min(1).mean())
         if limit.rate < least:

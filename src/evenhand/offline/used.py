@@ -11,11 +11,12 @@ class Used(NamedTuple):
 
     outcome: str
     total: float
-    spent: float  # by the whole list, exactly
+    learned: bool  # whether both are of predictions, as the outcome is not known before acting
+    spent: float  # by the whole list, exactly where it is known
     price: float  # what one more unit is predicted to be worth
 
     def __str__(self) -> str:
-        return f"{self.outcome}: {self.spent:,.6g} of {self.total:,.6g}"
+        return f"{self.outcome}: {self.spent:,.6g} of {self.total:,.6g}{', by predictions' if self.learned else ''}"
 
 
 class Averages(NamedTuple):

@@ -263,9 +263,10 @@ def value(
     Equation: V(pi) = mean_i [sum_a pi(a | x_i) q_i(a) + pi(a_i | x_i) / p_i (y_i - q_i(a_i))]; the standard error is
     that of the mean of its terms. IPS, SNIPS, the model alone and switch are stated beside it.
 
-    The table has what was logged, every action for everybody, the targeted policy at the budget of the file if that
-    is on a known outcome, the rules and the policies. For an objective f that is no weighted sum, V is f of averages,
-    with errors by the delta method, and the targeted policy is the best mixture of linear plans by predictions.
+    The table has what was logged, every action for everybody, the targeted policy at the budget of the file if there is
+    one, the rules and the policies. A budget on an outcome that is learned is kept by predictions. For an objective f
+    that is no weighted sum, V is f of averages, with errors by the delta method, and the targeted policy is the best
+    mixture of linear plans by predictions.
 
     Args:
         log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.

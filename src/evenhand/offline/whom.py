@@ -23,7 +23,6 @@ from evenhand.offline.frontier import Frontier
 from evenhand.offline.levels import Level, levels_of, table_of
 from evenhand.offline.lines import TARGETED, limit_of
 from evenhand.offline.outcome_models import Regressor
-from evenhand.offline.policies import limits
 from evenhand.offline.rounding import places
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import head, interval, results_of, told
@@ -171,7 +170,7 @@ def for_whom(
     those from all others; both are valued by the same doubly robust scores, as in `curve`. The standard error is that
     of the mean of the differences of their influence functions. Rows that are worth the same are taken by chance.
 
-    Policy: the targeted one at the budget of the file if that is on a known outcome, else the best for every row.
+    Policy: the targeted one at the budget of the file if there is one, else the best for every row.
 
     Args:
         log: a CSV file, or what `Evidence.read` returns.
@@ -221,11 +220,11 @@ def for_whom(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Plan:
-    """Plans by predictions, within the budget of the problem if that is on a known outcome."""
+    """Plans by predictions, within the budget of the problem if it has one."""
 
     name: str
     worth: Tables
-    cost: Floats | None
+    cost: Tables | None
     rate: float
     order: np.ndarray  # in which rows that are worth the same come first
 
@@ -233,10 +232,10 @@ class _Plan:
     def of(evidence: Evidence, tables: dict[str, Tables], seed: int) -> _Plan:
         order = np.argsort(places(np.zeros(evidence.rows, np.int64), seed), kind="stable")
         worth = evidence.worth(tables)
-        if set(limits(evidence)) & set(evidence.problem.known):
-            limit = limit_of(evidence)
+        limit = limit_of(evidence)
+        if limit is not None:
             name = f"{TARGETED}, {limit.outcome} {limit.rate:.4g}"
-            return _Plan(name=name, worth=worth, cost=tables[limit.outcome].predicted, rate=limit.rate, order=order)
+            return _Plan(name=name, worth=worth, cost=tables[limit.outcome], rate=limit.rate, order=order)
         return _Plan(name=f"{TARGETED}, no budget", worth=worth, cost=None, rate=0.0, order=order)
 
     def value(self, predicted: Floats) -> tuple[At, Floats]:
@@ -248,10 +247,10 @@ class _Plan:
         if self.cost is None:
             lottery = np.eye(predicted.shape[1])[predicted.argmax(1)]
             values = (lottery * self.worth.scores).sum(1)
-            return At(float(values.mean()), values - values.mean(), 0.0, 0.0), lottery
+            return At(float(values.mean()), values - values.mean(), 0.0, Estimate(0.0, 0.0), 0.0), lottery
         order, back = self.order, np.argsort(self.order)
-        cost = self.cost if len(self.cost) == 1 else self.cost[order]
-        frontier = Frontier.of(predicted[order], cost)
+        cost = Tables(*(z if len(z) == 1 else z[order] for z in self.cost))
+        frontier = Frontier.of(predicted[order], cost.predicted)
         if self.rate < frontier.least:
             raise InvalidInput("budget", f"at least {frontier.least:g} per row, what the cheapest cost", self.rate)
         worth = Tables(predicted[order], self.worth.scores[order])

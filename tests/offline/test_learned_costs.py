@@ -1,0 +1,80 @@
+"""Budgets on outcomes that are learned: plans by predictions, uses by scores, and how often their intervals hold."""
+
+import numpy as np
+import pytest
+
+from evenhand.offline import Frontier, assign, curve, value
+from evenhand.offline.kept import sure
+from evenhand.offline.scores import doubly_robust
+from tests.offline.test_assignments import HEAD, files
+from tests.offline.use_coverage import RATE, STATED, drawn, measured
+
+
+@pytest.fixture(scope="module")
+def log():
+    return drawn(3000, 1)
+
+
+def test_a_plan_keeps_to_the_budget_by_predictions_and_its_use_is_judged_by_scores(log):
+    found, tables = value(log), log.tables()
+    policy = next(p for p in found.policies if p.policy == f"targeted, call {RATE:.4g}")
+    lottery = Frontier.of(tables["sale"].predicted, tables["call"].predicted).at(RATE).probabilities(3)
+    assert (lottery * tables["call"].predicted).sum(1).mean() == pytest.approx(RATE, rel=1e-9)
+    used = doubly_robust(lottery, tables["call"].scores)
+    assert policy.used["call"] == pytest.approx(used)
+    assert policy.kept[0].confidence == pytest.approx(sure(used, RATE))
+    assert 0.0 < policy.kept[0].confidence < 1.0
+    assert policy.value.value == pytest.approx(doubly_robust(lottery, tables["sale"].scores).value)
+
+
+def test_a_curve_says_how_surely_each_budget_is_kept(log):
+    found, tables = curve(log, budgets=(0.1, 0.3)), log.tables()
+    frontier = Frontier.of(tables["sale"].predicted, tables["call"].predicted)
+    line = found.lines[0]
+    for i, budget in enumerate(found.budgets):
+        point = frontier.at(budget)
+        lottery = point.probabilities(3)
+        assert line.spent[i] == pytest.approx(budget)
+        assert line.used[i] == pytest.approx(doubly_robust(lottery, tables["call"].scores))
+        v, c = ((lottery * z).sum(1) for z in (tables["sale"].scores, tables["call"].predicted))
+        psi = v - v.mean() - point.price * (c - c.mean())
+        assert line.value[i].se == pytest.approx(psi.std(ddof=1) / np.sqrt(3000), rel=1e-9)
+    said = str(found)
+    assert "call used, ± se, confidence" in said
+    assert f"± {line.used[0].se:.4f}, {sure(line.used[0], 0.1):.1%}" in said
+    assert "Plans keep to the budget by predictions of call, so that it holds on average alone." in said
+    assert found.page().parts[-1].title == "How surely the budget of call is kept"
+    row = found.to_frame().iloc[0]
+    assert (row["used"], row["se used"], row["confidence"]) == (*line.used[0], sure(line.used[0], 0.1))
+    measured_ = [z for z in found.results().rows if z.metric == "confidence in the budget" and z.system == "targeted"]
+    assert [z.mean for z in measured_] == [sure(u, b) for u, b in zip(line.used, found.budgets, strict=True)]
+
+
+def test_a_list_keeps_to_a_learned_budget_by_predictions(tmp_path):
+    more = '[[budget]]\noutcome = "calls"\nrate = 0.2\n'
+    cases, problem = files(tmp_path, "")
+    problem.write_text(HEAD.replace("sale = {", "calls = { range = [0, 1] }, sale = {") + more)
+    log, rng = tmp_path / "log.csv", np.random.default_rng(0)
+    head, *lines = log.read_text().splitlines()
+    called = [f"{line},{int(rng.random() < 0.1 + 0.5 * ('call' in line))}" for line in lines]
+    log.write_text("\n".join([f"{head},calls", *called]) + "\n")
+    found = assign(cases, problem, learn_from=log)
+    (used,) = found.budgets
+    assert used.learned
+    assert found.expected["calls"].sum() == pytest.approx(used.spent)
+    assert 0.97 * 60.0 <= used.spent <= 60.0 + 1e-9
+    assert "by predictions" in found.headline()
+    reading = [part.reading for part in found.page().parts if part.title.startswith("The budget: calls")]
+    assert "predicted to use" in reading[0]
+
+
+def test_intervals_of_learned_uses_hold_them():
+    """150 logs: a share of .95 has a standard error of 1.8 %."""
+    assert STATED.learned == ("sale", "call")
+    assert measured(150, first=10_000)["covered"] > 0.88
+
+
+@pytest.mark.slow
+def test_intervals_of_learned_uses_hold_them_as_often_as_they_say():
+    """2,000 logs: a share of .95 has a standard error of .5 %."""
+    assert 0.935 <= measured(2000)["covered"] <= 0.965

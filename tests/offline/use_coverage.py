@@ -1,0 +1,62 @@
+"""How often 95 % intervals cover what a planned policy uses, where that is learned: `python -m ... LOGS`.
+
+The policy is the targeted one of `value`, planned from each log: its true use is that of its models and its price in a
+population of 20,000 cases. Logs have 1,000 rows; the models are linear, and what actions use is not.
+"""
+
+import sys
+from dataclasses import replace
+
+import numpy as np
+
+from evenhand.offline import Frontier, cross_fit, value
+from evenhand.offline.cross_fitting import folds_of
+from evenhand.problem import Budget, Outcome
+from tests.offline.logs import draw, problem
+
+ROWS, RATE, POPULATION = 1000, 0.3, 20_000
+STATED = problem(outcomes=(Outcome("sale"), Outcome("call")), subject_to=(Budget("call", rate=RATE),))
+
+
+def calls(traits):
+    """The chance that a case calls after each action, `(N,4)->(N,3)`."""
+    bend = np.abs(traits[:, 1]) + 0.5 * traits[:, 0] * traits[:, 2]
+    return 1.0 / (1.0 + np.exp(-(np.array([-3.0, -0.6, 0.4]) + bend[:, None] * np.array([0.2, 0.8, -0.8]))))
+
+
+def drawn(rows, seed):
+    """A log in which every action may be followed by a call, which the budget limits."""
+    log = draw(rows, seed, skewed=True, stated=STATED).evidence
+    chance = calls(log.features[:, 1:])[np.arange(rows), log.actions]
+    called = (np.random.default_rng(seed + 7).random(rows) < chance).astype(float)
+    return replace(log, outcomes=np.column_stack([log.outcomes[:, 0], called]), known=np.zeros((1, 3, 0)))
+
+
+def truth(log, traits, seed):
+    """What the policy that `value` plans would use among other cases, by the models of each fold."""
+    cases, folds = np.column_stack([np.ones(len(traits)), traits]), 5
+    fold = np.concatenate([folds_of(log.rows, folds, seed), np.repeat(np.arange(folds), len(cases))])
+    x = np.concatenate([log.features, *([cases] * folds)])
+    actions = np.concatenate([log.actions, np.full(folds * len(cases), -1)])  # which no model learns from
+    y = np.concatenate([log.outcomes, np.zeros((folds * len(cases), 2))])
+    sale, call = (np.clip(cross_fit(x, actions, y[:, m], 3, fold=fold), 0.0, 1.0) for m in range(2))
+    price = Frontier.of(sale[: log.rows], call[: log.rows]).at(RATE).price
+    chosen = (sale - price * call)[log.rows :].argmax(1).reshape(folds, -1)
+    return float(np.take_along_axis(calls(traits), chosen.T, 1).mean())
+
+
+def measured(logs, first=0):
+    """The share of logs whose interval of the use covers it, the mean confidence, and the share within the budget."""
+    traits = np.random.default_rng(99).standard_normal((POPULATION, 4))
+    found = []
+    for seed in range(first, first + logs):
+        log = drawn(ROWS, 5000 + seed)
+        policy = value(log, seed=seed).policies[-1]
+        used, real = policy.used["call"], truth(log, traits, seed)
+        found.append([used.interval[0] <= real <= used.interval[1], policy.kept[0].confidence, real <= RATE])
+    return dict(zip(("covered", "confidence", "within the budget"), np.mean(found, 0).tolist(), strict=True))
+
+
+if __name__ == "__main__":
+    for what, number in measured(int(sys.argv[1]) if len(sys.argv) > 1 else 2000).items():
+        print(f"{what:>18}  {number:.4f}")
