@@ -81,7 +81,8 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
                         help="the share of cases that get any action, by chance (default: 0)")  # fmt: skip
     assign.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
     _modelled(assign)
-    assign.add_argument("--out", type=Path, required=True, metavar="FILE.csv", help="to write to; it is replaced")
+    assign.add_argument("--out", type=Path, required=True, metavar="FILE.csv",
+                        help="to write to, or FILE.parquet; it is replaced")  # fmt: skip
     assign.add_argument("--verbatim", action="store_true",
                         help="leave texts as they are that a spreadsheet would run, for a program")  # fmt: skip
     assign.set_defaults(run=_assign, parser=assign)
@@ -180,6 +181,7 @@ def _curve(o: argparse.Namespace) -> int:
 def _assign(o: argparse.Namespace) -> int:
     from evenhand.core.errors import InvalidInput
     from evenhand.offline import assign
+    from evenhand.offline.list_files import check
 
     if o.out.resolve() in {path.resolve() for path in (o.cases, o.problem, o.learn_from)}:
         raise InvalidInput("out", "another file than those that are read", o.out)
@@ -188,6 +190,7 @@ def _assign(o: argparse.Namespace) -> int:
     report = o.out.with_suffix(".html")
     if report == o.out:
         raise InvalidInput("out", "a name that does not end in .html, which is the name of its report", o.out.name)
+    check(o.out)
     found = assign(
         o.cases,
         o.problem,

@@ -19,6 +19,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
 from evenhand.offline.cases import EXPECTED, WRITTEN
 from evenhand.offline.levels import Level, levels_of
+from evenhand.offline.list_files import SUFFIX, write_parquet
 from evenhand.offline.list_page import parts
 from evenhand.offline.used import Averages, Used
 from evenhand.replay.checks import Checks, told as warnings
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Assignment:
-    """An action for every case of a list; print it, or write it as a CSV file.
+    """An action for every case of a list; print it, or write it as a CSV or Parquet file.
 
     Args:
         texts: by column, the cases as the file has them.
@@ -46,8 +47,9 @@ class Assignment:
         parities: what the groups of each have on average.
         log: the name of the file that was learned from.
         checks: what is wrong with the log or the budget, a sentence each; None where nothing was found.
-        numeric: the features that are numbers, NaN where one is missing; without dates.
+        numeric: the features that are numbers or dates, in days, NaN where one is missing.
         categorical: the columns of the others.
+        dates: which of the numbers are dates.
     """
 
     texts: Mapping[str, list[str]]
@@ -63,13 +65,14 @@ class Assignment:
     checks: Checks
     numeric: Mapping[str, Floats] = field(default_factory=dict)
     categorical: tuple[str, ...] = ()
+    dates: tuple[str, ...] = ()
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
         """Who gets what, by level of every feature."""
         columns: dict[str, Floats | list[str]] = dict(self.numeric)
         columns |= {c: self.texts[c] for c in self.categorical}
-        return tuple(levels_of(columns, np.eye(len(self.actions))[self.chosen]))
+        return tuple(levels_of(columns, np.eye(len(self.actions))[self.chosen], self.dates))
 
     def headline(self) -> str:
         """State the result in a sentence: how many get what, and what that uses."""
@@ -135,17 +138,22 @@ class Assignment:
         return data_frame(columns, list(columns))
 
     def write(self, path: str | Path, *, verbatim: bool = False) -> Path:
-        """Write a CSV file with a row per case, in the order of the list.
+        """Write a CSV file with a row per case, in the order of the list; or a Parquet file, where its name ends so.
 
         Args:
-            path: the file, which is replaced once it is written whole.
+            path: the file, which is replaced once it is written whole. In Parquet, features that are numbers, chances
+                and expectations are numbers, a missing one is null, and texts stay as they are.
             verbatim: whether texts stay as they are. By default those that a spreadsheet would run as a formula get an
                 apostrophe in front: they begin with =, +, -, @, a tab or a carriage return, and are no plain numbers.
 
         Raises:
             InvalidInput: the file cannot be written.
+            MissingExtra: pyarrow is needed for Parquet, and is not installed.
         """
         path, columns = file("path", path), self._columns()
+        if path.suffix == SUFFIX:
+            numbers = {name: z for name, z in self.numeric.items() if name not in self.dates}
+            return write_parquet(path, columns, numbers)
         with on_disk("path", "a file that can be written"), beside(path) as part, _new(part) as out:
             rows = csv.writer(out)
             rows.writerow(columns if verbatim else map(quoted_cell, columns))

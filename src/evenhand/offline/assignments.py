@@ -108,8 +108,9 @@ def assign(
         ),
         parities=tuple(_averages(even, evidence, listed, expected[even.outcome]) for even in limits.parities),
         log=evidence.log,
-        numeric={c: listed.numbers[c] for c in evidence.spec.numeric if c not in evidence.spec.dates},
+        numeric={c: listed.numbers[c] for c in evidence.spec.numeric},
         categorical=tuple(evidence.spec.categorical),
+        dates=tuple(evidence.spec.dates),
         checks={
             **evidence.checks,
             "support": support(evidence, singles(evidence)),

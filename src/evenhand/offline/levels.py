@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.types import Floats, Ints, Texts
+from evenhand.replay.dates import written
 from evenhand.report.tables import Table
 
 BANDS = 4  # of numbers, each with about as many rows
@@ -27,7 +28,9 @@ class Level(NamedTuple):
         return f"{self.feature}: {self.level}"
 
 
-def levels_of(columns: Mapping[str, Floats | Texts | Sequence[str]], policy: Floats) -> Iterator[Level]:
+def levels_of(
+    columns: Mapping[str, Floats | Texts | Sequence[str]], policy: Floats, dates: Collection[str] = ()
+) -> Iterator[Level]:
     """Yield the levels of every feature, with the mean probability of each action among their rows.
 
     Numbers are put into four bands of about as many rows, or have a level each where there are five at most. Of texts,
@@ -36,6 +39,7 @@ def levels_of(columns: Mapping[str, Floats | Texts | Sequence[str]], policy: Flo
     Args:
         columns: by feature, `(N)` numbers or texts.
         policy: `(N,A)` the probability of every action.
+        dates: the columns of numbers that are days since the start of 1970.
 
     >>> for level in levels_of({"town": ["A", "B", "A", "A"]}, np.eye(2)[[0, 1, 1, 0]]):
     ...     print(level.name, level.share, [round(p, 2) for p in level.actions])
@@ -44,7 +48,8 @@ def levels_of(columns: Mapping[str, Floats | Texts | Sequence[str]], policy: Flo
     """
     for feature, column in columns.items():
         numeric = isinstance(column, np.ndarray) and column.dtype.kind == "f"
-        names, places = _bands(np.asarray(column, float)) if numeric else _texts([str(z) for z in column])
+        shown = written if feature in dates else _plain
+        names, places = _bands(np.asarray(column, float), shown) if numeric else _texts([str(z) for z in column])
         rows = np.bincount(places, minlength=len(names))
         sums = [np.bincount(places, p, minlength=len(names)) for p in policy.T]
         for i in np.flatnonzero(rows).tolist():
@@ -58,7 +63,11 @@ def table_of(levels: Sequence[Level], actions: Sequence[str], rows: str) -> Tabl
     return Table(["who gets what", rows, *actions], lines)
 
 
-def _bands(z: Floats) -> tuple[list[str], Ints]:
+def _plain(number: float) -> str:
+    return f"{number:.6g}"
+
+
+def _bands(z: Floats, shown: Callable[[float], str]) -> tuple[list[str], Ints]:
     """Return the names of bands of numbers, and the band of every row; rows without a number have one of their own."""
     known = np.isfinite(z)
     values = np.unique(z[known])
@@ -70,8 +79,8 @@ def _bands(z: Floats) -> tuple[list[str], Ints]:
     names = []
     for i in range(len(edges) + 1):
         inside = z[places == i]
-        low, high = (float(inside.min()), float(inside.max())) if len(inside) else (np.nan, np.nan)
-        names.append(f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}")
+        ends = [shown(float(z)) for z in (inside.min(), inside.max())] if len(inside) else []
+        names.append(" to ".join(dict.fromkeys(ends)))
     return [*names, "missing"], places
 
 

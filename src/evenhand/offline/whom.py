@@ -207,7 +207,7 @@ def for_whom(
         objective=objective_name(evidence.problem),
         policy=plan.name,
         actions=evidence.names,
-        levels=tuple(levels_of(evidence.columns, lottery)),
+        levels=tuple(levels_of(evidence.columns, lottery, () if evidence.spec is None else evidence.spec.dates)),
         adds=tuple(sorted(adds, key=lambda z: -z.value.value)),
         coefficients=tuple(coefficients(evidence, evidence.coding.names, model)),
         rows=evidence.rows,
