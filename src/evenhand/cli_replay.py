@@ -7,6 +7,10 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.replay.log import Source
 
 ABOUT = (
     "Unbiased replay by rejection: a row counts when the policy chooses what was logged. The TOML file names the "
@@ -18,7 +22,9 @@ ABOUT = (
 def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callable[..., int]) -> None:
     """Add the command; `parser_of` makes its parser of a line of help and a description."""
     replay = parser_of("run policies on a log whose actions were randomised", ABOUT)
-    replay.add_argument("log", type=Path, metavar="LOG.csv", help="the log, with a header line")
+    replay.add_argument("log", metavar="LOG.csv",
+                        help="the log, with a header line; or the store of a campaign, as sqlite:///a.db")  # fmt: skip
+    replay.add_argument("--campaign", default=None, metavar="NAME", help="in that store (default: the only one)")
     replay.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
     replay.add_argument("--policy", default=None, metavar="NAME",
                         help="any recipe, such as pgd or resolving, or several with commas between "
@@ -74,6 +80,7 @@ def _replay(o: argparse.Namespace) -> int:
     runs = Runs(replicas=o.replicas, bootstrap=o.bootstrap, seed=o.seed)
     how = Execution(jobs=o.jobs, keep=keep, tell=partial(print, file=sys.stderr, flush=True))
     names = o.policy.split(",") if o.policy else []
+    log = _log(o.log, o.campaign)
     if o.out is not None:
         from evenhand.replay.leaving import write  # matplotlib before the long run
 
@@ -81,15 +88,34 @@ def _replay(o: argparse.Namespace) -> int:
     if len(names) > 1 or o.rates:
         from evenhand.replay.several import replay_several
 
-        several = replay_several(o.log, o.problem, policies=names, rates=o.rates or (), runs=runs, how=how)
+        several = replay_several(log, o.problem, policies=names, rates=o.rates or (), runs=runs, how=how)
         print(several)
         files = [] if o.out is None else several.write(o.out, o.said)
         return _end(files, several.interrupted)
     from evenhand.replay.run import replay_files
 
-    found = replay_files(o.log, o.problem, o.policy, runs, how)
+    found = replay_files(log, o.problem, o.policy, runs, how)
     print(found)
     return _end([] if o.out is None else write(found, o.out, o.said), found.interrupted)
+
+
+def _log(text: str, campaign: str | None) -> Source:
+    """Return the path of a log, or the decisions of a campaign where a store is named."""
+    path = Path(text)
+    if "://" in text or (path.is_file() and _starts(path, b"SQLite format 3")):
+        from evenhand.live.decided import decisions
+
+        return decisions(text, campaign)
+    if campaign is not None:
+        from evenhand.core.errors import InvalidInput
+
+        raise InvalidInput("campaign", "none where the log is a file", campaign)
+    return path
+
+
+def _starts(path: Path, mark: bytes) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(mark)) == mark
 
 
 def _end(files: list[Path], interrupted: bool) -> int:

@@ -4,6 +4,7 @@ from evenhand.live.auditing import Audit, audit
 from evenhand.live.backups import archive, backup, restore
 from evenhand.live.campaign import Campaign
 from evenhand.live.clocks import set_clock
+from evenhand.live.decided import Decided, decisions
 from evenhand.live.events import Busy, Conflict, Damaged, Unknown
 from evenhand.live.files import open_campaign, switch_campaign
 from evenhand.live.life import Ended, Life, Paused
@@ -16,6 +17,7 @@ __all__ = [
     "Campaign",
     "Conflict",
     "Damaged",
+    "Decided",
     "Ended",
     "Life",
     "Paused",
@@ -24,6 +26,7 @@ __all__ = [
     "archive",
     "audit",
     "backup",
+    "decisions",
     "open_campaign",
     "restore",
     "served",

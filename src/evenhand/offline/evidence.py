@@ -19,7 +19,7 @@ from evenhand.offline.outcome_models import Regressor, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
 from evenhand.replay.checks import Checks, Drawn, of_log
-from evenhand.replay.log import Log, Source, read_rows
+from evenhand.replay.log import Log, Restated, Source, read_rows
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
@@ -74,7 +74,8 @@ class Evidence:
             InvalidInput: a key or a column is wrong, or too many rows are bad; the error names them.
         """
         path = file("problem_path", problem_path)
-        spec = read_spec(path).untimed
+        spec = read_spec(path)
+        spec = (log.restated(spec) if isinstance(log, Restated) else spec).untimed
         if spec.propensity is None:
             expected = "the column or the constant of the probabilities with which actions were drawn"
             raise InvalidInput(f"{path.name}: propensity", expected, "nothing")

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -28,7 +29,22 @@ from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import header_of, read_csv
 from evenhand.replay.spec import Spec
 
-Source = str | Path | Frame  # a CSV or Parquet file, a folder of Parquet files, or a data frame
+
+@runtime_checkable
+class Restated(Protocol):
+    """A log that has columns of its own for actions, probabilities and outcomes, as the decisions of a campaign."""
+
+    @property
+    def name(self) -> str: ...
+
+    def restated(self, spec: Spec) -> Spec:
+        """Return a specification that reads this log."""
+
+    def read(self, spec: Spec) -> Columns:
+        """Return the columns that a restated specification reads."""
+
+
+Source = str | Path | Frame | Restated  # a CSV or Parquet file, a folder of Parquet files, a data frame, or decisions
 _FORM = Form()
 
 
@@ -90,7 +106,8 @@ def read_log(log: Source, problem: str | Path) -> Log:
     """Read a randomised log by a problem file.
 
     Args:
-        log: a CSV file, a Parquet file or a folder of them, or a data frame of pandas, polars or pyarrow.
+        log: a CSV file, a Parquet file or a folder of them, a data frame of pandas, polars or pyarrow, or the decisions
+            of a campaign (`evenhand.live.decisions`).
         problem: a TOML file that states what the columns mean.
 
     Raises:
@@ -112,16 +129,20 @@ def read_log(log: Source, problem: str | Path) -> Log:
     log.csv: 200 usable rows of 200: none 100, letter 100
     note: log.csv was found to be fields separated by semicolons
     """
-    return read_rows(log, read_replayed(file("problem", problem)))
+    return read_rows(log, read_replayed(file("problem", problem), log))
 
 
-def read_replayed(path: Path) -> Spec:
+def read_replayed(path: Path, log: Source | None = None) -> Spec:
     """Read a problem file that states what a replay needs: how the log chose its actions, and its times if any.
+
+    A log may restate it; see `Restated`.
 
     Raises:
         InvalidInput, InfeasibleProblem: as for `read_spec`; or the file does not state it.
     """
     spec = read_spec(path)
+    if isinstance(log, Restated):
+        return log.restated(spec)
     if spec.until is not None and spec.time is None:
         raise InvalidInput(f"{path.name}: time", "the column of the times of cases, beside until", "nothing")
     if spec.propensity is None:
@@ -138,7 +159,10 @@ def read_rows(log: Source, spec: Spec) -> Log:
     """
     name = name_of(log)
     with locate_keys(spec.origin, name):
-        columns = read_columns(log, spec.places, numbers=spec.numbers, form=spec.form)
+        if isinstance(log, Restated):
+            columns = log.read(spec)
+        else:
+            columns = read_columns(log, spec.places, numbers=spec.numbers, form=spec.form)
         bad = BadRows.none(columns)
         encoded = encode(spec, columns, bad, name)
     return Log(name=name, spec=encoded.spec, encoded=encoded, bad=bad)
@@ -146,6 +170,8 @@ def read_rows(log: Source, spec: Spec) -> Log:
 
 def name_of(log: Source) -> str:
     """Return what a log is called in reports and messages."""
+    if isinstance(log, Restated):
+        return log.name
     return FRAME if isinstance(log, Frame) else file("log", log).name
 
 

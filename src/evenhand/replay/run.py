@@ -94,7 +94,7 @@ def replay_files(
     if policy is not None:
         closest("policy", recipes(), policy)
     problem_path = file("problem_path", problem_path)
-    spec, notes = read_replayed(problem_path), list[str]()
+    spec, notes = read_replayed(problem_path, log_path), list[str]()
     if policy is not None and policy != spec.settings.name:
         settings, notes = spec.settings.with_recipe(policy)
         spec = replace(spec, settings=settings)

@@ -74,7 +74,7 @@ def replay_several(
     """
     runs, how = runs or Runs(), how or Execution()
     problem_path = file("problem_path", problem_path)
-    spec, notes = read_replayed(problem_path), list[str]()
+    spec, notes = read_replayed(problem_path, log_path), list[str]()
     own = spec.settings.name
     names = [own] if not policies else list(policies)
     for name in names:
