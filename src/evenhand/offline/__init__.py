@@ -4,7 +4,8 @@ from evenhand.offline.assigned import Assignment
 from evenhand.offline.assignments import assign
 from evenhand.offline.bandit_feedback import from_bandit_feedback, to_bandit_feedback
 from evenhand.offline.cross_fitting import RidgeByErrors, cross_fit
-from evenhand.offline.curves import Curve, curve
+from evenhand.offline.curve_table import Curve
+from evenhand.offline.curves import curve
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.fair import FairFrontier
 from evenhand.offline.frontier import Frontier
@@ -12,7 +13,8 @@ from evenhand.offline.frozen import Saved, frozen
 from evenhand.offline.logistic import Logistic
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.scores import Estimate
-from evenhand.offline.values import Value, value
+from evenhand.offline.value_table import Value
+from evenhand.offline.values import value
 from evenhand.offline.whom import ForWhom, for_whom
 
 __all__ = [

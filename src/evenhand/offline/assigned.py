@@ -17,6 +17,7 @@ from evenhand.core.extras import data_frame
 from evenhand.core.sheets import RUN, quoted_cell
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
+from evenhand.offline import shown
 from evenhand.offline.cases import EXPECTED, WRITTEN
 from evenhand.offline.levels import Level, levels_of
 from evenhand.offline.list_files import SUFFIX, write_parquet
@@ -24,7 +25,7 @@ from evenhand.offline.list_page import parts
 from evenhand.offline.used import Averages, Used
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.page import Page
-from evenhand.report.tables import Table, printed
+from evenhand.report.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,10 +83,10 @@ class Assignment:
 
     def summary(self) -> str:
         """Return the result in a few sentences."""
-        return " ".join(self._sentences())
+        return shown.summary(self)
 
-    def _sentences(self) -> Iterator[str]:
-        yield f"{self.headline()}."
+    def sentences(self) -> Iterator[str]:
+        """Yield the sentences that follow the headline."""
         mean = f"{self.expected[self.objective].mean():.4f} {self.objective}"
         yield f"By what {self.log} says, {mean} per case is expected."
         for used in self.budgets:
@@ -112,12 +113,10 @@ class Assignment:
 
     def page(self, command: str = "") -> Page:
         """Return the report, which states the command that made it."""
-        tables = list(self._tables())
-        return Page(
-            title=self.headline(),
-            sentences=tuple(self._sentences())[1:],
-            notes=tuple(warnings(self.checks)),
-            parts=tuple(parts(self._shares, self.budgets, self.parities, tables, self.levels)),
+        return shown.page(
+            self,
+            parts(self._shares, self.budgets, self.parities, list(self.tables()), self.levels),
+            notes=warnings(self.checks),
             command=command,
             settings={"log": self.log, "cases": len(self.chosen)},
         )
@@ -161,14 +160,13 @@ class Assignment:
         return path
 
     def __str__(self) -> str:
-        return printed(self._head(), self._tables(), [])
+        return shown.text(self, self._head())
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
-        first = next(self._tables())
-        return faces.table(self.headline(), first.rows, first.head)
+        return shown.html(self)
 
     def _head(self) -> Iterator[str]:
         count = len(self.chosen)
@@ -180,7 +178,8 @@ class Assignment:
         if held:
             yield f"{held:,} cases held out: any action, with the same chance each"
 
-    def _tables(self) -> Iterator[Table]:
+    def tables(self) -> Iterator[Table]:
+        """Yield the tables: of actions, and one per parity."""
         rows = []
         for a, name in enumerate(self.actions):
             mine = self.chosen == a

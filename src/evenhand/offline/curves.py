@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from evenhand.core import faces
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
 from evenhand.core.validate import file, folder
 from evenhand.offline.aims import Aim
-from evenhand.offline.bands import Bands
 from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
-from evenhand.offline.curve_page import headline, parts, sentences
+from evenhand.offline.curve_table import Curve
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.frontier import Frontier
-from evenhand.offline.kept import sure
 from evenhand.offline.lines import (
     TARGETED,
     Limit,
-    Line,
     enough,
     fair,
     grid,
@@ -39,191 +30,10 @@ from evenhand.offline.lines import (
     within,
 )
 from evenhand.offline.outcome_models import Regressor
-from evenhand.offline.told import head, results_of, settings_of, told
-from evenhand.replay.checks import Checks, told as warnings
 from evenhand.replay.log import Source
-from evenhand.report.leaving import leave
-from evenhand.report.page import Page
 from evenhand.report.quantities import objective_name
-from evenhand.report.results import Measurement, Results
-from evenhand.report.tables import Table, printed
-
-if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.figure import Figure
 
 POINTS = 20  # budgets of a curve by default
-COLUMNS = 6  # budgets of a table
-REACH = "standard errors that hold at all budgets at once (95 %)"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Curve:
-    """Values of policies against the budget; print it, draw it with `plot`, or `write` its report.
-
-    Args:
-        log, problem_file: names of the files.
-        objective: what is maximised.
-        spent: the outcome that the budget limits.
-        budgets: per row, rising.
-        lines: one per policy, `targeted` first.
-        bands: by policy, the standard errors to either side that hold at all budgets at once.
-        stated: the budget of the problem file, per row.
-        learned: whether what the budget limits is learned, so that plans keep to it by predictions.
-        rows: of the log that were used.
-        folds, seed: of the cross-fitting.
-        checks: what is wrong with the log or with what is asked of it, a sentence each; None where nothing was found.
-        notes: remarks about the log.
-    """
-
-    log: str
-    problem_file: str
-    objective: str
-    spent: str
-    budgets: tuple[float, ...]
-    lines: tuple[Line, ...]
-    bands: Mapping[str, Bands]
-    stated: float
-    learned: bool
-    rows: int
-    folds: int
-    seed: int
-    checks: Checks
-    notes: tuple[str, ...]
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with a row per policy and budget.
-
-        Raises:
-            MissingExtra: pandas is not installed.
-        """
-        columns = ["policy", "budget", "value", "se", "low", "high", "less than targeted", "se less"]
-        columns += ["spent", "used", "se used", "confidence", "price"]
-        columns += ["reach of all", "reach less of all"]  # standard errors that hold at all budgets at once
-        return data_frame(
-            [
-                [line.name, b, *v, *v.interval, *less, spent, *used, sure(used, b), price, *self.bands[line.name]]
-                for line in self.lines
-                for b, v, less, spent, used, price in zip(self.budgets, *line[1:], strict=True)
-            ],
-            columns,
-        )
-
-    def results(self) -> Results:
-        """Collect the rows of `results.json`."""
-        found = results_of("curve", self, {"stated budget": self.stated})
-        for line in self.lines:
-            for what, errors in zip(("", f" less than {TARGETED}"), self.bands[line.name], strict=True):
-                found.rows.append(Measurement(line.name, {}, f"{self.objective}{what}: {REACH}", errors))
-            for b, v, less, spent, used, price in zip(self.budgets, *line[1:], strict=True):
-                at = {"budget": b}
-                found.rows.append(Measurement(line.name, at, self.objective, *v))
-                found.rows.append(Measurement(line.name, at, f"less than {TARGETED}", *less))
-                found.rows.append(Measurement(line.name, at, "spent", spent))
-                found.rows.append(Measurement(line.name, at, "used, by scores", *used))
-                found.rows.append(Measurement(line.name, at, "confidence in the budget", sure(used, b)))
-                found.rows.append(Measurement(line.name, at, "price", price))
-        return found
-
-    def headline(self) -> str:
-        """State the result in a sentence: what targeting brings at the budget of the file."""
-        return headline(self)
-
-    def summary(self) -> str:
-        """Return the result in a few sentences."""
-        return " ".join([f"{self.headline()}.", *sentences(self)])
-
-    def plot(self) -> Figure:
-        """Draw the curve with its bands, and the differences beside it.
-
-        Raises:
-            MissingExtra: matplotlib is not installed.
-        """
-        from evenhand.offline.pictures import draw  # matplotlib only when asked for
-        from evenhand.report.plots import figure_of
-
-        return figure_of(draw(self))
-
-    def page(self, command: str = "") -> Page:
-        """Return the report, which states the command that made it."""
-        return Page(
-            title=self.headline(),
-            sentences=tuple(sentences(self)),
-            notes=(*warnings(self.checks), *self.notes),
-            parts=tuple(parts(self, list(self._tables()), list(self._uses()))),
-            command=command,
-            settings=settings_of(self, {"budget of the file, per row": self.stated}),
-        )
-
-    def write(self, out: str | Path, command: str = "") -> list[Path]:
-        """Write results.json, curve.png, report.html, and curve.parquet where it can be, into a folder.
-
-        Raises:
-            InvalidInput: a file cannot be written.
-            MissingExtra: matplotlib is not installed.
-        """
-        from evenhand.report.plots import save
-
-        out = folder(file("out", out))
-        picture = save(self.plot().axes, out / "curve.png")
-        return [picture, *leave(out, self.results(), "curve", self.to_frame, self.page(command))]
-
-    def __str__(self) -> str:
-        return printed(head(self, self._what), [*self._tables(), *self._uses()], list(self._reading()))
-
-    def _repr_html_(self) -> str:
-        first = next(self._tables())
-        return faces.table(self.headline(), first.rows, first.head)
-
-    @property
-    def _what(self) -> str:
-        return f"{self.objective} per row against {self.spent} per row"
-
-    def _tables(self) -> Iterator[Table]:
-        first, *others = self.lines
-        at, most = self._few(), f"{self.spent} at most"
-        yield self._table(f"{most}, ± se", {line.name: [told(line.value[i]) for i in at] for line in self.lines})
-        if others:
-            head = f"{first.name} beyond, ± se"
-            yield self._table(head, {line.name: [told(line.less[i]) for i in at] for line in others})
-        yield self._table(
-            "one more unit is worth", {line.name: [f"{line.price[i]:.4f}" for i in at] for line in self.lines}
-        )
-
-    def _uses(self) -> Iterator[Table]:
-        """What is used of a budget that plans keep to by predictions alone."""
-        if self.learned:
-            cells = {
-                line.name: [f"{told(line.used[i])}, {sure(line.used[i], self.budgets[i]):.1%}" for i in self._few()]
-                for line in self.lines
-            }
-            yield self._table(f"{self.spent} used, ± se, confidence", cells)
-
-    def _table(self, head: str, cells: Mapping[str, list[str]]) -> Table:
-        return Table([head, *(f"{self.budgets[i]:.3g}" for i in self._few())], [[n, *row] for n, row in cells.items()])
-
-    def _few(self) -> list[int]:
-        """The budgets of tables: about six of them, and the one that the file states."""
-        count = len(self.budgets)
-        even = {round(i) for i in np.linspace(0, count - 1, min(count, COLUMNS)).tolist()}
-        return sorted(even | {i for i, b in enumerate(self.budgets) if b == self.stated})
-
-    def _reading(self) -> Iterator[str]:
-        yield "se: standard error for the population behind the log. Differences are by pairs of rows."
-        if self.learned:
-            yield f"Plans keep to the budget by predictions of {self.spent}, so that it holds on average alone."
-            yield "confidence: that the use of the policy is within the budget in the population behind the log."
-        yield "95 % at one budget: 1.96 se to either side. At all budgets of a line at once, by multipliers:"
-        for line in self.lines:
-            value, less = self.bands[line.name]
-            if line.name == TARGETED:
-                yield f"  {line.name}: {value:.2f} se"
-                continue
-            sure = sum(abs(z.value) > less * z.se for z in line.less)
-            yield (
-                f"  {line.name}: {value:.2f} se; {less:.2f} se for its differences, of which {sure} of "
-                f"{len(self.budgets)} are beyond"
-            )
 
 
 @named("X8", source="evenhand's own; the path of Sverdrup, Wu, Athey & Wager 2024, with parity between groups")

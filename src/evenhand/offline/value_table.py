@@ -1,0 +1,232 @@
+"""The values of policies in a log, by several estimators beside each other: in words, as tables and as a report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evenhand.core.extras import data_frame
+from evenhand.core.faces import few
+from evenhand.core.validate import file
+from evenhand.offline import shown
+from evenhand.offline.checks import FEW
+from evenhand.offline.policies import Valued
+from evenhand.offline.told import difference, head, results_of, settings_of, told
+from evenhand.offline.value_page import differences, parts, uses
+from evenhand.offline.whom import ForWhom
+from evenhand.replay.checks import Checks, told as warnings
+from evenhand.report.leaving import leave
+from evenhand.report.page import Page
+from evenhand.report.results import Measurement, Results
+from evenhand.report.tables import Table, printed
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, kw_only=True)
+class Value:
+    """Values of policies by a log; print it to see its tables.
+
+    Args:
+        log, problem_file: names of the files.
+        objective: what is maximised.
+        policies: one per policy; the first is what was logged.
+        limits: the budgets per row, by outcome.
+        rows: of the log that were used.
+        folds, seed: of the cross-fitting.
+        checks: what is wrong with the log or with what is asked of it, a sentence each; None where nothing was found.
+        notes: remarks about the log.
+        whom: for whom the targeted policy is, if that was asked for.
+    """
+
+    log: str
+    problem_file: str
+    objective: str
+    policies: tuple[Valued, ...]
+    limits: Mapping[str, float]
+    rows: int
+    folds: int
+    seed: int
+    checks: Checks
+    notes: tuple[str, ...]
+    whom: ForWhom | None = None
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a data frame with a row per policy.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        names = ["policy", "value", "se", "low", "high", "beyond logged", "se beyond", "ips", "se ips", "snips"]
+        names += ["se snips", "model alone", "switch", "effective rows", *(f"{name} used" for name in self.limits)]
+        names += [f"confidence in {k.constraint}" for k in self.policies[0].kept]
+        rows = [
+            [
+                p.policy,
+                *p.value,
+                *p.value.interval,
+                *p.beyond,
+                *p.inverse,
+                *p.normalised,
+                p.direct,
+                p.switch,
+                p.rows,
+                *(p.used[name].value for name in self.limits),
+                *(k.confidence for k in p.kept),
+            ]
+            for p in self.policies
+        ]
+        return data_frame(rows, names)
+
+    def results(self) -> Results:
+        """Collect the rows of `results.json`."""
+        found = results_of("value", self, {})
+        for p in self.policies:
+            estimates = {
+                "": p.value,
+                " beyond what was logged": p.beyond,
+                " by IPS": p.inverse,
+                " by SNIPS": p.normalised,
+            }
+            for what, estimate in estimates.items():
+                found.rows.append(Measurement(p.policy, {}, self.objective + what, *estimate))
+            found.rows.append(Measurement(p.policy, {}, f"{self.objective} by the model alone", p.direct))
+            found.rows.append(Measurement(p.policy, {}, f"{self.objective} by switch", p.switch))
+            found.rows.append(Measurement(p.policy, {}, "effective rows", p.rows))
+            for name, used in p.used.items():
+                found.rows.append(Measurement(p.policy, {}, f"{name} used", *used))
+            for k in p.kept:
+                found.rows.append(Measurement(p.policy, {}, f"{k.row}, {k.side} {k.limit:.6g}", *k.used))
+                found.rows.append(Measurement(p.policy, {}, f"confidence in {k.constraint}", k.confidence))
+        found.rows.extend([] if self.whom is None else self.whom.measurements())
+        return found
+
+    def headline(self) -> str:
+        """State the result in a sentence: which policy within the budgets is worth most."""
+        kept = [p for p in self.policies if not any(self._over(p))]
+        if not kept:
+            return f"No policy of the table keeps to {self._budgets}"
+        best = max(kept, key=lambda p: p.value.value)
+        low, high = best.value.interval
+        where = f"Within {self._budgets}, " if self.limits else ""
+        return (
+            f"{where}{best.policy!r} is worth the most of {len(kept)} policies: {best.value.value:.4f} "
+            f"{self.objective} per row (95 %: {low:.4f} to {high:.4f})"
+        )
+
+    def summary(self) -> str:
+        """Return the result in a few sentences."""
+        return shown.summary(self)
+
+    def sentences(self) -> Iterator[str]:
+        """Yield the sentences that follow the headline."""
+        first, *others = self.policies
+        yield f"What was logged brought {first.value.value:.4f} {self.objective} per row."
+        if not others:
+            return
+        best = max(others, key=lambda p: p.value.value)
+        beyond = difference(best.beyond, " beyond what was logged")
+        dear = f", but it uses more than {self._budgets}" if any(self._over(best)) else ""
+        yield f"{best.policy!r} has the highest value of all, {beyond}{dear}."
+        unsure = [p.policy for p in others if p.rows < FEW]
+        if self.whom is not None:
+            yield self.whom.summary()
+        if unsure:
+            yield f"Too few rows agree with {few(map(repr, unsure))} to trust the intervals."
+
+    def plot(self) -> Figure:
+        """Draw the differences to what was logged with their intervals, and the budgets that were used.
+
+        Raises:
+            MissingExtra: matplotlib is not installed.
+        """
+        from evenhand.report.forest import Panel, Uses, draw  # matplotlib only when asked for
+        from evenhand.report.plots import figure_of
+
+        names = [p.policy for p in self.policies]
+        title = f"{self.objective} per row beyond what was logged"
+        panel = Panel(title, "bars: 95 %, by pairs of rows", [None, *differences(self.policies)])
+        used = uses(self.policies, self.limits)
+        below = "part of the budget"
+        return figure_of(draw(names, [panel], Uses("used", below, used) if used else None, self.headline()))
+
+    def page(self, command: str = "") -> Page:
+        """Return the report, which states the command that made it."""
+        own = parts(self.policies, self.limits, self.objective, list(self.tables()))
+        return shown.page(
+            self,
+            (*own, *([] if self.whom is None else self.whom.parts())),
+            notes=(*warnings(self.checks), *self.notes, *self._remarks()),
+            command=command,
+            settings=settings_of(self, {"budgets per row": self.limits} if self.limits else {}),
+        )
+
+    def write(self, out: str | Path, command: str = "") -> list[Path]:
+        """Write results.json, report.html, and value.parquet where pandas and pyarrow are installed, into a folder.
+
+        Raises:
+            InvalidInput: a file cannot be written.
+        """
+        return leave(file("out", out), self.results(), "value", self.to_frame, self.page(command))
+
+    def __str__(self) -> str:
+        whom = "" if self.whom is None else "\n\n" + printed([], self.whom.tables(), [self.whom.summary()])
+        return shown.text(self, self._head(), self._reading()) + whom
+
+    def _repr_html_(self) -> str:
+        return shown.html(self)
+
+    @property
+    def _budgets(self) -> str:
+        return " and ".join(f"{limit:.4g} {name} per row" for name, limit in self.limits.items())
+
+    def _head(self) -> Iterator[str]:
+        yield from head(self, f"{self.objective} per row")
+        yield from (f"note: {remark}" for remark in self._remarks())
+
+    def _remarks(self) -> Iterator[str]:
+        for p in self.policies:
+            for name in self._over(p):
+                yield f"{p.policy!r} uses {p.used[name].value:.4g} {name} per row of {self.limits[name]:.4g}"
+
+    def _over(self, p: Valued) -> Iterator[str]:
+        """Yield the budgets that a policy exceeds by more than three standard errors."""
+        for name, limit in self.limits.items():
+            if p.used[name].value - 3.0 * p.used[name].se > limit * (1.0 + 1e-9):
+                yield name
+
+    def tables(self) -> Iterator[Table]:
+        """Yield the tables: of values, by other estimators, and of constraints if there are any."""
+        first = self.policies[0].policy
+        rows = [
+            [
+                p.policy,
+                told(p.value),
+                "{:.4f} to {:.4f}".format(*p.value.interval),
+                "" if p.policy == first else told(p.beyond),
+                f"{p.rows:,.0f}",
+                *(f"{p.used[name].value:.4f}" for name in self.limits),
+            ]
+            for p in self.policies
+        ]
+        used = (f"{name} used" for name in self.limits)
+        yield Table([f"{self.objective} per row", "value ± se", "95 %", f"beyond {first}", "rows", *used], rows)
+        rows = [
+            [p.policy, told(p.inverse), told(p.normalised), f"{p.direct:.4f}", f"{p.switch:.4f}"] for p in self.policies
+        ]
+        yield Table(["by other estimators", "IPS ± se", "SNIPS ± se", "model alone", "switch"], rows)
+        limits = [f"{k.constraint}, {k.side} {k.limit:.4g}" for k in self.policies[0].kept]
+        if limits:
+            rows = [[p.policy, *(f"{told(k.used)}, {k.confidence:.1%}" for k in p.kept)] for p in self.policies]
+            yield Table(["constraints, ± se, confidence", *limits], rows)
+
+    def _reading(self) -> Iterator[str]:
+        yield "value   doubly robust: predictions by models that have not seen the row, and what they missed in it."
+        yield "beyond  the difference to what was logged, by pairs of rows."
+        yield "rows    the effective number of rows that agree with the policy."
+        if self.policies[0].kept:
+            yield "confidence  that the constraint is kept: that of the one-sided interval which ends at its limit."
