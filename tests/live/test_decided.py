@@ -101,6 +101,16 @@ def test_costs_and_missing_numbers_of_cases_are_read(tmp_path):
     assert read.encoded.outcomes[:, 0].tolist() == [each["visit"] for each in found.outcomes]
 
 
+def test_outcomes_that_a_file_has_as_texts_are_the_numbers_of_the_campaign(tmp_path):
+    url, problem = played(tmp_path, count=60)
+    text = problem.read_text().replace("[outcomes.visit]", "[outcomes.visit]\nvalues = { yes = 1, no = 0 }")
+    problem.write_text(text)
+    found = decisions(url)
+    read = read_log(found, problem)
+    assert read.encoded.outcomes[:, 0].tolist() == [each["visit"] for each in found.outcomes]
+    assert len(read) == len(found.plays) > 30
+
+
 def test_times_are_those_of_decisions_where_a_run_has_dates(tmp_path):
     today = datetime.now(UTC).date()
     dates = f'since = "{today - timedelta(days=9)}"\nuntil = "{today + timedelta(days=90)}"\nhorizon = 300'
