@@ -1,5 +1,7 @@
 """Lists under several limits, beside the linear program of the whole list by HiGHS."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog
@@ -57,7 +59,7 @@ def checked(worth, resources, free):
     limits = sum(len(z.most) for z in resources)
     own = worth[np.arange(len(worth)), found.actions].mean()
     assert abs(own - found.value) <= (limits * size) / len(worth)  # at most so many cases had a lottery
-    dual = worth - sum(z.priced(p) for z, p in zip(resources, found.prices, strict=True))
+    dual = worth - sum(np.einsum("m,mna->na", p, z.uses()) for z, p in zip(resources, found.prices, strict=True))
     bound = dual.max(1).mean() + sum(p @ z.most for z, p in zip(resources, found.prices, strict=True))
     assert bound == pytest.approx(best, abs=2e-7 * size)  # the prices are a proof
     for z in resources:
@@ -140,10 +142,7 @@ def test_the_order_of_actions_changes_nothing():
     for seed in range(5):
         worth, resources = instance(seed, 300)
         turn = np.roll(np.arange(worth.shape[1]), 1)
-        turned = [
-            Resource(use=z.use[:, turn], most=z.most, factor=z.factor, groups=z.groups, units=z.units)
-            for z in resources
-        ]
+        turned = [replace(z, use=z.use[:, turn]) for z in resources]
         one = allocate(worth, resources, np.arange(300), free=40).actions
         other = allocate(worth[:, turn], turned, np.arange(300), free=40).actions
         assert (turn[other] == one).mean() >= 1.0 - sum(len(z.most) for z in resources) / 300  # but for lotteries
@@ -151,9 +150,6 @@ def test_the_order_of_actions_changes_nothing():
 
 def test_units_change_nothing():
     worth, resources = instance(6, 300)
-    scaled = [
-        Resource(use=1e6 * z.use, most=1e6 * z.most, factor=z.factor, groups=z.groups, units=1e6 * z.units)
-        for z in resources
-    ]
+    scaled = [replace(z, use=1e6 * z.use, most=1e6 * z.most, units=1e6 * z.units, unit=1e6 * z.unit) for z in resources]
     one, other = (allocate(worth * c, r, np.arange(300), free=40) for c, r in ((1.0, resources), (1e-9, scaled)))
     assert (one.actions == other.actions).all()

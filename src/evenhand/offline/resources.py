@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from evenhand.core.types import Floats, Ints
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.planning.program import largest
 
 
@@ -23,6 +24,7 @@ class Resource:
         factor: `(M,G)` of the cases of each group in each limit.
         groups: `(N)` the group of every case; None if there is one.
         units: `(M)` the largest use of one case, with its factor; 1 where there is none.
+        unit: the largest use of one case, without a factor; 1 where there is none.
     """
 
     use: Floats
@@ -30,11 +32,15 @@ class Resource:
     factor: Floats
     groups: Ints | None
     units: Floats
+    unit: float
 
     @staticmethod
     def budget(use: Floats, most: float) -> Resource:
         """Limit the average use of all cases."""
-        return Resource(use=use, most=np.array([most]), factor=np.ones((1, 1)), groups=None, units=_largest(use))
+        unit = _largest(use)
+        return Resource(
+            use=use, most=np.array([most]), factor=np.ones((1, 1)), groups=None, units=np.array([unit]), unit=unit
+        )
 
     @staticmethod
     def parity(use: Floats, groups: Ints, tolerance: float) -> Resource:
@@ -42,19 +48,20 @@ class Resource:
         sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
         apart = np.diag(len(groups) / sizes[1]) - 1.0
         both = np.concatenate([apart, -apart])
-        units = largest(both) * _largest(use)
-        return Resource(use=use, most=np.full(len(both), tolerance), factor=both, groups=sizes[0], units=units)
+        unit = _largest(use)
+        most, units = np.full(len(both), tolerance), largest(both) * unit
+        return Resource(use=use, most=most, factor=both, groups=sizes[0], units=units, unit=unit)
 
     def of(self, rows: Ints) -> Resource:
         """Return the same for some cases; the limits remain those of all."""
         use = self.use if len(self.use) == 1 else self.use[rows]
         groups = None if self.groups is None else self.groups[rows]
-        return Resource(use=use, most=self.most, factor=self.factor, groups=groups, units=self.units)
+        return replace(self, use=use, groups=groups)
 
-    def used(self, actions: Ints) -> Floats:
-        """Sum what the actions of all cases use of each limit, `(N)->(M)`."""
+    def used(self, actions: Ints, by: Bools | None = None) -> Floats:
+        """Sum what the actions of all cases, or of some, use of each limit, `(N),(N)->(M)`."""
         own = self.use[0, actions] if len(self.use) == 1 else self.use[np.arange(len(actions)), actions]
-        return self.summed(own)
+        return self.summed(own if by is None else np.where(by, own, 0.0))
 
     def summed(self, own: Floats) -> Floats:
         """Sum the use of all cases by limit, `(N)->(M)`."""
@@ -64,28 +71,37 @@ class Resource:
 
     def scaled(self) -> Resource:
         """Return the same with uses of at most 1."""
-        unit = _largest(self.use)[0]
-        factor, most = self.factor * (unit / self.units)[:, None], self.most / self.units
-        return Resource(use=self.use / unit, most=most, factor=factor, groups=self.groups, units=np.ones(len(most)))
+        factor, most = self.factor * (self.unit / self.units)[:, None], self.most / self.units
+        return replace(self, use=self.use / self.unit, most=most, factor=factor, units=np.ones(len(most)), unit=1.0)
 
     def uses(self) -> Floats:
         """Return what every action of every case uses of each limit, `->(M,N,A)`."""
         factor = self.factor if self.groups is None else self.factor[:, self.groups]
         return factor[:, :, None] * self.use
 
-    def priced(self, prices: Floats) -> Floats:
-        """Return what the use of every action costs at prices of the limits, `(M)->(N,A)`, or `(1,A)` if all alike."""
-        by_group = prices @ self.factor
-        return (by_group if self.groups is None else by_group[self.groups][:, None]) * self.use
+    def charge(self, worth: Floats, prices: Floats) -> None:
+        """Take off what the use of every action costs at prices of the limits, `(N,A),(M)->`."""
+        groups = np.zeros(1, np.int64) if self.groups is None else self.groups
+        _charge(worth, self.use, np.asarray(prices @ self.factor), groups)
 
 
 def net(worth: Floats, resources: Sequence[Resource], prices: Sequence[Floats]) -> Floats:
     """Return what actions are worth less what they use at some prices, `(N,A)->(N,A)`."""
     found = worth.copy()
     for resource, price in zip(resources, prices, strict=True):
-        found -= resource.priced(price)
+        resource.charge(found, price)
     return found
 
 
-def _largest(use: Floats) -> Floats:
-    return largest(use.reshape(1, -1))
+@kernel
+def _charge(worth: Floats, use: Floats, prices: Floats, groups: Ints) -> None:
+    """Take off the use of a resource at the price in each group, `(N,A),(N,A),(G),(N)->`; `(1,A)` and `(1)` for all."""
+    differ, grouped = len(use) > 1, len(groups) > 1
+    for i in range(len(worth)):
+        j, price = i if differ else 0, prices[groups[i if grouped else 0]]
+        for a in range(worth.shape[1]):
+            worth[i, a] -= price * use[j, a]
+
+
+def _largest(use: Floats) -> float:
+    return float(largest(use.reshape(1, -1))[0])

@@ -15,7 +15,7 @@ from evenhand.offline.smoothing import smooth_prices
 from evenhand.planning.program import largest
 
 _FREE = 2_000  # cases about which the first program decides
-_SAMPLE = 20_000  # cases from which the first prices are
+_SAMPLE, _GROWS = 20_000, 8  # cases from which the first prices are, and by how much samples grow
 _MIXED = 100  # cases that are undecided when prices are smoothed least
 _PENALTIES = (1e4, 1e8)  # for a unit beyond a limit: of the largest worth, for the largest use of one case
 _PASSES = 40
@@ -91,7 +91,7 @@ def _sift(
         # all cases that are as near as the last one: where many are alike, they are one in the program
         near = ahead <= np.partition(ahead, free)[free] if free < count else np.ones(count, bool)
         given, rows = np.flatnonzero(~near), order[near[order]]
-        left = [count * z.most - z.of(given).used(best[given]) for z in resources]
+        left = [count * z.most - z.used(best, ~near) for z in resources]
         at = _program(worth, resources, rows, left, size, penalty)
         if _missed(net(worth, resources, at.prices), best, given) <= _EXACT * size * count:
             break
@@ -102,15 +102,17 @@ def _sift(
 
 
 def _first(worth: Floats, resources: Sequence[Resource], order: Ints) -> tuple[Floats, ...]:
-    """Prices at which few cases are undecided: from a sample, then from all cases."""
+    """Prices at which few cases are undecided: from samples that grow to all cases."""
     worth = worth - worth[:, :1]
     spread = float(largest((worth.max(1) - worth.min(1)).mean()[None, None])[0])
     worth /= spread
     scaled, units = [z.scaled() for z in resources], np.concatenate([z.units for z in resources])
-    sample, count = order[:_SAMPLE], len(worth)
-    found = smooth_prices(worth[sample], [z.of(sample) for z in scaled], 0.0 * units, 0.3, _MIXED / len(sample))
-    if len(sample) < count:
-        found = smooth_prices(worth, scaled, found, _MIXED / len(sample), _MIXED / count)
+    found, hottest, rows = 0.0 * units, 0.3, 0
+    while rows < len(worth):
+        rows = min(_SAMPLE if not rows else _GROWS * rows, len(worth))
+        some = order[:rows]
+        parts = (worth, scaled) if rows == len(worth) else (worth[some], [z.of(some) for z in scaled])
+        found, hottest = smooth_prices(*parts, found, hottest, _MIXED / rows), _MIXED / rows
     return tuple(np.split(found * spread / units, np.cumsum([len(z.most) for z in resources])[:-1]))
 
 

@@ -75,15 +75,14 @@ def _at(worth: Floats, resources: Sequence[Resource], prices: Floats, temperatur
     chances = net(worth, resources, np.split(prices, ends))
     value = _softmax(chances, temperature)
     count, some = len(worth), range(len(resources))
-    means = [np.einsum("na,na->n", chances, np.broadcast_to(z.use, chances.shape)) for z in resources]
+    means = [_mean(chances, z.use) for z in resources]
     slope = np.concatenate([z.most - z.summed(m) / count for z, m in zip(resources, means, strict=True)])
     blocks = [[np.zeros((0, 0))] * len(resources) for _ in some]
     for j in some:
         for k in range(j + 1):
-            both = np.einsum(
-                "na,na,na->n", chances, *(np.broadcast_to(resources[z].use, chances.shape) for z in (j, k))
-            )
-            blocks[j][k] = _crossed(resources[j], resources[k], both - means[j] * means[k]) / (count * temperature)
+            one, other = resources[j], resources[k]
+            spread = _covariance(chances, one.use, other.use, means[j], means[k])
+            blocks[j][k] = _crossed(one, other, spread) / (count * temperature)
             blocks[k][j] = blocks[j][k].T
     most = np.concatenate([z.most for z in resources])
     return _At(float(prices @ most) + value, slope, np.block(blocks))
@@ -96,6 +95,30 @@ def _crossed(one: Resource, other: Resource, each: Floats) -> Floats:
     n, m = one.factor.shape[1], other.factor.shape[1]
     cells = np.broadcast_to(a * m + b, each.shape)
     return np.asarray(one.factor @ np.bincount(cells, each, n * m).reshape(n, m) @ other.factor.T)
+
+
+@kernel
+def _mean(chances: Floats, use: Floats) -> Floats:
+    """What lotteries use on average, `(N,A),(N,A)->(N)`; `use` may be that of every case, `(1,A)`."""
+    found, differ = np.empty(len(chances)), len(use) > 1
+    for i in range(len(chances)):
+        j, total = i if differ else 0, 0.0
+        for a in range(chances.shape[1]):
+            total += chances[i, a] * use[j, a]
+        found[i] = total
+    return found
+
+
+@kernel
+def _covariance(chances: Floats, use: Floats, other: Floats, mean: Floats, mean_of_other: Floats) -> Floats:
+    """The covariance of two uses under lotteries, whose means are known, `(N,A),(N,A),(N,A),(N),(N)->(N)`."""
+    found, differ, others_differ = np.empty(len(chances)), len(use) > 1, len(other) > 1
+    for i in range(len(chances)):
+        j, k, total = i if differ else 0, i if others_differ else 0, 0.0
+        for a in range(chances.shape[1]):
+            total += chances[i, a] * use[j, a] * other[k, a]
+        found[i] = total - mean[i] * mean_of_other[i]
+    return found
 
 
 @kernel

@@ -84,7 +84,8 @@ class Names:
 
     def texts(self) -> list[str]:
         """The text of every row, `->(N)`."""
-        return [self.values[code] for code in self.codes.tolist()]
+        found: list[str] = np.array(self.values, object)[self.codes].tolist()
+        return found
 
     def numbers(self, decimal: str = POINT) -> Floats:
         """The number of every row, NaN where a text is none, `->(N)`."""

@@ -5,10 +5,12 @@ from __future__ import annotations
 from array import array
 from collections import defaultdict
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
-from evenhand.replay.columns import Column, Names, Numbers, as_number
+from evenhand.core.types import Floats
+from evenhand.replay.columns import POINT, Column, Names, Numbers, as_number
 
 
 class GrowingNumbers:
@@ -19,17 +21,24 @@ class GrowingNumbers:
 
     def extend(self, texts: Sequence[str]) -> None:
         start = len(self._values)
-        found = np.array([as_number(text, self._decimal) for text in texts])
+        found = self._parsed(texts)
         self._values.frombytes(found.tobytes())
         for i in np.flatnonzero(np.isnan(found)).tolist():
-            self._odd[start + i] = texts[i]
+            self._odd[start + i] = texts[i].strip()
+
+    def _parsed(self, texts: Sequence[str]) -> Floats:
+        if self._decimal == POINT and "_" not in "".join(texts):
+            with suppress(ValueError):  # most parts have numbers alone
+                return np.array(list(map(float, texts)))
+        each = {text: as_number(text.strip(), self._decimal) for text in set(texts)}
+        return np.array(list(map(each.__getitem__, texts)), float)
 
     def column(self) -> Column:
         return Numbers(np.array(self._values), self._odd)
 
 
 class GrowingNames:
-    """A column of names that grows by texts."""
+    """A column of names that grows by texts; spaces around them do not count."""
 
     def __init__(self) -> None:
         self._codes, self._places = array("i"), defaultdict[str, int]()
@@ -39,4 +48,6 @@ class GrowingNames:
         self._codes.extend(map(self._places.__getitem__, texts))
 
     def column(self) -> Column:
-        return Names(np.array(self._codes), tuple(self._places))
+        codes, stripped = np.array(self._codes), Names.of([text.strip() for text in self._places])
+        same = len(stripped.values) == len(self._places)
+        return Names(codes if same else stripped.codes[codes], stripped.values)

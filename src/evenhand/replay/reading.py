@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import codecs
 import csv
-import itertools
 import textwrap
-from array import array
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
+from operator import itemgetter
 from pathlib import Path
 from typing import TextIO, TypeVar
 
@@ -17,6 +16,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.replay.columns import Columns
+from evenhand.replay.csv_rows import EXPECTED, parts
 from evenhand.replay.files import UTF8, Undecodable, marked, text_file
 from evenhand.replay.form import Form
 from evenhand.replay.growing import GrowingNames, GrowingNumbers
@@ -24,8 +24,6 @@ from evenhand.replay.growing import GrowingNames, GrowingNumbers
 DELIMITERS = (",", ";", "\t", "|")
 LONGEST = 300  # characters of a header in a message
 WINDOWS = "cp1252"  # what a file that is not in UTF-8 is written in, mostly
-_EXPECTED = "a CSV file in UTF-8"
-_AT_ONCE = 50_000  # rows that are held as texts
 _SAID = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _FORM = Form()
 
@@ -77,7 +75,7 @@ def header_of(path: Path, places: Mapping[str, str], form: Form = _FORM) -> list
 
 def _decoded(path: Path, form: Form, read: Callable[[TextIO], T]) -> tuple[T, list[str]]:
     """Read a file in the encoding that is stated or found; also return what was found, unless it is plain UTF-8."""
-    packed, mark = marked(path, _EXPECTED)
+    packed, mark = marked(path, EXPECTED)
     said = ["compressed by gzip"] * packed
     stated = form.encoding
     if stated is not None:
@@ -86,13 +84,13 @@ def _decoded(path: Path, form: Form, read: Callable[[TextIO], T]) -> tuple[T, li
         encoding = mark or UTF8
         said += [] if mark is None else ["UTF-8 with a byte-order mark" if mark == UTF8 else "text in UTF-16"]
     try:
-        with text_file(path, _EXPECTED, encoding) as file:
+        with text_file(path, EXPECTED, encoding) as file:
             return read(file), said
     except Undecodable as error:
         if encoding != UTF8 or stated is not None or mark is not None:
             raise
         try:
-            with text_file(path, _EXPECTED, WINDOWS) as file:
+            with text_file(path, EXPECTED, WINDOWS) as file:
                 found = read(file)
         except Undecodable:
             raise error from None
@@ -109,37 +107,20 @@ def _read(
     most: int | None,
 ) -> Columns:
     file.seek(0)
-    reader, line = csv.reader(file, delimiter=cut, strict=True), 1
-    lines, torn = array("q"), list[int]()
-    rows: list[list[str]] = []
-    try:
-        header = _header(name, reader)
-        indices = [_index(name, header, column, place) for column, place in places.items()]
-        growing = {c: GrowingNumbers(decimal) if c in numbers else GrowingNames() for c in places}
-        line = reader.line_num + 1
-        for row in itertools.islice(reader, most):
-            if len(row) == len(header):
-                lines.append(line)
-                rows.append(row)
-                if len(rows) == _AT_ONCE:
-                    _grow(growing.values(), indices, rows)
-            elif row:  # blank lines are skipped
-                torn.append(line)
-            line = reader.line_num + 1
-    except csv.Error as error:
-        raise InvalidInput(f"{name}, line {line}", _EXPECTED, error) from error
-    _grow(growing.values(), indices, rows)
-    each = {column: part.column() for column, part in growing.items()}
-    found = Columns(each=each, lines=np.array(lines), torn=torn, decimal=decimal)
+    reader = csv.reader(file, delimiter=cut, strict=True)
+    lines, torn = [np.zeros(0, np.int64)], list[int]()
+    header = _header(name, reader)
+    indices = [_index(name, header, column, place) for column, place in places.items()]
+    growing = {c: GrowingNumbers(decimal) if c in numbers else GrowingNames() for c in places}
+    for part in parts(name, reader, len(header), most):
+        for column, i in zip(growing.values(), indices, strict=True):
+            column.extend(list(map(itemgetter(i), part.rows)))
+        lines.append(part.lines)
+        torn += part.torn
+    each = {name: column.column() for name, column in growing.items()}
+    found = Columns(each=each, lines=np.concatenate(lines), torn=torn, decimal=decimal)
     _refuse_zeros(name, found)
     return found
-
-
-def _grow(columns: Iterable[GrowingNumbers | GrowingNames], indices: Sequence[int], rows: list[list[str]]) -> None:
-    """Add rows to columns, and empty the list of them."""
-    for column, i in zip(columns, indices, strict=True):
-        column.extend([row[i].strip() for row in rows])
-    rows.clear()
 
 
 def _refuse_zeros(name: str, found: Columns) -> None:
@@ -163,7 +144,10 @@ def _delimiter(file: TextIO, places: Mapping[str, str]) -> str:
 
 
 def _header(name: str, reader: Iterator[list[str]]) -> list[str]:
-    header = next(reader, None)
+    try:
+        header = next(reader, None)
+    except csv.Error as error:
+        raise InvalidInput(f"{name}, line 1", EXPECTED, error) from error
     if not header or not any(header):
         raise InvalidInput(name, "a header line and rows", "an empty file" if header is None else "an empty first line")
     return [field.strip() for field in header]
