@@ -253,3 +253,64 @@ def test_the_logs_of_open_bandit_are_clear(tmp_path, policy):
         ["click"],
     )
     assert (len(rows), len(rows.problem.actions)) == (10_000, 34)
+
+
+def czech(count=3000, seed=5):
+    """A Czech shop: dates with points, dates with slashes, propensities that differ by case, and ano and ne."""
+    rng = np.random.default_rng(seed)
+    for i in range(count):
+        share = 0.6 if rng.random() < 0.4 else 0.35
+        sent = rng.random() < share
+        yield [
+            str(i), "" if rng.random() < 0.1 else str(rng.integers(18, 90)), str(rng.choice(["Plzeň", "Ústí"])),
+            f"{rng.integers(1, 29)}. {rng.integers(1, 13)}. {rng.integers(2001, 2026)}",
+            f"{rng.integers(1, 13)}/{rng.integers(1, 29)}/{rng.integers(2001, 2026)}",
+            f"{rng.gamma(2, 300):.2f}".replace(".", ","), "Dopis" if sent else "nic",
+            f"{share if sent else 1 - share:.2f}".replace(".", ","), "ano" if rng.random() < 0.2 else "ne",
+        ]  # fmt: skip
+
+
+CZECH = ["Číslo zákazníka", "Věk", "Město", "Registrace", "Narozen", "Tržba", "Akce", "Pravděpodobnost", "Nákup"]
+
+
+def test_a_file_of_a_czech_spreadsheet(tmp_path):
+    log = write(tmp_path, table(CZECH, czech(), ";"), encoding="utf-8-sig")
+    found = draft(log)
+    assert found.open == ()
+    assert "action: 'Akce', with 2 different values" in found.guessed
+    assert "outcomes: 'Nákup', of which 'Nákup' is maximised" in found.guessed  # past sales are known before
+    assert "numeric features: 'Věk', 'Tržba'" in found.guessed
+    assert "features that are dates: 'Registrace'" in found.guessed
+    assert 'values = { nic = "nic", Dopis = "Dopis" }' in found.text
+    assert "# left out, as its dates do not say which number is the day" in found.text
+    assert len(read(tmp_path, log, found)) == 3000
+
+
+def test_an_action_that_no_name_tells_has_its_values_ready_to_be_used(tmp_path):
+    rows = [[str(20 + i % 50), "kein Brief" if i % 3 else "Brief", "ja" if i % 5 else "nein"] for i in range(300)]
+    log = write(tmp_path, table(["age", "spalte2", "spalte3"], rows))
+    found = draft(log)
+    ready = 'values = { "kein Brief" = "kein Brief", Brief = "Brief" }'
+    assert f"# {ready} # if it is 'spalte2'" in found.text.splitlines()
+    with pytest.raises(InvalidInput, match=r"got nothing yet: the draft leaves this to you, as it does at every '[?]'"):
+        read(tmp_path, log, found)
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_what_a_draft_leaves_open_is_named_so(tmp_path, kind):
+    log = write(tmp_path, table(["age", "spalte"], [[str(i), "ab"[i % 2]] for i in range(50)]))
+    problem = draft(log).write(tmp_path / "problem.toml")
+    if kind == "parquet":
+        pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        log = tmp_path / "log.parquet"
+        parquet.write_table(pa.table({"age": [1.0], "spalte": ["a"]}), log)
+    with pytest.raises(InvalidInput, match=r"problem.toml, line \d+: .*: '[?]': .*got nothing yet: the draft leaves"):
+        read_log(log, problem)
+
+
+def test_yes_and_no_in_a_column_of_numbers_say_how_they_are_read(tmp_path):
+    log = write(tmp_path, table(["offer", "bought"], [["ab"[i % 2], ["ja", "nein"][i % 3 == 0]] for i in range(60)]))
+    path = write(tmp_path, 'maximize = "bought"\nhorizon = "log"\naction = { column = "offer", values = { a = "a", b = '
+                 '"b" } }\npropensity = { constant = 0.5 }\noutcomes = { bought = {} }\n', "p.toml")  # fmt: skip
+    with pytest.raises(InvalidInput, match=r"values = \{ ja = 1, nein = 0 \} in its table"):
+        read_log(log, path)

@@ -24,12 +24,17 @@ from evenhand.offline.list_files import SUFFIX, write_parquet
 from evenhand.offline.list_page import parts
 from evenhand.offline.used import Averages, Used
 from evenhand.replay.checks import Checks, told as warnings
+from evenhand.replay.columns import POINT
+from evenhand.replay.form import Form
 from evenhand.report.page import Page
 from evenhand.report.tables import Table
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
+
+
+_FORM = Form()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -51,6 +56,7 @@ class Assignment:
         numeric: the features that are numbers or dates, in days, NaN where one is missing.
         categorical: the columns of the others.
         dates: which of the numbers are dates.
+        form: how the file of the list is written.
     """
 
     texts: Mapping[str, list[str]]
@@ -67,6 +73,7 @@ class Assignment:
     numeric: Mapping[str, Floats] = field(default_factory=dict)
     categorical: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
+    form: Form = _FORM
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -139,6 +146,10 @@ class Assignment:
     def write(self, path: str | Path, *, verbatim: bool = False) -> Path:
         """Write a CSV file with a row per case, in the order of the list; or a Parquet file, where its name ends so.
 
+        A CSV file is written as the list is: fields are separated as they are there, and numbers have its decimal points or
+        commas. The text is UTF-8, with a byte-order mark unless the list is plain UTF-8 with commas, so that spreadsheets
+        read its letters.
+
         Args:
             path: the file, which is replaced once it is written whole. In Parquet, features that are numbers, chances
                 and expectations are numbers, a missing one is null, and texts stay as they are.
@@ -153,10 +164,11 @@ class Assignment:
         if path.suffix == SUFFIX:
             numbers = {name: z for name, z in self.numeric.items() if name not in self.dates}
             return write_parquet(path, columns, numbers)
-        with on_disk("path", "a file that can be written"), beside(path) as part, _new(part) as out:
-            rows = csv.writer(out)
+        with on_disk("path", "a file that can be written"), beside(path) as part, _new(part, self.form) as out:
+            rows = csv.writer(out, delimiter=self.form.separator or ",")
             rows.writerow(columns if verbatim else map(quoted_cell, columns))
-            rows.writerows(zip(*(z if verbatim else _cells(z) for z in columns.values()), strict=True))
+            shown = (_numbers(z, self.form.decimal) for z in columns.values())
+            rows.writerows(zip(*(z if verbatim else _cells(z) for z in shown), strict=True))
         return path
 
     def __str__(self) -> str:
@@ -198,5 +210,12 @@ def _cells(column: list[object]) -> list[object]:
     return [quoted_cell(z) if isinstance(z, str) else z for z in column]
 
 
-def _new(path: Path) -> TextIO:
-    return path.open("w", encoding="utf-8", newline="")
+def _numbers(column: list[object], decimal: str) -> list[object]:
+    """Write numbers with decimal commas, where these are asked for."""
+    if decimal == POINT or not isinstance(column[0], float):
+        return column
+    return [str(z).replace(POINT, decimal) for z in column]
+
+
+def _new(path: Path, form: Form) -> TextIO:
+    return path.open("w", encoding=form.encoding or "utf-8", newline="")

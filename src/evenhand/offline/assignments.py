@@ -96,6 +96,7 @@ def assign(
     name = objective_name(evidence.problem)
     return Assignment(
         texts=listed.texts,
+        form=listed.form,
         actions=evidence.names,
         chosen=chosen,
         probability=holdout / count + (1.0 - holdout) * (chosen == plan.actions),

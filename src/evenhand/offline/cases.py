@@ -14,8 +14,9 @@ from evenhand.core.validate import LARGEST
 from evenhand.problem.problem import Problem
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.encoding import feature
+from evenhand.replay.form import Form
 from evenhand.replay.missing import with_levels
-from evenhand.replay.reading import header_of, read_csv
+from evenhand.replay.reading import form_of, header_of, read_csv
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
 
@@ -33,6 +34,7 @@ class Cases:
         features: `(N,u)` encoded as the log is.
         known: `(N,A,L)` known outcomes, or `(1,A,L)` where rows do not differ.
         groups: by grouping, the number of the group of every row.
+        form: how the file is written.
     """
 
     texts: Mapping[str, list[str]]
@@ -40,6 +42,7 @@ class Cases:
     features: Floats
     known: Floats
     groups: Mapping[str, Ints]
+    form: Form
 
     @staticmethod
     def read(path: Path, spec: Spec, problem: Problem, coding: Units) -> Cases:
@@ -81,6 +84,7 @@ class Cases:
             features=coding.table(len(read), numbers, {c: read.names(c) for c in coding.levels}),
             known=problem.declared[None] if known is None else known,
             groups=groups,
+            form=form_of(path, places, spec.form),
         )
 
     def __len__(self) -> int:

@@ -13,6 +13,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats
 from evenhand.offline.evidence import Evidence
+from evenhand.replay.columns import as_number
+from evenhand.replay.dates import days
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le,
@@ -29,8 +31,8 @@ FORM = '"ACTION where COLUMN < NUMBER and COLUMN = TEXT; ...; else ACTION"'
 def policy_of(rule: str, evidence: Evidence) -> Floats:
     """Return what a rule plays in every row, `->(N,A)` with a 1 per row.
 
-    The first part whose conditions all hold decides. Numbers are compared as they are in the log, before they are
-    encoded. "else ACTION" is what the other rows get. Names with a semicolon, a sign or " and " are quoted.
+    The first part whose conditions all hold decides. Numbers and dates are compared as they are in the log, before
+    they are encoded. "else ACTION" is what the other rows get. Names with a semicolon, a sign or " and " are quoted.
 
     Raises:
         InvalidInput: the rule has another form, or names an action, a column or a level that is not there.
@@ -77,12 +79,11 @@ def _holds(condition: str, shown: Callable[[str], str], evidence: Evidence) -> B
         )
     values = evidence.columns[column]
     if values.dtype.kind == "f":
-        try:
-            number = float(text) if "_" not in text else np.nan
-        except ValueError:
-            number = np.nan
+        dated = evidence.spec is not None and column in evidence.spec.dates
+        number = days(text) if dated else as_number(text)
         if not np.isfinite(number):
-            raise InvalidInput("rule", f"a number to compare {column} with", repr(text))
+            kind = "a date, such as 2026-11-23," if dated else "a number"
+            raise InvalidInput("rule", f"{kind} to compare {column} with", repr(text))
         return np.asarray(_COMPARE[sign](values, number))
     if sign not in ("=", "!="):
         raise InvalidInput("rule", f"= or != for {column}, which has names", sign)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,12 +11,11 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.core.errors import InvalidInput, MissingExtra
-from evenhand.core.registry import meant
 from evenhand.core.validate import on_disk
 from evenhand.replay.arrow_columns import ArrowNames, ArrowNumbers, Nested
 from evenhand.replay.columns import Columns
 from evenhand.replay.form import Form
-from evenhand.replay.reading import LONGEST
+from evenhand.replay.reading import check_column
 
 FRAME = "the data frame"  # the name of a log that has none
 _PARQUET = "a Parquet file that is whole, or a folder of them"
@@ -159,10 +157,7 @@ def _first(batches: Iterable[Any], most: int | None) -> Iterable[Any]:
 
 def _check(name: str, header: Sequence[str], places: Mapping[str, str]) -> None:
     for column, place in places.items():
-        if header.count(column) != 1:
-            got = f"none of that name{meant(column, header)}" if column not in header else "several of that name"
-            expected = f"a column of {name} ({textwrap.shorten(', '.join(map(str, header)), LONGEST)})"
-            raise InvalidInput(f"{place}: {column!r}", expected, got)
+        check_column(name, header, column, place)
 
 
 def _columns(

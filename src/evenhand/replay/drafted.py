@@ -17,11 +17,12 @@ from evenhand.replay.columns import POINT, Columns, plain
 from evenhand.replay.guesses import Guess, yes_no
 from evenhand.replay.keys import ACTION, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
 from evenhand.replay.looks import Look, Looks
+from evenhand.replay.reading import MARK
 
-MARK = "?"  # in a place that the user has to fill
 DECIDE = "DECIDE"
 _EVEN = 1e-4  # the chance below which counts of actions are not taken to be equal
-_NOTHING = ("no", "none", "nothing", "control", "null", "nobody", "holdout", "kein", "keine", "ohne")
+_NOTHING = ("no", "none", "nothing", "control", "null", "nobody", "holdout", "kein", "keine", "ohne",
+            "nichts", "kontrolle", "kontrollgruppe", "nic", "bez", "žádný", "žádná", "kontrola")  # fmt: skip
 _MOST = 8  # names in a sentence
 _WIDE = 118  # characters of a line
 _BUDGET = """\
@@ -29,6 +30,7 @@ _BUDGET = """\
 #
 # [outcomes.cost]
 # known = {{ {action} = 1 }} # {known}
+# column = "price" # Only if the values differ by case: the column that has them, or one per action.
 #
 # [[budget]]
 # outcome = "cost"
@@ -125,7 +127,8 @@ class Written:
         for kind, columns in used.items():
             if columns:
                 self._key(kind, [c.name for c in columns], known[kind])
-                self._guessed.append(f"{kind} features: {_listed([c.name for c in columns])}")
+                told = "features that are dates" if kind == "dates" else f"{kind} features"
+                self._guessed.append(f"{told}: {_listed([c.name for c in columns])}")
         reasons: dict[str, list[str]] = {}
         action = meant.action
         late = [c.name for c in meant.features if action is not None and 1 < action.place < c.place]
@@ -152,6 +155,10 @@ class Written:
         if action is None:
             among = f": one of {_listed(self._meant.actions)}?" if self._meant.actions else "? No name looks like one"
             self._undecided("column", known["column"], f"which column is the action{among}")
+            for column in self._found.columns:
+                if (column.kind == "name" or column.whole) and 2 <= len(column.values) <= _MOST:
+                    names = {text: text for text in _ordered(column.values)}
+                    self._lines.append(f"# values = {_value(names)} # if it is {column.name!r}")
             self._lines += [f"# {known['values'].about}", f"values = {{ {_value(MARK)} = {_value('none')} }}"]
             return []
         names = {text: text or "none" for text in _ordered(self._whole.names(action.name).counted()[0])}

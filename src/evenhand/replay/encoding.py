@@ -19,6 +19,7 @@ from evenhand.problem.clock import Clock
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.columns import POINT, Columns, Names
 from evenhand.replay.dates import days, written
+from evenhand.replay.guesses import yes_no
 from evenhand.replay.missing import absent, drop, is_name, marked, with_levels
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
@@ -116,7 +117,7 @@ def feature(spec: Spec, columns: Columns, bad: BadRows, column: str) -> Floats:
     gone = absent(spec, columns, column)
     if column in spec.dates:
         z = columns.names(column).floats(days)
-        bad.keep(column, np.isfinite(z) | gone, "a date, such as 2026-11-23")
+        bad.keep(column, np.isfinite(z) | gone, "a date, such as 2026-11-23 or 23.11.2026")
     else:
         z = columns.numbers(column)
         bad.keep(column, np.isfinite(z) | gone, _finite(columns, column))
@@ -184,12 +185,20 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
         expected = f"a number in [{outcome.low:g}, {outcome.high:g}]"
         if outcome.times is not None:
             expected += f", before it is multiplied by {outcome.times}"
-        bad.keep(column, inside, expected)
+        bad.keep(column, inside, expected + _in_words(columns, column))
         free = {a for a in _names(spec) if outcome.is_free(a)}
         charged = columns.names(spec.action).are([t for t, a in spec.actions.items() if a in free]) & (z != 0)
         bad.keep(column, ~charged, f"0 under {', '.join(sorted(free))}, as declared free")
         found.append(z)
     return np.stack(found, 1)
+
+
+def _in_words(columns: Columns, name: str) -> str:
+    """Say how texts such as yes and no are read, if a column of numbers has these."""
+    column = columns.each[name]
+    texts = {*(column.values if isinstance(column, Names) else itertools.islice(column.odd.values(), 1000))} - {""}
+    numbers = ", ".join(f"{text} = {value:g}" for text, value in yes_no(sorted(texts)).items())
+    return f" (texts are read as numbers by values = {{ {numbers} }} in its table)" if numbers else ""
 
 
 def _stated(values: Mapping[str, float], text: str) -> float:

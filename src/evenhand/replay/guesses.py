@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
@@ -10,16 +11,26 @@ from evenhand.replay.looks import Look, Looks
 from evenhand.replay.units import MOST_LEVELS
 
 MOST_ACTIONS = 100
-YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("si", "no"))
+_SLASHED = re.compile(r"\d{1,2}/\d{1,2}/\d{2,4}(?:[ T].*)?")
+YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("si", "no"),
+          ("sí", "no"), ("ano", "ne"), ("tak", "nie"), ("j", "n"))  # fmt: skip
 
 _ACTION = ("action", "arm", "treatment", "variant", "segment", "offer", "letter", "assignment", "condition", "sent",
-           "campaign", "decision", "choice", "creative", "item", "group")  # fmt: skip
-_PROPENSITY = ("propensity", "pscore", "probability", "prob", "chance", "p")
+           "campaign", "decision", "choice", "creative", "item", "group",
+           "massnahme", "aktion", "variante", "angebot", "behandlung", "entscheidung", "brief", "gruppe",
+           "akce", "varianta", "nabidka", "zasah", "rozhodnuti", "skupina")  # fmt: skip
+_PROPENSITY = ("propensity", "pscore", "probability", "prob", "chance", "p",
+               "wahrscheinlichkeit", "ziehungswahrscheinlichkeit", "pravdepodobnost")  # fmt: skip
 _OUTCOME = ("reward", "outcome", "click", "clicks", "clicked", "visit", "visits", "visited", "conversion", "converted",
             "purchase", "purchased", "bought", "sale", "sales", "sold", "revenue", "spend", "spent", "profit", "margin",
             "order", "orders", "ordered", "opened", "response", "responded", "answer", "answers", "answered", "churn",
-            "churned", "called", "label", "target", "y")  # fmt: skip
-_MARK = ("id", "uuid", "guid", "key", "index", "rowid", "number", "nr", "no")
+            "churned", "called", "label", "target", "y",
+            "kauf", "gekauft", "verkauf", "bestellung", "bestellt", "klick", "geklickt", "besuch", "besucht", "umsatz",
+            "erlos", "gewinn", "antwort", "reaktion", "ziel", "erfolg", "kundigung", "gekundigt",
+            "nakup", "koupil", "koupeno", "prodej", "objednavka", "objednano", "klik", "kliknuti", "navsteva", "trzba",
+            "vynos", "zisk", "odpoved", "cil")  # fmt: skip
+# The words of columns, in English, German and Czech; without accents, as `Look.words` has them.
+_MARK = ("id", "uuid", "guid", "key", "index", "rowid", "number", "nr", "no", "nummer", "cislo")
 _MOMENT = ("at", "time", "timestamp", "datetime", "when")
 
 
@@ -74,7 +85,10 @@ def guess(found: Looks) -> Guess:
     several = _best([c for c in rest if 2 <= len(c.values) <= MOST_ACTIONS and _is_code(c)], _ACTION)
     action = several[0] if len(several) == 1 else None
     rest = [c for c in rest if c is not action]
-    outcomes = tuple(c for c in rest if c not in several and _is_outcome(c, action))
+    named = [c for c in rest if c not in several and _is_outcome(c)]
+    # Before the action in the header, an outcome is plainly named, and the only one: the sales of a customer are known.
+    after = [c for c in named if action is None or c.place > action.place]
+    outcomes = tuple(after or [c for c in named if "_".join(c.words) in _OUTCOME])
     features: list[Look] = []
     left: list[LeftOut] = []
     for c in rest:
@@ -126,11 +140,10 @@ def _is_code(column: Look) -> bool:
     return column.kind == "name" or column.whole
 
 
-def _is_outcome(column: Look, action: Look | None) -> bool:
-    """Whether a column is named like an outcome, and has numbers or yes and no, after the action if that is known."""
-    after = action is None or column.place > action.place or "_".join(column.words) in _OUTCOME
+def _is_outcome(column: Look) -> bool:
+    """Whether a column is named like an outcome, and has numbers or yes and no."""
     named = bool(set(column.words) & set(_OUTCOME)) and not set(column.words) & set(_MARK)
-    return named and after and (column.kind == "number" or bool(yes_no(column.values)))
+    return named and (column.kind == "number" or bool(yes_no(column.values)))
 
 
 def _unusable(column: Look, several: Sequence[Look]) -> str:
@@ -145,6 +158,8 @@ def _unusable(column: Look, several: Sequence[Look]) -> str:
         return "it tells rows apart, as the number of a customer does"
     if column.kind == "date" and set(column.words) & set(_MOMENT):
         return "it is a moment, perhaps that of the action"
+    if column.kind == "name" and column.values and all(map(_SLASHED.fullmatch, column.values)):
+        return "its dates do not say which number is the day: write 2026-11-23 or 23.11.2026"
     if column.kind == "name" and len(column.values) > MOST_LEVELS:
         return f"it has more than {MOST_LEVELS} names"
     return ""

@@ -85,7 +85,7 @@ LOG = (
 FEATURES = (
     Key("numeric", "Columns of numbers.", TEXTS, ()),
     Key("categorical", "Columns of names: an indicator per name, except for the most frequent.", TEXTS, ()),
-    Key("dates", "Columns of dates, such as 2026-11-23, which are numeric: days.", TEXTS, ()),
+    Key("dates", "Columns of dates, such as 2026-11-23 or 23.11.2026, which are numeric: days.", TEXTS, ()),
     Key("ranges", "Ranges of numbers or dates, whatever the log has.", within=(
         Key("COLUMN", "[low, high] of a column; low becomes -1, high 1.", RANGE, told="standardised by the log"),
     )),

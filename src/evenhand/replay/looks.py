@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
@@ -42,10 +43,10 @@ class Look(NamedTuple):
 
     @property
     def words(self) -> list[str]:
-        """The words of its name, in lower case."""
-        return [
-            word for word in re.split(r"[^a-z0-9]+", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).lower()) if word
-        ]
+        """The words of its name, in lower case and without accents."""
+        plain = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).casefold())
+        plain = "".join(z for z in plain if not unicodedata.combining(z))
+        return [word for word in re.split(r"[\W_]+", plain) if word]
 
     @property
     def differs(self) -> bool:

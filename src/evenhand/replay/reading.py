@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import textwrap
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
@@ -22,6 +22,7 @@ from evenhand.replay.form import Form
 from evenhand.replay.growing import GrowingNames, GrowingNumbers
 
 DELIMITERS = (",", ";", "\t", "|")
+MARK = "?"  # in a draft, in place of a column that the user has to name
 LONGEST = 300  # characters of a header in a message
 WINDOWS = "cp1252"  # what a file that is not in UTF-8 is written in, mostly
 _SAID = {";": "semicolons", "\t": "tabs", "|": "bars"}
@@ -71,6 +72,17 @@ def header_of(path: Path, places: Mapping[str, str], form: Form = _FORM) -> list
         return _header(path.name, csv.reader(file, delimiter=cut, strict=True))
 
     return _decoded(path, form, read)[0]
+
+
+def form_of(path: Path, places: Mapping[str, str], form: Form = _FORM) -> Form:
+    """Return how a file like this one is to be written: in UTF-8, with a byte-order mark unless this one is plain.
+
+    Raises:
+        InvalidInput: the file is missing or empty.
+    """
+    cut, said = _decoded(path, form, lambda file: form.separator or _delimiter(file, places))
+    plain = cut == "," and form.encoding is None and not said
+    return replace(form, separator=cut, encoding="utf-8" if plain else UTF8)
 
 
 def _decoded(path: Path, form: Form, read: Callable[[TextIO], T]) -> tuple[T, list[str]]:
@@ -155,9 +167,19 @@ def _header(name: str, reader: Iterator[list[str]]) -> list[str]:
 
 def _index(name: str, header: list[str], column: str, place: str) -> int:
     """Return the index of a column in the header."""
-    if header.count(column) != 1:
-        guess = meant(column, header)
-        got = f"none of that name{guess}" if column not in header else "several of that name"
-        expected = f"a column of {name}, line 1 ({textwrap.shorten(', '.join(header), LONGEST)})"
-        raise InvalidInput(f"{place}: {column!r}", expected, got)
+    check_column(f"{name}, line 1", header, column, place)
     return header.index(column)
+
+
+def check_column(where: str, header: Sequence[str], column: str, place: str) -> None:
+    """Refuse a header that has no column of a name, or several."""
+    if header.count(column) == 1:
+        return
+    expected = f"a column of {where} ({textwrap.shorten(', '.join(map(str, header)), LONGEST)})"
+    if column in header:
+        got = "several of that name"
+    elif column == MARK:
+        got = "nothing yet: the draft leaves this to you, as it does at every '?'"
+    else:
+        got = f"none of that name{meant(column, header)}"
+    raise InvalidInput(f"{place}: {column!r}", expected, got)
