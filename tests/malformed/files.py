@@ -32,6 +32,14 @@ def joined(delimiter):
 PROBLEM_FILES = {
     "no end of a text": (swap('"visit"', '"visit'), "problem.toml, line 2", "a TOML file"),
     "a colon": (swap("horizon = 300", "horizon: 300"), "problem.toml, line 3", "a TOML file"),
+    "a decimal comma": (swap("0.3\n", "0,3\n"), "problem.toml, line 24", "a decimal point here, such as 0.3"),
+    "a text without quotes": (swap('"visit"', "visit"), "problem.toml, line 2", "texts stand in quotes"),
+    "an umlaut without quotes": (
+        swap("[outcomes.visit]", "[outcomes.Käufe]"), "problem.toml, line 16", 'such as "größer"',
+    ),
+    "a name of two words without quotes": (
+        swap("values = { ", "values = { no letter = 1, "), "problem.toml, line 11", "names with spaces",
+    ),
     "a list without end": (PROBLEM + "x = [1,", "problem.toml, line 34", "a TOML file"),
     "a key twice": (swap("horizon = 300", "horizon = 300\nhorizon = 30"), "problem.toml, line 4", "a TOML file"),
     "a section twice": (PROBLEM + "\n[policy]\nwarmup = 3", "problem.toml, line 35", "a TOML file"),
@@ -108,6 +116,9 @@ LOGS = {
     "an old workbook": (b"\xd0\xcf\x11\xe0" + bytes(100), "log.csv", "export the sheet as CSV"),
     "Parquet that is cut off": (b"PAR1" + bytes(100), "log.csv", "a Parquet file that is whole"),
     "xz": (b"\xfd7zXZ\0", "log.csv", "unpack it, or use gzip"),
+    "a byte that is no UTF-8 among letters that are": (
+        LOG.replace(b"north", "nörth".encode()) + b"\n30,s\xfcd,A,1,0.3", "log.csv, line 62", "byte 0xfc",
+    ),
     "half a gzip file": (gzip.compress(LOG)[:200], "log.csv", "a gzip file that is whole"),
     "a gzip file of bytes": (gzip.compress(bytes(range(256))), "log.csv, line", "not UTF-8"),
     "a broken gzip file": (b"\x1f\x8b" + bytes(50), "log.csv", "a gzip file that is whole"),
@@ -130,7 +141,7 @@ LOGS = {
     "an unknown action": (column(2, "Z"), "log.csv", "one of the declared actions"),
     "one unknown action": (line(5, "30,north,Z,1,0.3"), "log.csv", "first in line 5: 'Z'"),
     "an action that never occurs": (LOG.replace(b",B,", b",A,"), AT + "11: action.values", "no row with 'b'"),
-    "a visit in words": (column(3, "yes"), "log.csv", "a number in [0, 1] (first in line 2: 'yes')"),
+    "a visit in words": (column(3, "yes"), "log.csv", "values = { yes = 1 } in its table) (first in line 2: 'yes')"),
     "a visit above 1": (column(3, "2"), "log.csv", "a number in [0, 1] (first in line 2: '2')"),
     "a visit that is NaN": (column(3, "nan"), "log.csv", "a number in [0, 1] (first in line 2: 'nan')"),
     "ragged rows": (line(4, "30,north,A"), "log.csv", "more or fewer fields than the header (first in line 4)"),

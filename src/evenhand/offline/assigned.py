@@ -26,6 +26,7 @@ from evenhand.offline.used import Averages, Used
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.replay.columns import POINT
 from evenhand.replay.form import Form
+from evenhand.replay.units import MISSING
 from evenhand.report.page import Page
 from evenhand.report.tables import Table
 
@@ -79,7 +80,8 @@ class Assignment:
     def levels(self) -> tuple[Level, ...]:
         """Who gets what, by level of every feature."""
         columns: dict[str, Floats | list[str]] = dict(self.numeric)
-        columns |= {c: self.texts[c] for c in self.categorical}
+        gone = set(self.form.missing)
+        columns |= {c: [MISSING if z in gone else z for z in self.texts[c]] for c in self.categorical}
         return tuple(levels_of(columns, np.eye(len(self.actions))[self.chosen], self.dates))
 
     def headline(self) -> str:
@@ -146,9 +148,9 @@ class Assignment:
     def write(self, path: str | Path, *, verbatim: bool = False) -> Path:
         """Write a CSV file with a row per case, in the order of the list; or a Parquet file, where its name ends so.
 
-        A CSV file is written as the list is: fields are separated as they are there, and numbers have its decimal points or
-        commas. The text is UTF-8, with a byte-order mark unless the list is plain UTF-8 with commas, so that spreadsheets
-        read its letters.
+        A CSV file is written as the list is: fields are separated as they are there, and numbers have its decimal
+        points or commas. The text is UTF-8, with a byte-order mark unless the list is plain UTF-8 with commas, so that
+        spreadsheets read its letters.
 
         Args:
             path: the file, which is replaced once it is written whole. In Parquet, features that are numbers, chances

@@ -15,6 +15,7 @@ from evenhand.problem.problem import Problem
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.encoding import feature
 from evenhand.replay.form import Form
+from evenhand.replay.lines import locate_keys
 from evenhand.replay.missing import with_levels
 from evenhand.replay.reading import form_of, header_of, read_csv
 from evenhand.replay.spec import Spec
@@ -53,7 +54,12 @@ class Cases:
         """
         wanted = {*spec.numeric, *spec.categorical, *spec.known_columns, *(g.column for g in spec.groups.values())}
         places = {c: place for c, place in spec.places.items() if c in wanted}
-        header = header_of(path, places, spec.form)
+        with locate_keys(spec.origin, path.name):
+            return Cases._read(path, spec, problem, coding, places)
+
+    @staticmethod
+    def _read(path: Path, spec: Spec, problem: Problem, coding: Units, places: dict[str, str]) -> Cases:
+        wanted, header = set(places), header_of(path, places, spec.form)
         for name in header:
             if name in WRITTEN or name.startswith(EXPECTED):
                 raise InvalidInput(f"{path.name}: {name!r}", "another name, as a column of this name is written", name)

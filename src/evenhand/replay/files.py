@@ -30,7 +30,14 @@ _WRITTEN = {UTF8: "UTF-8"}  # encodings by their usual names
 
 
 class Undecodable(InvalidInput):
-    """A file that is not in the encoding in which it was read."""
+    """A file that is not in the encoding in which it was read.
+
+    Args:
+        begins_so: whether its text before the first byte that does not fit has other letters than a to z, so that the
+            file is in this encoding, and broken.
+    """
+
+    begins_so: bool = False
 
 
 @contextmanager
@@ -103,4 +110,6 @@ def _undecodable(path: Path, first: bytes, expected: str, encoding: str) -> Unde
     line = data.count(b"\n", 0, place) + 1
     advice = "save the file as UTF-8" if encoding == UTF8 else "state another one"
     got = f"byte 0x{data[place]:02x}, which is not {_WRITTEN.get(encoding, encoding)}: {advice}"
-    return Undecodable(f"{path.name}, line {line}", expected, got)
+    found = Undecodable(f"{path.name}, line {line}", expected, got)
+    found.begins_so = not data[:place].removeprefix(b"\xef\xbb\xbf").isascii()
+    return found

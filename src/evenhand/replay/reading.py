@@ -99,7 +99,7 @@ def _decoded(path: Path, form: Form, read: Callable[[TextIO], T]) -> tuple[T, li
         with text_file(path, EXPECTED, encoding) as file:
             return read(file), said
     except Undecodable as error:
-        if encoding != UTF8 or stated is not None or mark is not None:
+        if encoding != UTF8 or stated is not None or mark is not None or error.begins_so:
             raise
         try:
             with text_file(path, EXPECTED, WINDOWS) as file:
@@ -177,7 +177,7 @@ def check_column(where: str, header: Sequence[str], column: str, place: str) -> 
         return
     expected = f"a column of {where} ({textwrap.shorten(', '.join(map(str, header)), LONGEST)})"
     if column in header:
-        got = "several of that name"
+        got = "several of that name: rename all but one, or delete columns that are empty"
     elif column == MARK:
         got = "nothing yet: the draft leaves this to you, as it does at every '?'"
     else:

@@ -97,5 +97,27 @@ def load(text: str, file: str, keys: tuple[Key, ...]) -> Table:
         raise
     except ValueError as error:  # also for a number with thousands of digits
         found = re.fullmatch(r"(.*) \(at (?:line (\d+), .*|end of document)\)", str(error), re.DOTALL)
-        line = "" if found is None else f", line {found[2] or len(text.splitlines())}"
-        raise InvalidInput(file + line, "a TOML file", error if found is None else found[1]) from error
+        if found is None:
+            raise InvalidInput(file, "a TOML file", error) from error
+        lines = text.splitlines()
+        number = int(found[2] or len(lines))
+        got = found[1] + _hint(lines[number - 1] if 0 < number <= len(lines) else "")
+        raise InvalidInput(f"{file}, line {number}", "a TOML file", got) from error
+
+
+def _hint(line: str) -> str:
+    """Say how a line that is no TOML is probably meant; nothing if that is not clear.
+
+    >>> _hint("rate = 0,3")
+    ' (numbers have a decimal point here, such as 0.3)'
+    >>> _hint("column = Kauf"), _hint("rate = true")
+    (' (texts stand in quotes, such as "letter")', '')
+    """
+    rest = re.sub(r"\"[^\"]*\"|'[^']*'", '""', line).partition("#")[0]
+    if re.search(r"=\s*[-+]?\d+,\d+\s*$", rest):
+        return " (numbers have a decimal point here, such as 0.3)"
+    if re.search(r"=\s*(?!(?:true|false|inf|nan)\b)[^\W\d]", rest):
+        return ' (texts stand in quotes, such as "letter")'
+    if not rest.isascii() or re.search(r"\w +\w[^=]*=", rest):
+        return ' (names with spaces or other letters than a to z stand in quotes, such as "größer")'
+    return ""
