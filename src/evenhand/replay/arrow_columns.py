@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
 import numpy as np
 
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Ints
 from evenhand.replay.columns import POINT, Column, Names, Numbers, as_number, plain
+from evenhand.replay.growing import held
 
 
 class Nested(Exception):
@@ -20,7 +22,7 @@ class ArrowNumbers:
     """A column of numbers; truth counts as 1 and 0, and texts are parsed."""
 
     def __init__(self, decimal: str) -> None:
-        self._decimal, self._parts, self._odd, self._rows = decimal, list[Floats](), dict[int, str](), 0
+        self._decimal, self._values, self._odd = decimal, array("d"), dict[int, str]()
 
     def extend(self, values: Any) -> None:
         texts: list[str] | None = None
@@ -30,28 +32,27 @@ class ArrowNumbers:
             codes, each = _texts(values, self._decimal)
             found = np.array([as_number(text, self._decimal) for text in each])[codes]
             texts = [each[code] for code in codes[np.isnan(found)].tolist()]
-        rows = (np.flatnonzero(np.isnan(found)) + self._rows).tolist()
+        rows = (np.flatnonzero(np.isnan(found)) + len(self._values)).tolist()
         self._odd |= zip(rows, [""] * len(rows) if texts is None else texts, strict=True)
-        self._parts.append(found)
-        self._rows += len(found)
+        self._values.frombytes(found.tobytes())
 
     def column(self) -> Column:
-        return Numbers(np.concatenate([np.zeros(0), *self._parts]), self._odd)
+        return Numbers(held(self._values), self._odd)
 
 
 class ArrowNames:
     """A column of names; other values are written as a file of texts would."""
 
     def __init__(self, decimal: str) -> None:
-        self._decimal, self._parts, self._places = decimal, list[Ints](), dict[str, int]()
+        self._decimal, self._codes, self._places = decimal, array("i"), dict[str, int]()
 
     def extend(self, values: Any) -> None:
         codes, each = _texts(values, self._decimal)
-        ours = np.array([self._places.setdefault(text, len(self._places)) for text in each], np.int64)
-        self._parts.append(ours[codes])
+        ours = np.array([self._places.setdefault(text, len(self._places)) for text in each], np.intc)
+        self._codes.frombytes(ours[codes].tobytes())
 
     def column(self) -> Column:
-        return Names(np.concatenate([np.zeros(0, np.int64), *self._parts]), tuple(self._places))
+        return Names(held(self._codes), tuple(self._places))
 
 
 def _is_number(kind: str) -> bool:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools
 from evenhand.replay.columns import Columns
+
+Z = TypeVar("Z", bound=np.generic)
 
 
 class Reason(NamedTuple):
@@ -58,6 +61,10 @@ class BadRows:
         if count:
             self.dropped[column] = count
             self.good &= ~missing
+
+    def kept(self, values: NDArray[Z]) -> NDArray[Z]:
+        """Return the numbers of usable rows, `(N,...)->(N',...)`: the same array where all rows are usable."""
+        return values if self.good.all() else np.asarray(values[self.good])
 
     @property
     def total(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -108,10 +108,6 @@ class Names:
         """The number that every row's text has in a list, -1 where it is not there, `->(N)`."""
         where = {text: i for i, text in enumerate(texts)}
         return np.array([where.get(text, -1) for text in self.values], np.int64)[self.codes]
-
-    def kept(self, rows: Bools) -> Names:
-        """The column of some rows."""
-        return replace(self, codes=self.codes[rows])
 
     def renamed(self, texts: Collection[str], name: str) -> Names:
         """Return the column with one name in place of some texts.

@@ -76,10 +76,9 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
         bad.keep(grouping.column, values.are(allowed), expected)
     bad.check(name, spec.allow_bad)
 
-    good = bad.good
-    kept = {c: z.kept(good) for c, z in columns.each.items() if isinstance(z, Names)}
+    kept = {c: Names(bad.kept(z.codes), z.values) for c, z in columns.each.items() if isinstance(z, Names)}
     notes = [*columns.notes, *bad.notes()]
-    numeric = {c: z[good] for c, z in numeric.items()}
+    numeric = {c: bad.kept(z) for c, z in numeric.items()}
     names = {c: kept[c] for c in spec.categorical}
     units = Units.fit(numeric, names, spec.ranges, spec.levels, missing=marked(spec), dates=spec.dates)
     notes += [f"{c!r} is the same in every row and was left out of the features" for c in units.constant]
@@ -87,9 +86,9 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     ends = [f"{c} {_end(spec, c, z.low)} to {_end(spec, c, z.high)}" for c, z in learned]
     if ends:
         notes.append(f"numbers standardised by the log: {', '.join(ends)}")
-    actions, propensities = actions[good], propensities[good]
+    actions, propensities = bad.kept(actions), bad.kept(propensities)
     if time is not None:
-        time = time[good]
+        time = bad.kept(time)
         notes += _late(spec, time)
     for a, action in enumerate(_names(spec)):
         if not (actions == a).any():
@@ -98,13 +97,13 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     groups, levels = _groups(spec, kept, name)
     return Encoded(
         spec=spec,
-        units=units.table(int(good.sum()), numeric, kept),
+        units=units.table(len(actions), numeric, kept),
         coding=units,
         layout=layout(spec, units),
         actions=actions,
         propensities=propensities,
-        outcomes=outcomes[good],
-        known=spec.known(spec.problem(levels), {c: z[good] for c, z in known.items()}) if known else None,
+        outcomes=bad.kept(outcomes),
+        known=spec.known(spec.problem(levels), {c: bad.kept(z) for c, z in known.items()}) if known else None,
         time=time,
         groups=groups,
         levels=levels,
@@ -194,7 +193,9 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
 
 
 def _in_words(columns: Columns, name: str) -> str:
-    """Say how texts such as yes and no are read, if a column of numbers has these."""
+    """Say how texts such as yes and no are read, if a column has these and no numbers."""
+    if np.isfinite(columns.numbers(name)).any():
+        return ""
     column = columns.each[name]
     texts = {*(column.values if isinstance(column, Names) else itertools.islice(column.odd.values(), 1000))} - {""}
     numbers = ", ".join(f"{text} = {value:g}" for text, value in yes_no(sorted(texts)).items())

@@ -6,11 +6,17 @@ from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.replay.columns import POINT, Column, Names, Numbers, as_number
+
+
+def held(values: array[Any]) -> Any:
+    """Return the numbers of an array without a copy."""
+    return np.frombuffer(values, values.typecode) if len(values) else np.zeros(0, values.typecode)
 
 
 class GrowingNumbers:
@@ -34,7 +40,7 @@ class GrowingNumbers:
         return np.array(list(map(each.__getitem__, texts)), float)
 
     def column(self) -> Column:
-        return Numbers(np.array(self._values), self._odd)
+        return Numbers(held(self._values), self._odd)
 
 
 class GrowingNames:
@@ -48,6 +54,6 @@ class GrowingNames:
         self._codes.extend(map(self._places.__getitem__, texts))
 
     def column(self) -> Column:
-        codes, stripped = np.array(self._codes), Names.of([text.strip() for text in self._places])
+        codes, stripped = held(self._codes), Names.of([text.strip() for text in self._places])
         same = len(stripped.values) == len(self._places)
         return Names(codes if same else stripped.codes[codes], stripped.values)

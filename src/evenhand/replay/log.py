@@ -82,13 +82,13 @@ class Log:
 
     def columns(self) -> dict[str, Floats | Texts]:
         """Return the features of the usable rows as the log has them, `->(N)` each: numbers, or texts."""
-        good, read = self.bad.good, with_levels(self.spec, self.bad.columns)
+        read = with_levels(self.spec, self.bad.columns)
         found: dict[str, Floats | Texts] = {}
         for c in self.spec.numeric:
-            found[c] = (read.names(c).floats(days) if c in self.spec.dates else read.numbers(c))[good]
+            found[c] = self.bad.kept(read.names(c).floats(days) if c in self.spec.dates else read.numbers(c))
         for c in self.spec.categorical:
             names = read.names(c)
-            found[c] = np.array(names.values)[names.codes[good]]
+            found[c] = np.array(names.values)[self.bad.kept(names.codes)]
         return found
 
     def environment(self, *, shuffles: int | None = None) -> Logged:
