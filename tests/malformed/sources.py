@@ -97,7 +97,7 @@ CASES = {
         "'town' is not one of the levels (north, south) (first in line 6: '')",
     ),
     # dates and words
-    "a date that is none": (DATES, None, "log.csv", "'age' is not a date, such as 2026-11-23 or 23.11.2026 (first in line 2: '"),
+    "a date that is none": (DATES, None, "log.csv", "'age' is not a date, such as 2026-11-23 or 23.11.2026 (first in"),
     "a day that does not exist": (DATES, column(0, "2026-02-30"), "log.csv", "(first in line 2: '2026-02-30')"),
     "dates that are numbers as well": (
         swap('numeric = ["age"]', 'numeric = ["age"]\ndates = ["age"]'), None, AT + "5: features", "both for 'age'",
