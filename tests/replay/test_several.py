@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -71,7 +72,39 @@ def test_rounds_that_were_not_served_count_nothing(tmp_path):
     assert np.isfinite(run.trace.stopped).all()
     np.testing.assert_allclose(found["uniform"].measures["visit"].values, run.trace.total("visit") / 300)
     np.testing.assert_allclose(found["uniform"].measures["rounds served"].values, run.rounds / 300)
-    assert found["uniform"].measures["visit"].values.mean() < run.objective().mean()
+    assert found["uniform"].measures["visit"].values.mean() < run.trace.objective()[-1].mean()
+    one = replay_log(*files, replicas=2, bootstrap=0, progress=False)
+    blind = next(r for r in one.runs if r.name == "uniform")
+    np.testing.assert_array_equal(blind.objective(), found["uniform"].measures["visit"].values)
+
+
+def test_a_run_that_stops_where_the_log_ends_soon_is_not_measured_by_the_horizon(tmp_path):
+    """The log lasts for some 500 of 2,000 rounds. A run that spent its budget in half of them missed the other half."""
+    lines = [[*line[:4], "0.333333", str(int(line[2] != ""))] for line in shop.rows(1500)]
+    problem = PLAIN.replace("known = { a = 1, b = 1 }", 'column = "paid"\nrange = [0, 1]').replace(
+        "horizon = 300", "horizon = 2000"
+    )
+    problem = re.sub(r"rate = [0-9.]+", "total = 160", problem)
+    files = shop.write(tmp_path, lines, problem, [*shop.HEADER, "paid"])
+    found = replay_several(*files, policies=["pgd"], runs=Runs(replicas=4, bootstrap=0), how=QUIET)
+    run = found["uniform"].run
+    assert np.isfinite(run.trace.stopped).all()
+    lasts = run.rounds * 1500 / run.trace.offered_steps
+    assert (np.abs(lasts - 500) < 4 * np.sqrt(1500 * 2 / 9)).all()
+    np.testing.assert_allclose(run.due, lasts)
+    np.testing.assert_allclose(found["uniform"].measures["visit"].values, run.trace.total("visit") / lasts)
+
+
+def test_a_recipe_that_overspends_is_named_first(tmp_path):
+    lines = [[*line[:4], "0.333333", str(int(line[2] != ""))] for line in shop.rows(1500)]
+    problem = PLAIN.replace("known = { a = 1, b = 1 }", 'column = "paid"\nrange = [0, 1]')
+    files = shop.write(tmp_path, lines, problem, [*shop.HEADER, "paid"])
+    found = replay_several(*files, policies=["pgd", "ucb"], runs=Runs(replicas=2, bootstrap=0), how=QUIET)
+    used = found["ucb"].digest("post of budget").mean
+    assert used > 1
+    said = f"ucb does not keep to the budget: it used {used:.1%} of post"
+    assert found.headline().endswith(said)
+    assert said in found.summary()
 
 
 def test_a_log_that_ends_cuts_no_policy_short(tmp_path):

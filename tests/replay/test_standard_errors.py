@@ -31,7 +31,7 @@ def test_a_standard_error_for_the_population_is_how_means_over_shuffles_differ_b
             orders=running.ORDERS,
         )
         trace = simulate(uniform(log.problem, 2), log, replicas=20 + 3 * 20, seed=i, progress=False)
-        run = Run(trace=trace, shuffles=20, orders=running.ORDERS)
+        run = Run(trace=trace, rows=500, shuffles=20, orders=running.ORDERS)
         m = Measure("gain", run.objective(), "low")
         values.append((run.digest(m), m.values[20::3].std(ddof=1)))
     digests = [d for d, _ in values]
@@ -51,6 +51,6 @@ def test_a_log_that_is_the_population_leaves_the_error_of_the_order():
     found = []
     for _ in range(300):
         x = rng.normal(size=20 + 3 * 40)
-        found.append(Run(trace=None, shuffles=20, orders=3).digest(Measure("x", x)))
+        found.append(Run(trace=None, rows=0, shuffles=20, orders=3).digest(Measure("x", x)))
     said = math.sqrt(np.mean([d.se**2 for d in found]))
     assert 0.95 / math.sqrt(20) < said < 1.4 / math.sqrt(20)  # an estimate of the people's part is cut off at 0

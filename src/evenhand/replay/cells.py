@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
-from evenhand.core.types import Floats
 from evenhand.numerics.student import reach
-from evenhand.replay.measures import Digest, Measure, Run
+from evenhand.replay.measures import SERVED, Digest, Measure, Run
 from evenhand.report.intervals import Interval, told
 from evenhand.report.quantities import objective_name
-
-SERVED = "rounds served"  # as a part of those that were due
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,30 +79,16 @@ class Difference(NamedTuple):
         return Interval(name, self.mean, self.low, self.high)
 
 
-def due(run: Run) -> Floats:
-    """Count the rounds that each run had to serve, `->(R)`.
-
-    They are those of the horizon, also where a run stopped because nothing fitted any more. A run that came to the end
-    of the log before could not have served more.
-    """
-    rounds = run.rounds
-    horizon = np.maximum(rounds, float(run.trace.problem.horizon))
-    return np.maximum(np.where(np.isnan(run.trace.stopped), rounds, horizon), 1.0)
-
-
 def _measures(run: Run) -> Iterator[Measure]:
-    trace, problem, rounds = run.trace, run.trace.problem, due(run)
-    elapsed = trace.elapsed.copy()
-    elapsed[-1] = rounds
-    whole = replace(trace, elapsed=elapsed)  # with the rounds that were not served, of which every outcome is 0
+    trace, problem = run.trace, run.trace.problem
     name = objective_name(problem)
-    yield Measure(name, np.asarray(whole.objective()[-1]), "low")
+    yield Measure(name, run.objective(), "low")
     for outcome in problem.names:
         if outcome != name:
-            yield Measure(f"{outcome} per round", whole.average(outcome)[-1], "high")
+            yield Measure(f"{outcome} per round", run.whole.average(outcome)[-1], "high")
     for s in problem.stated:
         if s.spends and s.outcome is not None and math.isfinite(s.total):
             yield Measure(f"{s.outcome} of budget", trace.total(s.outcome) / s.total, "high", 1.0)
         elif not s.spends:
             yield Measure(s.constraint.label, trace.measure(s.constraint)[-1], s.constraint.worst, s.limit)
-    yield Measure(SERVED, run.rounds / rounds, "low")
+    yield Measure(SERVED, run.rounds / run.due, "low")

@@ -13,9 +13,10 @@ from evenhand.core import faces
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.problem.problem import Problem
-from evenhand.replay.cells import SERVED, Cell, Difference
+from evenhand.replay.cells import Cell, Difference
 from evenhand.replay.checks import Checks, told
 from evenhand.replay.execution import Runs
+from evenhand.replay.measures import SERVED
 from evenhand.replay.pages import differences, others, uses
 from evenhand.replay.systems import BLIND
 from evenhand.report.leaving import leave
@@ -30,12 +31,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+OF_BUDGET = " of budget"  # how the names of measures end that say how much of a budget was used
+_SLACK = 1e-9  # of a budget, for sums that were rounded
 LEGEND = """\
-per round of the horizon: rounds that were not served, because nothing that was left of a budget fitted, count 0.
+per round of the horizon, or of the log if it ends first: rounds that were not served, because nothing that was
+left of a budget fitted, count 0.
 ± 95 %: reach of the interval for the population behind the log, by {bootstrap} bootstrap resamples of the rows.
 beyond NAME: differences by pairs, as all policies read the same rows in the same orders; they are what to compare."""
 LEGEND_ALONE = """\
-per round of the horizon: rounds that were not served, because nothing that was left of a budget fitted, count 0.
+per round of the horizon, or of the log if it ends first: rounds that were not served, because nothing that was
+left of a budget fitted, count 0.
 beyond NAME: differences by pairs, as all policies read the same rows in the same orders.
 no errors are known, as nothing was resampled."""
 
@@ -117,6 +122,7 @@ class Replays:
     def _sentences(self) -> Iterator[str]:
         if self.interrupted:
             yield f"Interrupted: nothing is known of {'; '.join(self.missing)}."
+        yield from (f"{line}." for line in self._spent())
         for cell in self.cells:
             served = cell.digest(SERVED)
             if served.mean < 0.999:
@@ -154,7 +160,8 @@ class Replays:
             return "nothing has finished"
         first = self.cells[0].policy
         others = [p for p in dict.fromkeys(c.policy for c in self.cells) if p != first]
-        return "; ".join(self._verdict(first, other) for other in others)
+        spent = next(self._spent(), "")
+        return "; ".join([*(self._verdict(first, other) for other in others), *([spent] if spent else [])])
 
     def _verdict(self, first: str, other: str) -> str:
         """Compare the first recipe with another one, in words."""
@@ -181,7 +188,7 @@ class Replays:
         if self.cells:
             legend = LEGEND if self.runs.bootstrap else LEGEND_ALONE
             parts += [self.headline(), str(Table(*self._table())), legend.format(bootstrap=self.runs.bootstrap)]
-            parts += ["\n".join(self._short())] if any(self._short()) else []
+            parts += ["\n".join(found)] if (found := [*self._spent(), *self._short()]) else []
         return "\n\n".join(parts)
 
     def __repr__(self) -> str:
@@ -193,7 +200,7 @@ class Replays:
 
     def _table(self) -> tuple[list[str], list[list[str]]]:
         """Make a row per cell: the objective, its differences, budgets, constraints, and rounds that were served."""
-        rest = [name for name in self.cells[0].measures if name.endswith(" of budget")]
+        rest = [name for name in self.cells[0].measures if name.endswith(OF_BUDGET)]
         rest += [s.constraint.label for s in self.problem.stated if not s.spends]
         budget = ["budget"] if self.cells[0].rate is not None else []
         error = ["± 95 %"] if self.runs.bootstrap else []
@@ -212,6 +219,15 @@ class Replays:
                 row += [number(d.mean), number(d.worst)]
             rows.append([*row, number(cell.digest(SERVED).mean, 3)])
         return head, rows
+
+    def _spent(self) -> Iterator[str]:
+        """Say which recipes used more than a budget, as what they bring is not to be had within it."""
+        for cell in self.cells:
+            for name in cell.measures:
+                part = cell.digest(name).mean
+                if name.endswith(OF_BUDGET) and part > 1.0 + _SLACK:
+                    what = name.removesuffix(OF_BUDGET)
+                    yield f"{cell.name} does not keep to the budget: it used {part:.1%} of {what}"
 
     def _short(self) -> Iterator[str]:
         """Say which runs came to the end of the log before the horizon."""
@@ -276,7 +292,7 @@ class Replays:
                     parts += differences(f"{self.objective} per round beyond {other}", found)
             parts += others("All recipes and budgets", [Table(*self._table())], "")
             names = [cell.name for cell in self.cells]
-            used = [name for name in self.cells[0].measures if name.endswith(" of budget")]
+            used = [name for name in self.cells[0].measures if name.endswith(OF_BUDGET)]
             of = {n: [c.digest(n).mean if n in c.measures else None for c in self.cells] for n in (*used, SERVED)}
             short = any(part is not None and part < 0.9995 for part in of[SERVED])
             parts += uses(names, {n: of[n] for n in used}, {SERVED: of[SERVED]} if short else {}, ())

@@ -104,7 +104,7 @@ def run_all(policies: Sequence[tuple[str, Policy]], log: Logged, runs: Runs, how
             if not trace.finished:
                 how.tell(f"{name}: interrupted")
                 break
-            found.append(Run(trace=trace, shuffles=runs.replicas, orders=ORDERS))
+            found.append(Run(trace=trace, rows=len(log.actions), shuffles=runs.replicas, orders=ORDERS))
             now, left = time.monotonic(), len(policies) - len(found)
             so_far = now - start
             rest = f"some {_long(so_far / len(found) * left)} left" if left else f"{_long(so_far)} in all"

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from evenhand.replay.cells import SERVED, Cell, Difference
+from evenhand.replay.cells import Cell, Difference
+from evenhand.replay.measures import SERVED
 from evenhand.report import forest
 from evenhand.report.forest import Panel, Uses
 from evenhand.report.style import Axes

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -14,6 +15,8 @@ from evenhand.problem.problem import Problem
 from evenhand.replay import spans
 from evenhand.report.quantities import objective_name
 from evenhand.run.trace import Trace
+
+SERVED = "rounds served"  # as a part of those that were due
 
 
 class Measure(NamedTuple):
@@ -37,9 +40,10 @@ class Digest(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """The runs of one system on a log: first the shuffles, then each bootstrap resample in `orders` orders."""
+    """The runs of one system on a log of so many rows: first the shuffles, then each resample in `orders` orders."""
 
     trace: Trace
+    rows: int
     shuffles: int
     orders: int = 1
 
@@ -67,9 +71,29 @@ class Run:
         se_log = None if spread is None else spread / math.sqrt(n)
         return Digest(float(shuffled.mean()), _population(shuffled, resampled), se_log, spread, worst)
 
+    @cached_property
+    def due(self) -> Floats:
+        """The number of rounds that each run had to serve, `->(R)`.
+
+        They are those of the horizon, also where a run stopped because nothing fitted any more. A log that ends before
+        has fewer: a run that came to its end served all there were, and one that stopped would have come to accept
+        rows as often as until then.
+        """
+        trace, rounds = self.trace, self.rounds
+        lasts = rounds * self.rows / np.maximum(trace.offered_steps, 1.0)
+        stopped = np.maximum(np.minimum(lasts, float(trace.problem.horizon)), rounds)
+        return np.maximum(np.where(np.isnan(trace.stopped), rounds, stopped), 1.0)
+
+    @cached_property
+    def whole(self) -> Trace:
+        """The trace per round that was due: a round that was not served counts 0 of every outcome."""
+        elapsed = self.trace.elapsed.copy()
+        elapsed[-1] = self.due
+        return replace(self.trace, elapsed=elapsed)
+
     def objective(self) -> Floats:
-        """Return the objective at the averages over accepted rounds, `->(R)`."""
-        return np.asarray(self.trace.objective()[-1])
+        """Return the objective at the averages over the rounds that were due, `->(R)`."""
+        return np.asarray(self.whole.objective()[-1])
 
     def rates(self, outcome: str, by: str) -> dict[str, Floats]:
         """Compute the average of an outcome among the cases of each group, `->(R)` each."""
@@ -103,7 +127,7 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
     budgets = {s.outcome: s for s in problem.stated if s.spends and s.outcome is not None}
     for name in problem.names:
         if name != objective_name(problem) or name in budgets:
-            yield Measure(f"{name} per round", trace.average(name)[-1], "high")
+            yield Measure(f"{name} per round", run.whole.average(name)[-1], "high")
     for name, budget in budgets.items():
         total = budget.total
         yield Measure(f"{name} used", trace.total(name), "high", total)
@@ -122,6 +146,7 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
             for group, values in run.rates(s.outcome, s.by).items():
                 yield Measure(f"{s.outcome} rate {s.by}={group}", values)
     yield Measure("rounds", run.rounds, "low")
+    yield Measure(SERVED, run.rounds / run.due, "low")
     yield Measure("rows read", run.trace.offered_steps, "high")
 
 

@@ -36,7 +36,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 LEGEND = {
-    "mean": "mean    over the {shuffles} shuffles of this one log.",
+    "mean": """\
+mean    over the {shuffles} shuffles of this one log, per round of the horizon, or of the log if it ends first. Rounds
+        that were not served, because nothing that was left of a budget fitted, count 0.""",
     "se": """\
 se      standard error of this mean for the population behind the log: how far it would move had other people been in
         the log. Estimated from {bootstrap} bootstrap resamples of the rows, each replayed in {orders} orders.""",

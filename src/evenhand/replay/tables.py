@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from evenhand.problem.constraints import Stated
 from evenhand.problem.problem import Problem
-from evenhand.replay.measures import Digest, Measure
+from evenhand.replay.measures import SERVED, Digest, Measure
 from evenhand.replay.systems import BLIND
 from evenhand.report.quantities import objective_name
 from evenhand.report.summary import number
@@ -84,6 +84,7 @@ class Tables:
             "length",
             ("rounds", "rounds", "mean", 1),
             ("fewest", "rounds", "worst", 0),
+            ("of due", SERVED, "mean", 3),
             ("rows read", "rows read", "mean", 1),
             ("most", "rows read", "worst", 0),
         )
