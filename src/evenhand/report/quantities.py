@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from evenhand.core.types import Floats, Ints
+from evenhand.objectives import Linear
 from evenhand.problem.constraints import Constraint, Stated
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select
@@ -93,9 +94,18 @@ def quantities(run: Course) -> list[Quantity]:
 
 
 def objective_name(problem: Problem) -> str:
-    """Return the name of the objective: its outcome, or "objective" if it has several."""
-    names = problem.objective.outcomes
-    return names[0] if len(names) == 1 else "objective"
+    """Return the name of the objective: its outcome with its weight, or "objective" if it is no multiple of one.
+
+    >>> from dataclasses import replace
+    >>> from evenhand.environments import Court
+    >>> objective_name(Court().problem), objective_name(replace(Court().problem, maximize={"appears": -1.0}))
+    ('appears', '(minus appears)')
+    """
+    objective = problem.objective
+    if not isinstance(objective, Linear) or len(objective.outcomes) != 1:
+        return "objective"
+    (name, weight), *_ = objective.weights.items()
+    return {1.0: name, -1.0: f"(minus {name})"}.get(float(weight), f"({weight:g} {name})")
 
 
 def measured(run: Course) -> list[Quantity]:
