@@ -313,3 +313,15 @@ def test_a_list_that_a_program_reads_on_is_taken_back(tmp_path):
     assert set(back.columns["town"].tolist()) == set(LOUD.values())
     assert back.propensities.tolist() == [float(row[head.index("probability")]) for row in rows]
     assert [back.problem.actions[a] for a in back.actions] == [row[head.index("action")] for row in rows]
+
+
+def test_numbers_beyond_those_of_the_log_are_told(tmp_path):
+    cases, problem = files(tmp_path)
+    ask = {"learn_from": tmp_path / "log.csv", "seed": 4}
+    assert assign(cases, problem, **ask).checks["range"] is None
+    lines = cases.read_text().splitlines()
+    cases.write_text("\n".join([*lines[:-1], "4000,A,c299"]) + "\n")
+    said = "0.3% of the cases lie beyond the log in 'age', which counts as its end: 20 to 59 there, 20 to 4,000 in the"
+    assert assign(cases, problem, **ask).checks["range"] == f"{said} list"
+    cases.write_text("\n".join([*lines[:-1], "61,A,c299"]) + "\n")
+    assert assign(cases, problem, **ask).checks["range"] is None  # one of 300, and near

@@ -143,7 +143,8 @@ def test_confidence_is_honest():
 def test_constraints_are_printed_and_in_frames(log, policy):
     found = value(log, policies={"mine": policy})
     mine = next(p for p in found.policies if p.policy == "mine")
-    assert [k.constraint for k in mine.kept] == [s.constraint.label for s in log.problem.stated]
+    labels = [s.constraint.label for s in log.problem.stated[:5]]
+    assert [k.constraint for k in mine.kept] == [*labels, "cents - 3 sale", "0.4 cents - sale"]
     frame = found.to_frame().set_index("policy")
     assert frame.loc["mine", f"confidence in {mine.kept[0].constraint}"] == mine.kept[0].confidence
     assert "constraints, ± se, confidence  cents per round, at most 0.9  sale per round, at most 0.32" in str(found)
@@ -164,3 +165,38 @@ def test_other_objectives_have_constraints_too(log):
     stated = replace(log, problem=problem(subject_to=LIMITS, maximize=AlphaFair(("sale", "cents"), 1.0, 0.1)))
     found = value(stated)
     assert len(found.policies[0].kept) == len(LIMITS)
+
+
+def test_of_groups_that_are_all_missed_the_furthest_is_shown(log, amounts):
+    """Their confidences are all 0, so that nothing but the distance tells them apart."""
+    stated = replace(log, problem=problem(subject_to=(Parity("cents", by="area", tolerance=1e-6),)))
+    shift = np.array([0.3, -0.7, 0.1])[log.groups["area"]]
+    (found,) = kept(stated, lambda name: amounts[name] + shift)
+    cents = amounts["cents"] + shift
+    gaps = [abs(cents[log.groups["area"] == g].mean() - cents.mean()) for g in range(3)]
+    assert found.confidence == 0.0
+    assert found.used.value == pytest.approx(max(gaps), rel=1e-6)
+
+
+def test_a_ratio_is_shown_as_the_difference_that_it_is(log, amounts):
+    *_, most, least = kept(log, amounts.__getitem__)
+    assert (most.constraint, most.side, most.limit) == ("cents - 3 sale", "at most", 0.0)
+    assert (least.constraint, least.side, least.limit) == ("0.4 cents - sale", "at most", 0.0)
+
+
+def test_the_headline_names_what_the_best_policy_misses(log):
+    stated = replace(log, problem=problem(subject_to=(Budget("cents", rate=0.9), Floor("sale", rate=0.9))))
+    found = value(stated)
+    best = max(found.policies, key=lambda p: p.value.value * (p.used["cents"].value <= 0.9 * (1 + 1e-9)))
+    sale = next(k for k in best.kept if k.side == "at least")
+    assert found.headline().endswith(f"; it does not keep to {sale.constraint} at least 0.9 ({sale.used.value:.4g})")
+    slack = replace(log, problem=problem(subject_to=(Budget("cents", rate=0.9), Floor("sale", rate=0.01))))
+    assert "keep to" not in value(slack).headline()
+
+
+def test_uses_above_a_budget_that_errors_allow_for_are_told(log):
+    used = value(log).policies[0].used["cents"]
+    limit = used.value - used.se
+    stated = replace(log, problem=problem(subject_to=(Budget("cents", rate=limit),)))
+    said = f"'as logged' uses {used.value:.4g} cents per row of {limit:.4g}, which three standard errors"
+    assert said in str(value(stated))

@@ -14,7 +14,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import file, number
 from evenhand.offline.assigned import Assignment
 from evenhand.offline.cases import Cases
-from evenhand.offline.checks import idle, support
+from evenhand.offline.checks import idle, outside, support
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.lines import singles
@@ -114,6 +114,7 @@ def assign(
         dates=tuple(evidence.spec.dates),
         checks={
             **evidence.checks,
+            "range": outside(listed.numbers, evidence.coding),
             "support": support(evidence, singles(evidence)),
             "budget": idle(worth, tables, {b.outcome: b.total / len(listed) for b in limits.budgets}),
         },

@@ -10,6 +10,7 @@ from evenhand.core.types import Floats
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.scores import doubly_robust, effective, weights
 from evenhand.replay.checks import quantile, reach
+from evenhand.replay.units import Units
 
 FEW = 50.0  # effective rows below which an estimate is not to be trusted
 _ERRORS = 3.0  # standard errors that chance is allowed
@@ -64,3 +65,28 @@ def idle(worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float
             uses = f"the best policy uses {used.value:.4g} without it"
             return f"the budget of {limit:.4g} {name} per row never binds: {uses}"
     return None
+
+
+def outside(numbers: Mapping[str, Floats], coding: Units) -> str | None:
+    """Say which number of a list lies beyond the range of the log, at whose end it counts; None if hardly any does.
+
+    One that is beyond by more than the range is wide is told of, such as an amount in other units, and otherwise what
+    more than 1 % of the cases have.
+    """
+    found = []
+    for name, scale in coding.numeric.items():
+        z = numbers[name]
+        beyond = np.maximum(scale.low - z, z - scale.high)
+        part = float((beyond > 0.0).mean())
+        if part > _SMALL or (beyond > scale.high - scale.low).any():
+            found.append((-part, name))
+    if not found:
+        return None
+    part, name = min(found)
+    scale, z = coding.numeric[name], numbers[name]
+    others = f", and so for {len(found) - 1} other columns" if len(found) > 1 else ""
+    return (
+        f"{-part:.1%} of the cases lie beyond the log in {name!r}, which counts as its end: "
+        f"{coding.said(name, scale.low)} to {coding.said(name, scale.high)} there, "
+        f"{coding.said(name, float(np.nanmin(z)))} to {coding.said(name, float(np.nanmax(z)))} in the list{others}"
+    )

@@ -15,6 +15,7 @@ from evenhand.problem.constraints import Stated
 from evenhand.problem.constraints.base import relative
 
 _ROUNDING = 1e-9
+_LEAST = 1e-300  # above 0, where limit and value are 0
 
 
 class Kept(NamedTuple):
@@ -38,19 +39,18 @@ def kept(evidence: Evidence, amounts: Callable[[str], Floats]) -> Iterator[Kept]
     for s in evidence.problem.stated:
         if s.region is not None:
             continue
-        least = s.constraint.worst == "low" and relative(s.constraint) is None  # rows of ratios are differences
-        sign, side = (-1.0, "at least") if least else (1.0, "at most")
+        ratio = relative(s.constraint) is not None  # whose row is a difference, at most 0
+        sign, side = (-1.0, "at least") if s.constraint.worst == "low" and not ratio else (1.0, "at most")
         rows = []
         for j, (name, bound) in enumerate(zip(s.rows.names, s.bound.tolist(), strict=True)):
             estimate = _row(evidence, s, j, amounts).estimate
-            rows.append((sure(estimate, bound), name, estimate, bound))
+            rows.append((sure(estimate, bound), _room(estimate, bound), name, estimate, bound))
         if not rows:
             continue
-        least_sure, name, (v, se), bound = min(rows)
+        least_sure, _, name, (v, se), bound = min(rows)
         joint = max(0.0, 1.0 - sum(1.0 - row[0] for row in rows))
-        yield Kept(
-            s.constraint.label, name, Estimate(sign * v, se), sign * bound, side, joint if len(rows) > 1 else least_sure
-        )
+        label = name if ratio else s.constraint.label
+        yield Kept(label, name, Estimate(sign * v, se), sign * bound, side, joint if len(rows) > 1 else least_sure)
 
 
 def unjudged(evidence: Evidence) -> Iterator[str]:
@@ -66,6 +66,11 @@ def sure(estimate: Estimate, bound: float) -> float:
     if estimate.se <= _ROUNDING * max(abs(bound), abs(estimate.value)):  # nothing is left to chance
         return float(room >= -_ROUNDING * max(abs(bound), abs(estimate.value)))
     return NormalDist().cdf(room / estimate.se)
+
+
+def _room(estimate: Estimate, bound: float) -> float:
+    """Return how many standard errors are left to a bound, which orders what is as sure."""
+    return (bound - estimate.value) / max(estimate.se, _ROUNDING * max(abs(bound), abs(estimate.value)), _LEAST)
 
 
 def _row(evidence: Evidence, s: Stated, j: int, amounts: Callable[[str], Floats]) -> Average:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+_MISSED = 0.05  # the confidence below which a constraint is said not to be kept
+
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
@@ -115,8 +117,15 @@ class Value:
         where = f"Within {self._budgets}, " if self.limits else ""
         return (
             f"{where}{best.policy!r} is worth the most of {len(kept)} policies: {best.value.value:.4f} "
-            f"{self.objective} per row (95 %: {low:.4f} to {high:.4f})"
+            f"{self.objective} per row (95 %: {low:.4f} to {high:.4f})" + "".join(self._missed(best))
         )
+
+    @staticmethod
+    def _missed(p: Valued) -> Iterator[str]:
+        """Say which constraints a policy is all but sure to miss."""
+        for i, k in enumerate(k for k in p.kept if k.confidence < _MISSED):
+            joined = ", nor to" if i else "; it does not keep to"
+            yield f"{joined} {k.constraint} {k.side} {k.limit:.4g} ({k.used.value:.4g})"
 
     def summary(self) -> str:
         """Return the result in a few sentences."""
@@ -192,6 +201,10 @@ class Value:
         for p in self.policies:
             for name in self._over(p):
                 yield f"{p.policy!r} uses {p.used[name].value:.4g} {name} per row of {self.limits[name]:.4g}"
+            for name, limit in self.limits.items():
+                if name not in self._over(p) and p.used[name].value > limit * (1.0 + 1e-9):
+                    use = f"{p.used[name].value:.4g} {name} per row of {limit:.4g}"
+                    yield f"{p.policy!r} uses {use}, which three standard errors of {p.used[name].se:.2g} allow for"
 
     def _over(self, p: Valued) -> Iterator[str]:
         """Yield the budgets that a policy exceeds by more than three standard errors."""

@@ -86,6 +86,8 @@ def value(
     out = None if out is None else folder(file("out", out))
     tables = evidence.tables(folds=folds, seed=seed, model=model)
     unasked, budgets = policies_of(evidence, tables), limits(evidence)
+    for name in asked.keys() & unasked.policies.keys():
+        raise InvalidInput("policies", "names that no other policy of the table has", name)
     all_policies = unasked.policies | asked
     each = tuple(valued(evidence, tables, all_policies))
     found = Value(

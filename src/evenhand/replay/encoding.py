@@ -11,14 +11,13 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
 from evenhand.problem.clock import Clock
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.columns import POINT, Columns, Names
-from evenhand.replay.dates import days, written
+from evenhand.replay.dates import days
 from evenhand.replay.guesses import yes_no
 from evenhand.replay.missing import absent, drop, is_name, marked, with_levels
 from evenhand.replay.spec import Spec
@@ -83,7 +82,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     units = Units.fit(numeric, names, spec.ranges, spec.levels, missing=marked(spec), dates=spec.dates)
     notes += [f"{c!r} is the same in every row and was left out of the features" for c in units.constant]
     learned = [(c, z) for c, z in units.numeric.items() if c not in spec.ranges]
-    ends = [f"{c} {_end(spec, c, z.low)} to {_end(spec, c, z.high)}" for c, z in learned]
+    ends = [f"{c} {units.said(c, z.low)} to {units.said(c, z.high)}" for c, z in learned]
     if ends:
         notes.append(f"numbers standardised by the log: {', '.join(ends)}")
     actions, propensities = bad.kept(actions), bad.kept(propensities)
@@ -121,10 +120,6 @@ def feature(spec: Spec, columns: Columns, bad: BadRows, column: str) -> Floats:
         z = columns.numbers(column)
         bad.keep(column, np.isfinite(z) | gone, _finite(columns, column))
     return np.where(gone, np.nan, z) if gone.any() else z
-
-
-def _end(spec: Spec, column: str, value: float) -> str:
-    return written(value) if column in spec.dates else amount(value)
 
 
 def _late(spec: Spec, time: Floats) -> list[str]:

@@ -10,11 +10,12 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.replay.columns import Names
-from evenhand.replay.dates import days
+from evenhand.replay.dates import days, written
 
 MOST_LEVELS = 100
 MISSING = "missing"  # the level of a column without a value
@@ -82,6 +83,10 @@ class Units:
     constant: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
+
+    def said(self, column: str, value: float) -> str:
+        """Write a number of a column, which may be a date."""
+        return written(value) if column in self.dates else amount(value)
 
     @staticmethod
     def fit(
