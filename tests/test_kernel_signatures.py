@@ -8,7 +8,7 @@ import pytest
 
 COUNTED = {
     "evenhand.core.luck.uniform_within",
-    "evenhand.core.luck._normal",
+    "evenhand.core.luck.normal_within",
 }  # of whole and real rounds
 CODE = """
 import gc

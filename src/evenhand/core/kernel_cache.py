@@ -21,6 +21,7 @@ from typing import Any
 import llvmlite
 import numba
 import numpy as np
+from numba.core import types
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
@@ -42,6 +43,10 @@ class KernelCache(FunctionCache):
         base = f"{Path(kernel.py_func.__code__.co_filename).stem}.{kernel.py_func.__qualname__}"
         safe = base.replace("<", "").replace(">", "")
         self._cache_file: Any = _Entries(Path(self._cache_path), safe, lambda: text(kernel))
+
+    def _index_key(self, sig: Any, codegen: Any) -> Any:
+        """The key of an entry, with the text of the methods of all views among the arguments (`core.views`)."""
+        return (*super()._index_key(sig, codegen), *(text(method) for kind in sig for method in _methods(kind)))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save machine code; parts of kernels have none."""
@@ -158,6 +163,18 @@ def _read(kernel: Dispatcher, seen: dict[int, str]) -> None:
             constants.append((name, value._fields))
     options = sorted(kernel.targetoptions.items())
     seen[id(function)] = repr((function.__qualname__, _code(function.__code__, function.__doc__), constants, options))
+
+
+def _methods(kind: Any) -> Iterator[Dispatcher]:
+    """The kernels that are methods of the NamedTuples in a type of arguments."""
+    if isinstance(kind, types.StructRef):
+        for inner in kind.field_dict.values():
+            yield from _methods(inner)
+    if isinstance(kind, types.BaseTuple):
+        if isinstance(kind, types.BaseNamedTuple):
+            yield from (z for z in vars(kind.instance_class).values() if isinstance(z, Dispatcher))
+        for inner in kind:
+            yield from _methods(inner)
 
 
 def called(kernel: Dispatcher) -> list[Dispatcher]:

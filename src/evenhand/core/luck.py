@@ -90,7 +90,8 @@ def box_muller(u: Floats, size: int) -> Floats:
 
 
 @kernel
-def _normal(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
+def normal_within(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
+    """`normal` for use inside of kernels, where seed and stream are unsigned."""
     return box_muller(uniform_within(seed, stream, replicas, t, size + size % 2), size)
 
 
@@ -101,7 +102,7 @@ def uniform(seed: int, stream: Stream, replicas: Ints, t: Ints | Floats, size: i
 
 def normal(seed: int, stream: Stream, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
     """Draw `size` standard normal numbers per replica for round `t`, `(1) or (R) -> (R, size)`."""
-    return _normal(np.uint64(seed), _STREAMS[stream], replicas, t, size)
+    return normal_within(np.uint64(seed), _STREAMS[stream], replicas, t, size)
 
 
 def check_seed(seed: int) -> None:

@@ -24,11 +24,11 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.declared import Declared
 from evenhand.problem.factors import Factors
+from evenhand.problem.row_kernels import RowsView, post, post_known, pull
 
 
 class Frame(Protocol):
@@ -58,100 +58,6 @@ class Cases(NamedTuple):
     groups: Ints  # (R, 1 or A, G)
     plays: Ints | None = None  # (R, A) which candidates these are; None where they are all, in order
     time: Floats | None = None  # (R,)
-
-
-# Columns of the packed array; the weights of the outcomes start at _FIRST.
-_ALWAYS, _INSIDE, _BY_SHARE, _COLUMN, _FIRST = 0, 1, 2, 3, 4
-
-
-@kernel
-def _inside(inside: float, by_share: float, share: float) -> float:
-    """The part of a row's factor that a play inside its group adds."""
-    return inside / share if by_share != 0.0 else inside
-
-
-@kernel
-def _post(packed: Floats, groups: Ints, shares: Floats, y: Floats, z: Floats) -> Floats:
-    m, width = y.shape[2], y.shape[2] + z.shape[2]
-    v = np.zeros((len(y), len(packed)))
-    total, inside = np.empty(width), np.empty((shares.shape[1], width))
-    for r in range(len(y)):
-        total[:] = 0.0
-        inside[:] = 0.0
-        for p in range(y.shape[1]):
-            for i in range(width):
-                x = y[r, p, i] if i < m else z[r, p, i - m]
-                if x != 0.0:
-                    total[i] += x
-                    for g in range(groups.shape[2]):
-                        inside[groups[r, p if groups.shape[1] > 1 else 0, g], i] += x
-        s = r if len(shares) > 1 else 0
-        for j in range(len(packed)):
-            c = int(packed[j, _COLUMN])
-            for i in range(width):
-                w = packed[j, _FIRST + i]
-                if w != 0.0:
-                    v[r, j] += packed[j, _ALWAYS] * w * total[i]
-                    if c >= 0 and inside[c, i] != 0.0:
-                        factor = _inside(packed[j, _INSIDE], packed[j, _BY_SHARE], shares[s, c])
-                        v[r, j] += factor * w * inside[c, i]
-    return v
-
-
-@kernel
-def _pull(
-    packed: Floats, learned_by_group: bool, groups: Ints, shares: Floats, known: Floats, q: Floats, o: Floats
-) -> tuple[Floats, Floats, Floats]:
-    width = packed.shape[1] - _FIRST
-    m = width - known.shape[2]
-    candidates, each = known.shape[1], groups.shape[1] > 1
-    prices = np.empty((len(q), q.shape[1], candidates if learned_by_group and each else 1, m))
-    offset = np.empty((len(q), q.shape[1], candidates))
-    everybody, members = np.empty(width), np.empty((shares.shape[1], width))
-    price, total = np.empty(width), np.zeros((len(q), len(packed)))
-    for r in range(len(q)):
-        z, s = r if len(known) > 1 else 0, r if len(shares) > 1 else 0
-        for k in range(q.shape[1]):
-            everybody[:] = 0.0
-            members[:] = 0.0
-            for j in range(len(packed)):
-                if q[r, k, j] == 0.0:
-                    continue
-                total[r, j] += q[r, k, j]
-                c = int(packed[j, _COLUMN])
-                for i in range(width):
-                    w = packed[j, _FIRST + i]
-                    if w != 0.0:
-                        everybody[i] += q[r, k, j] * packed[j, _ALWAYS] * w
-                        if c >= 0 and shares[s, c] > 0.0:  # skip a group of share 0, which had no case yet
-                            factor = _inside(packed[j, _INSIDE], packed[j, _BY_SHARE], shares[s, c])
-                            members[c, i] += q[r, k, j] * factor * w
-            constant = o[r, k] if k < o.shape[1] else 0.0
-            for a in range(candidates):
-                if each or a == 0:
-                    for i in range(width):
-                        price[i] = everybody[i]
-                        for g in range(groups.shape[2]):
-                            price[i] += members[groups[r, a, g], i]
-                    if a < prices.shape[2]:
-                        for i in range(m):
-                            prices[r, k, a, i] = price[i]
-                offset[r, k, a] = constant
-                for i in range(m, width):
-                    offset[r, k, a] += price[i] * known[z, a, i - m]
-    return prices, offset, total
-
-
-@kernel
-def _post_known(packed: Floats, groups: Ints, shares: Floats, plays: Ints, counted: Floats, known: Floats) -> Floats:
-    z = np.zeros(known.shape)  # 0 where nothing is played, or the decision does not count
-    for r in range(len(plays)):
-        for p in range(plays.shape[1]):
-            if counted[r] > 0.0 and plays[r, p] >= 0:
-                for i in range(known.shape[2]):
-                    z[r, p, i] = known[r, p, i]
-    none = np.zeros((*plays.shape, packed.shape[1] - _FIRST - known.shape[2]))
-    return _post(packed, groups, shares, none, z)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -258,12 +164,12 @@ class Rows:
         """Return rows of the outcomes, summed over plays, `(P,M),(P,L)->(d)`; outcomes that do not count are 0."""
         if self.scaled is not None:
             y = y * self.scaled.of(frame.known, frame.plays)
-        return _post(self._packed, frame.groups, shares, y, z)
+        return post(self._packed, frame.groups, shares, y, z)
 
     def post_known(self, decision: Decision) -> Floats:
         """Return rows of a decision's known outcomes, noisy ones at their means and learned ones at 0, `->(d)`."""
         d = decision
-        return _post_known(self._packed, d.groups, d.shares, d.plays, d.counted, d.known)
+        return post_known(self._packed, d.groups, d.shares, d.plays, d.counted, d.known)
 
     def pull(self, frame: Frame, shares: Floats, q: Floats) -> tuple[Floats, Floats]:
         """Return prices of learned outcomes and offsets of candidates at prices q of rows, `(k,d)->(k,1,M),(k,A)`.
@@ -279,7 +185,7 @@ class Rows:
 
         `(k,d),(i)->(k,1,M),(k,A),(d)`
         """
-        prices, offset, total = _pull(self._packed, self._learned_by_group, frame.groups, shares, frame.known, q, o)
+        prices, offset, total = pull(self._packed, self._learned_by_group, frame.groups, shares, frame.known, q, o)
         if self.scaled is not None:
             prices = prices * self.scaled.of(frame.known, frame.plays)[:, None]
         return prices, offset, total
@@ -289,6 +195,10 @@ class Rows:
         """The factors, if rows read any outcome whose factor is not 1."""
         read = self.factors is not None and bool((self.learned.any(0) & self.factors.matter).any())
         return self.factors if read else None
+
+    def view(self) -> RowsView | None:
+        """What kernels see of the rows; None where factors scale outcomes."""
+        return RowsView(self._packed, self._learned_by_group) if self.scaled is None else None
 
     def take(self, which: Ints) -> Rows:
         each = ("learned", "known", "always", "inside", "grouping", "column", "by_share")

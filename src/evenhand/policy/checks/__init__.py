@@ -7,8 +7,8 @@ from evenhand.policy.checks.arrays import (
     NOTHING as NOTHING,
     mask as mask,
 )
-from evenhand.policy.checks.contexts import alike as alike, context as context
-from evenhand.policy.checks.predictions import worth as worth
+from evenhand.policy.checks.contexts import alike as alike, context as context, sound as sound
+from evenhand.policy.checks.predictions import bad_worth as bad_worth, worth as worth
 from evenhand.policy.checks.receipts import (
     decision as decision,
     outcomes as outcomes,

@@ -43,7 +43,7 @@ def _bad_group(groups: Ints, bounds: Ints) -> tuple[int, int, int]:
 
 
 @kernel
-def _sound(features: Floats, known: Floats, groups: Ints, bounds: Ints) -> bool:
+def sound(features: Floats, known: Floats, groups: Ints, bounds: Ints) -> bool:
     """Whether a context passes all checks of values: one call where nothing is wrong, and no search."""
     x, z, bad = features.ravel(), known.ravel(), 0
     for i in range(len(x)):
@@ -69,7 +69,7 @@ def context(c: Context, replicas: int, features: int, problem: Problem, last: Co
         problem.clock.check("context.time", c.time, replicas)
     if problem.noisy:
         _means(c.known[:, :, : len(problem.noisy)], problem)
-    if _sound(distinct(c.features), c.known, c.groups, problem.bounds):
+    if sound(distinct(c.features), c.known, c.groups, problem.bounds):
         if problem.edges is not None:
             problem.edges.check(c.known, c.offered)
         return c

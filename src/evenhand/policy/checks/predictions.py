@@ -15,7 +15,7 @@ FAR = 1e5
 
 
 @kernel
-def _bad_worth(mean: Floats, bonus: Floats, w: Floats, reach: Floats) -> tuple[int, int]:
+def bad_worth(mean: Floats, bonus: Floats, w: Floats, reach: Floats) -> tuple[int, int]:
     """Replica and candidate of the first worth that no outcome near its range has, (-1, -1) where all are sound."""
     for r in range(len(mean)):
         for k in range(mean.shape[1]):
@@ -45,7 +45,7 @@ def worth(name: str, said: Worth, w: Floats, reach: Floats, candidates: int, t: 
     if getattr(mean, "shape", ()) != shape or getattr(bonus, "shape", ()) != shape:
         now = f"{name} in round {int(t.max()) + 1}"
         raise InvalidInput(now, f"mean and bonus of shape {shape}", (np.shape(mean), np.shape(bonus)))
-    r, a = _bad_worth(mean, bonus, w, reach)
+    r, a = bad_worth(mean, bonus, w, reach)
     if r >= 0:
         prices = w[r, :, a if w.shape[2] > 1 else 0].tolist()
         found = f"mean {mean[r, :, a]}, bonus {bonus[r, :, a]} at prices {prices}"

@@ -1,0 +1,199 @@
+"""Views: what kernels see of a part, so that compiled code may ask a part what Python asks it.
+
+A view is a NamedTuple of the arrays of a part's own state and of its settings, whose methods are kernels. Numba finds
+`model.value(x, w, u)` by the type of `model` when it compiles the caller. Nothing is copied: what a kernel changes, the
+part sees. To Numba every class of views is a type, which it keeps by its name, so that callers are kept on disk like
+any other kernel; kernels that are passed as arguments, or closed over, would be compiled anew in every process.
+
+A view is passed as all of its arrays, seven machine words each, so that a policy would be hundreds of arguments. `hold`
+puts a view behind a pointer, through which `held.part` reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from inspect import Parameter, Signature
+from typing import Any
+
+import numpy as np
+from numba import typeof
+from numba.core import cgutils, types
+from numba.core.dispatcher import Dispatcher
+from numba.core.typing.templates import _OverloadMethodTemplate, infer_getattr, make_overload_attribute_template
+from numba.experimental import structref
+from numba.extending import intrinsic, overload
+
+from evenhand.core.kernel import kernel
+from evenhand.core.types import Floats
+
+
+def view_of(part: object, *state: object) -> Any:
+    """The view of a part in a state, None where the part has none, and Python is to ask it.
+
+    A class that changes anything of the one that it inherits its view from has none.
+    """
+    kinds = type(part).__mro__
+    home = next((kind for kind in kinds if "view" in vars(kind)), None)
+    if home is None:
+        return None
+    own = {name for kind in kinds[: kinds.index(home)] for name in vars(kind) if not name.startswith("__")}
+    return None if any(hasattr(home, name) for name in own) else home.view(part, *state)
+
+
+def addresses(view: object) -> set[tuple[int, tuple[int, ...]]]:
+    """Where the arrays of a view, and of the views in it, are and how long; arrays without entries are nowhere."""
+    if isinstance(view, np.ndarray):
+        return {(view.ctypes.data, view.shape)} if view.size else set()
+    found: set[tuple[int, tuple[int, ...]]] = set()
+    return found.union(*map(addresses, view)) if isinstance(view, tuple) else found
+
+
+@structref.register
+class HeldType(types.StructRef):
+    """The type of what holds a view."""
+
+
+class Held(structref.StructRefProxy):
+    """Holds a view; to pass it takes as long as to pass a number."""
+
+
+structref.define_proxy(Held, HeldType, ["part"])
+
+
+def _inside(kind: Any) -> list[Any]:
+    """The types of the fields of a tuple."""
+    return list(kind)
+
+
+@intrinsic
+def _borrowed(typing: Any, view: Any) -> Any:
+    """A view whose arrays do not count their references: to count those of a policy's takes microseconds per round."""
+
+    def forget(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+        if isinstance(kind, types.Array):
+            array = context.make_array(kind)(context, builder, value)
+            array.meminfo = cgutils.get_null_value(array.meminfo.type)
+            array.parent = cgutils.get_null_value(array.parent.type)
+            return array._getvalue()
+        if isinstance(kind, types.BaseTuple):
+            parts: Any = zip(_inside(kind), cgutils.unpack_tuple(builder, value, len(kind)), strict=True)
+            return context.make_tuple(builder, kind, [forget(context, builder, *part) for part in parts])
+        context.nrt.incref(builder, kind, value)  # what holds another view
+        return value
+
+    def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return forget(context, builder, view, arguments[0])
+
+    return view(view), build
+
+
+@kernel
+def hold(view: Any) -> Any:
+    """A pointer to a view, whose arrays the caller keeps for as long."""
+    return Held(_borrowed(view))  # type: ignore[call-arg]  # Numba hands over what it is typed in
+
+
+def type_of(value: object) -> Any:
+    """The type of a value to Numba."""
+    return typeof(value)
+
+
+def type_held(kind: Any) -> Any:
+    """The type of what `hold` makes of a view of some type, for which nothing is compiled."""
+    return HeldType((("part", kind),))
+
+
+def type_together(record: type, *kinds: Any) -> Any:
+    """The type of a NamedTuple of values of some types."""
+    return types.NamedTuple(kinds, record)
+
+
+class _Method(_OverloadMethodTemplate):
+    """A method of NamedTuples that have no field of this name: kernels read records of many kinds."""
+
+    def _resolve(self, typ: Any, attr: str) -> Any:
+        return None if attr in typ.fields else super()._resolve(typ, attr)
+
+
+def _verb(name: str, arguments: int, otherwise: Callable[..., object] | None = None) -> None:
+    """Declare a method of views by which kernels may ask, and what views do that do not have it."""
+
+    def find(view: Any, *arguments: Any) -> Any:
+        method = getattr(view.instance_class, name, otherwise)
+        return method.py_func if isinstance(method, Dispatcher) else None  # None: Numba says that there is no such name
+
+    takes = [Parameter(f"a{i}", Parameter.POSITIONAL_OR_KEYWORD) for i in range(1 + arguments)]
+    find.__signature__ = Signature(takes)  # Numba takes no function of any number of them
+    options: dict[str, Any] = {"strict": False, "jit_options": {"error_model": "numpy"}}
+    kind = types.BaseNamedTuple
+    infer_getattr(make_overload_attribute_template(kind, name, find, inline="never", base=_Method, **options))
+    overload(find, **options)(find)
+
+
+@kernel
+def _nothing_decided(view: Any, decision: Any) -> None:
+    """For goals that do nothing with decisions."""
+
+
+@kernel
+def _nothing_met(view: Any, context: Any, decision: Any, t: Any) -> None:
+    """For goals that do nothing with contexts."""
+
+
+@kernel
+def _nothing_came(view: Any, decision: Any, y: Any, z: Any) -> None:
+    """For goals that do nothing with outcomes."""
+
+
+@kernel
+def _nothing_shown(view: Any, decision: Any, exposed: Any) -> None:
+    """For goals that do nothing with exposures."""
+
+
+@kernel
+def _one_case(view: Any, step: Any) -> Floats:
+    """For worlds in which every step is one case."""
+    return np.ones(1)
+
+
+@kernel
+def _goes_on(view: Any, t: Any, candidates: Any) -> bool:
+    """For parts that never leave a round to Python."""
+    return False
+
+
+# The methods by which kernels ask, and how many arguments each takes.
+_ASKED = {
+    "value": 2,  # models, and their widths
+    "update": 4,
+    "radius": 2,
+    "price": 0,  # goals, their objectives, and limits
+    "slope": 2,
+    "room": 1,
+    "fits": 1,
+    "pull": 5,  # rows
+    "post": 4,
+    "post_known": 1,
+    "on_shares": 2,  # goals with rows by share, and their books
+    "shares_now": 2,
+    "restate": 3,
+    "reenter": 4,
+    "pick": 4,  # choices, and their rates
+    "rates": 2,
+    "context": 1,  # worlds, and what records a run
+    "respond": 4,
+    "enter": 4,
+}
+# Those that a view may lack.
+_TOLD: dict[str, tuple[int, Any]] = {
+    "on_decision": (1, _nothing_decided),
+    "on_context": (3, _nothing_met),
+    "on_outcome": (3, _nothing_came),
+    "on_exposure": (2, _nothing_shown),
+    "pauses": (2, _goes_on),  # whether Python is to do the next round, after which views are made anew
+    "cases": (1, _one_case),
+}
+for _name, _count in _ASKED.items():
+    _verb(_name, _count)
+for _name, (_count, _otherwise) in _TOLD.items():
+    _verb(_name, _count, _otherwise)

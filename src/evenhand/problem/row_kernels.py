@@ -1,0 +1,126 @@
+"""Kernels of rows: sums of outcomes, and prices of outcomes from prices of rows."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Floats, Ints
+
+# Columns of the packed coefficients of rows; the weights of the outcomes start at _FIRST.
+_ALWAYS, _INSIDE, _BY_SHARE, _COLUMN, _FIRST = 0, 1, 2, 3, 4
+
+
+@kernel
+def _inside(inside: float, by_share: float, share: float) -> float:
+    """The part of a row's factor that a play inside its group adds."""
+    return inside / share if by_share != 0.0 else inside
+
+
+@kernel
+def post(packed: Floats, groups: Ints, shares: Floats, y: Floats, z: Floats) -> Floats:
+    """Rows of outcomes, summed over plays, `(d,W),(1|P,G),(C),(P,M),(P,L)->(d)`."""
+    m, width = y.shape[2], y.shape[2] + z.shape[2]
+    v = np.zeros((len(y), len(packed)))
+    total, inside = np.empty(width), np.empty((shares.shape[1], width))
+    for r in range(len(y)):
+        total[:] = 0.0
+        inside[:] = 0.0
+        for p in range(y.shape[1]):
+            for i in range(width):
+                x = y[r, p, i] if i < m else z[r, p, i - m]
+                if x != 0.0:
+                    total[i] += x
+                    for g in range(groups.shape[2]):
+                        inside[groups[r, p if groups.shape[1] > 1 else 0, g], i] += x
+        s = r if len(shares) > 1 else 0
+        for j in range(len(packed)):
+            c = int(packed[j, _COLUMN])
+            for i in range(width):
+                w = packed[j, _FIRST + i]
+                if w != 0.0:
+                    v[r, j] += packed[j, _ALWAYS] * w * total[i]
+                    if c >= 0 and inside[c, i] != 0.0:
+                        factor = _inside(packed[j, _INSIDE], packed[j, _BY_SHARE], shares[s, c])
+                        v[r, j] += factor * w * inside[c, i]
+    return v
+
+
+@kernel
+def pull(
+    packed: Floats, learned_by_group: bool, groups: Ints, shares: Floats, known: Floats, q: Floats, o: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Prices of learned outcomes, offsets, and each row's total price, as `Rows.read` has them."""
+    width = packed.shape[1] - _FIRST
+    m = width - known.shape[2]
+    candidates, each = known.shape[1], groups.shape[1] > 1
+    prices = np.empty((len(q), q.shape[1], candidates if learned_by_group and each else 1, m))
+    offset = np.empty((len(q), q.shape[1], candidates))
+    everybody, members = np.empty(width), np.empty((shares.shape[1], width))
+    price, total = np.empty(width), np.zeros((len(q), len(packed)))
+    for r in range(len(q)):
+        z, s = r if len(known) > 1 else 0, r if len(shares) > 1 else 0
+        for k in range(q.shape[1]):
+            everybody[:] = 0.0
+            members[:] = 0.0
+            for j in range(len(packed)):
+                if q[r, k, j] == 0.0:
+                    continue
+                total[r, j] += q[r, k, j]
+                c = int(packed[j, _COLUMN])
+                for i in range(width):
+                    w = packed[j, _FIRST + i]
+                    if w != 0.0:
+                        everybody[i] += q[r, k, j] * packed[j, _ALWAYS] * w
+                        if c >= 0 and shares[s, c] > 0.0:  # skip a group of share 0, which had no case yet
+                            factor = _inside(packed[j, _INSIDE], packed[j, _BY_SHARE], shares[s, c])
+                            members[c, i] += q[r, k, j] * factor * w
+            constant = o[r, k] if k < o.shape[1] else 0.0
+            for a in range(candidates):
+                if each or a == 0:
+                    for i in range(width):
+                        price[i] = everybody[i]
+                        for g in range(groups.shape[2]):
+                            price[i] += members[groups[r, a, g], i]
+                    if a < prices.shape[2]:
+                        for i in range(m):
+                            prices[r, k, a, i] = price[i]
+                offset[r, k, a] = constant
+                for i in range(m, width):
+                    offset[r, k, a] += price[i] * known[z, a, i - m]
+    return prices, offset, total
+
+
+@kernel
+def post_known(packed: Floats, groups: Ints, shares: Floats, plays: Ints, counted: Floats, known: Floats) -> Floats:
+    """Rows of the known outcomes of plays that count, `(d,W),(1|P,G),(C),(P),(),(P,L)->(d)`."""
+    z = np.zeros(known.shape)  # 0 where nothing is played, or the decision does not count
+    for r in range(len(plays)):
+        for p in range(plays.shape[1]):
+            if counted[r] > 0.0 and plays[r, p] >= 0:
+                for i in range(known.shape[2]):
+                    z[r, p, i] = known[r, p, i]
+    none = np.zeros((*plays.shape, packed.shape[1] - _FIRST - known.shape[2]))
+    return post(packed, groups, shares, none, z)
+
+
+class RowsView(NamedTuple):
+    """What kernels see of rows without factors."""
+
+    packed: Floats
+    learned_by_group: bool
+
+    @kernel
+    def pull(self, groups: Ints, shares: Floats, known: Floats, q: Floats, o: Floats) -> tuple[Floats, Floats, Floats]:
+        return pull(self.packed, self.learned_by_group, groups, shares, known, q, o)
+
+    @kernel
+    def post(self, groups: Ints, shares: Floats, y: Floats, z: Floats) -> Floats:
+        return post(self.packed, groups, shares, y, z)
+
+    @kernel
+    def post_known(self, d: Decision) -> Floats:
+        return post_known(self.packed, d.groups, d.shares, d.plays, d.counted, d.known)
