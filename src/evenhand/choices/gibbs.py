@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -56,6 +56,17 @@ def _draw(
     return plays, propensities, lottery
 
 
+class _GibbsView(NamedTuple):
+    temperature: float
+    n_plays: int
+
+    @kernel
+    def pick(self, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        playable, worst, left = offer
+        made = _draw(worth.mean, worth.bonus, playable, worst, left, self.temperature, u, self.n_plays)
+        return Pick(made[0], made[1], made[2], np.zeros(len(t)), None)
+
+
 @checked
 @dataclass(frozen=True)
 class Gibbs(DrawPerPlay):
@@ -94,3 +105,6 @@ class Gibbs(DrawPerPlay):
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         known = worth.mean, worth.bonus, offer.playable, offer.worst, offer.left
         return Pick(*_draw(*known, self.temperature, u, self.n_plays), forced=np.zeros(len(offer.playable)))
+
+    def view(self, state: None) -> _GibbsView:
+        return _GibbsView(float(self.temperature), self.n_plays)

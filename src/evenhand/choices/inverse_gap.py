@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import positive, whole
+from evenhand.core.views import view_of
 
 
 @kernel
@@ -28,6 +29,15 @@ def _rates(scale: float, power: float, t: Floats) -> Floats:
     for r in range(len(t)):
         rates[r] = _at(scale, power, t[r])
     return rates
+
+
+class _RateView(NamedTuple):
+    scale: float
+    power: float
+
+    @kernel
+    def rates(self, t: Floats, candidates: int) -> Floats:
+        return _rates(self.scale, self.power, t)
 
 
 @checked
@@ -61,7 +71,10 @@ class Rate:
         return float(_at(self.scale, self.power, t))
 
     def rates(self, t: Floats, candidates: int) -> Floats:
-        return np.asarray(_rates(float(self.scale), float(self.power), t))
+        return np.asarray(_rates(*self.view(), t))
+
+    def view(self) -> _RateView:
+        return _RateView(float(self.scale), float(self.power))
 
 
 @kernel
@@ -102,6 +115,17 @@ def _draw(
     return plays, propensities, lottery
 
 
+class _InverseGapView(NamedTuple):
+    rate: Any
+    n_plays: int
+
+    @kernel
+    def pick(self, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        rates, (playable, worst, left) = self.rate.rates(t, worth.mean.shape[2]), offer
+        made = _draw(worth.mean, playable, worst, left, rates, u, self.n_plays)
+        return Pick(made[0], made[1], made[2], np.zeros(len(t)), None)
+
+
 @typed
 @dataclass(frozen=True)
 class InverseGap(DrawPerPlay):
@@ -140,3 +164,7 @@ class InverseGap(DrawPerPlay):
         rates = Rate.of(self.rate).rates(t, worth.mean.shape[2])
         made = _draw(worth.mean, offer.playable, offer.worst, offer.left, rates, u, self.n_plays)
         return Pick(*made, forced=np.zeros(len(t)))
+
+    def view(self, state: None) -> _InverseGapView | None:
+        rate = view_of(self.rate)
+        return None if rate is None else _InverseGapView(rate, self.n_plays)

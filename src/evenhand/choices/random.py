@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -11,8 +11,24 @@ from evenhand.choices._shared import draw
 from evenhand.choices.base import DrawPerPlay, Offer, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
 from evenhand.core.validate import numbers, whole
+
+
+class _RandomView(NamedTuple):
+    weights: Floats
+    n_plays: int
+
+    @kernel
+    def pick(self, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        weights = self.weights if self.weights.shape[1] > 0 else np.ones((1, offer.playable.shape[1]))
+        made = draw(weights, offer.playable, offer.worst, offer.left, u, self.n_plays)
+        return Pick(made[0], made[1], made[2], np.ones(len(made[0])), None)
+
+    @kernel
+    def pauses(self, t: Floats, candidates: int) -> bool:
+        return self.weights.shape[1] not in (0, candidates)
 
 
 @checked
@@ -61,3 +77,6 @@ class Random(DrawPerPlay):
             raise InvalidInput("Random.weights", f"one per candidate, of which there are {candidates}", self.weights)
         made = draw(weights, offer.playable, offer.worst, offer.left, u, self.n_plays)
         return Pick(*made, forced=np.ones(len(offer.playable)))
+
+    def view(self, state: None) -> _RandomView:
+        return _RandomView(np.array([() if self.weights is None else self.weights], float), self.n_plays)

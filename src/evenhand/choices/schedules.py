@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -32,6 +32,18 @@ def _oracle(
         error = regret + growth * math.log(1.0 + n) + 8.0 * diameter**2 * (2.0 * math.log(2.0 * n) + risk)
         rates[r] = 2.0 / lipschitz * math.sqrt(n * candidates / error)
     return rates
+
+
+class _OracleView(NamedTuple):
+    regret: float
+    growth: float
+    risk: float
+    lipschitz: float
+    diameter: float
+
+    @kernel
+    def rates(self, t: Floats, candidates: int) -> Floats:
+        return _oracle(t, candidates, self.regret, self.growth, self.risk, self.lipschitz, self.diameter)
 
 
 @checked
@@ -76,6 +88,8 @@ class OracleRate:
         number("OracleRate.delta", self.delta, "a risk in (0, 1)", lambda x: 0 < x < 1)
 
     def rates(self, t: Floats, candidates: int) -> Floats:
+        return np.asarray(_oracle(t, candidates, *self.view()))
+
+    def view(self) -> _OracleView:
         risk = -math.log(self.delta)
-        numbers = float(self.regret), float(self.growth), risk, float(self.lipschitz), float(self.diameter)
-        return np.asarray(_oracle(t, candidates, *numbers))
+        return _OracleView(float(self.regret), float(self.growth), risk, float(self.lipschitz), float(self.diameter))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import whole
+from evenhand.core.views import view_of
 
 
 @kernel
@@ -26,6 +27,30 @@ def _count_early(t: Floats, rounds: int) -> int:
         if t[r] < rounds:
             count += 1
     return count
+
+
+class _StagedView(NamedTuple):
+    rounds: int
+    warmup: Any
+    then: Any
+
+    @kernel
+    def pick(self, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        early = _count_early(t, self.rounds)
+        if early == 0:
+            return self.then.pick(worth, offer, t, u)  # type: ignore[no-any-return]
+        first = self.warmup.pick(worth, offer, t, u)
+        if early < len(t):
+            then = self.then.pick(worth, offer, t, u)
+            for r in range(len(t)):
+                if t[r] >= self.rounds:
+                    first.plays[r], first.propensities[r] = then.plays[r], then.propensities[r]
+                    first.lottery[r], first.forced[r] = then.lottery[r], then.forced[r]
+        return first  # type: ignore[no-any-return]
+
+    @kernel
+    def pauses(self, t: Floats, candidates: int) -> bool:
+        return bool(self.warmup.pauses(t, candidates) or self.then.pauses(t, candidates))
 
 
 @dataclass
@@ -102,6 +127,14 @@ class Staged:
             np.where(early, first.forced, then.forced),
             carried,
         )
+
+    def view(self, state: StagedState) -> Any:
+        if self._following or self._hearing:
+            return None
+        warmup, then = view_of(self._warmup, state.warmup), view_of(self.then, state.then)
+        if self.rounds == 0 or then is None:
+            return then
+        return None if warmup is None else _StagedView(self.rounds, warmup, then)
 
     @property
     def goes_on(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -124,6 +124,17 @@ def top(
     return plays, propensities, lottery
 
 
+class _TopKView(NamedTuple):
+    n_plays: int
+
+    @kernel
+    def pick(self, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        gain, planned, heat = worth.mix  # type: ignore[misc]  # the compiled loop always states one
+        playable, worst, left = offer
+        made = top(worth.mean, worth.bonus, gain, planned, heat, playable, worst, left, self.n_plays, u)
+        return Pick(made[0], made[1], made[2], np.zeros(len(playable)), None)
+
+
 @checked
 @dataclass(frozen=True)
 class TopK:
@@ -161,3 +172,6 @@ class TopK:
         mix = _UNMIXED if worth.mix is None else worth.mix
         made = top(worth.mean, worth.bonus, *mix, offer.playable, offer.worst, offer.left, self.n_plays, u)
         return Pick(*made, np.zeros(len(offer.playable)))
+
+    def view(self, state: None) -> _TopKView:
+        return _TopKView(self.n_plays)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -65,6 +66,7 @@ class Cases:
         case: the context of a step.
         mean: the true means of plays by the features of all candidates, `(A,n),(P)->(P,M)`.
         outcomes: the outcomes of a step's decision by their means; by default a coin for each.
+        view: what kernels see of all this, None if they see nothing.
     """
 
     counts_idle_steps = True
@@ -76,7 +78,9 @@ class Cases:
         case: Callable[[int], Context],
         mean: Callable[[Floats, Ints], Floats],
         outcomes: Callable[[int, Decision, Floats], Floats] | None = None,
+        view: tuple[Any, ...] | None = None,
     ) -> None:
+        self._view = view
         self.steps, self._luck, self._case, self._mean_of, self._outcomes = steps, luck, case, mean, outcomes
         self._latest: tuple[Context, Ints, Floats] | None = None  # the means that `expected` reuses
 
@@ -95,3 +99,6 @@ class Cases:
         if self._latest is not None and context is self._latest[0] and plays is self._latest[1]:
             return self._latest[2]
         return self._mean_of(context.features, plays)
+
+    def view(self) -> tuple[Any, ...] | None:
+        return self._view

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
-from evenhand.core.luck import Luck, Stream
-from evenhand.core.records import Context
-from evenhand.core.types import Floats, Ints
-from evenhand.environments._cases import Cases
+from evenhand.core.luck import Luck, Stream, uniform_within
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.environments._cases import Cases, coins
 from evenhand.numerics.newton import sigmoid
 from evenhand.numerics.precision import dot
 from evenhand.problem.constraints import Budget, Parity
@@ -22,6 +23,7 @@ from evenhand.problem.problem import Problem
 
 TRUTH = np.array([-1.0, 1.0, 1.0, 2.0, 2.0])
 NOTHING, VOUCHER, RIDE = 0, 1, 2
+_CONTEXT, _OUTCOME = np.uint64(Stream.CONTEXT), np.uint64(Stream.OUTCOME)
 
 
 @kernel
@@ -51,6 +53,26 @@ def _appear(x: Floats, plays: Ints, truth: Floats) -> Floats:
             if plays[r, p] >= 0:
                 mean[r, p, 0] = sigmoid(dot(x[r, plays[r, p]], truth))
     return mean
+
+
+class _CourtView(NamedTuple):
+    seed: Any
+    replicas: Ints
+    known: Floats
+    offered: Bools
+    truth: Floats
+    every_play: Bools  # shown
+
+    @kernel
+    def context(self, step: int) -> tuple[Context, None]:
+        x, groups = _features(uniform_within(self.seed, _CONTEXT, self.replicas, np.full(1, step), 4))
+        return Context(x, self.known, groups, self.offered, None), None
+
+    @kernel
+    def respond(self, step: int, c: Context, hidden: None, d: Decision) -> tuple[Floats, Bools, Floats]:
+        mean = _appear(c.features, d.plays, self.truth)
+        u = uniform_within(self.seed, _OUTCOME, self.replicas, np.full(1, step), 1)
+        return coins(mean, u), self.every_play, mean
 
 
 @named("K8", source="Chzhen, Giraud, Li & Stoltz 2023, Appendix G.1, after Chohlas-Wood et al. 2021")
@@ -107,4 +129,6 @@ class Court:
             x, groups = _features(luck.uniform(Stream.CONTEXT, np.array([step]), 4))
             return Context(x, known, groups, offered)
 
-        return Cases(self.horizon, luck, case, lambda x, plays: _appear(x, plays, TRUTH))
+        every_play = np.zeros((0, 0), bool)
+        view = _CourtView(np.uint64(seed), replicas, np.ascontiguousarray(known), offered, TRUTH, every_play)
+        return Cases(self.horizon, luck, case, lambda x, plays: _appear(x, plays, TRUTH), view=view)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.luck import Luck, Stream
+from evenhand.core.luck import Luck, Stream, normal_within
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import nonnegative, whole
 from evenhand.environments._cases import Cases, means, no_groups
 from evenhand.problem.constraints import Budget
@@ -21,6 +22,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
 RESOURCES = 4  # the resources of FixedContexts
+_OUTCOME = np.uint64(Stream.OUTCOME)
 RANGE = 2.0  # outcomes of FixedContexts are within [-RANGE, RANGE]
 
 
@@ -34,6 +36,28 @@ def _noisy(mean: Floats, x: Floats, scale: float, noise: Floats) -> Floats:
             for m in range(y.shape[2]):
                 y[r, p, m] = min(max(mean[r, p, m] + size * noise[r, m], -RANGE), RANGE)
     return y
+
+
+class _FixedView(NamedTuple):
+    seed: Any
+    replicas: Ints
+    features: Floats
+    known: Floats
+    groups: Ints
+    offered: Bools
+    theta: Floats
+    noise: float
+    every_play: Bools  # shown
+
+    @kernel
+    def context(self, step: int) -> tuple[Context, None]:
+        return Context(self.features, self.known, self.groups, self.offered, None), None
+
+    @kernel
+    def respond(self, step: int, c: Context, hidden: None, d: Decision) -> tuple[Floats, Bools, Floats]:
+        mean = means(c.features, self.theta, d.plays)
+        noise = normal_within(self.seed, _OUTCOME, self.replicas, np.full(1, step), len(self.theta))
+        return _noisy(mean, d.features, self.noise, noise), self.every_play, mean
 
 
 @named("S5", source="Han et al. 2022, Appendix C.1, with the settings of the authors' code")
@@ -117,7 +141,21 @@ class FixedContexts:
             noise = luck.normal(Stream.OUTCOME, np.array([step]), len(theta))
             return _noisy(mean, decision.features, self.noise, noise)
 
-        return Cases(self.horizon, luck, lambda step: context, lambda x, plays: means(x, theta, plays), outcomes)
+        def mean(x: Floats, plays: Ints) -> Floats:
+            return means(x, theta, plays)
+
+        view = _FixedView(
+            seed=np.uint64(seed),
+            replicas=replicas,
+            features=context.features,
+            known=np.ascontiguousarray(known),
+            groups=context.groups,
+            offered=offered,
+            theta=theta,
+            noise=float(self.noise),
+            every_play=np.zeros((0, 0), bool),
+        )
+        return Cases(self.horizon, luck, lambda step: context, mean, outcomes, view)
 
     def _order(self, seed: int, replicas: Ints) -> Ints:
         """Return the paper's index of the arm at every place, `->(A)`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,6 +38,52 @@ def _accept(plays: Ints, rows: Ints, actions: Ints, read: Bools) -> Floats:
         if read[r] and plays[r, 0] == actions[rows[r]]:
             counted[r] = 1.0
     return counted
+
+
+class _LoggedView(NamedTuple):
+    rows: Ints
+    read: Ints  # cases of every step
+    ends: Ints
+    units: Floats
+    layout: Ints
+    known: Floats
+    by_row: bool  # whether known outcomes are of every row, or declared
+    groups: Ints
+    offered: Bools
+    actions: Ints
+    outcomes: Floats
+    every_play: Bools  # shown
+    nobody: Floats  # knows true means
+
+    @kernel
+    def context(self, step: int) -> tuple[Context, Ints]:
+        rows = self.rows[min(step, len(self.rows) - 1)]
+        groups = np.empty((len(rows), 1, self.groups.shape[1]), np.int64)
+        for r in range(len(rows)):
+            groups[r, 0] = self.groups[rows[r]]
+        known = self.known
+        if self.by_row:
+            known = np.empty((len(rows), *self.known.shape[1:]))
+            for r in range(len(rows)):
+                known[r] = self.known[rows[r]]
+        return Context(_features(self.units, self.layout, rows), known, groups, self.offered, None), rows
+
+    @kernel
+    def respond(self, step: int, c: Context, rows: Ints, d: Decision) -> tuple[Floats, Bools, Floats]:
+        d.counted[:] = _accept(d.plays, rows, self.actions, step < self.ends)
+        y = np.full((len(rows), 1, self.outcomes.shape[1]), np.nan)
+        for r in range(len(rows)):
+            if d.counted[r] > 0.0:
+                y[r, 0] = self.outcomes[rows[r]]
+        return y, self.every_play, self.nobody
+
+    @kernel
+    def cases(self, step: int) -> Floats:
+        found = np.zeros(len(self.ends))
+        if step < len(self.read):
+            for r in range(len(found)):
+                found[r] = self.read[step, r]
+        return found
 
 
 class LoggedWorld:
@@ -97,6 +144,27 @@ class LoggedWorld:
 
     def expected(self, context: Context, plays: Ints) -> None:
         return
+
+    def view(self) -> _LoggedView | None:
+        log = self._log
+        if log.time is not None:
+            return None
+        read = np.ascontiguousarray
+        return _LoggedView(
+            rows=self._rows,
+            read=self._cases.astype(np.int64),
+            ends=self._ends,
+            units=read(log.units, float),
+            layout=read(log.layout, np.int64),
+            known=read(self._declared if log.known is None else log.known, float),
+            by_row=log.known is not None,
+            groups=read(log.groups, np.int64),
+            offered=self._offered,
+            actions=read(log.actions, np.int64),
+            outcomes=read(log.outcomes, float),
+            every_play=np.zeros((0, 0), bool),
+            nobody=np.zeros((0, 0, 0)),
+        )
 
 
 def _tossed(log: Logged, seed: int, replica: int, rows: Ints) -> Ints:

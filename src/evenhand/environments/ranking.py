@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -71,6 +71,29 @@ def _answer(
     return y, exposed, mean
 
 
+class _RankingView(NamedTuple):
+    seed: Any
+    replicas: Ints
+    users: Floats
+    items: Floats
+    reached: Floats
+    flat: bool
+    known: Floats
+    groups: Ints
+    offered: Bools
+    chances: Floats
+    position: Floats
+
+    @kernel
+    def context(self, step: int) -> tuple[Context, Ints]:
+        who, x = _meet(self.seed, self.replicas, step, self.users, self.items, self.reached, self.flat)
+        return Context(x, self.known, self.groups, self.offered, None), who
+
+    @kernel
+    def respond(self, step: int, context: Context, who: Ints, d: Decision) -> tuple[Floats, Bools, Floats]:
+        return _answer(self.seed, self.replicas, step, self.chances, self.position, who, d.plays)
+
+
 class _World:
     """A world that answers only for its latest context, as features need not identify the user."""
 
@@ -104,6 +127,13 @@ class _World:
         if plays is self._plays and context.features is self._features:
             return self._mean
         return self._answer(0, context, plays)[2]
+
+    def view(self) -> _RankingView | None:
+        if self._ranking.offers is not None:
+            return None
+        fixed = (np.ascontiguousarray(z) for z in (self._known, self._groups, self._offered))
+        answers = (np.ascontiguousarray(z) for z in (self._chances, self._position))
+        return _RankingView(*self._drawn, *self._factors, self._ranking.flat, *fixed, *answers)
 
     def _answer(self, step: int, context: Context, plays: Ints) -> tuple[Floats, Bools, Floats]:
         if context.features is not self._features:

@@ -94,6 +94,19 @@ def fit(limits: Floats, z: Floats, plays: Ints, counted: Floats, taken: Floats) 
 
 
 @kernel
+def can_enter(limits: Floats, z: Floats, plays: Ints, counted: Floats, taken: Floats, credit: bool) -> bool:
+    """Whether all plays that count fit, and none gives anything back unless there was such a decision before."""
+    used = np.empty(taken.shape[2])
+    for r in range(len(plays)):
+        if counted[r] > 0.0:
+            _add_up(limits, z, plays, r, used)
+            for j in range(len(used)):
+                if used[j] > _room(limits, taken, r, j) or (used[j] < 0.0 and not credit):
+                    return False
+    return True
+
+
+@kernel
 def hold(limits: Floats, z: Floats, plays: Ints, counted: Floats, taken: Floats) -> bool:
     """Enter the plays' worst case, held back in rows that wait for outcomes; return whether any use is negative."""
     credit, used = False, np.empty(taken.shape[2])

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import nonnegative, one_of, positive
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.steps import Step
@@ -85,6 +85,51 @@ def _advance(
             excess[r] = 0.0
             if reset:
                 price[r] = 0.0
+
+
+class _DualGradientView(NamedTuple):
+    prices: Floats
+    excess: Floats
+    regime: Floats
+    rounds: Floats
+    sizes: Floats
+    falls: bool
+    limits: Floats
+    reset: bool
+    bound: Floats
+    readings: Ints
+    rows: Any
+    ahead: Bools
+    any_known: bool
+
+    @kernel
+    def price(self) -> tuple[Floats, Floats]:
+        return row_prices(self.prices, 1.0, self.bound[0], self.readings)
+
+    @kernel
+    def on_decision(self, d: Decision) -> None:
+        for r in range(len(self.rounds)):
+            self.rounds[r] += d.counted[r] * (1.0 - d.forced[r])
+        if self.any_known:
+            v, moves = self.rows.post_known(d), (self.sizes, self.falls, self.bound)
+            _step(self.prices, self.regime, self.rounds, *moves, self.ahead, d.counted, d.forced, v)
+
+    @kernel
+    def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
+        v, moves = self.rows.post(d.groups, d.shares, y, z), (self.sizes, self.falls, self.bound)
+        _step(self.prices, self.regime, self.rounds, *moves, ~self.ahead, d.counted, d.forced, v)
+        if len(self.limits) > 1:
+            ends = self.limits, self.reset, self.bound
+            _advance(self.prices, self.excess, self.regime, *ends, d.counted, d.forced, v)
+
+    @kernel
+    def on_shares(self, d: Decision, v: Floats) -> None:
+        moves, nothing = (self.sizes, self.falls, self.bound), 0.0 * d.counted
+        every = np.ones(v.shape[1], np.bool_)
+        _step(self.prices, self.regime, self.rounds, *moves, every, nothing, d.forced, v)
+        if len(self.limits) > 1:
+            ends = self.limits, self.reset, self.bound
+            _advance(self.prices, self.excess, self.regime, *ends, nothing, d.forced, v)
 
 
 @checked
@@ -162,6 +207,26 @@ class DualGradient:
         elif self.rows.any_known:
             self._step(state, self._ahead, decision, decision.counted, self.rows.post_known(decision))
 
+    def view(self, state: DualState) -> _DualGradientView | None:
+        rows = self.rows.view()
+        if rows is None or (self.on_estimates and self.rows.reads_learned) or self.pace is not None:
+            return None
+        return _DualGradientView(
+            prices=state.price,
+            excess=state.excess,
+            regime=state.regime,
+            rounds=state.rounds,
+            sizes=self._sizes,
+            falls=self.step.falls,
+            limits=self._limits,
+            reset=self.step.reset,
+            bound=self._bound,
+            readings=self.rows.readings(by_row=self.optimism == "row"),
+            rows=rows,
+            ahead=self._ahead,
+            any_known=self.on_estimates or self.rows.any_known,  # then what is known is the estimate
+        )
+
     def on_shares(self, state: DualState, decision: Decision, v: Floats) -> None:
         self._step(state, self._every, decision, 0.0 * decision.counted, v)
         self._advance(state, decision, 0.0 * decision.counted, v)
@@ -207,6 +272,28 @@ class DualGradient:
     @cached_property
     def _limits(self) -> Floats:
         return np.array(self.step.limits, float)
+
+
+class _DualHedgeView(NamedTuple):
+    weight: Floats
+    max_price: float
+    step: float
+    bound: Floats
+    readings: Ints
+    rows: Any
+
+    @kernel
+    def price(self) -> tuple[Floats, Floats]:
+        return row_prices(self.weight, self.max_price, self.bound, self.readings)
+
+    @kernel
+    def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
+        v = self.rows.post(d.groups, d.shares, y, z)
+        _hedge(self.weight, self.step, self.bound, d.counted, d.forced, v)
+
+    @kernel
+    def on_shares(self, d: Decision, v: Floats) -> None:
+        _hedge(self.weight, self.step, self.bound, 0.0 * d.counted, d.forced, v)
 
 
 @dataclass
@@ -286,3 +373,10 @@ class DualHedge:
 
     def on_outcome(self, state: HedgeState, decision: Decision, counted: Floats, v: Floats) -> None:
         _hedge(state.weight, self.step, self.bound, counted, decision.forced, v)
+
+    def view(self, state: HedgeState) -> _DualHedgeView | None:
+        rows = self.rows.view()
+        if rows is None:
+            return None
+        readings = self.rows.readings(by_row=self.optimism == "row")
+        return _DualHedgeView(state.weight, float(self.max_price), float(self.step), self.bound, readings, rows)

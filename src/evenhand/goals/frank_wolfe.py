@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -13,8 +13,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, normal
 from evenhand.core.records import Decision
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import one_of
+from evenhand.core.views import view_of
 from evenhand.goals._shared import known_entry, row_prices
 from evenhand.objectives.base import Objective, Tangential, able, whole_space
 from evenhand.objectives.smoothing import Smoothing, default_smoothing
@@ -51,6 +52,42 @@ def _enter_observed(total: Floats, rounds: Floats, counted: Floats, waits: Bools
             if waits[j] and not np.isnan(v[r, j]):
                 total[r, j] += v[r, j]
                 rounds[r, j] += counted[r]
+
+
+class _FrankWolfeView(NamedTuple):
+    total: Floats
+    rounds: Floats
+    start_at: Floats
+    rows: Any
+    is_known: Bools
+    any_known: bool
+    waits: Bools
+    net: bool
+    readings: Ints
+    objective: Any
+
+    @kernel
+    def price(self) -> tuple[Floats, Floats]:
+        z, t = _average(self.total, self.rounds, self.start_at)
+        slope = self.objective.slope(z, t)
+        if self.net:
+            return slope.reshape(len(slope), 1, slope.shape[1]), np.zeros(len(slope))
+        return row_prices(slope, -1.0, np.zeros(slope.shape[1]), self.readings)[0], np.zeros(len(slope))
+
+    @kernel
+    def on_decision(self, d: Decision) -> None:
+        if self.any_known:
+            v = self.rows.post_known(d)
+            for r in range(len(v)):
+                for j in range(v.shape[1]):
+                    if self.is_known[j]:
+                        self.total[r, j] += v[r, j]
+                        self.rounds[r, j] += d.counted[r]
+
+    @kernel
+    def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
+        v = self.rows.post(d.groups, d.shares, y, z)
+        _enter_observed(self.total, self.rounds, d.counted, self.waits, v)
 
 
 @checked
@@ -158,6 +195,14 @@ class FrankWolfe:
         if self.on == "observed" and self.rows.any_known:
             rounds, v = known_entry(self.rows, decision)
             self.enter(state, -rounds, -v)
+
+    def view(self, state: FrankWolfeState) -> _FrankWolfeView | None:
+        rows, objective = self.rows.view(), view_of(self.smoothing, self.objective)
+        if rows is None or objective is None or self.on_estimates or self._tangent or not whole_space(self.objective):
+            return None
+        books, known = (state.total, state.rounds, self._start_at), (self.rows.is_known, self.rows.any_known)
+        readings = self.rows.readings(by_row=True)
+        return _FrankWolfeView(*books, rows, *known, self._waits, self.optimism == "net", readings, objective)
 
     def enter(self, state: FrankWolfeState, rounds: Floats, v: Floats) -> None:
         state.total += v

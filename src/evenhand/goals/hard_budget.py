@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.records import Decision
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.goals._limits import HELD, USED, USED_REST, fit, give_back, hold, settle, settle_part, unsettle, worst
+from evenhand.goals._limits import (
+    HELD,
+    USED,
+    USED_REST,
+    can_enter,
+    fit,
+    give_back,
+    hold,
+    settle,
+    settle_part,
+    unsettle,
+    worst,
+)
 from evenhand.problem.constraints import Constraint
 from evenhand.problem.rows import Frame, Rows
 
@@ -33,6 +47,33 @@ class HardState:
     def held(self) -> Floats:
         """The amount held back; no more than this is ever given back, even if something is reported twice, `->(d)`."""
         return np.asarray(self.taken[HELD])
+
+
+class _HardBudgetView(NamedTuple):
+    taken: Floats
+    limits: Floats
+    rows: Any
+    credit: bool
+    settles: bool
+
+    @kernel
+    def room(self, c: Context) -> tuple[Floats, Floats]:
+        return worst(self.limits, c.known, self.taken)
+
+    @kernel
+    def fits(self, d: Decision) -> bool:
+        """The ordinary loop enters the first decision that gives something back."""
+        return can_enter(self.limits, d.known, d.plays, d.counted, self.taken, self.credit)
+
+    @kernel
+    def on_decision(self, d: Decision) -> None:
+        hold(self.limits, d.known, d.plays, d.counted, self.taken)
+
+    @kernel
+    def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
+        if self.settles:
+            v = self.rows.post(d.groups, d.shares, y, z)
+            settle(self.limits, d.known, d.plays, d.counted, v, self.taken)
 
 
 @named("X3", source="evenhand's own; the stopping rule of Han et al. 2022, Algorithm 1, made exact")
@@ -130,6 +171,12 @@ class HardBudget:
 
     def on_cancel(self, state: HardState, decision: Decision) -> None:
         give_back(self._limits, self._seen(decision), decision.plays, decision.counted, state.taken)
+
+    def view(self, state: HardState) -> _HardBudgetView | None:
+        rows = self.rows.view()
+        if rows is None:
+            return None
+        return _HardBudgetView(state.taken, self._limits, rows, state.credit, self._any_waits or state.credit)
 
     def _seen(self, frame: Frame) -> Floats:
         """Known outcomes, then the sizes of factors above 0 and of those below 0, `->(A,L+2F)`.

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, NamedTuple
 
 import numpy as np
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
 from evenhand.core.validate import one_of
 from evenhand.objectives import Linear as LinearObjective
@@ -22,6 +23,15 @@ class LinearRewardState:
 
     q: Floats  # (R, k, d)
     o: Floats  # (R,)
+
+
+class _LinearRewardView(NamedTuple):
+    q: Floats
+    o: Floats
+
+    @kernel
+    def price(self) -> tuple[Floats, Floats]:
+        return self.q, self.o
 
 
 @checked
@@ -71,6 +81,9 @@ class LinearReward:
 
     def price(self, state: LinearRewardState) -> tuple[Floats, Floats]:
         return state.q, state.o
+
+    def view(self, state: LinearRewardState) -> _LinearRewardView:
+        return _LinearRewardView(np.ascontiguousarray(state.q), state.o)
 
 
 def reward(problem: Problem) -> LinearReward:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import counts
+from evenhand.core.views import view_of
 from evenhand.models._shared import check_sizes, ends, optimism, unit
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.ridge import RidgeState, drawn_worth, fresh_state
@@ -52,6 +54,28 @@ def bilinear_worth(
                         bonus[b, k, first + a] += optimism(center[m, a], half_width, least, most, price)
             first = last
     return mean, bonus
+
+
+class _BilinearView(NamedTuple):
+    theta: Floats
+    inverse: Floats
+    log_det: Floats
+    observations: Floats
+    low: Floats
+    high: Floats
+    clipped: bool
+    n_user_features: int
+    width: Any
+
+    @kernel
+    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        radius = self.width.radius(self.observations, self.log_det)
+        ends, r = (self.low, self.high), self.n_user_features
+        return bilinear_worth(self.theta, self.inverse, radius, *ends, self.clipped, x, w, r)
+
+    @kernel
+    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        absorb_runs(self.theta, self.inverse, self.log_det, self.observations, x, y, seen, self.n_user_features)
 
 
 @named(
@@ -113,6 +137,13 @@ class Bilinear(WithoutLuck):
     def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Absorb plays whose outcomes are all seen, `(P,r+s),(P,M),(P,M),(K,1|P,M)`; O(n^2 P + n M P) per round."""
         absorb_runs(state.theta, state.inverse, state.log_det, state.count, x, y, seen, self.n_user_features)
+
+    def view(self, state: RidgeState) -> _BilinearView | None:
+        s, width = state, view_of(self.width, self.ridge)
+        if width is None:
+            return None
+        arrays = s.theta, s.inverse, s.log_det, s.count, s.low, s.high
+        return _BilinearView(*arrays, self.clipped, self.n_user_features, width)
 
     def sample(self, state: RidgeState, x: Floats, w: Floats, z: Floats) -> Floats:
         """Compute the worth under drawn parameters as in `Ridge.sample`, `(A,r+s),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.checked import checked
+from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 
@@ -14,6 +16,19 @@ from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 @dataclass(frozen=True)
 class NullState:
     """An empty state."""
+
+
+class _NullView(NamedTuple):
+    n_features: int
+
+    @kernel
+    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        shape = len(x), w.shape[1], x.shape[1]
+        return np.zeros(shape), np.zeros(shape)
+
+    @kernel
+    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Learn nothing."""
 
 
 @checked
@@ -38,3 +53,6 @@ class NullModel(WithoutLuck):
 
     def update(self, state: NullState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Learn nothing."""
+
+    def view(self, state: NullState) -> _NullView:
+        return _NullView(self.n_features)

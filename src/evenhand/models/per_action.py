@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
+from evenhand.core.views import view_of
 from evenhand.models._shared import EVERYWHERE
 from evenhand.models.base import ROUND, Divisible, Lesson, Model, Worth, Wraps, explains, fades
 from evenhand.models.bayesian_ridge import BayesianRidge
@@ -99,6 +100,26 @@ def _told(x: Floats, y: Floats, seen: Bools, w: Floats, actions: int) -> tuple[F
                 outcomes[row, places[r, p]] = y[r, p]
                 told[row, places[r, p]] = seen[r, p]
     return z, outcomes, told, prices
+
+
+class _PerActionView(NamedTuple):
+    inner: Any
+    actions: int
+
+    @kernel
+    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        if _wrong_action(x, np.zeros((0, 0, 0), np.bool_), self.actions)[0] >= 0:
+            nothing = np.full((len(x), w.shape[1], x.shape[1]), np.nan)  # which no check lets pass
+            return nothing, nothing
+        return self.inner.value(x, w)  # type: ignore[no-any-return]
+
+    @kernel
+    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        self.inner.update(x, y, seen, w)
+
+    @kernel
+    def pauses(self, t: Floats, candidates: int) -> bool:
+        return self.inner.pauses(t, candidates)  # type: ignore[no-any-return]
 
 
 @checked
@@ -208,6 +229,10 @@ class PerAction(Wraps):
         if len(lesson.share) > 1:
             lesson = lesson._replace(share=np.repeat(lesson.share, self.actions))
         self.inner.update(state, *_told(x, y, seen, w, self.actions), lesson)
+
+    def view(self, state: Any) -> _PerActionView | None:
+        inner = view_of(self.inner, state) if self._divides else None
+        return None if inner is None else _PerActionView(inner, self.actions)
 
     def of_actions(self, actions: int) -> PerAction:
         """Return the same model for the first so many actions."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
+from evenhand.core.views import view_of
 from evenhand.models._parts import linear_parts
 from evenhand.models._shared import check_sizes, ends, optimism, unit
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
@@ -102,6 +103,26 @@ def _update(theta: Floats, inverse: Floats, log_det: Floats, count: Floats, x: F
                     theta[row, m, i] += miss * gain[i]
 
 
+class _RidgeView(NamedTuple):
+    theta: Floats
+    inverse: Floats
+    log_det: Floats
+    observations: Floats
+    low: Floats
+    high: Floats
+    clipped: bool
+    width: Any
+
+    @kernel
+    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        radius = self.width.radius(self.observations, self.log_det)
+        return _value(self.theta, self.inverse, radius, self.low, self.high, self.clipped, x, w)
+
+    @kernel
+    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        _update(self.theta, self.inverse, self.log_det, self.observations, x, y, seen)
+
+
 @named("K6", source="linear modelling: Agrawal & Devanur 2016; widths: Abbasi-Yadkori et al. 2011, Theorem 2")
 @dataclass(frozen=True, kw_only=True)
 class Ridge(WithoutLuck):
@@ -154,6 +175,12 @@ class Ridge(WithoutLuck):
     def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each."""
         _update(state.theta, state.inverse, state.log_det, state.count, x, y, seen)
+
+    def view(self, state: RidgeState) -> _RidgeView | None:
+        s, width = state, view_of(self.width, self.ridge)
+        if width is None:
+            return None
+        return _RidgeView(s.theta, s.inverse, s.log_det, s.count, s.low, s.high, self.clipped, width)
 
     def fade(self, state: RidgeState, keep: Floats, ahead: Floats) -> None:
         """V becomes ridge I + keep (V - ridge I), and sums of y x are multiplied, `(),()->`; O(n^3 + n^2 M)."""

@@ -70,6 +70,11 @@ class Moreau:
         proximal: Any = objective
         return moreau_gradient(proximal, z, self.beta / np.sqrt(t + 1.0))
 
+    def view(self, objective: Objective) -> Any:
+        """What kernels see of a smoothed objective, None where the objective has nothing for them."""
+        make: Any = getattr(objective, "envelope_view", None)
+        return None if make is None else make(self.beta)
+
 
 @named("C6", source="Do et al. 2023, Appendix F.2, Lemmas 17 and 18 (after Duchi et al. 2012)")
 @dataclass(frozen=True)

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
 from evenhand.core.norms import Norm, dual_order, length
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
@@ -34,6 +35,27 @@ from evenhand.objectives.steepness import steepness
 
 _FEW = 64  # up to so many places, sorting by insertion is faster than a call of NumPy's sort
 _UNSORTED = np.zeros((0, 0), np.int64)
+
+
+class _EnvelopeView(NamedTuple):
+    """A Gini function and linear parts, smoothed."""
+
+    tilt: Floats
+    places: Ints
+    ranked: Floats
+    factor: float
+    beta: float
+
+    @kernel
+    def slope(self, z: Floats, t: Floats) -> Floats:
+        beta, order = np.empty(len(t)), np.zeros((0, 0), np.int64)
+        for r in range(len(t)):
+            beta[r] = self.beta / math.sqrt(t[r] + 1.0)
+        if len(self.places) > _FEW:
+            order = np.empty((len(z), len(self.places)), np.int64)
+            for r in range(len(z)):
+                order[r] = np.argsort((z[r] + beta[r] * self.tilt)[self.places])
+        return gini_gradient(z, self.tilt, self.places, order, self.ranked, self.factor, beta)
 
 
 @named("C7", source="Do et al. 2023, eq. 2 and Appendix B.1: user utility plus beta times an objective of items")
@@ -136,6 +158,13 @@ class WeightedSum:
             order = np.argsort((rows + widths[:, None] * self._slope)[:, places])
         out = gini_gradient(rows, self._slope, places, order, ranked, c, widths)
         return out if z.ndim == 2 else out.reshape(z.shape)
+
+    def envelope_view(self, beta: float) -> _EnvelopeView | None:
+        """What kernels see of the sum under `Moreau(beta)`; None where the only part that is not linear is no Gini."""
+        if self._shared or self._only_gini is None:
+            return None
+        places, ranked, c = self._only_gini
+        return _EnvelopeView(self._slope, places, ranked, c, float(beta))
 
     def maximizer(self, theta: Floats, low: Floats | float = 0.0, high: Floats | float = 1.0) -> Floats:
         """Maximise each part that is not linear at theta plus the linear weights, `(m),(m),(m)->(m)`."""

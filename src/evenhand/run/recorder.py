@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -87,6 +87,24 @@ def _expect(plays: Ints, counted: Floats, groups: Ints, means: Floats, expected:
                     expected[r, 0, m] += means[r, p, m]
                     for g in range(groups.shape[2]):
                         expected[r, 1 + groups[r, p if groups.shape[1] > 1 else 0, g], m] += means[r, p, m]
+
+
+class _RecorderView(NamedTuple):
+    """What kernels see of a recorder of running sums."""
+
+    clock: Any
+    expected: Floats
+    last_round: float
+    counts_idle_steps: bool
+
+    @kernel
+    def enter(self, d: Decision, t: Floats, cases: Floats, means: Floats) -> bool:
+        """Enter a round of a decision that was taken or not; returns whether true means are known, `(),(),(P,m)`."""
+        idle = self.counts_idle_steps
+        _count(d.plays, d.counted, d.restricted, t, cases, self.last_round, idle, self.clock)
+        if len(means) > 0:
+            _expect(d.plays, d.counted, d.groups, means, self.expected)
+        return len(means) > 0
 
 
 @dataclass
@@ -176,11 +194,28 @@ class Recorder:
         if self._meter or self._plays is not None:
             for a in arrivals:
                 self._arrive(a)
-        record.truth = record.truth and expected is not None
         if self._plays is not None:
             self._plays.enter(step, taken, len(self._sure))
-        record.steps = step + 1
-        if record.steps == self._times[record.reached]:
+        self.passed(step + 1, expected is not None)
+
+    def view(self) -> _RecorderView | None:
+        """What kernels see of the recorder; None where it keeps more than sums of outcomes and of means."""
+        if self._meter or self._plays is not None or self._gathering or self._problem.factors is not None:
+            return None
+        record = self._record
+        return _RecorderView(record.clock, record.expected, self._horizon, self._counts_idle_steps)
+
+    @property
+    def next_kept(self) -> int:
+        """The number of steps after which sums are kept next."""
+        return int(self._times[self._record.reached])
+
+    def passed(self, step: int, truth: bool) -> None:
+        """Take note that all steps before one are in the sums already, and whether all true means were known."""
+        record = self._record
+        record.truth = record.truth and truth
+        record.steps = step
+        if step == self._times[record.reached]:
             self._keep()
 
     def _arrive(self, a: Arrival) -> None:

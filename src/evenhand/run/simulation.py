@@ -17,6 +17,7 @@ from evenhand.core.types import Ints
 from evenhand.environments.base import Arrival, Environment, World, passing
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
+from evenhand.run.blocks import Blocks
 from evenhand.run.checkpoint import Checkpoint, Checkpoints, Halfway
 from evenhand.run.parallel import Watch, bar_disabled, check_jobs, run_chunks
 from evenhand.run.recorder import Recorder, empty
@@ -69,6 +70,7 @@ def simulate(
     jobs: int = 1,
     progress: bool | None = None,
     checkpoints: Checkpoints | None = None,
+    compiled: bool | None = None,
 ) -> Trace:
     """Run a policy over its horizon in many replicas at once.
 
@@ -87,6 +89,8 @@ def simulate(
         checkpoints: a folder for the state of the run, so that the same call goes on after an interruption and gives
             what an uninterrupted one gives, bit for bit. The number of jobs must be the same. A file that was cut off
             is ignored with a warning; so is the wish, where a part of the policy or the world cannot be saved.
+        compiled: whether rounds are played in blocks of one compiled call each, as far as all parts have views for it;
+            by default where that takes less time than to compile them. It changes no number.
 
     Raises:
         InvalidInput: the policy was made for another problem, or an argument is out of its range; or plays are to be
@@ -108,7 +112,9 @@ def simulate(
         if record == "all":
             raise InvalidInput("record", "'grid', as checkpoints do not keep every play", record)
         checkpoints.prepare()
-    work = _tasks(policy, environment, replicas, seed, record, jobs, checkpoints)
+    work = [
+        t._replace(compiled=compiled) for t in _tasks(policy, environment, replicas, seed, record, jobs, checkpoints)
+    ]
     steps, done = environment.start(seed, work[0].replicas[:1]).steps * len(work), sum(_done(task) for task in work)
     hidden = bar_disabled(progress)
     with tqdm(total=steps, initial=done, desc=policy.name, unit="step", leave=False, disable=hidden) as bar:
@@ -178,6 +184,7 @@ class _Task(NamedTuple):
     kept: Checkpoint | None
     seed: int
     record: Literal["grid", "all"]
+    compiled: bool | None = None
 
 
 def _tasks(
@@ -206,6 +213,31 @@ def _done(task: _Task) -> int:
     return 0 if task.kept is None else task.kept.steps()
 
 
+def _blocks(task: _Task, state: PolicyState, world: World, recorder: Recorder, steps: int) -> Blocks | None:
+    """Return what plays rounds in compiled blocks, None where Python is to play them."""
+    if task.compiled is False:
+        return None
+    blocks = Blocks(task.policy, state, world, recorder)
+    return blocks if task.compiled or blocks.pays(steps) else None
+
+
+def advance(
+    policy: Policy, state: PolicyState, world: World, recorder: Recorder, blocks: Blocks | None, steps: range
+) -> None:
+    """Play steps, in compiled blocks as far as these can, and record them."""
+    step = steps.start
+    while step < steps.stop:
+        if blocks is not None:
+            step = blocks.run(step, steps.stop)
+        by_hand = range(step, min(step + 1, steps.stop) if blocks is not None and blocks.works else steps.stop)
+        for r in play(policy, state, world, by_hand):
+            expected = world.expected(r.context, r.taken.plays)
+            recorder.add(r.step, r.decision, r.taken, r.arrivals, expected)
+        if blocks is not None and by_hand:
+            blocks.renew()
+        step = by_hand.stop
+
+
 def _run(task: _Task, watch: Watch) -> Trace:
     """Run one chunk of replicas in this process."""
     policy, kept, grid = task.policy, task.kept, task.record == "grid"
@@ -220,12 +252,13 @@ def _run(task: _Task, watch: Watch) -> Trace:
     recorder, comes = Recorder(policy, state, world, here.record, not grid), passing(world)
     if kept is not None:
         kept.refuse(world)
-    steps = range(here.record.steps, here.record.steps if here.complete else world.steps)
-    for r in play(policy, state, world, steps):
-        expected = world.expected(r.context, r.taken.plays)
-        recorder.add(r.step, r.decision, r.taken, r.arrivals, expected)
-        if r.step % _EVERY == _EVERY - 1:
-            ended = comes.ended(r.step + 1)
+    step, end = here.record.steps, here.record.steps if here.complete else world.steps
+    blocks = _blocks(task, state, world, recorder, end - step)
+    while step < end:
+        first, step = step, min(end, (step // _EVERY + 1) * _EVERY)
+        advance(policy, state, world, recorder, blocks, range(first, step))
+        if step % _EVERY == 0:
+            ended = comes.ended(step)
             if grid and recorder.all_arrived and (policy.over(state) | ended).all():
                 recorder.idle(ended)
                 break

@@ -5,6 +5,7 @@ on an instance of your part, in each configuration that matters to you.
 """
 
 from evenhand.core import registry
+from evenhand.testing.blocks import check_compiled as check_compiled
 from evenhand.testing.choices import check_allocation as check_allocation, check_choice as check_choice
 from evenhand.testing.constraints import check_constraint as check_constraint
 from evenhand.testing.objectives import check_objective as check_objective

@@ -1,0 +1,166 @@
+"""The loop body of policies whose parts all have views (`core.views`): decide, commit and learn as kernels.
+
+They call the kernels of the ordinary loop in its order on the same arrays, so that actions, books and states are the
+same, bit for bit. They raise nothing. A check that fails is stated before anything has changed; the ordinary loop then
+does the round, and raises what it always raised.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.luck import Stream, uniform_within
+from evenhand.core.records import Context, Decision, Mix, Offer, Worth
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.policy import books, checks, entries
+
+_CHOICE = np.uint64(Stream.CHOICE)
+
+
+class Facts(NamedTuple):
+    """What the loop itself keeps and reads: arrays of `PolicyState`, and facts of the problem."""
+
+    seed: Any
+    replicas: Ints
+    t: Floats
+    seen: Floats
+    books: Floats
+    last_round: float
+    shares: Floats  # NaN where they are estimated
+    estimates_shares: bool
+    bounds: Ints
+    reach: Floats
+    sure: Bools
+    certain: Bools
+    span: Floats
+    free: Bools
+    n_noisy: int
+    n_groups: int  # columns of groups
+    draws: int  # of the choice
+    everywhere: Bools  # masks without entries: of outcomes, and of plays
+    unnumbered: Ints  # the receipt of a decision before it is committed
+
+
+class Compiled(NamedTuple):
+    """A policy in a state: a held view of each part."""
+
+    facts: Any
+    rows: Any  # of all priced goals
+    model: Any
+    prices: Any  # the priced goals, as one
+    limits: Any
+    goals: Any  # all, as one
+    restated: Any  # those with rows by estimated shares
+    choice: Any
+
+
+class Answer(NamedTuple):
+    """Outcomes of a decision that passed all checks."""
+
+    learned: Floats
+    known: Floats
+    seen: Bools
+    exposed: Bools
+
+
+@kernel
+def can_decide(p: Compiled, c: Context) -> bool:
+    """Whether a context passes all checks, and no part wants the ordinary loop to do the round."""
+    f = p.facts.part
+    candidates = c.features.shape[1]
+    if p.model.part.pauses(f.t, candidates) or p.goals.part.pauses(f.t, candidates):
+        return False
+    if p.choice.part.pauses(f.t, candidates):
+        return False
+    return bool(checks.sound(c.features, c.known, c.groups, f.bounds))
+
+
+@kernel
+def _believed(f: Facts, c: Context) -> Floats:
+    """The shares of groups, declared or estimated from all cases so far and this one; as `Questions.believed`."""
+    if not f.estimates_shares:
+        return f.shares
+    seen, shares = f.seen.copy(), np.empty(f.seen.shape)
+    entries.believe(c.groups, c.offered, np.ones(len(seen)), seen)
+    for r in range(len(seen)):
+        for g in range(seen.shape[1]):
+            declared = f.shares[0, g]
+            shares[r, g] = seen[r, g] / (f.t[r] + 1.0) if np.isnan(declared) else declared
+    return shares
+
+
+@kernel
+def decide(p: Compiled, c: Context) -> tuple[bool, Decision]:
+    """Whether predictions passed all checks, and the decision; as `Loop.decide`."""
+    f = p.facts.part
+    shares = _believed(f, c)
+    worst, left = p.limits.part.room(c)
+    playable = entries.fitting(c.offered, worst, left, f.t, f.last_round)
+    q, o = p.prices.part.price()
+    w, offset, row_prices = p.rows.part.pull(c.groups, shares, c.known, q, o)
+    mean, bonus = p.model.part.value(c.features, w)
+    sound = checks.bad_worth(mean, bonus, w, f.reach)[0] < 0
+    for r in range(mean.shape[0]):
+        for k in range(mean.shape[1]):
+            for a in range(mean.shape[2]):
+                mean[r, k, a] += offset[r, k, a]
+    luck = uniform_within(f.seed, _CHOICE, f.replicas, f.t, f.draws)
+    unmixed = Mix(np.zeros((1, 0)), np.zeros((1, 0)), np.zeros(0))
+    pick = p.choice.part.pick(Worth(mean, bonus, False, o, unmixed), Offer(playable, worst, left), f.t, luck)
+    x, z, groups, counted, restricted = entries.take(
+        c.features, c.known, c.groups, pick.plays, c.offered, playable, f.t, f.last_round
+    )
+    prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
+    made = f.unnumbered, pick.plays, pick.propensities, counted, pick.forced, restricted, f.t.copy()
+    return sound, Decision(*made, x, z, groups, shares, prices, row_prices, np.zeros((len(f.t), 0)), ())
+
+
+@kernel
+def may_commit(p: Compiled, d: Decision, candidates: int) -> tuple[bool, bool]:
+    """Whether a decision may be committed, and whether it counts in any replica; as the checks of `Loop.commit`."""
+    f = p.facts.part
+    r, _, counts, late, _ = entries.standing(
+        d.plays, d.counted, d.time, d.groups, d.known, candidates, f.n_groups, f.t, f.last_round
+    )
+    return r < 0 and not late and p.limits.part.fits(d), counts
+
+
+@kernel
+def commit(p: Compiled, c: Context, d: Decision) -> None:
+    """Count the round and tell the goals; as `Loop.commit` after its checks."""
+    f = p.facts.part
+    before = p.restated.part.shares_now(f.seen, f.t)
+    for r in range(len(f.t)):
+        f.t[r] += d.counted[r]
+    books.commit(d.plays, d.counted, d.groups, d.known, f.certain, 1.0, f.books)
+    if c.groups.shape[2] > 0:
+        entries.believe(c.groups, c.offered, d.counted, f.seen)
+    now = p.restated.part.restate(d, before, p.restated.part.shares_now(f.seen, f.t))
+    p.goals.part.on_decision(now)
+    p.goals.part.on_context(c, now, f.t)
+
+
+@kernel
+def arriving(p: Compiled, d: Decision, y: Floats, exposed: Bools) -> tuple[bool, Answer]:
+    """Whether outcomes passed all checks, and what counts of them; as the checks of `Settlement.learn`."""
+    f = p.facts.part
+    _, _, r, _, learned, known, seen = entries.at_arrival(
+        *(d.plays, d.counted, d.time, d.groups, d.known, y, f.everywhere, exposed),
+        *(f.sure, f.n_noisy, f.span, f.free, f.everywhere),
+    )
+    return r < 0, Answer(learned, known, seen, exposed)
+
+
+@kernel
+def learn(p: Compiled, d: Decision, a: Answer) -> None:
+    """Tell books, goals and model of outcomes; as `Settlement.learn` after its checks."""
+    f = p.facts.part
+    nothing = f.everywhere
+    books.arrive(d.plays, d.counted, d.groups, a.learned, a.known, nothing, a.exposed, 1.0, f.books)
+    now = p.restated.part.reenter(d, a.learned, a.known, p.restated.part.shares_now(f.seen, f.t))
+    p.goals.part.on_outcome(now, a.learned, a.known)
+    p.goals.part.on_exposure(d, a.exposed)
+    p.model.part.update(d.features, a.learned, a.seen, d.prices)

@@ -1,0 +1,114 @@
+"""Restated books of rows by share (`policy.restating`), as the compiled loop has them."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Bools, Floats, Ints
+
+
+@kernel
+def _per_share(column: Ints, shares: Floats, r: int, j: int) -> float:
+    """One over the share of a row's group, 0 for rows of everybody and groups of share 0, `(d),(C),(),()->()`."""
+    share = shares[r, column[j]] if column[j] >= 0 else 0.0
+    return 1.0 / share if share > 0.0 else 0.0
+
+
+class Declared(NamedTuple):
+    """Shares that do not move, or that no row reads."""
+
+    replicas: int
+
+    @kernel
+    def shares_now(self, seen: Floats, t: Floats) -> Floats:
+        return np.zeros((self.replicas, 0))
+
+    @kernel
+    def restate(self, d: Decision, before: Floats, now: Floats) -> Decision:
+        return d
+
+    @kernel
+    def reenter(self, d: Decision, y: Floats, z: Floats, now: Floats) -> Decision:
+        return d
+
+
+class Estimated(NamedTuple):
+    """Sums inside of groups, and the goals whose rows are divided by shares that are estimated."""
+
+    inside: Floats
+    declared: Floats  # NaN where shares are estimated
+    rows: Any  # before division by shares
+    is_known: Bools
+    enters_forced: Bools
+    column: Ints
+    goals: Any
+
+    @kernel
+    def shares_now(self, seen: Floats, t: Floats) -> Floats:
+        """The shares of all rounds so far, `(C),()->(C)`; as `Restating.shares`."""
+        shares = np.empty(seen.shape)
+        for r in range(len(seen)):
+            for g in range(seen.shape[1]):
+                declared = self.declared[g]
+                shares[r, g] = seen[r, g] / max(t[r], 1.0) if np.isnan(declared) else declared
+        return shares
+
+    @kernel
+    def restate(self, d: Decision, before: Floats, now: Floats) -> Decision:
+        """Restate books whose shares were others; returns the decision at present shares; as `Restating.commit`."""
+        v = np.zeros_like(self.inside)
+        for r in range(len(v)):
+            for j in range(v.shape[1]):
+                moved = _per_share(self.column, now, r, j) - _per_share(self.column, before, r, j)
+                v[r, j] = self.inside[r, j] * moved
+        self.goals.on_shares(d, v)
+        known = self.rows.post_known(d)
+        for r in range(len(v)):
+            for j in range(v.shape[1]):
+                if self.is_known[j]:
+                    self.inside[r, j] += known[r, j] * (1.0 if self.enters_forced[j] else 1.0 - d.forced[r])
+        return _at_shares(d, now)
+
+    @kernel
+    def reenter(self, d: Decision, y: Floats, z: Floats, now: Floats) -> Decision:
+        """Enter outcomes; returns the decision at present shares, `(P,M),(P,L),(C)`; as `Restating.learn`."""
+        v = self.rows.post(d.groups, d.shares, y, z)
+        for r in range(len(v)):
+            for j in range(v.shape[1]):
+                if not self.is_known[j]:
+                    self.inside[r, j] += v[r, j] * (1.0 if self.enters_forced[j] else 1.0 - d.forced[r])
+        return _at_shares(d, now)
+
+
+@kernel
+def _at_shares(d: Decision, now: Floats) -> Decision:
+    made = d.id, d.plays, d.propensities, d.counted, d.forced, d.restricted, d.time, d.features, d.known, d.groups
+    return Decision(*made, now, d.prices, d.row_prices, d.carried, d.names)
+
+
+class Nobody(NamedTuple):
+    """No goal, before the first one."""
+
+    nothing: int = 0
+
+    @kernel
+    def on_shares(self, d: Decision, v: Floats) -> None:
+        """Tell nobody."""
+
+
+class Told(NamedTuple):
+    """A goal after others, and the rows that it has among those of all."""
+
+    others: Any
+    goal: Any
+    first: int
+    last: int
+
+    @kernel
+    def on_shares(self, d: Decision, v: Floats) -> None:
+        self.others.on_shares(d, v)
+        self.goal.on_shares(d, v[:, self.first : self.last].copy())

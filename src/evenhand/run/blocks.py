@@ -1,0 +1,153 @@
+"""Blocks of rounds in one compiled call, where policy, world and recorder have views (`core.views`).
+
+Everything else is done by the ordinary loop: a round in which a part pauses or a check fails, and a run in which a
+part has no view. Luck is a pure function of the round, so that nobody can tell who did it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, cast
+from warnings import warn
+
+from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
+
+from evenhand.core.errors import EvenhandWarning
+from evenhand.core.kernel import kernel
+from evenhand.core.kernel_cache import KernelCache
+from evenhand.core.views import hold, type_held, type_of, type_together, view_of
+from evenhand.environments.base import World
+from evenhand.policy import compiled
+from evenhand.policy.policy import Policy
+from evenhand.policy.receipts import Receipts
+from evenhand.policy.state import PolicyState
+from evenhand.policy.viewing import views
+from evenhand.run.recorder import Recorder
+
+# Rounds, times replicas, from which on blocks save more than they cost: to load them, or to compile them first.
+_PAYS_KEPT, _PAYS = 2_000, 300_000
+
+
+class _Run(NamedTuple):
+    """All that a block reads and writes, behind one pointer: to look at the types of ten takes 30 microseconds."""
+
+    policy: compiled.Compiled
+    world: Any  # held
+    record: Any
+
+
+@kernel
+def _rounds(run: Any, first: int, last: int) -> tuple[int, int, bool]:
+    """Play steps from `first` to before `last`.
+
+    Returns the step that comes next, which is `last` or one for the ordinary loop; the number of decisions that were
+    committed; and whether all true means were known.
+    """
+    p, world, record = run.part
+    committed, truth, f = 0, True, p.facts.part
+    for step in range(first, last):
+        context, hidden = world.part.context(step)
+        if not compiled.can_decide(p, context):
+            return step, committed, truth
+        sound, decision = compiled.decide(p, context)
+        if not sound:
+            return step, committed, truth
+        y, exposed, means = world.part.respond(step, context, hidden, decision)  # one that is rejected counts 0
+        fine, counts = compiled.may_commit(p, decision, context.features.shape[1])
+        sound, answer = compiled.arriving(p, decision, y, exposed)
+        if not (fine and sound):
+            return step, committed, truth
+        compiled.commit(p, context, decision)
+        if counts:
+            committed += 1
+            compiled.learn(p, decision, answer)
+        truth = record.enter(decision, f.t, world.part.cases(step), means) and truth
+    return last, committed, truth
+
+
+class _Views(NamedTuple):
+    policy: tuple[Any, ...]
+    world: Any
+    record: Any
+
+
+class Blocks:
+    """Runs blocks of rounds of a policy in a world, as far as that can be done."""
+
+    def __init__(self, policy: Policy, state: PolicyState, world: World, recorder: Recorder) -> None:
+        self._policy, self._state, self._world, self._recorder = policy, state, world, recorder
+        self._views = self._look()
+        self._held: Any = None
+        self.played = 0  # rounds in blocks
+        self.works = self._views is not None and isinstance(_rounds, Dispatcher)
+
+    def pays(self, steps: int) -> bool:
+        """Whether it takes less time to load or to compile blocks than they save in so many steps."""
+        if self._views is None or not self.works:
+            return False
+        rounds, cache = steps * len(self._state.t), getattr(_rounds, "_cache", None)
+        if rounds >= _PAYS or rounds < _PAYS_KEPT or not isinstance(cache, KernelCache):
+            return rounds >= _PAYS
+        v, step = self._views, type_of(steps)
+        of_policy = type_together(compiled.Compiled, *(type_held(type_of(view)) for view in v.policy))
+        run = type_together(_Run, of_policy, type_held(type_of(v.world)), type_of(v.record))
+        return cache.holds((type_held(run), step, step), cast(Any, _rounds).targetctx)
+
+    def renew(self) -> None:
+        """Look at the parts anew, as the ordinary loop may have put other arrays into the state."""
+        self._held = None
+
+    @property
+    def seen(self) -> _Views | None:
+        """The views that the next block will use, None if they are to be made anew."""
+        return None if self._held is None else self._views
+
+    def run(self, first: int, last: int) -> int:
+        """Play steps up to `last` as far as possible, and return the step that comes next."""
+        state, recorder = self._state, self._recorder
+        while self.works and first < last and state.recent.compared and not state.receipts.waiting().size:
+            if self._held is None and not self._hold():
+                break
+            stop = min(last, recorder.next_kept)
+            try:
+                reached, committed, truth = _rounds(self._held, first, stop)
+            except NumbaError as error:  # before anything ran
+                self._give_up(error)
+                break
+            _skip(state.receipts, committed)
+            if reached > first:
+                recorder.passed(reached, truth)
+            self.played += reached - first
+            first = reached
+            if reached < stop:
+                break
+        return first
+
+    def _look(self) -> _Views | None:
+        of_policy, of_world = views(self._policy, self._state), view_of(self._world)
+        of_record = self._recorder.view()
+        if of_policy is None or of_world is None or of_record is None:
+            return None
+        return _Views(of_policy, of_world, of_record)
+
+    def _hold(self) -> bool:
+        """Look at the parts as kernels take them, if these still have views; the views themselves keep the arrays."""
+        v = self._views = self._look()
+        self.works = v is not None
+        if v is not None:
+            self._held = hold(_Run(compiled.Compiled(*map(hold, v.policy)), hold(v.world), v.record))
+        return self.works
+
+    def _give_up(self, error: NumbaError) -> None:
+        places = [line.strip() for line in str(error).splitlines() if line.strip().startswith('File "')]
+        place = f"; see {places[0].rstrip(':')}" if places else ""  # the innermost comes first
+        warn(f"rounds cannot be compiled, so Python does them{place}", EvenhandWarning, stacklevel=2)
+        self.works = False
+
+
+def _skip(receipts: Receipts, n: int) -> None:
+    """Leave a book in which nothing waits as after n more decisions that were entered and settled one by one."""
+    while receipts.count + n - receipts.base > len(receipts.tokens):
+        n -= receipts.base + len(receipts.tokens) - receipts.count
+        receipts.count = receipts.base = receipts.base + len(receipts.tokens)
+    receipts.count += n

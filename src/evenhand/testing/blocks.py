@@ -1,0 +1,69 @@
+"""The contract of views: rounds in compiled blocks are those of the ordinary loop, and their arrays stay in place."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from evenhand.core.views import addresses
+from evenhand.environments.base import Environment
+from evenhand.policy.policy import Policy
+from evenhand.policy.saving import flatten
+from evenhand.policy.state import PolicyState
+from evenhand.policy.viewing import views
+from evenhand.run.blocks import Blocks
+from evenhand.run.recorder import Recorder, empty
+from evenhand.run.simulation import advance
+from evenhand.run.trace import Trace
+from evenhand.testing.promises import IDS, require, same, snapshot, unchanged
+
+_BLOCK = 64
+
+
+def check_compiled(policy: Policy, environment: Environment, *, rounds: int = 200, replicas: int = 3) -> int:
+    """Check that compiled blocks of rounds leave the trace and the state that the ordinary loop leaves, bit for bit.
+
+    After a block, every array of the state that a view had must still be the state's own, by its address: a part that
+    puts another array into its state must say that it `pauses` before. Returns the number of rounds in blocks, which is
+    0 where a part has no view: that is no fault.
+
+    Raises:
+        AssertionError: a promise that is broken.
+
+    >>> from evenhand.environments import Court
+    >>> from evenhand.recipes import uniform
+    >>> check_compiled(uniform(Court().problem, n_features=5), Court(), rounds=2) <= 2
+    True
+    """
+    plain, state, _ = _run(policy, environment, rounds, replicas, by_hand=True)
+    other, after, played = _run(policy, environment, rounds, replicas, by_hand=False)
+    unchanged(snapshot(state), after, "compiled rounds leave the state that Python leaves")
+    for field in dataclasses.fields(plain):
+        a, b = getattr(plain, field.name), getattr(other, field.name)
+        require((a is None) == (b is None), f"compiled rounds leave the trace that Python leaves: {field.name}")
+        if isinstance(a, np.ndarray):
+            same(a, b, f"compiled rounds leave the trace that Python leaves: {field.name}")
+    return played
+
+
+def _run(
+    policy: Policy, environment: Environment, rounds: int, replicas: int, *, by_hand: bool
+) -> tuple[Trace, PolicyState, int]:
+    """Run some rounds, and count those that were played in blocks."""
+    ids = IDS[:replicas]
+    state, world = policy.start(seed=5, replicas=ids.tolist()), environment.start(5, ids)
+    steps = min(rounds, world.steps)
+    recorder = Recorder(policy, state, world, empty(policy.problem, len(ids), world.steps), False)
+    blocks = None if by_hand else Blocks(policy, state, world, recorder)
+    for first in range(0, steps, _BLOCK):
+        advance(policy, state, world, recorder, blocks, range(first, min(first + _BLOCK, steps)))
+        if blocks is not None and blocks.seen is not None:
+            mine = _own(state) & addresses(views(policy, state))
+            require(mine <= addresses(blocks.seen), "after a block the arrays of views are still the state's own")
+    return recorder.trace(5, True), state, 0 if blocks is None else blocks.played
+
+
+def _own(state: PolicyState) -> set[tuple[int, tuple[int, ...]]]:
+    """Where the arrays of a state are."""
+    return set().union(*(addresses(z) for _, z in flatten(state) if z.ndim))
