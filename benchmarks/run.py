@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import allocations, knapsacks, live, plain_ranking
+from benchmarks import allocations, blocks, knapsacks, live, plain_ranking
 from benchmarks.plain_linucb import ARMS, FEATURES, WIDTH, PlainDisjoint, PlainLinUCB
 from evenhand.core.records import Context
 from evenhand.core.types import Floats
@@ -41,6 +41,8 @@ def main() -> None:
     print(solo_table())
     print("\nrankings of 10 out of m items whose exposures an objective reads; microseconds per replica and round\n")
     print(ranking_table())
+    print("\nruns of one replica in compiled blocks of rounds; microseconds of a core per round\n")
+    print(blocks.blocks_table())
     print("\nallocations: welfare oracles at true means, and a round of a run\n")
     print(allocations.oracle_table())
     print()
