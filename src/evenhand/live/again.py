@@ -12,19 +12,41 @@ from evenhand.live.stores.base import Transaction
 TURN = 250  # events folded at once: some 30 milliseconds
 _SKIMMED = 20 * TURN  # events that are read at once, and not folded
 _AGE, _SHARE = 8, 1.5  # see `is_due`
+QUIET = 60 * 10**6  # microseconds without an event, after which a storm is over
 
 
-def is_due(folding: Folding, fold: Fold) -> bool:
+def is_due(folding: Folding, fold: Fold, now: int | None = None) -> bool:
     """Return whether corrections should be learned: a fold again costs n events from before the first of them.
 
     Corrections wait until n / 8 more events came, as they come in storms, and until 2n / 3 came since the last mark. So
     the folds of corrections cost at most 1.5 times the fold of the log, also in an audit.
+
+    In a campaign where nothing happened for a minute a storm is over: they do not wait for the former. Where the latter
+    never comes, times count in place of numbers of events.
+
+    Args:
+        folding: of the worker.
+        fold: its present fold.
+        now: the time of the store in microseconds; None where events come.
     """
-    if not fold.reach or fold.seq - fold.first < (fold.seq - fold.reach) // _AGE:
+    if not fold.reach:
+        return False
+    quiet = now is not None and now - _at(folding, fold.seq) >= QUIET
+    if not quiet and fold.seq - fold.first < (fold.seq - fold.reach) // _AGE:
         return False
     numbers = folding.store.snapshots(folding.name, folding.mark)
     start = max((number for number in numbers if number < fold.reach), default=fold.erased)
-    return fold.seq - start <= _SHARE * (fold.seq - fold.marked)
+    if fold.seq - start <= _SHARE * (fold.seq - fold.marked):
+        return True
+    if not quiet:
+        return False
+    assert now is not None
+    return now - _at(folding, start) <= _SHARE * (now - _at(folding, fold.marked))
+
+
+def _at(folding: Folding, seq: int) -> int:
+    """Return the time of an event, of the first one where there is none with a number."""
+    return next(iter(folding.store.scan(folding.name, max(seq - 1, 0)))).at
 
 
 class Again:

@@ -6,6 +6,7 @@ from base64 import b64encode
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
+from functools import partial
 from itertools import islice
 
 import numpy as np
@@ -20,7 +21,9 @@ from evenhand.live.verbs import check_text
 from evenhand.live.worker import Worker
 from evenhand.policy.forgetting import forget
 
-MOST = 2000  # decisions of one erasure, since others wait for its lock
+MOST = 2000  # keys of one erasure, since others wait for its lock
+_TURN = 200  # decisions of a transaction where a date says which
+_TIMES = 5  # times that corrections are learned which came meanwhile, before an erasure does not wait for them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,17 +97,20 @@ def _by_key(worker: Worker, keys: Collection[str], who: str, why: str) -> Erasur
             found.append(event)
         return sorted(found)
 
-    worker.relearn()
     return Erasure(decisions=_erased(worker, chosen, who, why))
 
 
 def _by_date(worker: Worker, before: date, who: str, why: str) -> Erasure:
-    """Erase the decisions before a date, 2,000 at a time; see `Campaign.erase`."""
+    """Erase the decisions before a date, some at a time; see `Campaign.erase`."""
     if not isinstance(before, date):
         raise InvalidInput("before", "a date", shown(before))
     at = before if isinstance(before, datetime) else datetime.combine(before, time())
     end = int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1e6)
-    after = waiting = unsealed = 0
+    left = (event for event in worker.store.scan(worker.name, kinds=("decided",)) if not is_erased(event))
+    first = next(left, None)  # found while no lock is held, as many may have been erased before
+    if first is None:
+        return Erasure(decisions=())
+    after, waiting, unsealed = first.seq - 1, 0, 0
 
     def old(log: Transaction) -> Iterator[Event]:
         nonlocal after, waiting, unsealed
@@ -119,9 +125,8 @@ def _by_date(worker: Worker, before: date, who: str, why: str) -> Erasure:
                 if not waits and not old_form:
                     yield event
 
-    worker.relearn()
     found: tuple[int, ...] = ()
-    while some := _erased(worker, lambda log: list(islice(old(log), MOST)), who, why):
+    while some := _erased(worker, lambda log: list(islice(old(log), _TURN)), who, why):
         found += some
     return Erasure(decisions=found, waiting=waiting, unsealed=unsealed)
 
@@ -137,17 +142,27 @@ def _scrub(worker: Worker) -> None:
 
 
 def _erased(worker: Worker, chosen: Callable[[Transaction], list[Event]], who: str, why: str) -> tuple[int, ...]:
-    """Erase the decisions that are chosen in a transaction; returns their numbers."""
+    """Erase the decisions that are chosen in a transaction; returns their numbers.
 
-    def verb(log: Transaction) -> tuple[int, ...]:
+    Corrections are learned first, while others decide; so are those that came meanwhile.
+    """
+
+    def verb(log: Transaction, waits: bool) -> tuple[int, ...] | None:
         if not isinstance(log, Erasing):
             raise InvalidInput("store", "one that can erase", type(worker.store).__name__)
+        if waits and worker.fold.reach:
+            return None
         events = chosen(log)
         if events:
             _erase(worker, log, log, events, {"by": who, "why": why})
         return tuple(event.seq for event in events)
 
-    return worker.one(verb)
+    found, times = None, 0
+    while found is None:
+        worker.relearn()
+        times += 1
+        found = worker.one(partial(verb, waits=times < _TIMES))
+    return found
 
 
 def _erase(worker: Worker, log: Transaction, store: Erasing, events: list[Event], note: dict[str, str]) -> None:

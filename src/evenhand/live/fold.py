@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -156,6 +157,13 @@ class Fold:
         """Apply events in order."""
         for event in events:
             self.apply(event)
+
+    def copied(self) -> Fold:
+        """Return a copy, which shares what never changes, such as decisions."""
+        found = copy(self)
+        found.state, found._due = deepcopy(self.state), list(self._due)
+        found.pending = {ref: copy(waiting) for ref, waiting in self.pending.items()}
+        return found
 
     def is_late(self, context: Context) -> bool:
         """Return whether the next decision would be one after the horizon, or after the end of a run with dates."""

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
+from typing import NamedTuple
 
 from evenhand.live.cases import Teacher
 from evenhand.live.events import Conflict, Event, is_erased, read
@@ -19,6 +21,13 @@ from evenhand.live.stores.base import Store
 Events = Callable[[int], Iterable[Event]]  # the events after a number, in order
 MOST = 16  # snapshots that are kept
 COMING = 2**62  # in place of the number of a switch that folds anew, while it is not in the log
+
+
+class Spare(NamedTuple):
+    """A copy of a fold in memory."""
+
+    fold: Fold
+    hash: bytes  # of its last event, by which another log is told
 
 
 @dataclass(frozen=True)
@@ -57,7 +66,7 @@ class Folding:
             raise missing(self.name, event)
         return found
 
-    def of(self, events: Events, before: int | None = None) -> Fold:
+    def of(self, events: Events, before: int | None = None, spare: Spare | None = None) -> Fold:
         """Fold the first events of the log.
 
         The fold starts from the latest snapshot that is still valid: after a mark, only those are that have none of the
@@ -66,16 +75,17 @@ class Folding:
         Args:
             events: returns the events after a number.
             before: use only snapshots of fewer events.
+            spare: a fold in memory, of which a copy is used first.
         """
         with suppress(Rewritten):
-            return self._of(events, before)
+            return self._of(events, before, spare)
         try:
-            return self._of(events, before)  # an erasure came meanwhile
+            return self._of(events, before, spare)  # an erasure came meanwhile
         except Rewritten as error:  # or it came later, and took what is needed
             raise Conflict(f"{self.name!r}: {error}") from error
 
-    def _of(self, events: Events, before: int | None) -> Fold:
-        for fold, ahead in self.kept(before):
+    def _of(self, events: Events, before: int | None, spare: Spare | None) -> Fold:
+        for fold, ahead in chain(self._spared(events, spare), self.kept(before)):
             if next(iter(events(fold.seq - 1)), None) is None:  # it is ahead of the log
                 continue
             found = self.survey(events(fold.seq), fold.seq)
@@ -101,6 +111,16 @@ class Folding:
                 yield fold, restore(fold, kept[1])
             except BrokenSnapshot:  # a damaged snapshot is ignored: it is a cache
                 continue
+
+    def _spared(self, events: Events, spare: Spare | None) -> Iterator[tuple[Fold, bool]]:
+        """Yield a copy of a fold in memory, if it is of this log and no erasure came after it."""
+        if spare is None or spare.fold.base != self.base.seq:
+            return
+        first, erased = next(iter(events(spare.fold.seq - 1)), None), self._erasure(None)
+        if first is None or (first.seq, first.hash) != (spare.fold.seq, spare.hash):
+            return
+        if erased is None or erased.seq <= spare.fold.seq:
+            yield spare.fold.copied(), False
 
     def _begin(self, seq: int) -> Event | None:
         """Return the event with which the policy of a snapshot began, None if it is of another log."""

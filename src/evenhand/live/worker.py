@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, ClassVar, TypeVar
 
-from evenhand.core.errors import CannotSave, ConcurrentUse, EvenhandError
+from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.live.again import Again, is_due
 from evenhand.live.anew import Anew
 from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.clocks import ahead, refuse_leap
 from evenhand.live.events import Busy, Conflict, Event, Kind, encode
+from evenhand.live.exclusive import Exclusive
 from evenhand.live.fold import Earlier, Fold, Made, Rewritten
-from evenhand.live.folding import Folding
+from evenhand.live.folding import Folding, Spare
 from evenhand.live.horizon import refuse_soft
 from evenhand.live.opening import Terms
 from evenhand.live.phases import Missing, Phase, Phases, begins
@@ -26,6 +26,7 @@ from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
 from evenhand.live.switching import Switch, overtaken, refuse_other
 from evenhand.live.versions import other_version
 from evenhand.policy.policy import Policy
+from evenhand.policy.saving import refusals
 from evenhand.version import __version__
 
 T = TypeVar("T")
@@ -36,6 +37,7 @@ class Worker:
     """Runs requests in transactions and keeps its fold in step with the log."""
 
     every: ClassVar[int] = 10_000  # events from one snapshot to the next: some 0.6 seconds to fold
+    near: ClassVar[int] = 200  # events from one copy in memory to the next: some 30 milliseconds to fold
 
     def __init__(
         self, store: Store, name: str, phases: Sequence[Phase], terms: Terms, teacher: Teacher | None = None
@@ -45,19 +47,22 @@ class Worker:
         Raises:
             Conflict: the campaign runs under another policy, or an earlier one is not known.
         """
-        self.store, self.name, self.terms, self._lock = store, name, terms, threading.Lock()
+        self.store, self.name, self.terms, self._lock = store, name, terms, Exclusive(name)
         base = begins(store, name)
         refuse_other(name, base[-1], phases[-1])
         self.folding = Folding(store, name, Phases(phases), terms, teacher, base[0])
-        self._stale, self._at_work = False, 0  # `_at_work`: the thread that holds the lock
+        self._stale = False
+        self._spare: Spare | None = None
+        self._copied = 0  # the last event when a copy was made
         self._process = os.getpid()
         self._shared: Sharing[Callable[[Transaction], Any], Any] = Sharing(self.run)
         self._again: Again | None = None
+        self._learners = set[object]()  # those that do nothing but learn corrections, so that requests need not
         self._ask_at = 0  # the event from which on it is asked whether corrections should be learned
         self.fold = self._fold_log()
         self._check()
         self._kept = 0
-        self.ahead = 0.0  # the seconds by which the log was ahead of the clock at the last request
+        self.ahead, self._now = 0.0, 0  # at the last request: seconds by which the log was ahead of the clock, its time
 
     @property
     def policy(self) -> Policy:
@@ -80,7 +85,9 @@ class Worker:
 
     def soon(self, verb: Callable[[Transaction], T]) -> T:
         """Run one request in the next transaction, which those of other threads share that wait for it as well."""
-        self._check_use()
+        self._lock.check()
+        if self._process != os.getpid():
+            self._process, self._shared = os.getpid(), Sharing(self.run)  # no thread of the other process waits here
         found: T = self._shared.one(verb)
         return found
 
@@ -90,12 +97,12 @@ class Worker:
         If a request fails after it wrote, or the store or the commit fails, the whole transaction is rolled back and
         the error is raised.
         """
-        with self._exclusive():
+        with self._lock.held():
             return self._run(verbs)
 
     def look(self, at: Callable[[Fold], T]) -> T:
         """Apply a function to the fold after bringing it up to date with the log."""
-        with self._exclusive():
+        with self._lock.held():
             self._run([])
             return at(self.fold)
 
@@ -157,7 +164,7 @@ class Worker:
             self._again = None
             return True
 
-        with self._exclusive():
+        with self._lock.held():
             before = self.folding, self.fold
             self.folding.phases.give(switch.phase)
             try:
@@ -176,15 +183,17 @@ class Worker:
 
     def keep(self) -> int:
         """Store a snapshot of the current log; returns its size in bytes."""
-        with self._exclusive():
+        with self._lock.held():
             self._run([])
             return self._keep()
 
     def keep_up(self) -> bool:
         """Do what requests do beside their own work; returns whether corrections are being learned, some at a time."""
-        with self._exclusive():
-            self._ask_at = 0
+        with self._lock.held():
+            self._ask_at, asks = 0, self._again is None  # what was dropped just now is tried again the next time
             self._run([])
+            if asks and self._again is None:
+                self._ask(self._now)
             return self._again is not None
 
     def refuse_leap(self) -> None:
@@ -193,12 +202,12 @@ class Worker:
         Raises:
             Busy: see `evenhand.live.clocks.refuse_leap`.
         """
-        with self._exclusive(), self.store.write(self.name) as log:
+        with self._lock.held(), self.store.write(self.name) as log:
             refuse_leap(log, self.name, self.fold.life.patience, lambda: self.fold.count_overdue(log.now))
 
     def close(self) -> None:
         """Close the store once no thread is in a transaction."""
-        with self._exclusive():
+        with self._lock.held():
             if isinstance(self.store, Closing):
                 self.store.close()
 
@@ -208,20 +217,33 @@ class Worker:
         Raises:
             Missing: a policy that this needs is not known.
         """
-        with self._exclusive():
+        with self._lock.held():
             self._run([])
             if not self.fold.reach:
                 return False
-            before = self.fold.marked
-            if self._again is None or self._again.known < self.fold.seq:
+            before, known = self.fold.marked, self.fold.seq
+            if self._again is None or self._again.known < known:
                 self._again = Again(self.folding, self.fold)
-            while self._again is not None:
-                self._go_on(self._again)
-                self._run([])
+            self._learners.add(own := object())
+        try:
+            while self._learns(known):
+                pass
+        finally:
+            self._learners.discard(own)
+        with self._lock.held():
             if self.fold.marked == before:
                 for event in begins(self.store, self.name):
                     self.folding.find(event)
             return self.fold.marked > before
+
+    def _learns(self, known: int) -> bool:
+        """Learn some more of the corrections up to an event, between requests of others; returns whether to go on."""
+        with self._lock.held():
+            if self._again is None or self.fold.known >= known:
+                return False
+            self._go_on(self._again)
+            self._run([])
+            return True
 
     def before(self, seq: int) -> Fold:
         """Return the fold of all events before event `seq`."""
@@ -231,39 +253,14 @@ class Worker:
 
         return self.folding.of(events, seq)
 
-    @contextmanager
-    def _exclusive(self) -> Iterator[None]:
-        """Hold the lock against other threads.
-
-        Raises:
-            ConcurrentUse: this thread holds the lock already, and would wait for itself; or the process was forked
-                while a thread held it, which is not there to release it.
-        """
-        self._check_use()
-        with self._lock:
-            self._at_work = threading.get_ident()
-            try:
-                yield
-            finally:
-                self._at_work = 0
-
-    def _check_use(self) -> None:
-        """Refuse what `_exclusive` refuses."""
-        if self._process != os.getpid():
-            if self._lock.locked():
-                told = "was at work when this process was forked: open it in one of the two only"
-                raise ConcurrentUse(f"campaign {self.name!r} {told}")
-            self._process, self._shared = os.getpid(), Sharing(self.run)  # no thread waits here
-        if self._lock.locked() and self._at_work == threading.get_ident():
-            raise ConcurrentUse("a verb within `many` calls the campaign: it has to call the verbs that it is given")
-
     def _run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
         """Run requests as `run` does; the caller holds the lock."""
         found: list[T | EvenhandError] = []
         whole = False
+        self._lock.pass_on()
         try:
-            with self.store.write(self.name) as log:
-                self.ahead = ahead(log)
+            with self._begun() as log:
+                self.ahead, self._now = ahead(log), log.now
                 self._catch_up(log)
                 for verb in verbs:
                     before = log.last
@@ -282,14 +279,31 @@ class Worker:
         finally:
             self._stale |= not whole  # the fold may be ahead of the log: the next request folds it again
         self._keep_at_times()
+        self._copy(self.near)
         with suppress(Busy, Missing):  # it is tried again later; another worker may know all policies
             if self._again is not None:
-                self._go_on(self._again)
-            elif self.fold.seq >= self._ask_at and not isinstance(self.store, OnlyRead):
+                if not self._learners:
+                    self._go_on(self._again)
+            elif self.fold.seq >= self._ask_at:
                 self._ask_at = self.fold.seq + 1 + self.fold.seq // 100
-                if is_due(self.folding, self.fold):
-                    self._again = Again(self.folding, self.fold)
+                self._ask()
         return found
+
+    @contextmanager
+    def _begun(self) -> Iterator[Transaction]:
+        """Begin a transaction, and let others know if that fails."""
+        with ExitStack() as stack:
+            try:
+                log = stack.enter_context(self.store.write(self.name))
+            except Busy as error:
+                self._lock.tell(error)
+                raise
+            yield log
+
+    def _ask(self, now: int | None = None) -> None:
+        """Begin to learn corrections if they are due."""
+        if not isinstance(self.store, OnlyRead) and is_due(self.folding, self.fold, now):
+            self._again = Again(self.folding, self.fold)
 
     def _go_on(self, again: Again) -> None:
         """Learn some more of the corrections, while no lock of the store is held."""
@@ -310,6 +324,23 @@ class Worker:
         self._kept = self.fold.seq
         return self.folding.keep(self.fold)
 
+    def _copy(self, near: int) -> None:
+        """Copy the fold of committed events in memory, from which the log is folded where a transaction fails.
+
+        On a disk that is full each one fails, and others would wait for a fold of up to 10,000 events every time.
+
+        Args:
+            near: the least number of events since the last copy.
+        """
+        last = self._copied
+        if last <= self.fold.seq < last + near and last >= self.fold.erased:
+            return
+        self._copied, self._spare = self.fold.seq, None
+        if next(iter(refusals(self.fold.state)), None) is None:  # what cannot be saved may be no copy of its own
+            with suppress(Busy):
+                event = next(iter(self.store.scan(self.name, self.fold.seq - 1)))
+                self._spare = Spare(self.fold.copied(), event.hash)
+
     def _keep_at_times(self) -> None:
         """Store a snapshot if many events came since the last one of any worker."""
         if self.fold.seq - self._kept < self.every:
@@ -324,6 +355,7 @@ class Worker:
         """Apply the events of other workers, and expire overdue decisions."""
         if self._stale or self.fold.seq > log.last:
             self.fold, self._stale, self._again = self._fold_log(log), False, None
+            self._copy(self.near // 10)
         try:
             self.fold.fold(log.tail(self.fold.seq))
         except Rewritten:
@@ -348,7 +380,7 @@ class Worker:
         def events(after: int) -> Iterable[Event]:
             return self.store.scan(self.name, after) if log is None else log.tail(after)
 
-        return self.folding.of(events)
+        return self.folding.of(events, spare=self._spare)
 
     def _check(self) -> None:
         """Refuse to decide for a later version of evenhand."""

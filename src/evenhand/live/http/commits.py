@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Hashable, Sequence
 from concurrent.futures import Future
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple, Protocol
 
 from evenhand.core.errors import EvenhandError
 from evenhand.live.campaign import Campaign
 from evenhand.live.events import Busy
+from evenhand.live.exclusive import PATIENCE
 from evenhand.live.http.asked import Verb
 from evenhand.live.http.waiters import Post, Waiter
 
@@ -36,6 +38,7 @@ class _Job(NamedTuple):
     number: int  # of the job, so that equal turns keep the order of arrival
     verbs: Sequence[Verb]
     found: _Told
+    since: float  # seconds of a clock
 
 
 class Commits:
@@ -97,7 +100,7 @@ class Commits:
             turn = max(self._now, self._ends.get(client, 0.0)) + max(len(verbs), 1)
             self._ends[client] = turn
             self._number += 1
-            heappush(self._jobs, _Job(turn, self._number, verbs, found))
+            heappush(self._jobs, _Job(turn, self._number, verbs, found, time.monotonic()))
             self._some.notify()
 
     def waiting(self) -> int:
@@ -141,7 +144,7 @@ class Commits:
         try:
             found = iter(self._campaign.many([verb for job in jobs for verb in job.verbs]))
         except Busy as error:
-            for job in jobs:
+            for job in [*jobs, *self._late()]:
                 job.found.set_exception(error)
         except BaseException as error:
             if len(jobs) == 1:
@@ -152,3 +155,12 @@ class Commits:
         else:
             for job in jobs:
                 job.found.set_result([next(found) for _ in job.verbs])
+
+    def _late(self) -> list[_Job]:
+        """Take out the jobs that have waited for so long that they should not wait for another transaction to fail."""
+        with self._lock:
+            begun = time.monotonic() - PATIENCE
+            late = [job for job in self._jobs if job.since < begun]
+            self._jobs = [job for job in self._jobs if job.since >= begun]
+            heapify(self._jobs)
+        return [job for job in late if job.found.set_running_or_notify_cancel()]

@@ -1,0 +1,77 @@
+"""The lock of a worker, which its threads take in turn."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+from evenhand.core.errors import ConcurrentUse
+from evenhand.live.events import Busy
+
+PATIENCE = 0.2  # seconds that whoever waits for a store may have waited before, and still tries it
+
+
+class Exclusive:
+    """A lock at which whoever waits is next, also where the thread that releases it asks again at once.
+
+    Args:
+        name: of the campaign, for errors.
+
+    >>> lock = Exclusive("autumn")
+    >>> with lock.held():
+    ...     pass
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name, self._lock, self._gate = name, threading.Lock(), threading.Lock()
+        self._process, self._holder = os.getpid(), 0  # `_holder`: the thread that holds the lock
+        self._asked, self._told_at, self._told = 0.0, 0.0, ""  # when the holder asked; what the last one was told
+
+    def check(self) -> None:
+        """Refuse a thread that would wait for itself, or for one that is not there.
+
+        Raises:
+            ConcurrentUse: this thread holds the lock already, and would wait for itself; or the process was forked
+                while a thread held it, which is not there to release it.
+        """
+        if self._process != os.getpid():
+            if self._lock.locked() or self._gate.locked():
+                told = "was at work when this process was forked: open it in one of the two only"
+                raise ConcurrentUse(f"campaign {self._name!r} {told}")
+            self._process = os.getpid()
+        if self._lock.locked() and self._holder == threading.get_ident():
+            raise ConcurrentUse("a verb within `many` calls the campaign: it has to call the verbs that it is given")
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold the lock against other threads.
+
+        Raises:
+            ConcurrentUse: as for `check`.
+        """
+        self.check()
+        asked = time.monotonic()
+        with ExitStack() as stack:
+            with self._gate:  # the next one waits here with the gate closed behind it
+                stack.enter_context(self._lock)
+            self._holder, self._asked = threading.get_ident(), asked
+            try:
+                yield
+            finally:
+                self._holder = 0
+
+    def tell(self, error: Busy) -> None:
+        """Note that the holder could not begin a transaction, which it may have waited for."""
+        self._told_at, self._told = time.monotonic(), str(error)
+
+    def pass_on(self) -> None:
+        """Tell the holder what another thread was told while it waited: else it would wait as long once more.
+
+        Raises:
+            Busy: the store could not be written when this thread had waited for a while already.
+        """
+        if self._told_at > self._asked + PATIENCE:
+            raise Busy(self._told)

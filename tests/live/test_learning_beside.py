@@ -1,0 +1,173 @@
+"""Corrections are learned, and decisions erased, while the server goes on to answer others."""
+
+import threading
+import time
+
+import pytest
+
+import evenhand as eh
+from evenhand.live import again, erasing
+from evenhand.live.again import QUIET, Again, is_due
+from evenhand.live.http import app, upkeep
+from evenhand.live.stores.memory import MemoryStore
+from evenhand.live.stores.opening import connect_to_read
+from evenhand.live.stores.sqlite import SqliteStore
+from evenhand.live.worker import Worker
+from tests.live.schedules import same_fold
+from tests.live.served import serving
+from tests.live.test_corrections import POLICY, lived, opened, revised
+from tests.live.test_http_erasing import SECRET, TOLD
+from tests.live.test_upkeep import until
+
+SECOND = 10**6
+
+
+@pytest.fixture
+def slow(monkeypatch):
+    """A turn of a fold takes 50 milliseconds."""
+    turn = Again.turn
+
+    def slowly(self, last):
+        time.sleep(0.05)
+        turn(self, last)
+
+    monkeypatch.setattr(again, "TURN", 10)
+    monkeypatch.setattr(Again, "turn", slowly)
+
+
+def kinds(campaign, kind):
+    return [event for event in campaign.events() if event.kind == kind]
+
+
+def erased(campaign, client, key):
+    said = client.post("/erase", json={"keys": [key], **TOLD})
+    assert (said.status_code, said.json()["erased"]) == (200, 1)
+
+
+def relearned(campaign, client, key):
+    assert campaign.relearn()
+
+
+@pytest.mark.parametrize(("work", "kind"), [(erased, "erased"), (relearned, "refolded")])
+def test_others_decide_while_corrections_are_learned(work, kind, slow, tmp_path):
+    campaign = opened(SqliteStore(tmp_path / "log.db"))
+    ids = lived(campaign, 150)
+    revised(campaign, ids[0])
+    waits, over = [], threading.Event()
+
+    def ask(client):
+        while not over.is_set():
+            begun = time.monotonic()
+            client.post("/decide", json={"key": f"beside {len(waits)}", "case": {"age": 30}}).raise_for_status()
+            waits.append(time.monotonic() - begun)
+
+    with serving(app(campaign, token=SECRET)) as client:
+        client.headers["Authorization"] = f"Bearer {SECRET}"
+        thread = threading.Thread(target=ask, args=(client,))
+        thread.start()
+        until(lambda: waits)
+        before, begun = len(waits), time.monotonic()
+        work(campaign, client, campaign.store.about("shop", ids[1])[0].key)
+        took = time.monotonic() - begun
+        over.set()
+        thread.join()
+    (event,) = kinds(campaign, kind)
+    (correction,) = kinds(campaign, "revised")
+    beside = [e for e in kinds(campaign, "decided") if correction.seq < e.seq < event.seq]
+    assert took > 1.0
+    assert len(beside) > 10
+    assert max(waits[before:]) < 1.0
+    whole = opened(campaign.store)
+    campaign.refresh()
+    same_fold(campaign, whole)
+    assert eh.live.audit(campaign.store, "shop", [POLICY]).clean
+
+
+def test_an_erasure_waits_for_corrections_that_came_while_others_were_learned(monkeypatch):
+    store = MemoryStore()
+    campaign, left = opened(store), [1, 2]
+    ids, learn = lived(campaign, 40), Worker.relearn
+
+    def learning(self):
+        found = learn(self)
+        if left:
+            revised(campaign, ids[left.pop()])
+        return found
+
+    monkeypatch.setattr(Worker, "relearn", learning)
+    revised(campaign, ids[0])
+    campaign.erase([store.about("shop", ids[5])[0].key])
+    seen = [e.kind for e in campaign.events() if e.kind in ("revised", "refolded", "erased")]
+    assert seen == ["revised", "refolded"] * 3 + ["erased"]
+
+
+def test_an_erasure_does_not_wait_forever(monkeypatch):
+    store = MemoryStore()
+    campaign = opened(store)
+    ids, learn, count = lived(campaign, 40), Worker.relearn, []
+
+    def learning(self):
+        count.append(1)
+        found = learn(self)
+        revised(campaign, ids[0], len(count) % 5)
+        return found
+
+    monkeypatch.setattr(Worker, "relearn", learning)
+    campaign.erase([store.about("shop", ids[5])[0].key])
+    assert len(count) == erasing._TIMES
+    assert len(kinds(campaign, "erased")) == 1
+    same_fold(campaign, opened(store))
+
+
+@pytest.fixture
+def now():
+    return [1_900_000_000 * SECOND]
+
+
+def test_a_silent_server_learns_corrections_that_were_not_due(monkeypatch, now):
+    monkeypatch.setattr(upkeep, "SECONDS", 0.05)
+    store = MemoryStore(lambda: now[0])
+    campaign = opened(store)
+    ids = lived(campaign, 100)
+    revised(campaign, ids[3])
+    with serving(app(campaign)) as client:
+        now[0] += QUIET - 1
+        time.sleep(0.3)
+        assert not kinds(campaign, "refolded")
+        now[0] += 1
+        until(lambda: kinds(campaign, "refolded"))
+        assert client.post("/decide", json={"key": "a", "case": {"age": 30}}).status_code == 200
+    assert campaign._worker.fold.reach == 0
+    same_fold(campaign, opened(store))
+    assert eh.live.audit(store, "shop", [POLICY]).clean
+
+
+def test_soon_after_a_mark_a_silent_campaign_counts_time_in_place_of_events(now):
+    """From the start to the present are at most 1.5 times as long as from the mark to the present."""
+    store = MemoryStore(lambda: now[0])
+    campaign, begun = opened(store), now[0]
+    ids = lived(campaign, 100)
+    now[0] += 1000 * SECOND
+    revised(campaign, ids[3])
+    assert campaign.relearn()
+    revised(campaign, ids[4])
+    worker = campaign._worker
+    for after, due in ((QUIET, False), (1999 * SECOND, False), (2000 * SECOND, True)):
+        now[0] = begun + 1000 * SECOND + after
+        assert is_due(worker.folding, worker.fold, now[0]) is due
+        assert not is_due(worker.folding, worker.fold)
+        assert campaign.refresh() is due
+    while campaign.refresh():
+        pass
+    assert len(kinds(campaign, "refolded")) == 2
+
+
+def test_a_reader_learns_nothing(monkeypatch, tmp_path):
+    """A store that takes no writes is as it is, however silent the campaign."""
+    monkeypatch.setattr(again, "QUIET", -(10**18))  # for the time of a reader, which is 0
+    campaign = opened(SqliteStore(tmp_path / "log.db"))
+    revised(campaign, lived(campaign, 30)[3])
+    campaign.close()
+    store = connect_to_read(f"sqlite:///{tmp_path}/log.db")
+    assert not opened(store).refresh()
+    assert opened(SqliteStore(tmp_path / "log.db")).refresh()
