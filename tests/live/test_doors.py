@@ -1,6 +1,7 @@
 """No client stops a server, lifts a limit or makes others wait: bodies, connections, tokens, turns, readiness."""
 
 import base64
+import json
 import logging
 import socket
 import threading
@@ -45,6 +46,13 @@ def test_many_names_cost_little(client, number, told):
     said = client.post("/decide", content=names(number))
     assert (said.status_code, told in said.text) == (422, True)
     assert time.process_time() - before < 0.5  # 3.6 where every name is counted among all
+
+
+def test_texts_that_look_like_names_are_none():
+    texts = {f"{i}": '":' * 400 for i in range(5)} | {"ends with \\": 1}
+    assert parse(json.dumps(texts).encode()) == texts
+    with pytest.raises(InvalidInput, match="at most 1,000 fields, got an object of 1,001"):
+        parse(b" " + json.dumps({"case": {f"{i}": i for i in range(1000)}}).encode())
 
 
 def test_a_name_that_is_stated_twice_is_the_first_one_that_is_repeated():

@@ -23,6 +23,9 @@ from evenhand.live.http.lines import Kind, to_stderr
 from evenhand.live.http.upkeep import keeping_up
 from evenhand.live.tokens import Tokens
 
+# Connections that are accepted before other requests go on and those that give way are closed; those that wait for it.
+_TURN, _QUEUE = 8, 2048
+
 
 def serve(
     campaigns: Campaign | Sequence[Campaign],
@@ -97,16 +100,13 @@ def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Serve
         more: settings of uvicorn.
     """
     doors = Doors(allowed() if most is None else most)
-    # So many are accepted before those that give way are closed: half of the files that the cap leaves.
-    backlog = min(2048, max(doors.most // 16, 32))
-
     # Without a lifespan, whose end would be a traceback where somebody says Ctrl-C twice: what was asked before the
     # first one is answered, and nothing else is left to end.
     settings: dict[str, Any] = {"log_level": "warning", "lifespan": "off", "loop": "asyncio", **more}
     settings.setdefault("access_log", False)  # whose lines nobody would read, see `lines`, and which are made anyway
     http: Any = doors.protocol  # which uvicorn calls as it would call a class
     config = uvicorn.Config(
-        made, server_header=False, proxy_headers=False, ws="none", http=http, backlog=backlog, **settings
+        made, server_header=False, proxy_headers=False, ws="none", http=http, backlog=_TURN, **settings
     )
     found = uvicorn.Server(config)
     startup = found.startup
@@ -114,6 +114,8 @@ def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Serve
     async def started(sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(doors.handle)
         await startup(sockets)
+        for one in sockets or ():
+            one.listen(_QUEUE)
 
     found.startup = started  # type: ignore[method-assign]
     return found
