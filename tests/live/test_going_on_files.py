@@ -9,9 +9,11 @@ from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live.commands import Opening, _noted, policies
 from evenhand.live.events import Event, encode, read
+from evenhand.live.http import app
 from evenhand.live.life import Life
 from evenhand.live.opening import Terms
 from evenhand.live.stores.memory import MemoryStore
+from tests.live.served import serving
 from tests.live.test_files import STATED
 from tests.live.test_life import ANNA
 from tests.replay.shop import write
@@ -92,3 +94,39 @@ def test_a_log_of_an_earlier_version_plays_nothing_after_its_horizon():
     assert Life.opened(Event(1, "opened", None, None, 0, encode(body))).after == "nothing"
     terms = Terms.of(Event(1, "opened", None, None, 0, encode({**body, "seed": 1, "first": "a", "taught": None})))
     assert terms.after == "nothing"
+
+
+def test_a_switch_says_that_it_does_not_take_what_follows_the_horizon(tmp_path, capsys):
+    """Where the file has another budget, where it differs in this alone, and where it states nothing or the same."""
+    url, (_, file) = f"sqlite:///{tmp_path}/post.db", write(tmp_path, [], goes_on(HARD))
+    eh.live.open_campaign(url, "post", file).close()
+    less = HARD.replace("rate = 0.3", "rate = 0.2")
+    note = (
+        "note: after = 'stop' of problem.toml is not used: the campaign has 'go on', "
+        "which `evenhand change --after` changes\n"
+    )
+    for text, said, told in (
+        (less.replace("horizon", 'after = "stop"\nhorizon'), "adopted the state", note),
+        (less.replace("horizon", 'after = "stop"\nhorizon'), "nothing to do", note),
+        (HARD.replace("horizon", 'after = "stop"\nhorizon'), "adopted the state", note),
+        (less, "adopted the state", ""),
+        (goes_on(HARD), "adopted the state", ""),
+    ):
+        write(tmp_path, [], text)
+        assert main(["switch", url, str(file)]) == 0
+        found = capsys.readouterr()
+        assert said in found.out
+        assert found.err == told
+    with eh.live.open_campaign(url, "post", file) as campaign:
+        assert campaign.life.after == "go on"
+
+
+def test_a_switch_over_http_says_it_as_well(tmp_path):
+    _, file = write(tmp_path, [], HARD)
+    campaign = eh.live.open_campaign(MemoryStore(), "post", file)
+    with serving(app(campaign, token="a long enough secret")) as client:
+        client.headers["Authorization"] = "Bearer a long enough secret"
+        said = client.post("/switch", json={"problem": goes_on(HARD)}).json()
+        assert said["note"].startswith("after = 'go on' of problem.toml is not used: the campaign has 'nothing', which")
+        assert client.post("/switch", json={"problem": HARD.replace("rate = 0.3", "rate = 0.2")}).json()["note"] is None
+    assert campaign.life.after == "nothing"

@@ -15,11 +15,11 @@ from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
 from evenhand.live.clocks import accept_clock, set_clock
-from evenhand.live.coded import Coded, Stated, Text, of_stored
+from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.erasing import Erasure, time_of
 from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
-from evenhand.live.files import Rows, open_stated, switch_campaign, taught, weight_of
+from evenhand.live.files import Rows, open_stated, switch_campaign, taught, unused, weight_of
 from evenhand.live.life import OnExpiry
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Closing, Store
@@ -145,11 +145,15 @@ def _noted(problem_path: Path, store: str | Store, name: str, opening: Opening) 
         if value != kept:
             option = term.replace("_", "-")
             print(f"note: --{option} {value} is not used: the campaign has {kept}", file=sys.stderr)
-    after = made.encoder.spec.after if isinstance(made.encoder, Coded) else None
-    if "after" not in stated and after not in (None, made.life.after):
-        told = f"the campaign has {made.life.after!r}, which `evenhand change --after` changes"
-        print(f"note: after = {after!r} of {problem_path.name} is not used: {told}", file=sys.stderr)
+    if "after" not in stated:
+        _note_unused(problem_path, made)
     return made
+
+
+def _note_unused(problem_path: Path, made: Campaign) -> None:
+    told = unused(Text.of(problem_path), made)
+    if told is not None:
+        print(f"note: {told}", file=sys.stderr)
 
 
 def _say(made: Campaign) -> None:
@@ -206,6 +210,7 @@ def switch_file(
         before = len(switches(store, name))
     with switch_campaign(url, name, problem_path, log_path=log_path, by=by, why=why) as made:
         found = switches(made.store, name)
+        _note_unused(problem_path, made)
     return found[-1] if len(found) > before else None
 
 

@@ -29,6 +29,7 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.policy.teaching import refuse_weight
 from evenhand.replay.log import read_rows
+from evenhand.replay.problem_file import parse
 
 _AT = " at weight "
 
@@ -186,6 +187,18 @@ def switch_campaign(
     if teacher is not None:
         teacher.keep()
     return _owned(store, campaign)
+
+
+def unused(text: Text, campaign: Campaign) -> str | None:
+    """Say that what follows the horizon is not as a problem file states; None where it is.
+
+    A file states it for a new campaign. Later it is changed by a request of its own, which a switch does not undo.
+    """
+    stated = parse(text.text, text.name).after
+    if stated is None or stated == (now := campaign.life.after):
+        return None
+    told = f"the campaign has {now!r}, which `evenhand change --after` changes"
+    return f"after = {stated!r} of {text.name} is not used: {told}"
 
 
 def _owned(store: str | Store, campaign: Campaign) -> Campaign:

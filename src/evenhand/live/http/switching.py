@@ -9,7 +9,7 @@ from evenhand.live.campaign import Campaign
 from evenhand.live.cases import alike
 from evenhand.live.coded import Text, of_stored
 from evenhand.live.events import read
-from evenhand.live.files import last_encoding
+from evenhand.live.files import last_encoding, unused
 from evenhand.live.http.schemas import TEXT
 from evenhand.live.http.singles import Field, Single, signature, text
 from evenhand.live.phases import mark_in
@@ -32,6 +32,7 @@ _ANSWER = {
         "by": _TEXT_OR_NULL,
         "why": _TEXT_OR_NULL,
         "mark": {"type": "string"},
+        "note": {**_TEXT_OR_NULL, "description": "what the file states and the switch did not take"},
     },
 }
 
@@ -43,13 +44,14 @@ def switch(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, Any]:
     """
     kept = last_encoding(campaign.store, campaign.name)
     assert kept is not None  # it is open
-    stated = of_stored(kept, Text(kept["file"][0], asked["problem"]))
+    text = Text(kept["file"][0], asked["problem"])
+    stated = of_stored(kept, text)
     *_, last = campaign.store.scan(campaign.name, kinds=("opened", "switched"))
     mark = stated.policy.fingerprint()
     if last.kind == "opened" or mark_in(last) != mark or not alike(stated.coded, read(last)["encoding"]):
         more = {name: asked.get(name) for name in ("by", "why", "expected")}
         campaign.switch(stated.policy, stated.coded, **more)
-    return {**switches(campaign.store, campaign.name)[-1]._asdict(), "mark": mark}
+    return {**switches(campaign.store, campaign.name)[-1]._asdict(), "mark": mark, "note": unused(text, campaign)}
 
 
 SWITCH = Single(
