@@ -10,7 +10,7 @@ from functools import partial
 from itertools import groupby
 from pathlib import Path
 
-from benchmarks import live_door, live_logs, live_waits
+from benchmarks import live_attacks, live_door, live_logs, live_waits
 from benchmarks.live_bare import Bare
 from benchmarks.live_worlds import NAME, case, opened, timed
 from evenhand.live.events import Event
@@ -42,6 +42,10 @@ def main(count: int = 1_000, seconds: float = 6.0, events: int = 20_000) -> None
         print(live_logs.logs_table(folder, events))
         print()
         print(live_logs.memory_table(folder, [events // 20, events // 5, events // 2]))
+        print()
+        print(live_attacks.attacks_table(folder, 1, seconds))
+        print()
+        print(live_attacks.restarts_table(folder, events // 2, 1))
 
 
 def rates_table(folder: Path, count: int) -> str:

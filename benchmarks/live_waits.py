@@ -103,7 +103,7 @@ def _paced(address: str, bodies: Sequence[str]) -> list[float]:
 def _serving(path: Path) -> Iterator[str]:
     """The address of a server in a process of its own, on loopback, which ends with the block."""
     own, end = _APART.Pipe()
-    server = _APART.Process(target=_serve, args=(end, path), daemon=True)
+    server = _APART.Process(target=served, args=(end, path), daemon=True)
     server.start()
     try:
         yield urlsplit(own.recv()).netloc
@@ -112,5 +112,6 @@ def _serving(path: Path) -> Iterator[str]:
         server.join()
 
 
-def _serve(end: Connection, path: Path) -> None:
+def served(end: Connection, path: Path) -> None:
+    """Serve the campaign in a file, and send the address of its page."""
     serve(opened(path), port=0, ready=end.send)
