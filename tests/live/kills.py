@@ -28,7 +28,7 @@ def opened(url):
     """A campaign of the policy that decides at present, whichever of the two that is."""
     while True:
         for policies in (POLICIES, POLICIES[::-1]):
-            with suppress(Conflict):  # the other one decides
+            with suppress(Conflict, Busy):  # the other one decides, or one that hardly gets a core holds the lock
                 return Campaign.open(url, "one", policies, patience=PATIENCE, on_expiry="fallback")
 
 
