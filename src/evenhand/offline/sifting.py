@@ -10,13 +10,17 @@ import numpy as np
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
+from evenhand.offline.list_program import program_of
 from evenhand.offline.resources import Resource, net
-from evenhand.offline.smoothing import smooth_prices
+from evenhand.planning.moments import Held
 from evenhand.planning.program import largest
+from evenhand.planning.smoothed_dual import minimise, scale_of
 
 _FREE = 2_000  # cases about which the first program decides
 _SAMPLE, _GROWS = 20_000, 8  # cases from which the first prices are, and by how much samples grow
 _MIXED = 100  # cases that are undecided when prices are smoothed least
+_HOTTEST, _FALL = 0.3, 0.25  # the first temperature of smoothed prices, and the factor from one to the next
+_STEPS = 30  # passes of Newton's method at each
 _PENALTIES = (1e4, 1e8)  # for a unit beyond a limit: of the largest worth, for the largest use of one case
 _PASSES = 40
 _EXACT = 1e-9  # of the largest worth, per case: how far the optimum may be away
@@ -103,17 +107,18 @@ def _sift(
 
 def _first(worth: Floats, resources: Sequence[Resource], order: Ints) -> tuple[Floats, ...]:
     """Prices at which few cases are undecided: from samples that grow to all cases."""
-    worth = worth - worth[:, :1]
-    spread = float(largest((worth.max(1) - worth.min(1)).mean()[None, None])[0])
-    worth /= spread
-    scaled, units = [z.scaled() for z in resources], np.concatenate([z.units for z in resources])
-    found, hottest, rows = 0.0 * units, 0.3, 0
+    block, terms = program_of(worth, resources)
+    scale = scale_of(block.take(order[:_SAMPLE]), terms)
+    prices, temperature, rows = np.zeros(len(terms.bound)), _HOTTEST, 0
     while rows < len(worth):
         rows = min(_SAMPLE if not rows else _GROWS * rows, len(worth))
-        some = order[:rows]
-        parts = (worth, scaled) if rows == len(worth) else (worth[some], [z.of(some) for z in scaled])
-        found, hottest = smooth_prices(*parts, found, hottest, _MIXED / rows), _MIXED / rows
-    return tuple(np.split(found * spread / units, np.cumsum([len(z.most) for z in resources])[:-1]))
+        some, coolest = block if rows == len(worth) else block.take(order[:rows]), _MIXED / rows
+        while True:
+            prices, _ = minimise(Held((some,)), terms, scale, prices, max(temperature, coolest), _STEPS)
+            if temperature <= coolest:
+                break
+            temperature *= _FALL
+    return tuple(np.split(prices, np.cumsum([len(z.most) for z in resources])[:-1]))
 
 
 class _Margin(NamedTuple):
