@@ -3,6 +3,7 @@
 from evenhand.offline.assigned import Assignment
 from evenhand.offline.assignments import assign
 from evenhand.offline.bandit_feedback import from_bandit_feedback, to_bandit_feedback
+from evenhand.offline.context_plans import Plan, plan
 from evenhand.offline.cross_fitting import RidgeByErrors, cross_fit
 from evenhand.offline.curve_table import Curve
 from evenhand.offline.curves import curve
@@ -26,6 +27,7 @@ __all__ = [
     "ForWhom",
     "Frontier",
     "Logistic",
+    "Plan",
     "Regressor",
     "RidgeByErrors",
     "Saved",
@@ -36,6 +38,7 @@ __all__ = [
     "for_whom",
     "from_bandit_feedback",
     "frozen",
+    "plan",
     "to_bandit_feedback",
     "value",
 ]

@@ -19,7 +19,7 @@ from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.lines import singles
 from evenhand.offline.outcome_models import Regressor
-from evenhand.offline.plans import Even, Plan, limits_of, planned
+from evenhand.offline.plans import Even, ListPlan, limits_of, planned
 from evenhand.offline.rounding import drawn, places
 from evenhand.offline.used import Averages, Used
 from evenhand.replay.log import Source
@@ -121,7 +121,7 @@ def assign(
     )
 
 
-def _strata(plan: Plan, groups: Sequence[Ints]) -> Ints:
+def _strata(plan: ListPlan, groups: Sequence[Ints]) -> Ints:
     """Number the combinations of planned actions and groups, in each of which as many cases are held out."""
     found = plan.actions
     for each in groups:

@@ -39,7 +39,7 @@ class Limits(NamedTuple):
     parities: tuple[Even, ...]
 
 
-class Plan(NamedTuple):
+class ListPlan(NamedTuple):
     """An action per case."""
 
     actions: Ints  # (N,)
@@ -78,9 +78,9 @@ def planned(
     holdout: float,
     less: Floats,
     order: Ints,
-    before: Plan | None = None,
-) -> Plan:
-    """Plan a list with what held out cases leave of budgets on average, and stated amounts less.
+    before: ListPlan | None = None,
+) -> ListPlan:
+    """ListPlan a list with what held out cases leave of budgets on average, and stated amounts less.
 
     Budgets leave at least what the cheapest actions cost. Of cases that are alike, those that come first in an order
     are first. Parities are those of the plan: held out cases get any action in all groups alike. The prices of a plan
@@ -103,4 +103,4 @@ def planned(
     for even in limits.parities:
         resources.append(Resource.parity(tables[even.outcome].predicted, cases.groups[even.by], even.tolerance))
     found = allocate(worth, resources, order, None if before is None else before.prices)
-    return Plan(found.actions, found.prices)
+    return ListPlan(found.actions, found.prices)

@@ -45,7 +45,7 @@ def read_frame(
         InvalidInput: a column is missing or has values of several kinds.
         MissingExtra: pyarrow is not installed.
     """
-    table = _table(frame)
+    table = arrow_table(frame)
     _check(FRAME, table.column_names, places)
     table = table.select(list(places)) if most is None else table.select(list(places)).slice(0, most)
     return _columns(FRAME, table.to_batches(max_chunksize=_AT_ONCE), places, numbers, form)
@@ -62,9 +62,9 @@ def read_parquet(
         InvalidInput: a file cannot be read, or has no such column.
         MissingExtra: pyarrow is not installed.
     """
-    found = _dataset(path)
+    found = arrow_dataset(path)
     _check(path.name, found.schema.names, places)
-    with _whole(path.name):
+    with whole_files(path.name):
         files = _files(found, places)
         batches = found.to_batches(columns=list(places), batch_size=_AT_ONCE, batch_readahead=1, fragment_readahead=1)
         columns = _columns(path.name, _first(batches, most), places, numbers, form)
@@ -91,7 +91,7 @@ def _files(found: Any, places: Mapping[str, str]) -> list[tuple[int, str]]:
 
 def names_of(log: Path | Frame) -> list[str]:
     """Return the names of all columns of a data frame, a Parquet file or a folder of them."""
-    return list(_dataset(log).schema.names if isinstance(log, Path) else _table(log).column_names)
+    return list(arrow_dataset(log).schema.names if isinstance(log, Path) else arrow_table(log).column_names)
 
 
 def is_parquet(path: Path) -> bool:
@@ -111,7 +111,13 @@ def _pyarrow(what: str) -> Any:
     return pyarrow
 
 
-def _table(frame: Frame) -> Any:
+def arrow_table(frame: Frame) -> Any:
+    """Return a data frame as a table of Arrow.
+
+    Raises:
+        InvalidInput: its columns are of several kinds, or have other names than texts.
+        MissingExtra: pyarrow is not installed.
+    """
     pa = _pyarrow("data frames")
     try:
         if hasattr(frame, "to_feather"):  # of pandas, whose index is no column
@@ -121,17 +127,23 @@ def _table(frame: Frame) -> Any:
         raise InvalidInput(FRAME, "columns of one kind each, by names that are texts", error) from error
 
 
-def _dataset(path: Path) -> Any:
-    pa = _pyarrow("Parquet files")
-    with _whole(path.name):
+def arrow_dataset(path: Path | str) -> Any:
+    """Return a Parquet file, or a folder of them, as a dataset of Arrow; a text is a URL of a file system.
+
+    Raises:
+        InvalidInput: there is no file, or one that is not whole.
+        MissingExtra: pyarrow is not installed.
+    """
+    pa, name = _pyarrow("Parquet files"), Path(path).name
+    with whole_files(name):
         found = pa.dataset.dataset(path, format="parquet", partitioning="hive")
     if not found.files:
-        raise InvalidInput(path.name, _PARQUET, "a folder without files")
+        raise InvalidInput(name, _PARQUET, "a folder without files")
     return found
 
 
 @contextmanager
-def _whole(name: str) -> Iterator[None]:
+def whole_files(name: str) -> Iterator[None]:
     """Turn errors of Arrow into an `InvalidInput` that names the file or folder."""
     with on_disk(name, _PARQUET):
         try:

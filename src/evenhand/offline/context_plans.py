@@ -1,0 +1,216 @@
+"""Plans over contexts that do not fit in memory: who gets what, within all limits, as a few price vectors."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from evenhand.core import faces
+from evenhand.core.catalogue import named
+from evenhand.core.errors import EvenhandWarning, InvalidInput
+from evenhand.core.luck import check_seed
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import number
+from evenhand.offline.context_reading import Reading
+from evenhand.offline.context_sources import Read, source_of
+from evenhand.offline.context_terms import stated
+from evenhand.offline.rounding import places
+from evenhand.planning.moment_kernels import best_actions
+from evenhand.planning.moments import Block, Sums, Terms
+from evenhand.planning.price_mixture import best_mixture
+from evenhand.problem.problem import Problem
+from evenhand.report.tables import Table, printed
+
+_SAMPLE = 20_000  # contexts from which the first prices are
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Plan:
+    """A lottery over price vectors: one is drawn per context, and the best action at its prices is played.
+
+    Args:
+        value: of the objective, per context.
+        bound: what no plan exceeds.
+        gap: (bound - value) / |bound|.
+        use: `(M)` of every row of the constraints, per context; at most `limits`.
+        limits: `(M)`.
+        rows: their names.
+        prices: `(L,M)` of the rows, in units of the objective; no more vectors than rows, and one.
+        weights: `(L)` the chances of the vectors.
+        contexts: how many were planned for.
+        actions: the names of the actions, in the order of the problem.
+        reading, terms: how contexts are read, and what their outcomes are worth.
+    """
+
+    value: float
+    bound: float
+    gap: float
+    use: Floats
+    limits: Floats
+    rows: tuple[str, ...]
+    prices: Floats
+    weights: Floats
+    contexts: int
+    actions: tuple[str, ...]
+    reading: Reading = field(repr=False)
+    terms: Terms = field(repr=False)
+
+    def lottery(self, contexts: Any) -> Floats:
+        """Return the chance of every action, `->(N,A)`: on average the limits are kept exactly.
+
+        Args:
+            contexts: as for `plan`, all or some of them.
+        """
+        blocks = [np.zeros((0, len(self.actions)))]
+        for _, best in self._best(contexts):
+            chances = np.zeros((best.shape[1], len(self.actions)))
+            for weight, own in zip(self.weights, best, strict=True):
+                chances[np.arange(len(own)), own] += weight
+            blocks.append(chances)
+        return np.concatenate(blocks)
+
+    def assign(self, contexts: Any, *, seed: int = 0) -> Ints:
+        """Return an action for every context, `->(N)`: its number in `actions`.
+
+        Where price vectors differ, draws are even among the contexts in which they differ in the same way. So limits
+        are exceeded by what a few contexts use, at most.
+
+        Args:
+            contexts: as for `plan`, all or some of them.
+            seed: of all luck.
+        """
+        check_seed(seed)
+        found = [np.zeros(0, np.int64)]
+        loose, rows, first = [np.zeros((len(self.weights) + 1, 0), np.int64)], [np.zeros(0, np.int64)], 0
+        for cell, best in self._best(contexts):
+            undecided = np.flatnonzero((best != best[0]).any(0))
+            found.append(best[0].copy())
+            loose.append(np.vstack([best, cell[None]])[:, undecided])
+            rows.append(undecided + first)
+            first += best.shape[1]
+        actions, patterns, at = np.concatenate(found), np.concatenate(loose, 1), np.concatenate(rows)
+        if len(at):
+            strata = np.unique(patterns, axis=1, return_inverse=True)[1].ravel()
+            drawn = np.searchsorted(np.cumsum(self.weights), places(strata, seed), side="right")
+            actions[at] = patterns[np.minimum(drawn, len(self.weights) - 1), np.arange(len(at))]
+        return actions
+
+    def _best(self, contexts: Any) -> Iterable[tuple[Ints, Ints]]:
+        """Yield the cells of blocks and the best actions at all price vectors, `(n),(L,n)`."""
+        slopes, offsets = self.terms.slopes(self.prices)
+        place = np.array([self.actions.index(a) for a in self.reading.actions])
+        for block in source_of(contexts).blocks(self.reading):
+            yield block.cell, place[best_actions(block.outcomes, block.cell, slopes, offsets)]
+
+    def __str__(self) -> str:
+        head = [
+            f"{self.value:.6g} per context over {self.contexts:,} contexts; no plan exceeds {self.bound:.6g}",
+            f"a lottery over {faces.count(len(self.weights), 'price vector')}",
+        ]
+        prices = self.weights @ self.prices
+        lines = zip(self.rows, self.use, self.limits, prices, strict=True)
+        cells = [[name, *(f"{x:.6g}" for x in numbers)] for name, *numbers in lines]
+        return printed(head, [Table(["limit per context", "used", "at most", "price"], cells)] if cells else [], [])
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
+
+
+@named("X9", source="evenhand's own; Newton's method on the smoothed dual, and column generation, in passes")
+def plan(problem: Problem, contexts: Any, *, gap: float = 1e-6, seed: int = 0) -> Plan:
+    """Plan who gets what over contexts that are all known, in a few passes over them and without storing any.
+
+    Equation: max mean_i sum_a p_ia w.u_ia s.t. mean_i sum_a p_ia v_m(u_ia) <= b_m for all rows of the constraints, with
+    a lottery p_i per context. At an optimum p_i plays the best actions at prices of the rows; the dual function at any
+    prices is a bound on what all plans are worth.
+
+    Sums are added in the order of files or partitions, so that nothing depends on who computes them. The limits of a
+    plan are kept to rounding; groups have the shares that they have among the contexts.
+
+    Args:
+        problem: with a weighted sum as its objective, constraints on averages, and a play per round. Budgets hold per
+            context: the total over the horizon.
+        contexts: what is predicted of every learned outcome that the problem reads, under every action; known outcomes
+            if they differ by context; and groups.
+            Arrays by name: `(N,A)` of an outcome, `(N)` of a grouping, as names or as places from 0; `float32` will do.
+            Tables have a column OUTCOME_ACTION per outcome and action: a data frame, the path of a Parquet file or of a
+            folder of them, a dataset of pyarrow with any file system, or a data frame of Dask.
+        gap: how far the value may be from the bound, as a part of it.
+        seed: of the sample from which the first prices are.
+
+    Raises:
+        InvalidInput: the problem is no linear program over contexts, or a column or a value cannot be used.
+        InfeasibleProblem: no plan keeps to the limits; the message names those that exclude each other.
+
+    >>> from evenhand.problem import Budget, Outcome
+    >>> letters = Problem(
+    ...     actions=("none", "letter"),
+    ...     outcomes=(Outcome("sale"), Outcome("cents", known={"letter": 80})),
+    ...     maximize="sale",
+    ...     subject_to=(Budget("cents", rate=40),),
+    ...     horizon=4,
+    ... )
+    >>> sales = np.array([[0.0, 0.3], [0.0, 0.2], [0.0, 0.1], [0.0, 0.05]])
+    >>> found = plan(letters, {"sale": sales})
+    >>> round(found.value, 6), found.use.tolist()
+    (0.125, [40.0])
+    >>> found.assign({"sale": sales}).tolist()
+    [1, 1, 0, 0]
+    """
+    number("gap", gap, "a number in (0, 1)", lambda x: 0.0 < x < 1.0)
+    check_seed(seed)
+    source = source_of(contexts)
+    asked = stated(problem, source)
+    sample = source.sample(asked.reading, _SAMPLE, seed)
+    if not len(sample.cell):
+        raise InvalidInput("contexts", "at least one", "none")
+    counting = Read(source, asked.reading.groups_alone())
+    (cells,) = counting.over(_Count(asked.reading.cells)) if asked.needs_shares else (np.ones(asked.reading.cells),)
+    terms, rows = asked.terms(cells), _Rows(Read(source, asked.reading))
+    found = best_mixture(rows, sample, terms, asked.labels, gap)
+    if found.gap > gap:
+        told = f"the plan is within {found.gap:.2g} of the optimum, not within {gap:.2g}"
+        warnings.warn(told, EvenhandWarning, stacklevel=2)
+    return Plan(
+        value=found.value,
+        bound=max(found.bound, found.value),
+        gap=found.gap,
+        use=found.used,
+        limits=terms.bound,
+        rows=asked.labels,
+        prices=found.prices,
+        weights=found.weights,
+        contexts=rows.count,
+        actions=problem.actions,
+        reading=asked.reading,
+        terms=terms,
+    )
+
+
+class _Rows:
+    """Contexts that remember how many they are."""
+
+    def __init__(self, read: Read) -> None:
+        self._read, self.count = read, 0
+
+    def over(self, job: Any) -> Sums:
+        sums = self._read.over(job)
+        self.count = int(sums[-1][0])
+        return sums
+
+
+@dataclass(frozen=True)
+class _Count:
+    """The number of contexts by cell."""
+
+    cells: int
+
+    def __call__(self, blocks: Iterable[Block]) -> Sums:
+        found = np.zeros(self.cells)
+        for block in blocks:
+            found += np.bincount(block.cell, minlength=self.cells)
+        return (found,)
