@@ -15,7 +15,7 @@ from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Floats
 from evenhand.offline.context_reading import AT_ONCE, Reading, joined, spread, thinned
 from evenhand.planning.moments import Block, Job, Sums
-from evenhand.replay.arrow import FRAME, Frame, arrow_dataset, arrow_table, whole_files
+from evenhand.replay.arrow import FRAME, Frame, arrow_dataset, arrow_table, parquet_options, whole_files
 
 _PIECES = 8  # of a table from which a sample is read
 
@@ -204,6 +204,7 @@ class Files:
                 batch_size=AT_ONCE,
                 batch_readahead=1,
                 fragment_readahead=1,
+                fragment_scan_options=parquet_options(pre_buffer=False),  # otherwise whole files are held
                 use_threads=False,
             )
             yield from _blocks(batches, reading, self.names, place, first)

@@ -142,6 +142,11 @@ def arrow_dataset(path: Path | str) -> Any:
     return found
 
 
+def parquet_options(**options: bool) -> Any:
+    """Return options of how Parquet files are scanned."""
+    return _pyarrow("Parquet files").dataset.ParquetFragmentScanOptions(**options)
+
+
 @contextmanager
 def whole_files(name: str) -> Iterator[None]:
     """Turn errors of Arrow into an `InvalidInput` that names the file or folder."""
