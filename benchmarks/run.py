@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import allocations, blocks, knapsacks, live, plain_ranking
+from benchmarks import allocations, blocks, knapsacks, live, plain_ranking, plans
 from benchmarks.plain_linucb import ARMS, FEATURES, WIDTH, PlainDisjoint, PlainLinUCB
 from evenhand.core.records import Context
 from evenhand.core.types import Floats
@@ -51,6 +51,10 @@ def main() -> None:
     print(knapsacks.round_table(cost))
     print()
     print(knapsacks.program_table())
+    print("\nplans over contexts, 10 actions, two budgets and a parity over three groups\n")
+    print(plans.plan_table())
+    print()
+    print(plans.parquet_table())
     print("\nconcave goals\n")
     print(goals_table())
     print("\ncampaigns of 3 actions and 20 features, in files of SQLite\n")

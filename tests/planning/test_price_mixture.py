@@ -87,6 +87,16 @@ def test_no_tolerance_and_tiny_budgets():
     assert found.used[:2] == pytest.approx([1e-4, 1e-4], rel=1e-9)
 
 
+def test_the_dual_is_what_one_more_unit_is_worth():
+    block, terms = shop(COUNT)
+    one, _ = tried(block, terms)
+    for j in (0, 1):
+        more = terms.bound.copy()
+        more[j] *= 1.01
+        other, _ = tried(block, terms._replace(bound=more))
+        assert (other.value - one.value) / (more - terms.bound)[j] == pytest.approx(one.dual[j], rel=0.02)
+
+
 def test_contexts_that_are_alike():
     block, terms = shop(COUNT)
     few = np.random.default_rng(0).integers(0, 50, COUNT)
@@ -133,6 +143,7 @@ def test_limits_that_do_not_bind_take_two_passes():
     assert found.value == pytest.approx(block.outcomes[0].max(0).mean(), rel=1e-12)
     assert passes == 2
     assert found.prices.tolist() == [[0.0] * 8]
+    assert found.dual.tolist() == [0.0] * 8
 
 
 def test_without_limits_every_context_has_its_best_action():

@@ -41,6 +41,7 @@ class Plan:
         rows: their names.
         prices: `(L,M)` of the rows, in units of the objective; no more vectors than rows, and one.
         weights: `(L)` the chances of the vectors.
+        dual: `(M)` what one more unit of every limit is worth.
         contexts: how many were planned for.
         actions: the names of the actions, in the order of the problem.
         reading, terms: how contexts are read, and what their outcomes are worth.
@@ -54,6 +55,7 @@ class Plan:
     rows: tuple[str, ...]
     prices: Floats
     weights: Floats
+    dual: Floats
     contexts: int
     actions: tuple[str, ...]
     reading: Reading = field(repr=False)
@@ -111,10 +113,10 @@ class Plan:
             f"{self.value:.6g} per context over {self.contexts:,} contexts; no plan exceeds {self.bound:.6g}",
             f"a lottery over {faces.count(len(self.weights), 'price vector')}",
         ]
-        prices = self.weights @ self.prices
-        lines = zip(self.rows, self.use, self.limits, prices, strict=True)
+        lines = zip(self.rows, self.use, self.limits, self.dual, strict=True)
         cells = [[name, *(f"{x:.6g}" for x in numbers)] for name, *numbers in lines]
-        return printed(head, [Table(["limit per context", "used", "at most", "price"], cells)] if cells else [], [])
+        table = Table(["per context", "used", "at most", "one more is worth"], cells)
+        return printed(head, [table] if cells else [], [])
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
@@ -184,6 +186,7 @@ def plan(problem: Problem, contexts: Any, *, gap: float = 1e-6, seed: int = 0) -
         rows=asked.labels,
         prices=found.prices,
         weights=found.weights,
+        dual=found.dual,
         contexts=rows.count,
         actions=problem.actions,
         reading=asked.reading,

@@ -37,6 +37,7 @@ class PriceMixture(NamedTuple):
     value: float  # per context
     bound: float  # what no plan exceeds
     used: Floats  # (M,) of the rows, per context
+    dual: Floats  # (M,) what one more unit of every limit is worth
 
     @property
     def gap(self) -> float:
@@ -73,7 +74,8 @@ def best_mixture(contexts: Contexts, sample: Block, terms: Terms, labels: Sequen
     """
     if not len(terms.bound):
         best = policies(contexts, terms, np.zeros((1, 0)))
-        return PriceMixture(best.prices, np.ones(1), float(best.values[0]), float(best.values[0]), best.used[0])
+        value = float(best.values[0])
+        return PriceMixture(best.prices, np.ones(1), value, value, best.used[0], np.zeros(0))
     scale, prices = scale_of(sample, terms), np.zeros(len(terms.bound))
     for temperature in _SAMPLED:
         prices, _ = minimise(Held((sample,)), terms, scale, prices, temperature, 60)
@@ -96,7 +98,7 @@ def best_mixture(contexts: Contexts, sample: Block, terms: Terms, labels: Sequen
         centres, width = proof + _TOWARDS * (mixture.prices - proof), _NARROWER * width
     some = np.flatnonzero(mixture.weights)
     weights, kept = mixture.weights[some], found.take(some)
-    return PriceMixture(kept.prices, weights, float(weights @ kept.values), least, weights @ kept.used)
+    return PriceMixture(kept.prices, weights, float(weights @ kept.values), least, weights @ kept.used, mixture.prices)
 
 
 def _sides(terms: Terms, scale: Scale) -> Floats:
