@@ -118,6 +118,18 @@ def test_single_precision(crowd):
     assert plan(ALL, single).value == plan(ALL, double).value
 
 
+def test_blocks_and_files_on_the_disk_change_no_bit(crowd, planned, tmp_path, monkeypatch):
+    mapped = {}
+    for name, z in crowd.items():
+        np.save(tmp_path / f"{name}.npy", z)
+        mapped[name] = np.load(tmp_path / f"{name}.npy", mmap_mode="r")
+    monkeypatch.setattr("evenhand.offline.context_sources.AT_ONCE", 1000)
+    found = plan(ALL, mapped)
+    assert found.value == planned.value
+    assert (found.prices == planned.prices).all()
+    assert (found.weights == planned.weights).all()
+
+
 def test_known_outcomes_may_differ_by_context(crowd):
     cents = np.random.default_rng(3).uniform(0.5, 1.5, (COUNT, 3)) * KNOWN
     found = plan(ALL, crowd | {"cents": cents})
