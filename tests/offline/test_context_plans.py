@@ -11,6 +11,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.offline import plan
+from evenhand.offline.context_sources import added
 from evenhand.offline.resources import Resource
 from evenhand.offline.sifting import allocate
 from tests.offline.crowds import ALL, BUDGET, TIME, TOWNS, arrays, problem, table
@@ -206,6 +207,17 @@ def test_partitions_of_dask_and_files_have_the_same_bits(folder, planned):
     assert (found.prices == other.prices).all()
     assert (found.weights == other.weights).all()
     same(found, planned)
+
+
+def test_sums_are_added_in_their_order():
+    found = added(iter([(np.array([1e16]),), (np.array([1.0]),), (np.array([-1e16]),), (np.array([1.0]),)]))
+    assert found[0].tolist() == [1.0]  # in other orders it is 0 or 2
+
+
+def test_datasets_of_other_files_are_refused(crowd, tmp_path):
+    pa.dataset.write_dataset(pa.Table.from_pandas(table(crowd)), tmp_path / "x", format="feather")
+    with pytest.raises(eh.core.errors.InvalidInput, match="contexts: expected a dataset of Parquet files, got one of"):
+        plan(ALL, pa.dataset.dataset(tmp_path / "x", format="feather"))
 
 
 def test_limits_that_exclude_each_other_are_named(crowd):

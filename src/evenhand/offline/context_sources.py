@@ -15,7 +15,7 @@ from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Floats
 from evenhand.offline.context_reading import AT_ONCE, Reading, joined, spread, thinned
 from evenhand.planning.moments import Block, Job, Sums
-from evenhand.replay.arrow import FRAME, Frame, arrow_dataset, arrow_table, parquet_options, whole_files
+from evenhand.replay.arrow import FRAME, Frame, arrow_dataset, arrow_table, parquet_batches, whole_files
 
 _PIECES = 8  # of a table from which a sample is read
 
@@ -193,21 +193,15 @@ class Files:
     @cached_property
     def _files(self) -> list[Any]:
         with whole_files(self.name):
-            return [file for file in self.dataset.get_fragments() if file.count_rows()]
+            files = list(self.dataset.get_fragments())
+            if not all(hasattr(file, "row_groups") for file in files):
+                raise InvalidInput("contexts", "a dataset of Parquet files", f"one of {self.dataset.files[0]}")
+            return [file for file in files if file.count_rows()]
 
     def _read(self, file: Any, reading: Reading, first: int = 0) -> Iterator[Block]:
         wanted, place = reading.columns(self.names, self.name), Path(file.path).name
         with whole_files(place):
-            batches = file.to_batches(
-                schema=self.dataset.schema,
-                columns=wanted,
-                batch_size=AT_ONCE,
-                batch_readahead=1,
-                fragment_readahead=1,
-                fragment_scan_options=parquet_options(pre_buffer=False),  # otherwise whole files are held
-                use_threads=False,
-            )
-            yield from _blocks(batches, reading, self.names, place, first)
+            yield from _blocks(parquet_batches(file, wanted, AT_ONCE), reading, self.names, place, first)
 
 
 @dataclass(frozen=True, eq=False)

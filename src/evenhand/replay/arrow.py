@@ -20,6 +20,7 @@ from evenhand.replay.reading import check_column
 FRAME = "the data frame"  # the name of a log that has none
 _PARQUET = "a Parquet file that is whole, or a folder of them"
 _AT_ONCE = 100_000  # rows that are read at once
+_BUFFER = 2**18  # bytes of a column
 _FORM = Form()
 
 
@@ -142,9 +143,22 @@ def arrow_dataset(path: Path | str) -> Any:
     return found
 
 
-def parquet_options(**options: bool) -> Any:
-    """Return options of how Parquet files are scanned."""
-    return _pyarrow("Parquet files").dataset.ParquetFragmentScanOptions(**options)
+def parquet_batches(part: Any, columns: Sequence[str], rows: int) -> Iterator[Any]:
+    """Yield so many rows at a time of a file of a dataset, or of some of its row groups; folders have columns, too.
+
+    A scan by Arrow holds whole row groups, which may be most of the memory.
+    """
+    pa = _pyarrow("Parquet files")
+    from pyarrow.parquet import ParquetFile
+
+    keys = pa.dataset.get_partition_keys(part.partition_expression)
+    own, groups = [name for name in columns if name not in keys], [group.id for group in part.row_groups]
+    with ParquetFile(part.open(), buffer_size=_BUFFER) as file:
+        for batch in file.iter_batches(batch_size=rows, row_groups=groups, columns=own, use_threads=False):
+            yield pa.record_batch(
+                [pa.repeat(keys[name], len(batch)) if name in keys else batch.column(name) for name in columns],
+                names=list(columns),
+            )
 
 
 @contextmanager
