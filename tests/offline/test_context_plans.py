@@ -87,6 +87,16 @@ def test_assigned_actions_exceed_limits_by_a_few_contexts(crowd, planned):
     assert (planned.assign(crowd, seed=1) != planned.assign(crowd, seed=2)).any()
 
 
+def test_draws_are_even_among_contexts_that_are_alike():
+    alike = {"sale": np.tile([0.0, 0.2, 0.3], (10_000, 1))}
+    found = plan(problem(BUDGET), alike)
+    assert found.lottery(alike)[0] == pytest.approx([0.625, 0.375, 0.0])
+    for seed in range(5):
+        actions = found.assign(alike, seed=seed)
+        assert abs((actions == 1).sum() - 3750) <= 3  # independent draws differ by some 50
+        assert 0.3 < (actions[:1000] == 1).mean() < 0.45
+
+
 def test_tables_are_read_as_arrays_are(crowd, planned, folder):
     frame = table(crowd)
     for contexts in (frame, pa.Table.from_pandas(frame), folder, str(folder), pa.dataset.dataset(folder)):

@@ -153,7 +153,7 @@ def parquet_batches(part: Any, columns: Sequence[str], rows: int) -> Iterator[An
 
     keys = pa.dataset.get_partition_keys(part.partition_expression)
     own, groups = [name for name in columns if name not in keys], [group.id for group in part.row_groups]
-    with ParquetFile(part.open(), buffer_size=_BUFFER) as file:
+    with ParquetFile(part.open(), buffer_size=_BUFFER, pre_buffer=False) as file:
         for batch in file.iter_batches(batch_size=rows, row_groups=groups, columns=own, use_threads=False):
             yield pa.record_batch(
                 [pa.repeat(keys[name], len(batch)) if name in keys else batch.column(name) for name in columns],
