@@ -11,7 +11,8 @@ import pytest
 from distributed import Client, LocalCluster
 
 from evenhand.offline import plan
-from evenhand.offline.context_sources import Partitions, Read, source_of
+from evenhand.offline.context_sources import Read, source_of
+from evenhand.offline.context_tables import Partitions
 from evenhand.offline.context_terms import stated
 from evenhand.planning.moments import SmoothJob
 from tests.offline.crowds import ALL, arrays, table

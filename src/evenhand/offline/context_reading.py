@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.luck import Stream, uniform
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
-from evenhand.planning.moments import Block
+from evenhand.planning.moments import Block, Sums
 
 AT_ONCE = 32_768  # contexts that are read at once
 Numbers = NDArray[np.floating]
@@ -162,3 +163,16 @@ def thinned(blocks: Iterable[Block], rows: Ints) -> Iterator[Block]:
         own = rows[(rows >= first) & (rows < first + len(block.cell))] - first
         first += len(block.cell)
         yield block.take(own)
+
+
+def luck_of(seed: int, count: int) -> Floats:
+    """Return uniform numbers for a sample, `->(n)`."""
+    return np.asarray(uniform(seed, Stream.SAMPLE, np.zeros(1, np.int64), np.zeros(1, np.int64), count)[0])
+
+
+def added(found: Iterable[Sums]) -> Sums:
+    """Add sums in their order, so that they are the same to the bit whoever found them."""
+    total: Sums = ()
+    for sums in found:
+        total = tuple(a + b for a, b in zip(total, sums, strict=True)) if total else sums
+    return total

@@ -1,0 +1,181 @@
+"""Contexts of a plan in tables: data frames, Parquet files, or the partitions of a Dask data frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
+from evenhand.offline.context_reading import AT_ONCE, Reading, added, joined, luck_of, spread, thinned
+from evenhand.planning.moments import Block, Job, Sums
+from evenhand.replay.arrow import FRAME, arrow_table, parquet_batches, whole_files
+
+_PIECES = 8  # of a table from which a sample is read
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """A table of Arrow."""
+
+    table: Any
+
+    @property
+    def names(self) -> Sequence[str]:
+        return list(self.table.column_names)
+
+    def has(self, outcome: str, actions: Sequence[str]) -> bool:
+        return _any_of(outcome, actions, self.names)
+
+    def over(self, reading: Reading, job: Job) -> Sums:
+        return job(self.blocks(reading))
+
+    def sample(self, reading: Reading, count: int, seed: int) -> Block:
+        return joined(reading, thinned(self.blocks(reading), spread(len(self.table), count, luck_of(seed, count))))
+
+    def blocks(self, reading: Reading) -> Iterator[Block]:
+        own = self.table.select(reading.columns(self.names, FRAME))
+        return _blocks(own.to_batches(max_chunksize=AT_ONCE), reading, self.names, FRAME)
+
+
+@dataclass(frozen=True, eq=False)
+class Files:
+    """A dataset of Arrow: Parquet files, of which a batch of rows is in memory at a time."""
+
+    dataset: Any
+    name: str
+
+    @property
+    def names(self) -> Sequence[str]:
+        return list(self.dataset.schema.names)
+
+    def has(self, outcome: str, actions: Sequence[str]) -> bool:
+        return _any_of(outcome, actions, self.names)
+
+    def over(self, reading: Reading, job: Job) -> Sums:
+        return added(job(self._read(file, reading)) for file in self._files)
+
+    def sample(self, reading: Reading, count: int, seed: int) -> Block:
+        with whole_files(self.name):
+            pieces = [piece for file in self._files for piece in _pieces(file)]
+        some = [pieces[i] for i in spread(len(pieces), _PIECES, np.full(_PIECES, 0.5)).tolist()]
+        luck, found = luck_of(seed, count), list[Block]()
+        for own, (first, piece) in zip(np.array_split(luck, len(some)), some, strict=True):
+            rows = spread(piece.count_rows(), len(own), own)
+            found += thinned(self._read(piece, reading, first), rows)
+        return joined(reading, found)
+
+    def blocks(self, reading: Reading) -> Iterator[Block]:
+        for file in self._files:
+            yield from self._read(file, reading)
+
+    @cached_property
+    def _files(self) -> list[Any]:
+        with whole_files(self.name):
+            files = list(self.dataset.get_fragments())
+            if not all(hasattr(file, "row_groups") for file in files):
+                raise InvalidInput("contexts", "a dataset of Parquet files", f"one of {self.dataset.files[0]}")
+            return [file for file in files if file.count_rows()]
+
+    def _read(self, file: Any, reading: Reading, first: int = 0) -> Iterator[Block]:
+        wanted, place = reading.columns(self.names, self.name), Path(file.path).name
+        with whole_files(place):
+            yield from _blocks(parquet_batches(file, wanted, AT_ONCE), reading, self.names, place, first)
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """A data frame of Dask: jobs go to its partitions, and sums come back, in whatever way Dask is told to run them."""
+
+    frame: Any
+
+    @property
+    def names(self) -> Sequence[str]:
+        return list(map(str, self.frame.columns))
+
+    def has(self, outcome: str, actions: Sequence[str]) -> bool:
+        return _any_of(outcome, actions, self.names)
+
+    def over(self, reading: Reading, job: Job) -> Sums:
+        return added(self._map(reading, _done, job))
+
+    def sample(self, reading: Reading, count: int, seed: int) -> Block:
+        parts = self.frame.npartitions
+        some = spread(parts, _PIECES, np.full(_PIECES, 0.5)).tolist()
+        each = np.array_split(luck_of(seed, count), len(some))
+        return joined(reading, self._map(reading, _sampled, *each, only=some))
+
+    def blocks(self, reading: Reading) -> Iterator[Block]:
+        for i in range(self.frame.npartitions):
+            (found,) = self._map(reading, _whole, None, only=[i])
+            yield found
+
+    def _map(self, reading: Reading, work: Callable[..., Any], *given: Any, only: list[int] | None = None) -> Any:
+        compute, delayed = _dask()
+        parts = self.frame[reading.columns(self.names, "contexts")].to_delayed()
+        which = list(range(len(parts))) if only is None else only
+        each = given * len(which) if len(given) == 1 else given
+        run = delayed(work, pure=False)
+        tasks = [run(parts[i], reading, g, f"partition {i}") for i, g in zip(which, each, strict=True)]
+        return compute(*tasks)
+
+
+def _dask() -> Any:
+    from dask.base import compute
+    from dask.delayed import delayed
+
+    return compute, delayed
+
+
+def _rows_of(part: Any, reading: Reading, place: str) -> Iterator[Block]:
+    table = arrow_table(part)
+    return _blocks(table.to_batches(max_chunksize=AT_ONCE), reading, table.column_names, place)
+
+
+def _done(part: Any, reading: Reading, job: Job, place: str) -> Sums:
+    return job(_rows_of(part, reading, place))
+
+
+def _sampled(part: Any, reading: Reading, luck: Floats, place: str) -> Block:
+    return joined(reading, thinned(_rows_of(part, reading, place), spread(len(part), len(luck), luck)))
+
+
+def _whole(part: Any, reading: Reading, nothing: None, place: str) -> Block:
+    return joined(reading, _rows_of(part, reading, place))
+
+
+def _blocks(
+    batches: Iterable[Any], reading: Reading, header: Sequence[str], place: str, first: int = 0
+) -> Iterator[Block]:
+    for batch in batches:
+        rows = range(first, first + len(batch))
+        first += len(batch)
+        if len(batch):
+            yield reading.block_of_columns(_of(batch, reading), header, rows, place)
+
+
+def _pieces(file: Any) -> Iterator[tuple[int, Any]]:
+    """Yield the first row of every row group of a file, and the group."""
+    first = 0
+    for piece in file.split_by_row_group():
+        yield first, piece
+        first += piece.count_rows()
+
+
+def _of(batch: Any, reading: Reading) -> Callable[[str], Any]:
+    def column(name: str) -> Any:
+        found = batch.column(name)
+        if name in reading.groups and not str(found.type).startswith(("int", "uint")):
+            return found if hasattr(found, "dictionary") else found.dictionary_encode()
+        return found.to_numpy(zero_copy_only=False)
+
+    return column
+
+
+def _any_of(outcome: str, actions: Sequence[str], header: Sequence[str]) -> bool:
+    return not {f"{outcome}_{a}" for a in actions}.isdisjoint(header)
