@@ -12,6 +12,8 @@ import evenhand as eh
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.offline import plan
 from evenhand.offline.context_reading import added
+from evenhand.offline.context_sources import source_of
+from evenhand.offline.context_terms import stated
 from evenhand.offline.resources import Resource
 from evenhand.offline.sifting import allocate
 from tests.offline.crowds import ALL, BUDGET, TIME, TOWNS, arrays, problem, table
@@ -219,6 +221,20 @@ def test_partitions_of_dask_and_files_have_the_same_bits(folder, planned):
     same(found, planned)
 
 
+def test_samples_are_spread_over_all_contexts(crowd, folder):
+    """The first outcome tells contexts apart: so many of them are in the sample, from the first to the last."""
+    order = np.argsort(crowd["sale"][:, 1])
+    for contexts in (crowd, table(crowd), folder, dd.from_pandas(table(crowd), npartitions=3)):
+        source = source_of(contexts)
+        with dask.config.set(scheduler="synchronous"):
+            found = source.sample(stated(ALL, source).reading, 2000, 0).outcomes[0, 1]
+        at = order[np.searchsorted(crowd["sale"][order, 1], found)]
+        assert len(set(at.tolist())) == 2000
+        assert at.min() < 0.1 * COUNT
+        assert at.max() > 0.9 * COUNT
+        assert np.histogram(at, 7)[0].min() > 100
+
+
 def test_sums_are_added_in_their_order():
     found = added(iter([(np.array([1e16]),), (np.array([1.0]),), (np.array([-1e16]),), (np.array([1.0]),)]))
     assert found[0].tolist() == [1.0]  # in other orders it is 0 or 2
@@ -280,11 +296,11 @@ def test_a_file_that_is_not_whole_and_a_bad_number_in_one(folder, crowd, tmp_pat
     with pytest.raises(eh.core.errors.InvalidInput, match=r"x.parquet: expected a Parquet file that is whole"):
         plan(ALL, tmp_path / "x.parquet")
     frame = table(crowd)
-    frame.loc[60_000, "sale_call"] = np.nan
+    frame.loc[39_500, "sale_call"] = np.nan
     (tmp_path / "two").mkdir()
     for i in range(2):
-        frame.iloc[i * 35_000 : (i + 1) * 35_000].to_parquet(tmp_path / "two" / f"{i}.parquet")
-    with pytest.raises(eh.core.errors.InvalidInput, match=r"1.parquet, row 25001: 'sale' of 'call'"):
+        frame.iloc[i * 35_000 : (i + 1) * 35_000].to_parquet(tmp_path / "two" / f"{i}.parquet", row_group_size=1000)
+    with pytest.raises(eh.core.errors.InvalidInput, match=r"1.parquet, row 4501: 'sale' of 'call'"):
         plan(ALL, tmp_path / "two")
 
 

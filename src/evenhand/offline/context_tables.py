@@ -66,7 +66,7 @@ class Files:
         some = [pieces[i] for i in spread(len(pieces), _PIECES, np.full(_PIECES, 0.5)).tolist()]
         luck, found = luck_of(seed, count), list[Block]()
         for own, (first, piece) in zip(np.array_split(luck, len(some)), some, strict=True):
-            rows = spread(piece.count_rows(), len(own), own)
+            rows = spread(_count(piece), len(own), own)
             found += thinned(self._read(piece, reading, first), rows)
         return joined(reading, found)
 
@@ -164,7 +164,12 @@ def _pieces(file: Any) -> Iterator[tuple[int, Any]]:
     first = 0
     for piece in file.split_by_row_group():
         yield first, piece
-        first += piece.count_rows()
+        first += _count(piece)
+
+
+def _count(piece: Any) -> int:
+    """Count the rows of some row groups; `count_rows` counts those of the whole file."""
+    return sum(int(group.num_rows) for group in piece.row_groups)
 
 
 def _of(batch: Any, reading: Reading) -> Callable[[str], Any]:
