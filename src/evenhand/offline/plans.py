@@ -80,7 +80,7 @@ def planned(
     order: Ints,
     before: ListPlan | None = None,
 ) -> ListPlan:
-    """ListPlan a list with what held out cases leave of budgets on average, and stated amounts less.
+    """Plan a list with what held out cases leave of budgets on average, and stated amounts less.
 
     Budgets leave at least what the cheapest actions cost. Of cases that are alike, those that come first in an order
     are first. Parities are those of the plan: held out cases get any action in all groups alike. The prices of a plan
