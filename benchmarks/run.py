@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks import allocations, blocks, knapsacks, live, plain_ranking, plans
+from benchmarks import allocations, blocks, knapsacks, live, plain_ranking, plans, sweeps
 from benchmarks.plain_linucb import ARMS, FEATURES, WIDTH, PlainDisjoint, PlainLinUCB
 from evenhand.core.records import Context
 from evenhand.core.types import Floats
@@ -55,6 +55,8 @@ def main() -> None:
     print(plans.plan_table())
     print()
     print(plans.parquet_table())
+    print("\nsweeps of 80 cells\n")
+    print(sweeps.sweep_table())
     print("\nconcave goals\n")
     print(goals_table())
     print("\ncampaigns of 3 actions and 20 features, in files of SQLite\n")
