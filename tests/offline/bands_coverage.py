@@ -11,8 +11,8 @@ from evenhand.offline import Frontier
 from evenhand.offline.aims import Aim
 from evenhand.offline.bands import blocks, reach
 from evenhand.offline.cross_fitting import RidgeByErrors
+from evenhand.offline.crossed import best
 from evenhand.offline.evidence import Tables
-from evenhand.offline.lines import targeted
 from evenhand.offline.outcome_models import predicted
 from evenhand.offline.scores import Estimate, Z, scores
 from tests.offline.logs import COSTS, draw
@@ -39,8 +39,9 @@ def covered(logs):
     for seed in range(logs):
         log = draw(ROWS, 5000 + seed, skewed=True).evidence
         q = model(log.features)
-        worth = Tables(q, scores(q, log.actions, log.propensities, log.outcomes[:, 0]))
-        ats = list(targeted(Aim.summed(worth), BUDGETS, Tables(COSTS[None], COSTS[None]), Frontier.of(q, COSTS[None])))
+        aim = Aim.summed(Tables(q, scores(q, log.actions, log.propensities, log.outcomes[:, 0])))
+        plans = best(BUDGETS)(aim, COSTS[None], np.arange(ROWS))
+        ats = [aim.at(plan, Tables(COSTS[None], COSTS[None])) for plan in plans]
         off = [abs(at.value - v) / Estimate.of(at.psi, at.value).se for at, v in zip(ats, truth, strict=True)]
         together += max(off) <= reach([blocks(at.psi) for at in ats], seed, 0)
         alone += max(off) <= Z

@@ -9,9 +9,10 @@ import sys
 
 import numpy as np
 
-from evenhand.offline import Frontier, curve
-from evenhand.offline.aims import Aim
-from evenhand.offline.lines import fair
+from evenhand.offline import Frontier
+from evenhand.offline.crossed import Crossed, best, even
+from evenhand.offline.lines import planned, single
+from evenhand.offline.scores import Estimate
 from tests.offline.logs import draw
 
 BATCH = 250
@@ -24,26 +25,37 @@ def resampled(rows, times, seed=0):
         yield rng.multinomial(rows, np.full(rows, 1.0 / rows), min(BATCH, times - start)).astype(float)
 
 
-def targeted_again(frontier, worth, cost, budgets, counts):
-    """The value of the targeted policy in resamples, `(K,N)->(K,B)`."""
+def targeted_again(crossed, budgets, counts):
+    """The value of the targeted policy in resamples, `(K,N)->(K,B)`: thresholds of folds are found anew."""
+    worth, cost = crossed.evidence.worth(crossed.tables), crossed.tables["cents"].predicted
+    found = np.zeros((len(counts), len(budgets)))
+    for rows in crossed.rows.members:
+        frontier = Frontier.of(worth.predicted[rows], cost)
+        found += _fold_again(frontier, worth.scores[rows], cost, budgets, counts[:, rows])
+    return found / counts.shape[1]
+
+
+def _fold_again(frontier, scores, cost, budgets, counts):
+    """What all rows of a fold bring together."""
     rows = np.arange(len(frontier.start))
     gain, more = np.empty(len(frontier.row)), np.empty(len(frontier.row))
     before = frontier.start.copy()
     for s, (i, a) in enumerate(zip(frontier.row, frontier.action, strict=True)):
-        gain[s] = worth.scores[i, a] - worth.scores[i, before[i]]
+        gain[s] = scores[i, a] - scores[i, before[i]]
         more[s] = cost[0, a] - cost[0, before[i]]
         before[i] = a
     useful = frontier.useful
     times = counts[:, frontier.row[:useful]]
     spent = (counts @ cost[0, frontier.start])[:, None] + np.cumsum(times * more[:useful], 1)
-    value = (counts @ worth.scores[rows, frontier.start])[:, None] + np.cumsum(times * gain[:useful], 1)
+    value = (counts @ scores[rows, frontier.start])[:, None] + np.cumsum(times * gain[:useful], 1)
     found = np.empty((len(counts), len(budgets)))
-    start = np.stack([counts @ cost[0, frontier.start], counts @ worth.scores[rows, frontier.start]])
+    start = np.stack([counts @ cost[0, frontier.start], counts @ scores[rows, frontier.start]])
     for k in range(len(counts)):
         at = np.concatenate([[start[0, k]], spent[k]])
         kept = np.concatenate([[True], np.diff(at) > 0.0])
-        found[k] = np.interp(np.array(budgets) * len(rows), at[kept], np.concatenate([[start[1, k]], value[k]])[kept])
-    return found / len(rows)
+        worth = np.concatenate([[start[1, k]], value[k]])[kept]
+        found[k] = np.interp(np.array(budgets) * counts[k].sum(), at[kept], worth)
+    return found
 
 
 def single_again(action, frontier, worth, cost, budgets, counts):
@@ -59,39 +71,42 @@ def single_again(action, frontier, worth, cost, budgets, counts):
 
 def measured(times, rows=4000, seed=5, budgets=(0.1, 0.2, 0.4, 0.6, 0.8)):
     """Standard errors of the influence function over those of bootstraps, by line and budget."""
-    log = draw(rows, seed).evidence
-    tables = log.tables()
-    worth, cost = log.worth(tables), log.problem.declared[None, :, 0]
-    frontier, found = Frontier.of(worth.predicted, cost), curve(log, budgets=budgets)
+    crossed = Crossed(draw(rows, seed).evidence, 5, 0)
+    worth, use = crossed.evidence.worth(crossed.tables), crossed.tables["cents"]
+    frontier = Frontier.of(worth.predicted, use.predicted)
+    lines = {"targeted": list(planned(crossed, best(budgets), "cents"))}
     again = {"targeted": [], "only small": [], "only large": []}
+    for action, name in ((1, "only small"), (2, "only large")):
+        lines[name] = list(single(action, crossed.aim, budgets, use))
     for counts in resampled(rows, times):
-        again["targeted"].append(targeted_again(frontier, worth, cost, budgets, counts))
-        again["only small"].append(single_again(1, frontier, worth, cost, budgets, counts))
-        again["only large"].append(single_again(2, frontier, worth, cost, budgets, counts))
-    again = {name: np.concatenate(z) for name, z in again.items()}
-    ratios = {}
-    for line in found.lines:
-        if line.name in again:
-            se = np.array([v.se for v in line.value])
-            ratios[line.name] = se / again[line.name].std(0, ddof=1)
-        if line.name in again and line.name != "targeted":
-            less = np.array([v.se for v in line.less])
-            ratios[f"beyond {line.name}"] = less / (again["targeted"] - again[line.name]).std(0, ddof=1)
+        again["targeted"].append(targeted_again(crossed, budgets, counts))
+        again["only small"].append(single_again(1, frontier, worth, use.predicted, budgets, counts))
+        again["only large"].append(single_again(2, frontier, worth, use.predicted, budgets, counts))
+    again, ratios = {name: np.concatenate(z) for name, z in again.items()}, {}
+    for name, ats in lines.items():
+        ratios[name] = np.array([Estimate.of(at.psi, 0.0).se for at in ats]) / again[name].std(0, ddof=1)
+        if name != "targeted":
+            pairs = zip(lines["targeted"], ats, strict=True)
+            less = np.array([Estimate.of(one.psi - at.psi, 0.0).se for one, at in pairs])
+            ratios[f"beyond {name}"] = less / (again["targeted"] - again[name]).std(0, ddof=1)
     return ratios
 
 
 def fair_measured(times, rows=4000, seed=5, budget=0.5, tolerance=0.05):
     """As `measured`, of a fair line at one budget, whose groups are divided anew in every resample."""
-    log = draw(rows, seed).evidence
-    worth, cost = log.worth(log.tables()), log.problem.declared[None, :, 0]
-    values, groups = [], log.groups["area"]
+    crossed = Crossed(draw(rows, seed).evidence, 5, 0)
+    values, groups, cost = [], crossed.evidence.groups["area"], crossed.tables["cents"].predicted
+    plan = even((budget,), groups, tolerance)
     for counts in resampled(rows, times, seed=1):
-        for k in counts:
-            i = np.repeat(np.arange(rows), k.astype(int))
-            again = type(worth)(worth.predicted[i], worth.scores[i])
-            values.append(next(fair(Aim.summed(again), groups[i], tolerance, (budget,), type(worth)(cost, cost))).value)
-    (estimate,) = curve(log, budgets=(budget,), tolerances=(tolerance,)).lines[-1].value
-    return estimate.se / np.std(values, ddof=1)
+        for k in counts.astype(int):
+            brought = 0.0
+            for fold in crossed.rows.members:
+                i = np.repeat(fold, k[fold])
+                aim = crossed.aim.part(i)
+                brought += next(plan(aim, cost, i)).of(aim.tables[0].scores).sum()
+            values.append(brought / rows)
+    (at,) = planned(crossed, plan, "cents")
+    return Estimate.of(at.psi, 0.0).se / np.std(values, ddof=1)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from evenhand.offline import Frontier, assign, curve, value
+from evenhand.offline import assign, curve, value
+from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.kept import sure
 from evenhand.offline.scores import doubly_robust
 from tests.offline.test_assignments import HEAD, files
@@ -16,10 +17,12 @@ def log():
 
 
 def test_a_plan_keeps_to_the_budget_by_predictions_and_its_use_is_judged_by_scores(log):
-    found, tables = value(log), log.tables()
+    found, crossed = value(log), Crossed(log, 5, 0)
     policy = next(p for p in found.policies if p.policy == f"targeted, call {RATE:.4g}")
-    lottery = Frontier.of(tables["sale"].predicted, tables["call"].predicted).at(RATE).probabilities(3)
-    assert (lottery * tables["call"].predicted).sum(1).mean() == pytest.approx(RATE, rel=1e-9)
+    plan, tables = next(crossed.plans(best([RATE]), "call")).own, crossed.tables
+    lottery = plan.probabilities(3)
+    for rows in crossed.rows.members:
+        assert (lottery * tables["call"].predicted)[rows].sum(1).mean() == pytest.approx(RATE, rel=1e-9)
     used = doubly_robust(lottery, tables["call"].scores)
     assert policy.used["call"] == pytest.approx(used)
     assert policy.kept[0].confidence == pytest.approx(sure(used, RATE))
@@ -28,17 +31,13 @@ def test_a_plan_keeps_to_the_budget_by_predictions_and_its_use_is_judged_by_scor
 
 
 def test_a_curve_says_how_surely_each_budget_is_kept(log):
-    found, tables = curve(log, budgets=(0.1, 0.3)), log.tables()
-    frontier = Frontier.of(tables["sale"].predicted, tables["call"].predicted)
-    line = found.lines[0]
-    for i, budget in enumerate(found.budgets):
-        point = frontier.at(budget)
-        lottery = point.probabilities(3)
+    found, crossed = curve(log, budgets=(0.1, 0.3)), Crossed(log, 5, 0)
+    line, plans = found.lines[0], crossed.plans(best(found.budgets), "call")
+    for i, (budget, plan) in enumerate(zip(found.budgets, plans, strict=True)):
+        lottery, use = plan.own.probabilities(3), crossed.tables["call"]
+        assert (lottery * use.predicted).sum(1).mean() == pytest.approx(budget)
         assert line.spent[i] == pytest.approx(budget)
-        assert line.used[i] == pytest.approx(doubly_robust(lottery, tables["call"].scores))
-        v, c = ((lottery * z).sum(1) for z in (tables["sale"].scores, tables["call"].predicted))
-        psi = v - v.mean() - point.price * (c - c.mean())
-        assert line.value[i].se == pytest.approx(psi.std(ddof=1) / np.sqrt(3000), rel=1e-9)
+        assert line.used[i] == pytest.approx(doubly_robust(lottery, use.scores))
     said = str(found)
     assert "call used, ± se, confidence" in said
     assert f"± {line.used[0].se:.4f}, {sure(line.used[0], 0.1):.1%}" in said

@@ -40,9 +40,13 @@ def truth(log, traits, seed):
     actions = np.concatenate([log.actions, np.full(folds * len(cases), -1)])  # which no model learns from
     y = np.concatenate([log.outcomes, np.zeros((folds * len(cases), 2))])
     sale, call = (np.clip(cross_fit(x, actions, y[:, m], 3, fold=fold), 0.0, 1.0) for m in range(2))
-    price = Frontier.of(sale[: log.rows], call[: log.rows]).at(RATE).price
-    chosen = (sale - price * call)[log.rows :].argmax(1).reshape(folds, -1)
-    return float(np.take_along_axis(calls(traits), chosen.T, 1).mean())
+    chosen = []
+    for k, (own, use) in enumerate(
+        zip(*(z[log.rows :].reshape(folds, len(cases), 3) for z in (sale, call)), strict=True)
+    ):
+        rows = np.flatnonzero(fold[: log.rows] == k)
+        chosen.append((own - Frontier.of(sale[rows], call[rows]).at(RATE).price * use).argmax(1))
+    return float(np.take_along_axis(calls(traits), np.array(chosen).T, 1).mean())
 
 
 def measured(logs, first=0):

@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats
+from evenhand.core.types import Floats, Ints
 from evenhand.objectives import Linear
 from evenhand.objectives.base import Objective
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.planned import Mixture, Planned
-from evenhand.offline.scores import Average, Estimate
+from evenhand.offline.planned import Mixture, Parted, Planned, moves
+from evenhand.offline.scores import STILL, Average, Estimate
 from evenhand.planning.mixing import Found, mixed
 
 _GAP = 1e-7  # of what a row can add to the objective: how far a plan may be from the best one
@@ -29,6 +29,7 @@ class At(NamedTuple):
     spent: float  # by predictions, which are what is spent where it is known
     used: Estimate  # of what is spent, by scores
     price: float
+    moves: Floats = STILL  # (K,K) by how much folds move each other's value
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,11 @@ class Aim:
         """Return the average of a table as an objective."""
         return Aim(Linear({"worth": 1.0}), (worth,), np.zeros(1))
 
+    def part(self, rows: Ints) -> Aim:
+        """Return the same of some rows."""
+        each = (Tables(*(z if len(z) == 1 else z[rows] for z in table)) for table in self.tables)
+        return Aim(self.objective, tuple(each), self.middle)
+
     @property
     def rows(self) -> int:
         return max(len(table.scores) for table in self.tables)
@@ -111,11 +117,16 @@ class Aim:
         played = np.flatnonzero(shares > 0.0).tolist()
         return Mixture([finder.found[i] for i in played], shares[played].tolist(), finder.found[-1])
 
-    def at(self, policy: Planned, cost: Tables) -> At:
+    def at(self, policy: Planned, cost: Tables, without: Sequence[Parted] = ()) -> At:
         """Return the value of a policy by scores, with the influence of every row on it, and what it spends.
 
         Equation: V = f(z) and psi_i = f'(z) . (g_i - z) - offset_i, where g_i are the scores of row i and z is their
         average. The offset is there as the log says where the budget ends. What is used is that of the policy as it is.
+
+        Args:
+            policy: what rows get.
+            cost: what a budget limits.
+            without: by fold, the same policy if it is planned without that fold; none if it is not planned by a log.
 
         Raises:
             InvalidInput: f has no slope at the averages.
@@ -124,11 +135,13 @@ class Aim:
         z = np.array([float(own.mean()) for own in each])
         self.objective.check(z, "the averages of a policy")
         slope, spent = self.objective.supergradient(z), policy.of(cost.predicted)
-        psi = _along(slope, each) - policy.offset(spent, partial(self._brings, 1, slope))
-        price = policy.margin(partial(self._brings, 0, slope))
+        brings, own = partial(self._brings, 1, slope), _along(slope, each)
+        psi, price = own - policy.offset(spent, brings), policy.margin(partial(self._brings, 0, slope))
         used = spent if cost.scores is cost.predicted else policy.of(cost.scores)
         value, mean = float(self.objective.value(z)), float(spent.mean())
-        return At(value, psi - psi.mean(), mean, Average.of(used).estimate, price)
+        return At(
+            value, psi - psi.mean(), mean, Average.of(used).estimate, price, moves(own, without, map(brings, without))
+        )
 
     def _brings(self, part: int, slope: Floats, policy: Planned) -> Floats:
         return _along(slope, [policy.of(table[part]) for table in self.tables])

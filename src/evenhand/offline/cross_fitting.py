@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import combinations
 
 import numpy as np
 
@@ -56,10 +57,16 @@ def folds_of(rows: int, folds: int, seed: int) -> Ints:
     >>> np.bincount(folds_of(11, 5, seed=0)).tolist()
     [3, 2, 2, 2, 2]
     """
-    order = np.argsort(uniform(seed, Stream.ORDER, np.arange(1), np.arange(1), rows)[0], kind="stable")
     found = np.empty(rows, np.int64)
-    found[order] = np.arange(rows) % folds
+    for k, mine in enumerate(members_of(rows, folds, seed)):
+        found[mine] = k
     return found
+
+
+def members_of(rows: int, folds: int, seed: int) -> tuple[Ints, ...]:
+    """Return the rows of each fold of `folds_of`, in an order by chance, so that ties are no matter of places."""
+    order = np.argsort(uniform(seed, Stream.ORDER, np.arange(1), np.arange(1), rows)[0], kind="stable")
+    return tuple(order[k::folds] for k in range(folds))
 
 
 def cross_fit(
@@ -98,4 +105,31 @@ def cross_fit(
                 expected = "at least two rows of every action outside of each fold"
                 raise InvalidInput("actions", expected, f"{np.count_nonzero(seen)} of action {a}")
             found[out, a] = predicted(model, x[seen], y[seen], x[out])
+    return found
+
+
+def cross_fit_without(
+    x: Floats,
+    actions: Ints,
+    y: Floats,
+    n_actions: int,
+    *,
+    fold: Ints,
+    model: Callable[[], Regressor] = RidgeByErrors,
+    only: Ints | None = None,
+) -> Floats:
+    """Predict as `cross_fit` does, by models that have not seen one more fold either, `(N,n),(N),(N)->(K,N,A)`.
+
+    The k-th table is without fold k, whose own rows have 0, as have actions with less than two rows in all others.
+    """
+    count = int(fold.max()) + 1
+    found = np.zeros((count, len(y), n_actions))
+    for pair in combinations(range(count), 2):
+        out = np.isin(fold, pair)
+        for a in range(n_actions) if only is None else only.tolist():
+            seen = ~out & (actions == a)
+            if np.count_nonzero(seen) >= 2:
+                q = predicted(model, x[seen], y[seen], x[out])
+                for k in pair:
+                    found[k, out, a] = np.where(fold[out] == k, 0.0, q)
     return found

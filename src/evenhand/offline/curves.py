@@ -9,25 +9,21 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.validate import file, folder
-from evenhand.offline.aims import Aim
 from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
+from evenhand.offline.crossed import Crossed, best, even
 from evenhand.offline.curve_table import Curve
 from evenhand.offline.evidence import Evidence, evidence_of
-from evenhand.offline.frontier import Frontier
 from evenhand.offline.lines import (
     TARGETED,
     Limit,
-    enough,
-    fair,
     grid,
     limit_of,
+    planned,
     single,
     singles,
-    targeted,
     together,
     tolerances_of,
-    within,
 )
 from evenhand.offline.outcome_models import Regressor
 from evenhand.replay.log import Source
@@ -100,17 +96,17 @@ def curve(
 
         out = folder(file("out", out))
     fair_ones = list(tolerances_of(evidence, limit.outcome, tolerances))
-    tables = evidence.tables(folds=folds, seed=seed, model=model)
-    aim, cost = Aim.of(evidence, tables), tables[limit.outcome]
-    first = Frontier.of(aim.worth, cost.predicted)
-    at = grid(budgets, first.least, enough(aim, cost.predicted, first), limit.rate)
-    policies = {TARGETED: targeted(aim, at, cost, first)}
+    crossed = Crossed(evidence, folds, seed, model)
+    tables, aim, cost = crossed.tables, crossed.aim, crossed.tables[limit.outcome]
+    at = grid(budgets, crossed.least(limit.outcome), crossed.enough(limit.outcome), limit.rate)
+    policies = {TARGETED: planned(crossed, best(at), limit.outcome)}
     for i, action in enumerate(evidence.names):
         if (cost.predicted[:, i] > cost.predicted.min(1)).any():
-            policies[f"only {action}"] = single(i, aim, at, cost, first)
+            policies[f"only {action}"] = single(i, aim, at, cost)
     for by, tolerance in fair_ones:
-        policies[f"fair by {by}, {tolerance:g}"] = fair(aim, evidence.groups[by], tolerance, at, cost)
-    plan = aim.best(within(cost.predicted, max(limit.rate, first.least)))
+        name = f"fair by {by}, {tolerance:g}"
+        policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
+    plan = next(crossed.plans(best([limit.rate]), limit.outcome)).own
     lines, bands = together(policies, seed)
     found = Curve(
         log=evidence.log,

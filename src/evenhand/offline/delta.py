@@ -31,8 +31,9 @@ def objective_of(objective: Objective, averages: Sequence[Average]) -> Average:
         slope = objective.supergradient(z)
     except InvalidInput:
         return Average(value, nothing)
-    parts = (g * average.psi for g, average in zip(slope.tolist(), averages, strict=True))
-    return Average(value, sum(parts, np.zeros(len(nothing))))
+    each = list(zip(slope.tolist(), averages, strict=True))
+    psi = sum((g * average.psi for g, average in each), np.zeros(len(nothing)))
+    return Average(value, psi, np.asarray(sum(g * average.moves for g, average in each)))
 
 
 def trouble(objective: Objective, averages: Sequence[Average], policy: str) -> str | None:

@@ -14,7 +14,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints, Texts
 from evenhand.core.validate import file, whole
 from evenhand.objectives import Linear
-from evenhand.offline.cross_fitting import RidgeByErrors, cross_fit, folds_of
+from evenhand.offline.cross_fitting import RidgeByErrors, cross_fit, cross_fit_without, folds_of
 from evenhand.offline.outcome_models import Regressor, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
@@ -139,6 +139,18 @@ class Evidence:
             raw[0, :, :, m] = q
             raw[1, :, :, m] = np.where(free[:, m], 0.0, scores(q, self.actions, self.propensities, y))
         return self._tables(raw, self.known)
+
+    def without(
+        self, *, folds: int = 5, seed: int = 0, model: Callable[[], Regressor] = RidgeByErrors
+    ) -> tuple[dict[str, Tables], ...]:
+        """Predict outcomes as `tables` does, by fold, without that fold as well; its own rows have 0."""
+        p, fold = self.problem, folds_of(self.rows, min(folds, self.rows), seed)
+        raw = np.zeros((int(fold.max()) + 1, self.rows, len(p.actions), len(p.observed)))
+        for m, _ in enumerate(p.learned):
+            x, y, needed = self.features, self.outcomes[:, m], self._needed(m, fold)
+            q = cross_fit_without(x, self.actions, y, len(p.actions), fold=fold, model=model, only=needed)
+            raw[..., m] = np.where(p.free[:, m], 0.0, np.clip(q, p.low[m], p.high[m]))
+        return tuple(self._tables(each[None], self.known) for each in raw)
 
     def predict(
         self, features: Floats, known: Floats, *, model: Callable[[], Regressor] = RidgeByErrors

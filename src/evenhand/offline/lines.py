@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Floats
 from evenhand.core.validate import number
 from evenhand.offline.aims import Aim, At
 from evenhand.offline.bands import Bands, blocks, reach
+from evenhand.offline.crossed import Crossed, Planner
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.fair import FairFrontier, FairPoint
 from evenhand.offline.frontier import Frontier, Point
 from evenhand.offline.planned import Once, Single
 from evenhand.offline.scores import Estimate
@@ -63,16 +62,6 @@ def singles(evidence: Evidence) -> dict[str, Floats]:
     return {f"all {name}": np.tile(np.eye(count)[a], (evidence.rows, 1)) for a, name in enumerate(evidence.names)}
 
 
-def enough(aim: Aim, cost: Floats, first: Frontier) -> float:
-    """Return the budget beyond which money is worth nothing by predictions, `(N or 1,A)->`.
-
-    `first` is the frontier at the slope of the objective, or at that of its middle.
-    """
-    if aim.linear:
-        return first.enough
-    return float(aim.best(within(cost, np.inf)).of(cost).mean())
-
-
 def grid(budgets: Sequence[float] | int, least: float, most: float, stated: float) -> tuple[float, ...]:
     """Return the budgets of a curve: those given, or so many up to where money is worth nothing, and the stated one."""
     if isinstance(budgets, int | np.integer):
@@ -88,35 +77,17 @@ def grid(budgets: Sequence[float] | int, least: float, most: float, stated: floa
     return found
 
 
-def within(cost: Floats, budget: float) -> Callable[[Floats], Point]:
-    """Return what plans the best policy within a budget for what actions are worth, `(N or 1,A)->`."""
-    return lambda worth: Frontier.of(worth, cost).at(budget)
+def planned(crossed: Crossed, planner: Planner, outcome: str) -> Iterator[At]:
+    """Yield the policies that are planned fold by fold for budgets on an outcome."""
+    aim, cost = crossed.aim, crossed.tables[outcome]
+    return (aim.at(plans.own, cost, plans.without) for plans in crossed.plans(planner, outcome))
 
 
-def targeted(aim: Aim, budgets: Sequence[float], cost: Tables, first: Frontier) -> Iterator[At]:
-    """Yield the policy that gives dear actions first where they are predicted to bring most per unit."""
-    if aim.linear:
-        return (aim.at(point, cost) for point in first.along(budgets))
-    return (aim.at(aim.best(within(cost.predicted, b)), cost) for b in budgets)
-
-
-def single(action: int, aim: Aim, budgets: Sequence[float], cost: Tables, first: Frontier) -> Iterator[At]:
+def single(action: int, aim: Aim, budgets: Sequence[float], cost: Tables) -> Iterator[At]:
     """Yield the policy that draws the rows with one action at random; the others get their cheapest action."""
-    cheapest, everywhere = Once(first.cheapest), Once(Point(np.full(aim.rows, action), -1, 0, 0.0, 0.0))
+    start = Frontier.of(aim.worth, cost.predicted).cheapest
+    cheapest, everywhere = Once(start), Once(Point(np.full(aim.rows, action), -1, 0, 0.0, 0.0))
     return (aim.at(Single.within(b, cheapest, everywhere, cost.predicted), cost) for b in budgets)
-
-
-def fair(aim: Aim, groups: Ints, tolerance: float, budgets: Sequence[float], cost: Tables) -> Iterator[At]:
-    """Yield the targeted policy whose average use by group is within a tolerance of everybody's."""
-    if aim.linear:
-        frontiers = FairFrontier.of(aim.worth, cost.predicted, groups)
-        return (aim.at(frontiers.at(b, tolerance), cost) for b in budgets)
-    plan = partial(_even, cost.predicted, groups, tolerance)
-    return (aim.at(aim.best(partial(plan, b)), cost) for b in budgets)
-
-
-def _even(cost: Floats, groups: Ints, tolerance: float, budget: float, worth: Floats) -> FairPoint:
-    return FairFrontier.of(worth, cost, groups).at(budget, tolerance)
 
 
 def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> Iterator[tuple[str, float]]:
@@ -146,8 +117,8 @@ def together(policies: Mapping[str, Iterator[At]], seed: int) -> tuple[tuple[Lin
     for each in zip(*policies.values(), strict=True):
         first = each[0]
         for name, at in zip(policies, each, strict=True):
-            less = Estimate.of(first.psi - at.psi, first.value - at.value)
-            found[name].append((Estimate.of(at.psi, at.value), less, at.spent, at.used, at.price))
+            less = Estimate.of(first.psi - at.psi, first.value - at.value, first.moves - at.moves)
+            found[name].append((Estimate.of(at.psi, at.value, at.moves), less, at.spent, at.used, at.price))
             sums[name].append((blocks(at.psi), blocks(first.psi - at.psi)))
     bands = {
         name: Bands(*(reach([sum_[part] for sum_ in each], seed, 2 * i + part) for part in range(2)))

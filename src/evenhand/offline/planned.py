@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
-from evenhand.core.types import Floats
+from evenhand.core.types import Floats, Ints
 from evenhand.offline.frontier import Point
+from evenhand.offline.scores import STILL
 
 
 class Planned(Protocol):
@@ -116,3 +117,74 @@ class Single:
 
     def _slope(self, brings: Brings) -> float:
         return float((brings(self.single) - brings(self.cheapest)).mean()) / self.step if self.share < 1.0 else 0.0
+
+
+class Parts:
+    """Parts of the rows, such as folds, and what they have of tables, which is looked up once."""
+
+    def __init__(self, members: Sequence[Ints]) -> None:
+        self.members, self._found = tuple(members), list[tuple[Floats, list[Floats]]]()
+
+    def of(self, table: Floats) -> list[Floats]:
+        """Return the lines of each part, `(N or 1,A)->`."""
+        for known, found in self._found:
+            if known is table:
+                return found
+        self._found.append((table, [table if len(table) == 1 else table[rows] for rows in self.members]))
+        return self._found[-1][1]
+
+    def joined(self, each: Sequence[Floats]) -> Floats:
+        """Put numbers of the rows of each part in the places of the rows, `(N_k,...)->(N,...)`."""
+        found = np.empty((sum(map(len, each)), *each[0].shape[1:]))
+        for rows, own in zip(self.members, each, strict=True):
+            found[rows] = own
+        return found
+
+    def sums(self, each: Floats) -> Floats:
+        """Return sums over parts, `(N)->(K)`."""
+        return np.array([each[rows].sum() for rows in self.members])
+
+
+@dataclass(frozen=True, eq=False)
+class Parted:
+    """A policy of which each part of the rows was planned for itself, within the budget.
+
+    Args:
+        rows: of the parts.
+        parts: their policies.
+    """
+
+    rows: Parts
+    parts: Sequence[Planned]
+
+    def of(self, table: Floats) -> Floats:
+        return self.rows.joined([part.of(own) for part, own in zip(self.parts, self.rows.of(table), strict=True)])
+
+    def offset(self, spent: Floats, brings: Brings) -> Floats:
+        own = zip(self.parts, self.rows.members, strict=True)
+        return self.rows.joined([part.offset(spent[rows], brings) for part, rows in own])
+
+    def margin(self, brings: Brings) -> float:
+        own = zip(self.parts, self.rows.members, strict=True)
+        return sum(len(rows) * part.margin(brings) for part, rows in own) / sum(map(len, self.rows.members))
+
+    def probabilities(self, n_actions: int) -> Floats:
+        return self.rows.joined([part.probabilities(n_actions) for part in self.parts])
+
+
+def moves(own: Floats, without: Sequence[Parted], others: Iterable[Floats]) -> Floats:
+    """Return by how much fold k moves the value of a plan in fold j, `(N),(N) each->(K,K)`; 0 without a plan.
+
+    Equation: d_jk = sum over i in fold j of (v_i - v_ik) / N, where v_i is what the plan brings in row i, and v_ik what
+    it brings if it is planned without fold k as well. The errors e_j and e_k of the value in two folds have
+    E e_j e_k = E d_jk d_kj, up to what the plans differ in truth: the part of e_j that owes nothing to fold k has mean
+    0 given fold k, and so has that of e_k given fold j. Values of plans that are nearly the best hardly differ in
+    truth. What they use, or how even they are, may differ, so that this is no guide to the errors of these.
+
+    Args:
+        own: what the plan brings in every row.
+        without: by fold, the same plan without that fold; none of a policy that was not planned.
+        others: what each of these brings in every row.
+    """
+    each = [plan.rows.sums(own - other) for plan, other in zip(without, others, strict=True)]
+    return np.stack(each, 1) / len(own) if each else STILL

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -10,13 +10,14 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.offline.aims import Aim
+from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.deciders import Decider, decided
 from evenhand.offline.delta import objective_of, trouble
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import Kept, kept
-from evenhand.offline.lines import TARGETED, limit_of, singles, within
+from evenhand.offline.lines import TARGETED, limit_of, singles
+from evenhand.offline.planned import Parted, moves
 from evenhand.offline.scores import Average, Estimate, direct, effective, normalised, switch, weights
 
 LOGGED = "as logged"
@@ -48,31 +49,32 @@ class Unasked(NamedTuple):
     """The policies that need no asking."""
 
     policies: dict[str, Floats]  # (N,A) each
+    without: dict[str, tuple[Parted, ...]]  # of the targeted one, by fold, the same plan without that fold
     notes: tuple[str, ...]  # why there is no targeted one, if so
 
 
-def policies_of(evidence: Evidence, tables: Mapping[str, Tables]) -> Unasked:
+def policies_of(crossed: Crossed) -> Unasked:
     """Return the policies that need no asking: every action for everybody, and targeting within the budget.
 
     One on an outcome that is learned is kept by predictions. An objective that is no weighted sum is also planned
     without a budget.
     """
-    found, aim, count = singles(evidence), Aim.of(evidence, tables), len(evidence.names)
-    limit = limit_of(evidence)
+    found, count = singles(crossed.evidence), len(crossed.evidence.names)
+    limit = limit_of(crossed.evidence)
     if limit is not None:
-        cost, name = tables[limit.outcome].predicted, f"{TARGETED}, {limit.outcome} {limit.rate:.4g}"
-        least = float(cost.min(1).mean())
+        name, least = f"{TARGETED}, {limit.outcome} {limit.rate:.4g}", crossed.least(limit.outcome)
         if limit.rate < least:
-            return Unasked(found, (f"no {name!r}: the cheapest actions cost {least:.4g} per row",))
-        plan = within(cost, limit.rate)
-    elif not aim.linear:
-        plan, name = within(np.zeros((1, count)), 0.0), f"{TARGETED}, no budget"
+            return Unasked(found, {}, (f"no {name!r}: the cheapest actions cost {least:.4g} per row",))
+    elif not crossed.aim.linear:
+        name = f"{TARGETED}, no budget"
     else:
-        return Unasked(found, ())
+        return Unasked(found, {}, ())
+    rate, outcome = (0.0, None) if limit is None else (limit.rate, limit.outcome)
     try:
-        return Unasked(found | {name: aim.best(plan).probabilities(count)}, ())
+        own, without = next(crossed.plans(best([rate]), outcome))
     except InvalidInput as error:  # such as averages outside of the domain, which every row of the table then has
-        return Unasked(found, (f"no {name!r}: {error}",))
+        return Unasked(found, {}, (f"no {name!r}: {error}",))
+    return Unasked(found | {name: own.probabilities(count)}, {name: without}, ())
 
 
 def probabilities(name: str, policy: Floats | Decider | Saved, evidence: Evidence) -> Floats:
@@ -95,8 +97,18 @@ def probabilities(name: str, policy: Floats | Decider | Saved, evidence: Evidenc
     return found
 
 
-def valued(evidence: Evidence, tables: Mapping[str, Tables], policies: Mapping[str, Floats]) -> Iterator[Valued]:
+def valued(
+    evidence: Evidence,
+    tables: Mapping[str, Tables],
+    policies: Mapping[str, Floats],
+    without: Mapping[str, Sequence[Parted]],
+) -> Iterator[Valued]:
     """Yield the estimates of what was logged, and then of each policy.
+
+    Args:
+        evidence, tables: what is known of every row.
+        policies: `(N,A)` each.
+        without: of policies that were planned by the log, by fold, the same plan without that fold.
 
     Raises:
         InvalidInput: no row agrees with a policy.
@@ -129,15 +141,21 @@ def valued(evidence: Evidence, tables: Mapping[str, Tables], policies: Mapping[s
         if not w.any():
             raise InvalidInput(f"policies[{name!r}]", "one that plays what was logged in some row", "none that agrees")
         amounts = cache(partial(_scored, policy, tables))
-        averages = [Average.of(amounts(outcome)) for outcome in names]
+        plans = without.get(name, ())
+        others = [weights(plan.probabilities(policy.shape[1]), played, evidence.propensities) for plan in plans]
+        scored = partial(_planned, amounts, plans, tables)
+        by_weights, normal = partial(_moved, w, plans, others), [normalised(w, z) for z in y]
+        averages = [scored(outcome) for outcome in names]
         found = objective_of(objective, averages)
         models = [tables[outcome].predicted for outcome in names]
         missed = [z - q for z, q in zip(y, predicted, strict=True)]
         yield Valued(
             policy=name,
             value=found.estimate,
-            inverse=objective_of(objective, [Average.of(w * z) for z in y]).estimate,
-            normalised=objective_of(objective, [normalised(w, z) for z in y]).estimate,
+            inverse=objective_of(objective, [by_weights(Average.of(w * z), z) for z in y]).estimate,
+            normalised=objective_of(
+                objective, [by_weights(v, (z - v.value) / w.mean()) for v, z in zip(normal, y, strict=True)]
+            ).estimate,
             direct=float(objective.value(np.array([direct(policy, q) for q in models]))),
             switch=float(
                 objective.value(np.array([switch(policy, q, w, z) for q, z in zip(models, missed, strict=True)]))
@@ -153,3 +171,16 @@ def valued(evidence: Evidence, tables: Mapping[str, Tables], policies: Mapping[s
 def _scored(policy: Floats, tables: Mapping[str, Tables], outcome: str) -> Floats:
     """What a policy is scored to bring in every row, `(N,A)->(N)`."""
     return np.asarray((policy * tables[outcome].scores).sum(1))
+
+
+def _planned(
+    amounts: Callable[[str], Floats], plans: Sequence[Parted], tables: Mapping[str, Tables], outcome: str
+) -> Average:
+    """The average of what a policy is scored to bring of an outcome."""
+    own = amounts(outcome)
+    return Average.of(own)._replace(moves=moves(own, plans, (plan.of(tables[outcome].scores) for plan in plans)))
+
+
+def _moved(w: Floats, plans: Sequence[Parted], others: Sequence[Floats], average: Average, each: Floats) -> Average:
+    """An average of rows by weights, with how it moves where the plan, and so the weights, are others, `(N)`."""
+    return average._replace(moves=moves(w * each, plans, (other * each for other in others)))

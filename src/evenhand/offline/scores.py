@@ -12,6 +12,9 @@ from evenhand.core.types import Floats, Ints
 Z = 1.959963984540054  # standard errors to either side in a 95 % interval
 
 
+STILL = np.zeros(())  # of policies that no fold moves, as they were not planned
+
+
 class Estimate(NamedTuple):
     """A value with its standard error."""
 
@@ -24,13 +27,16 @@ class Estimate(NamedTuple):
         return self.value - Z * self.se, self.value + Z * self.se
 
     @staticmethod
-    def of(influence: Floats, value: float) -> Estimate:
-        """An estimate by its influence function, `(N)->`.
+    def of(influence: Floats, value: float, moves: Floats = STILL) -> Estimate:
+        """An estimate by its influence function, `(N)->`, and by how much folds move each other, `(K,K)`.
 
-        Equation: se = sd(psi) / sqrt(N), with N - 1 in the variance.
+        Equation: se^2 = var(psi) / N + max(sum_jk d_jk d_kj, 0), with N - 1 in the variance; see `planned.moves`.
         """
         n = len(influence)
-        return Estimate(value, float(influence.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan"))
+        if n < 2:
+            return Estimate(value, float("nan"))
+        together = max(float((moves * moves.T).sum()), 0.0)
+        return Estimate(value, float(np.sqrt(influence.var(ddof=1) / n + together)))
 
 
 class Average(NamedTuple):
@@ -38,6 +44,7 @@ class Average(NamedTuple):
 
     value: float
     psi: Floats  # (N,) of mean 0
+    moves: Floats = STILL  # (K,K) of a policy that was planned fold by fold
 
     @staticmethod
     def of(terms: Floats) -> Average:
@@ -47,11 +54,11 @@ class Average(NamedTuple):
 
     @property
     def estimate(self) -> Estimate:
-        return Estimate.of(self.psi, self.value)
+        return Estimate.of(self.psi, self.value, self.moves)
 
     def less(self, other: Average) -> Average:
         """The difference to another number of the same rows."""
-        return Average(self.value - other.value, self.psi - other.psi)
+        return Average(self.value - other.value, self.psi - other.psi, self.moves - other.moves)
 
 
 def normalised(w: Floats, y: Floats) -> Average:

@@ -12,6 +12,7 @@ from evenhand.core.types import Floats
 from evenhand.core.validate import file, folder
 from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
+from evenhand.offline.crossed import Crossed
 from evenhand.offline.deciders import Decider
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.frozen import Saved
@@ -84,12 +85,12 @@ def value(
             raise InvalidInput("policies", "names that no other policy of the table has", name)
         asked[name] = probabilities(name, policy, evidence)
     out = None if out is None else folder(file("out", out))
-    tables = evidence.tables(folds=folds, seed=seed, model=model)
-    unasked, budgets = policies_of(evidence, tables), limits(evidence)
+    crossed = Crossed(evidence, folds, seed, model)
+    tables, unasked, budgets = crossed.tables, policies_of(crossed), limits(evidence)
     for name in asked.keys() & unasked.policies.keys():
         raise InvalidInput("policies", "names that no other policy of the table has", name)
     all_policies = unasked.policies | asked
-    each = tuple(valued(evidence, tables, all_policies))
+    each = tuple(valued(evidence, tables, all_policies, unasked.without))
     found = Value(
         log=evidence.log,
         problem_file=evidence.problem_file,

@@ -14,16 +14,17 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.luck import check_seed
-from evenhand.core.types import Floats
-from evenhand.offline.aims import Aim, At
+from evenhand.core.types import Floats, Ints
+from evenhand.offline.aims import Aim
 from evenhand.offline.coefficients import Coefficient, coefficients
 from evenhand.offline.cross_fitting import RidgeByErrors
-from evenhand.offline.evidence import Evidence, Tables, evidence_of
-from evenhand.offline.frontier import Frontier
+from evenhand.offline.crossed import Crossed, Plans, best
+from evenhand.offline.evidence import Evidence, evidence_of
+from evenhand.offline.frontier import Point
 from evenhand.offline.levels import Level, levels_of, table_of
-from evenhand.offline.lines import TARGETED, limit_of
+from evenhand.offline.lines import TARGETED, Limit, limit_of
 from evenhand.offline.outcome_models import Regressor
-from evenhand.offline.rounding import places
+from evenhand.offline.planned import Planned
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import head, interval, results_of, told
 from evenhand.replay.checks import Checks
@@ -192,20 +193,24 @@ def for_whom(
     check_seed(seed)
     if evidence.coding is None:
         raise InvalidInput("log", "one that was read by a problem file, which says which features are whose", "another")
-    tables = evidence.tables(folds=folds, seed=seed, model=model)
-    plan = _Plan.of(evidence, tables, seed)
-    whole, lottery = plan.value(evidence.worth(tables).predicted)
+    limit = limit_of(evidence)
+    crossed = Crossed(evidence, folds, seed, model)
+    worth, cost = Aim.summed(evidence.worth(crossed.tables)), crossed.cost(None if limit is None else limit.outcome)
+    whole = _plans(crossed, limit)
+    first, lottery = worth.at(whole.own, cost, whole.without), whole.own.probabilities(len(evidence.names))
     adds = []
     for feature, columns in evidence.coding.of_column.items():
         if columns:
             less = replace(evidence, features=np.delete(evidence.features, columns, axis=1))
-            without, _ = plan.value(less.worth(less.tables(folds=folds, seed=seed, model=model)).predicted)
-            adds.append(Added(feature, Estimate.of(whole.psi - without.psi, whole.value - without.value)))
+            plans = _plans(Crossed(less, folds, seed, model), limit)
+            other = worth.at(plans.own, cost, plans.without)
+            value = Estimate.of(first.psi - other.psi, first.value - other.value, first.moves - other.moves)
+            adds.append(Added(feature, value))
     return ForWhom(
         log=evidence.log,
         problem_file=evidence.problem_file,
         objective=objective_name(evidence.problem),
-        policy=plan.name,
+        policy=f"{TARGETED}, " + ("no budget" if limit is None else f"{limit.outcome} {limit.rate:.4g}"),
         actions=evidence.names,
         levels=tuple(levels_of(evidence.columns, lottery, () if evidence.spec is None else evidence.spec.dates)),
         adds=tuple(sorted(adds, key=lambda z: -z.value.value)),
@@ -218,42 +223,19 @@ def for_whom(
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Plan:
-    """Plans by predictions, within the budget of the problem if it has one."""
+def _plans(crossed: Crossed, limit: Limit | None) -> Plans:
+    """Plan within the budget of the problem, if it has one.
 
-    name: str
-    worth: Tables
-    cost: Tables | None
-    rate: float
-    order: np.ndarray  # in which rows that are worth the same come first
+    Raises:
+        InvalidInput: the budget does not pay for the cheapest actions.
+    """
+    if limit is None:
+        return next(crossed.plans(_best_actions, None))
+    least = crossed.least(limit.outcome)
+    if limit.rate < least:
+        raise InvalidInput("budget", f"at least {least:g} per row, what the cheapest cost", limit.rate)
+    return next(crossed.plans(best([limit.rate]), limit.outcome))
 
-    @staticmethod
-    def of(evidence: Evidence, tables: dict[str, Tables], seed: int) -> _Plan:
-        order = np.argsort(places(np.zeros(evidence.rows, np.int64), seed), kind="stable")
-        worth = evidence.worth(tables)
-        limit = limit_of(evidence)
-        if limit is not None:
-            name = f"{TARGETED}, {limit.outcome} {limit.rate:.4g}"
-            return _Plan(name=name, worth=worth, cost=tables[limit.outcome], rate=limit.rate, order=order)
-        return _Plan(name=f"{TARGETED}, no budget", worth=worth, cost=None, rate=0.0, order=order)
 
-    def value(self, predicted: Floats) -> tuple[At, Floats]:
-        """Plan by predictions, `(N,A)->`: what that is worth by the scores, and its lottery, `(N,A)`.
-
-        Raises:
-            InvalidInput: the budget does not pay for the cheapest actions.
-        """
-        if self.cost is None:
-            lottery = np.eye(predicted.shape[1])[predicted.argmax(1)]
-            values = (lottery * self.worth.scores).sum(1)
-            return At(float(values.mean()), values - values.mean(), 0.0, Estimate(0.0, 0.0), 0.0), lottery
-        order, back = self.order, np.argsort(self.order)
-        cost = Tables(*(z if len(z) == 1 else z[order] for z in self.cost))
-        frontier = Frontier.of(predicted[order], cost.predicted)
-        if self.rate < frontier.least:
-            raise InvalidInput("budget", f"at least {frontier.least:g} per row, what the cheapest cost", self.rate)
-        worth = Tables(predicted[order], self.worth.scores[order])
-        point = frontier.at(self.rate)
-        at = Aim.summed(worth).at(point, cost)
-        return at._replace(psi=at.psi[back]), point.probabilities(predicted.shape[1])[back]
+def _best_actions(aim: Aim, cost: Floats, rows: Ints) -> Iterator[Planned]:
+    yield Point(aim.worth.argmax(1), -1, 0, 0.0, 0.0)

@@ -1,0 +1,89 @@
+"""How often 95 % intervals of a curve hold its plan's value: `python -m tests.offline.curve_coverage LOGS [ROWS]`.
+
+The whole procedure is run in every log: models are fitted, folds are planned and valued. The truth is what the plans of
+all folds are worth in a population of 20,000 cases, by the models of each fold. Effects are as different between cases
+as `spread` says: without it no plan is better than another, which is where errors of folds have most in common.
+"""
+
+import sys
+
+import numpy as np
+
+from evenhand.offline import Evidence, Frontier
+from evenhand.offline.cross_fitting import RidgeByErrors, folds_of
+from evenhand.offline.crossed import Crossed, best
+from evenhand.offline.lines import planned, single
+from evenhand.offline.scores import Estimate, Z
+from evenhand.problem import Outcome
+from tests.offline.logs import COSTS, problem
+
+POPULATION, BUDGET, FOLDS = 20_000, 0.5, 5
+TWO = (Outcome("sale"), Outcome("cents", known={"small": 1.0}))
+PROBLEMS = {2: problem(actions=("none", "small"), outcomes=TWO), 3: problem()}
+
+
+def means(traits, actions, spread):
+    """Mean outcomes of two or three actions, `(N,3)->(N,A)`."""
+    base, bent = 0.2 + 0.05 * traits[:, 1], spread * np.tanh(traits)
+    return np.stack([base, base + 0.1 + bent[:, 0], base + 0.15 - bent[:, 2]], 1)[:, :actions].clip(0.0, 1.0)
+
+
+def drawn(rng, rows, actions, spread):
+    """A log whose actions are equally likely."""
+    traits, played = rng.standard_normal((rows, 3)), rng.integers(0, actions, rows)
+    y = (rng.random(rows) < means(traits, actions, spread)[np.arange(rows), played]).astype(float)
+    return Evidence(
+        log="drawn",
+        problem_file="drawn.toml",
+        problem=PROBLEMS[actions],
+        features=np.column_stack([np.ones(rows), traits]),
+        columns={},
+        actions=played,
+        propensities=np.full(rows, 1.0 / actions),
+        outcomes=y[:, None],
+        known=PROBLEMS[actions].declared[None],
+        groups={"area": np.zeros(rows, np.int64)},
+    )
+
+
+def truth(log, seed, traits, worth):
+    """What the plans are worth in a population, `(N',3),(N',A)->`."""
+    cases, fold, found = np.column_stack([np.ones(len(traits)), traits]), folds_of(log.rows, FOLDS, seed), 0.0
+    for k in range(FOLDS):
+        q = []
+        for a in range(worth.shape[1]):
+            seen = (fold != k) & (log.actions == a)
+            q.append(RidgeByErrors().fit(log.features[seen], log.outcomes[seen, 0]).predict(cases))
+        plan = Frontier.of(np.clip(np.stack(q, 1), 0.0, 1.0), COSTS[None, : worth.shape[1]]).at(BUDGET)
+        found += (fold == k).mean() * plan.of(worth).mean()
+    return found
+
+
+def errors(logs, rows=2000, actions=2, spread=0.0):
+    """By log, errors in standard errors: of the value, of the difference to one action, and both without moves."""
+    found = []
+    for seed in range(logs):
+        rng = np.random.default_rng(seed)
+        log, traits = drawn(rng, rows, actions, spread), rng.standard_normal((POPULATION, 3))
+        worth, crossed = means(traits, actions, spread), Crossed(log, FOLDS, seed)
+        (one,) = planned(crossed, best([BUDGET]), "cents")
+        (other,) = single(1, crossed.aim, [BUDGET], crossed.tables["cents"])
+        real = truth(log, seed, traits, worth)
+        less = one.value - other.value - real + worth[:, 0].mean() * (1.0 - BUDGET) + worth[:, 1].mean() * BUDGET
+        psi = one.psi - other.psi
+        both = [(one.value - real) / Estimate.of(one.psi, 0.0, moves).se for moves in (one.moves, np.zeros(()))] + [
+            less / Estimate.of(psi, 0.0, moves).se for moves in (one.moves, np.zeros(()))
+        ]
+        found.append([both[0], both[2], both[1], both[3]])
+    return np.array(found)
+
+
+if __name__ == "__main__":
+    count, rows = (int(z) for z in (*sys.argv[1:], *("1000", "2000")[len(sys.argv) - 1 :]))
+    for actions in (2, 3):
+        for spread in (0.0, 0.1, 0.3):
+            t = errors(count, rows, actions, spread)
+            missed = "  ".join(f"{z:.3f}" for z in (np.abs(t) > Z).mean(0))
+            width = np.median(t[:, 3] / t[:, 1])
+            what = f"{rows} rows, {actions} actions, spread {spread}"
+            print(f"{what}: outside {missed}; wider by {width:.2f}", flush=True)
