@@ -67,3 +67,17 @@ def test_tolerances_below_zero():
         fair.split(0.5, -0.1)
     with pytest.raises(InvalidInput, match="tolerance"):
         fair.split(0.5, float("nan"))
+
+
+@pytest.mark.parametrize("unit", [2.0**-20, 2.0**-40, 2.0**30])
+def test_units_of_costs_change_no_split(unit):
+    """By powers of two, which round nothing: all numbers are the same to the last bit."""
+    rng = np.random.default_rng(4)
+    worth, groups = rng.standard_normal((40, 3)) + 0.5, rng.integers(0, 3, 40)
+    cost = np.concatenate([np.zeros((40, 1)), 1.0 + rng.random((40, 2))], axis=1)
+    one, other = FairFrontier.of(worth, cost, groups), FairFrontier.of(worth, unit * cost, groups)
+    for budget in (0.05, 0.3, 0.9):
+        for tolerance in (0.0, 0.02, 0.3):
+            mine, again = one.split(budget, tolerance), other.split(unit * budget, unit * tolerance)
+            assert (again.budgets / unit).tolist() == mine.budgets.tolist()
+            assert (again.price * unit, again.slope * unit) == (mine.price, mine.slope)

@@ -99,11 +99,16 @@ class FairFrontier:
         most = [float(f.spend[-1]) if len(f.spend) else f.least for f in self.frontiers]
         return np.array([f.least for f in self.frontiers]), np.array(most)
 
+    @cached_property
+    def _slack(self) -> float:
+        """By how much sums of costs are rounded, in their own unit."""
+        return 1e-12 * float(np.abs(self._ends).max())
+
     def _spend(self, x: float, tolerance: float) -> Split | str:
         """Spend x per head of all in the best way; "more" or "less" where that is not possible."""
         least, most = self._ends
         low, high = np.maximum(x - tolerance, least), np.minimum(x + tolerance, most)
-        slack = 1e-12 * max(1.0, abs(x))
+        slack = self._slack
         if (least > x + tolerance + slack).any() or self.shares @ low > x + slack:
             return "more"
         if (most < x - tolerance - slack).any() or self.shares @ high < x - slack:
@@ -143,8 +148,8 @@ class FairFrontier:
         """What one unit per head less would cost: clipped groups move with the average, the others at the price."""
         free, total = 1.0, 0.0
         for share, f, b in zip(self.shares, self.frontiers, budgets, strict=True):
-            if abs(abs(b - x) - tolerance) <= 1e-12 * max(1.0, abs(x)) and len(f.price):
-                own = float(f.price[min(int(np.searchsorted(f.spend, b - 1e-15)), len(f.price) - 1)])
+            if abs(abs(b - x) - tolerance) <= self._slack and len(f.price):
+                own = float(f.price[min(int(np.searchsorted(f.spend, b - self._slack)), len(f.price) - 1)])
                 total, free = total + share * own, free - share
         return total + max(free, 0.0) * price
 
