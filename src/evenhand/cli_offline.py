@@ -92,7 +92,7 @@ def _shared(parser: argparse.ArgumentParser, count: Callable[[str], int]) -> Non
     parser.add_argument("log", type=Path, metavar="LOG.csv", help="the log, with a header line")
     parser.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
     parser.add_argument("--folds", type=count, default=5, metavar="K",
-                        help="parts of the log, each predicted by models of the others (default: 5)")  # fmt: skip
+                        help="parts of the log, 3 or more, each by models of the others (default: 5)")  # fmt: skip
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="of how rows are dealt to parts (default: 0)")
     _modelled(parser)
     parser.add_argument(

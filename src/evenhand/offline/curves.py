@@ -47,9 +47,11 @@ def curve(
     """Estimate from a randomised log what policies are worth at every budget.
 
     Equation: V(B) = mean_i sum_a pi_B(a | x_i) g_ia, with doubly robust scores g and pi_B the best policy within budget
-    B by predictions q of models that have not seen row i. Its influence function is psi_i = g_i(pi) - V - price
-    (c_i(pi) - B), where the price accounts for the threshold that the log chose. For an objective f that is no weighted
-    sum, V is f of averages z, g_i(pi) is f'(z) . g_i, and pi_B is the best mixture of plans at prices of outcomes.
+    B in each fold for itself, by predictions q of models of the other folds. Its influence function is
+    psi_i = g_i(pi) - V - price (c_i(pi) - B), where the price accounts for the threshold that the fold chose. The
+    variance of V is var(psi) / N + max(sum_jk d_jk d_kj, 0), where d_jk is what fold j loses if its plan is made
+    without fold k. For an objective f that is no weighted sum, V is f of averages z, g_i(pi) is f'(z) . g_i, and pi_B
+    is the best mixture of plans at prices of outcomes.
 
     Policies: `targeted` gives dear actions to those rows first where they are predicted to bring most per unit;
     `only ACTION` draws the rows that get one action at random; `fair` targets within tolerances of the average between
@@ -61,7 +63,7 @@ def curve(
         problem: a TOML file that states the meaning of the columns, and the problem.
         budgets: per row, rising; or how many, up to where money is worth nothing.
         tolerances: of fair lines, in place of those in the file.
-        folds: the number of parts of the log; each is predicted by models of the others.
+        folds: the number of parts of the log, at least 3; each is predicted and planned by models of the others.
         seed: of how rows are dealt to the folds.
         model: makes a model of outcomes that is not fitted yet; estimators of scikit-learn are such.
         out: a folder for results.json, curve.parquet, a picture and report.html.

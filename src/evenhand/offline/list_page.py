@@ -13,7 +13,8 @@ from evenhand.report.tables import Table
 
 ACTIONS = (
     "How many cases get each action, and what they are expected to bring per case by models of the log. Expectations "
-    "are predictions: they are not corrected, and the list can be judged by outcomes only afterwards."
+    "are predictions of what was chosen as it is predicted to be the most, and so too high on average. The list can be "
+    "judged by outcomes only afterwards."
 )
 BUDGET = "The bar is the part of the budget that the list uses, which never is more than all of it."
 PREDICTED = (

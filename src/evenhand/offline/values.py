@@ -40,7 +40,8 @@ def value(
     """Estimate from a randomised log what fixed policies would have been worth.
 
     Equation: V(pi) = mean_i [sum_a pi(a | x_i) q_i(a) + pi(a_i | x_i) / p_i (y_i - q_i(a_i))]; the standard error is
-    that of the mean of its terms. IPS, SNIPS, the model alone and switch are stated beside it.
+    that of the mean of its terms. That of the targeted policy has what folds have in common as well, as in `curve`.
+    IPS, SNIPS, the model alone and switch are stated beside it.
 
     The table has what was logged, every action for everybody, the targeted policy at the budget of the file if there is
     one, the rules and the policies. A budget on an outcome that is learned is kept by predictions. For an objective f

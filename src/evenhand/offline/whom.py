@@ -169,7 +169,8 @@ def for_whom(
 
     Equation: what a feature adds is V(pi) - V(pi'), where pi is planned by predictions from all features and pi' by
     those from all others; both are valued by the same doubly robust scores, as in `curve`. The standard error is that
-    of the mean of the differences of their influence functions. Rows that are worth the same are taken by chance.
+    of the mean of the differences of their influence functions, with what folds have in common. Rows that are worth the
+    same are taken by chance.
 
     Policy: the targeted one at the budget of the file if there is one, else the best for every row.
 
