@@ -22,16 +22,16 @@ TWO = (Outcome("sale"), Outcome("cents", known={"small": 1.0}))
 PROBLEMS = {2: problem(actions=("none", "small"), outcomes=TWO), 3: problem()}
 
 
-def means(traits, actions, spread):
-    """Mean outcomes of two or three actions, `(N,3)->(N,A)`."""
-    base, bent = 0.2 + 0.05 * traits[:, 1], spread * np.tanh(traits)
+def means(traits, actions, spread, slope):
+    """Mean outcomes of two or three actions, which all rise with a trait by a slope, `(N,3)->(N,A)`."""
+    base, bent = 0.2 + slope * traits[:, 1], spread * np.tanh(traits)
     return np.stack([base, base + 0.1 + bent[:, 0], base + 0.15 - bent[:, 2]], 1)[:, :actions].clip(0.0, 1.0)
 
 
-def drawn(rng, rows, actions, spread):
+def drawn(rng, rows, actions, spread, slope):
     """A log whose actions are equally likely."""
     traits, played = rng.standard_normal((rows, 3)), rng.integers(0, actions, rows)
-    y = (rng.random(rows) < means(traits, actions, spread)[np.arange(rows), played]).astype(float)
+    y = (rng.random(rows) < means(traits, actions, spread, slope)[np.arange(rows), played]).astype(float)
     return Evidence(
         log="drawn",
         problem_file="drawn.toml",
@@ -59,13 +59,13 @@ def truth(log, seed, traits, worth):
     return found
 
 
-def errors(logs, rows=2000, actions=2, spread=0.0):
+def errors(logs, rows=2000, actions=2, spread=0.0, slope=0.05):
     """By log, errors in standard errors: of the value, of the difference to one action, and both without moves."""
     found = []
     for seed in range(logs):
         rng = np.random.default_rng(seed)
-        log, traits = drawn(rng, rows, actions, spread), rng.standard_normal((POPULATION, 3))
-        worth, crossed = means(traits, actions, spread), Crossed(log, FOLDS, seed)
+        log, traits = drawn(rng, rows, actions, spread, slope), rng.standard_normal((POPULATION, 3))
+        worth, crossed = means(traits, actions, spread, slope), Crossed(log, FOLDS, seed)
         (one,) = planned(crossed, best([BUDGET]), "cents")
         (other,) = single(1, crossed.aim, [BUDGET], crossed.tables["cents"])
         real = truth(log, seed, traits, worth)

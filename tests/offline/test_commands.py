@@ -55,7 +55,7 @@ def test_values_are_printed_and_written(files, tmp_path, capsys):
         ("curve", ["--at", "-1"], "budgets[0]: expected at least 0"),
         ("curve", ["--tolerance", "-1"], "tolerances[0]: expected"),
         ("curve", ["--budgets", "1"], "budgets: expected 2 to 10,000 of them"),
-        ("curve", ["--folds", "1"], "folds: expected a whole number of at least 2"),
+        ("curve", ["--folds", "1"], "folds: expected a whole number of at least 3"),
         ("curve", ["--seed", "-1"], "seed: expected"),
         ("value", ["--rule", "letter"], "rule: expected"),
         ("value", ["--rule", "letter where height < 3; else none"], "rule: expected one of the features"),
