@@ -66,8 +66,19 @@ def test_errors_have_what_folds_have_in_common(log):
     assert at.moves == pytest.approx(np.array(expected) / 4000, abs=1e-12)
     together = sum(at.moves[j, k] * at.moves[k, j] for j in range(4) for k in range(4))
     assert together > 0.0
-    found = line(curve(log, budgets=(0.3,), folds=4, seed=4), "targeted").value[0]
-    assert found.se == pytest.approx(np.sqrt(at.psi.var(ddof=1) / 4000 + together), rel=1e-12)
+    found = curve(log, budgets=(0.3,), folds=4, seed=4)
+    se = line(found, "targeted").value[0].se
+    assert se == pytest.approx(np.sqrt(at.psi.var(ddof=1) / 4000 + together), rel=1e-12)
+    crossed = Crossed(log, 4, 4)
+    (other,) = single(1, crossed.aim, [0.3], crossed.tables["cents"])
+    less = np.sqrt((at.psi - other.psi).var(ddof=1) / 4000 + together)  # a single action owes nothing to folds
+    assert line(found, "only small").less[0].se == pytest.approx(less, rel=1e-12)
+    fixed = next(crossed.plans(best([0.3]), "cents")).own.of(log.worth(crossed.tables).scores)
+    by_name = {p.policy: p for p in value(replace(log, problem=problem(rate=0.3)), folds=4, seed=4).policies}
+    valued = by_name["targeted, cents 0.3"]
+    assert valued.value.se == pytest.approx(np.sqrt(fixed.var(ddof=1) / 4000 + together), rel=1e-12)
+    beyond = np.sqrt((fixed - y).var(ddof=1) / 4000 + together)
+    assert valued.beyond.se == pytest.approx(beyond, rel=1e-12)
 
 
 def test_ties_are_broken_by_chance():
