@@ -84,9 +84,9 @@ def curve(
     ... outcomes = { visit = { range = [0, 1] }, post = { known = { letter = 1 } } }
     ... budget = [{ outcome = "post", rate = 0.25 }]
     ... ''')
-    >>> found = curve(folder / "log.csv", folder / "problem.toml", budgets=(0.25, 0.5))
+    >>> found = curve(folder / "log.csv", folder / "problem.toml", budgets=(0.25, 0.75))
     >>> [(line.name, [round(v.value, 2) for v in line.value]) for line in found.lines]
-    [('targeted', [0.25, 0.5]), ('only letter', [0.13, 0.25])]
+    [('targeted', [0.25, 0.5]), ('only letter', [0.13, 0.38])]
     """
     evidence = evidence_of(log, problem)
     check_seed(seed)
