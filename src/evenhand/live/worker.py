@@ -330,9 +330,9 @@ class Worker:
         On a disk that is full each one fails, and others would wait for a fold of up to 10,000 events every time.
 
         Args:
-            near: the least number of events since the last copy.
+            near: the least number of events since the last copy; two decisions that wait, and are copied, add one.
         """
-        last = self._copied
+        last, near = self._copied, near + len(self.fold.pending) // 2
         if last <= self.fold.seq < last + near and last >= self.fold.erased:
             return
         self._copied, self._spare = self.fold.seq, None
