@@ -80,7 +80,7 @@ def test_half_requests_give_way_to_whole_ones(campaign, caplog):
             for i in range(5):
                 assert client.post("/decide", json=asked(f"beside {i}")).status_code == 200
             assert [record.message for record in caplog.records if "connections" in record.message] == [
-                "20 connections are open: those that wait for a header are closed for new ones"
+                "20 connections are open: those that wait for a request are closed for new ones"
             ]
         finally:
             for line in half:
@@ -275,7 +275,7 @@ def test_a_wrong_token_is_logged_and_slowed(campaign, caplog):
             assert said.status_code == 401
         assert time.monotonic() - before >= 0.5
         found = [record.message for record in caplog.records if "token" in record.message]
-        assert found == ["refused 1 requests with a wrong token, the last one from 127.0.0.1"]
+        assert found == ["refused 1 request with a wrong token, the last one from 127.0.0.1"]
         assert "a wrong one" not in caplog.text
         before = time.monotonic()
         assert client.get("/report").status_code == 401  # a browser asks for the token then

@@ -10,6 +10,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from uvicorn.server import ServerState
 
 from evenhand.live.http import heads
+from evenhand.live.http.guard import YIELD
 from evenhand.live.http.transports import Flow, Joined
 
 _REFUSED = "Invalid HTTP request received."  # as uvicorn says it
@@ -22,6 +23,9 @@ class Others(Protocol):
 
     def make_room(self, new: Door) -> None:
         """Close one of them."""
+
+    def give_way(self, door: Door) -> None:
+        """Let a connection be closed for a new one."""
 
     def wait(self, door: Door) -> None:
         """Start the clock of a connection, unless it runs."""
@@ -45,6 +49,7 @@ class Door(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, loop)
         self._doors, self._held = doors, b""  # what came, and the parser has not seen
         self._at: Literal["head", "body", "chunks", "end"] = "head"  # of the request under way
+        self._is_refused = False  # the request under way
         self._rest = 0  # bytes of the body that are to come; of one in chunks, those since it had the last part
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
@@ -70,6 +75,7 @@ class Door(HttpToolsProtocol):
         """Find out where the body ends, and begin to answer."""
         rest = heads.length(self.parser.get_http_version(), self.headers)
         self._at, self._rest = ("chunks", 0) if rest is None else ("body", rest)
+        self.scope[YIELD] = self._refuse  # type: ignore[literal-required]
         super().on_headers_complete()
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -106,15 +112,30 @@ class Door(HttpToolsProtocol):
         else:
             super().send_400_response(msg)
 
+    def pause_writing(self) -> None:
+        """Give way while the client does not read."""
+        super().pause_writing()
+        self._look()
+
+    def resume_writing(self) -> None:
+        """Go on."""
+        super().resume_writing()
+        self._look()
+
     def leave(self) -> None:
         """Close the connection at once."""
         self._doors.go_on(self)
         self.connections.discard(self)
         self.transport.abort()
 
+    def _refuse(self) -> None:
+        """Give way until the request under way is answered."""
+        self._is_refused = True
+        self._look()
+
     def _begin(self) -> None:
         """Wait for the next request."""
-        self._at = "head"
+        self._at, self._is_refused = "head", False
         self._doors.go_on(self)
 
     def _read(self) -> None:
@@ -154,8 +175,16 @@ class Door(HttpToolsProtocol):
         return end
 
     def _look(self) -> None:
-        """Run the clock while a header is awaited, or the rest of a request that was answered."""
-        if self.transport.is_closing() or not (self._at == "head" or self.cycle.response_complete):
-            self._doors.go_on(self)
-        else:
+        """Run the clock while a header is awaited, or the rest of a request that was answered.
+
+        A connection whose client keeps the server waiting otherwise gives way.
+        """
+        closes = self.transport.is_closing()
+        if not closes and (self._at == "head" or self.cycle.response_complete):
             self._doors.wait(self)
+        elif self in self.connections and (
+            closes or self._is_refused or self.flow.write_paused or self._at in ("body", "chunks")
+        ):
+            self._doors.give_way(self)
+        else:
+            self._doors.go_on(self)

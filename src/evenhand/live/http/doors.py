@@ -42,7 +42,9 @@ def raise_limit() -> None:
 class Doors:
     """The connections of one server, in the order in which they began to wait for a header.
 
-    At the cap a new connection takes the place of the one that has waited longest for the rest of its header.
+    At the cap a new connection takes the place of the one that has waited longest for the rest of its header; where no
+    header is awaited, that of the one whose body is awaited for longest, or whose client does not read, or has a wrong
+    token.
 
     Args:
         most: the cap.
@@ -51,6 +53,7 @@ class Doors:
     def __init__(self, most: int) -> None:
         self.most = most
         self._waiting: dict[Door, float] = {}  # until when
+        self._yielding: dict[Door, None] = {}  # those that give way after them
         self._timer: asyncio.TimerHandle | None = None
         self._said = False
 
@@ -59,22 +62,29 @@ class Doors:
         return Door(config, server_state, app_state, more.get("_loop"), doors=self)
 
     def make_room(self, new: Door) -> None:
-        """Close the connection that has waited longest, or the new one where none waits."""
+        """Close the connection that has waited longest, or the new one where none gives way."""
         if not self._said:
-            LOG.warning("%d connections are open: those that wait for a header are closed for new ones", self.most)
+            LOG.warning("%d connections are open: those that wait for a request are closed for new ones", self.most)
             self._said = True
-        next((door for door in self._waiting if door is not new), new).leave()
+        next((door for each in (self._waiting, self._yielding) for door in each if door is not new), new).leave()
+
+    def give_way(self, door: Door) -> None:
+        """Let a connection be closed for a new one, after those that wait for a header."""
+        self._waiting.pop(door, None)
+        self._yielding.setdefault(door)
 
     def wait(self, door: Door) -> None:
         """Start the clock of a connection, unless it runs."""
+        self._yielding.pop(door, None)
         if door not in self._waiting:
             until = self._waiting[door] = door.loop.time() + SECONDS
             if self._timer is None:
                 self._timer = door.loop.call_at(until, self._look, door.loop)
 
     def go_on(self, door: Door) -> None:
-        """Stop the clock of a connection."""
+        """Stop the clock of a connection, which does not give way any more."""
         self._waiting.pop(door, None)
+        self._yielding.pop(door, None)
 
     def handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Log that no connection can be accepted once, in a line, and other errors of the loop as usual."""

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from evenhand.core import faces
 from evenhand.live.http.answers import LOG, Refused, error_response
 from evenhand.live.http.lines import Line, Numbers, write
 from evenhand.live.http.places import Place, Places, below
@@ -24,12 +25,14 @@ HEADERS = [
     (b"x-frame-options", b"DENY"),
     (b"cache-control", b"no-store"),
 ]
+YIELD = "evenhand.yield"  # the part of a scope that lets its connection be closed for others
 TOKEN = "evenhand.token"  # the part of a scope that has the token of an accepted request
 PLACE = "evenhand.place"  # the part that has what its path asks for
 _NUMBER = b"x-request-id"
 _READ = {b"host", b"authorization", b"origin", b"sec-fetch-site", b"content-type", _NUMBER}
 _READ |= {b"content-length", b"transfer-encoding"}
 _SLOWED = 0.1  # seconds per wrong token, one after another
+_SLOW = 20  # wrong tokens that wait at most; those beyond them are answered at once
 _QUIET = 10.0  # seconds between lines of the log about wrong tokens
 
 
@@ -53,7 +56,8 @@ class Guard:
         self._app, self._tokens, self._places, self._requests = app, tokens, places, requests
         self._numbers = Numbers()
         self._hosts = frozenset(host.lower() for host in hosts)
-        self._wrong, self._said, self._turn = 0, -_QUIET, asyncio.Lock()
+        self._wrong, self._said = 0, -_QUIET
+        self._slow, self._turn = 0, asyncio.Lock()  # the wrong tokens that wait
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or refuse it."""
@@ -75,9 +79,11 @@ class Guard:
             await send(message)
 
         refused = self._refusal(scope, place, given)
-        if refused is not None and refused.status == 401 and b"authorization" in given:
-            await self._slow(scope)
-        await (self._app if refused is None else _closing(refused))(scope, receive, answer)
+        wrong = refused is not None and refused.status == 401 and b"authorization" in given
+        if wrong:
+            await self._delay(scope)
+        # One guess per connection, so that those that a client sends at once do not wait in its connection either.
+        await (self._app if refused is None else _closing(refused, wrong))(scope, receive, answer)
 
     def _note(self, scope: Scope, place: Place, number: str, status: int, seconds: float) -> None:
         """Count a request, and write its line in the log."""
@@ -87,15 +93,26 @@ class Guard:
         name = None if token is None else token.name
         write(Line(number, name, scope["method"][:20], place.route, status, 1000 * seconds, campaign))
 
-    async def _slow(self, scope: Scope) -> None:
-        """Delay the answer to a wrong token, and log how many there were; requests with the token do not wait."""
+    async def _delay(self, scope: Scope) -> None:
+        """Delay the answer to a wrong token, and log how many there were; requests with the token do not wait.
+
+        Only a few wait, as each holds a connection, of which the server has so many as files that it may open.
+        """
         self._wrong += 1
         if time.monotonic() - self._said >= _QUIET:
             who = (scope.get("client") or ("an unknown address",))[0]
-            LOG.warning("refused %d requests with a wrong token, the last one from %s", self._wrong, who)
+            requests = faces.count(self._wrong, "request")
+            LOG.warning("refused %s with a wrong token, the last one from %s", requests, who)
             self._wrong, self._said = 0, time.monotonic()
-        async with self._turn:
-            await asyncio.sleep(_SLOWED)
+        if self._slow >= _SLOW:
+            return
+        scope.get(YIELD, _nothing)()
+        self._slow += 1
+        try:
+            async with self._turn:
+                await asyncio.sleep(_SLOWED)
+        finally:
+            self._slow -= 1
 
     def _refusal(self, scope: Scope, place: Place, given: _Given) -> Refused | None:
         """Return the reason to refuse a request, None if it is accepted; the scope gets its token."""
@@ -159,9 +176,13 @@ def _kind(method: str, stated: Sequence[bytes]) -> Refused | None:
     return None
 
 
-def _closing(refused: Refused) -> ASGIApp:
-    """Make the response to a refused request; where its length is ambiguous, nothing after it is read."""
-    return error_response(refused, {"Connection": "close"} if refused.status == 400 else {})
+def _closing(refused: Refused, wrong: bool) -> ASGIApp:
+    """Make the response to a refused request; after a wrong token or an ambiguous length nothing more is read."""
+    return error_response(refused, {"Connection": "close"} if wrong or refused.status == 400 else {})
+
+
+def _nothing() -> None:
+    """Stand for what a server does not hand over."""
 
 
 def _token(given: _Given) -> bytes:
