@@ -24,8 +24,11 @@ CASE = {"key": "customer 1", "features": {"age": 33}, "groups": {"town": "north"
 
 
 @contextmanager
-def server(*arguments, stop=signal.SIGINT, env=None, campaigns=1):
-    """A client of a server in a process of its own, and what the process printed before, a line per campaign."""
+def server(*arguments, stop=signal.SIGINT, env=None, campaigns=1, also=""):
+    """A client of a server in a process of its own, and what the process printed before, a line per campaign.
+
+    `also` is what it prints before its last lines.
+    """
     command = [sys.executable, "-m", "evenhand.cli", "serve", *map(str, arguments), "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env)
     try:
@@ -40,7 +43,7 @@ def server(*arguments, stop=signal.SIGINT, env=None, campaigns=1):
         assert process.returncode == (-stop if stop == signal.SIGKILL else 0), rest
         names = [line.split(":")[0] for line in client.said.splitlines()]
         heads = "".join(rf"{name}: head \d+:[0-9a-f]{{64}}\n" for name in names)
-        end = heads + "stopped; the log has everything that was answered\n"
+        end = also + heads + "stopped; the log has everything that was answered\n"
         assert re.fullmatch("" if stop == signal.SIGKILL else end, rest)
         client.rest = rest
     finally:

@@ -25,6 +25,7 @@ from evenhand.live.tokens import Tokens
 
 # Connections that are accepted before other requests go on and those that give way are closed; those that wait for it.
 _TURN, _QUEUE = 8, 2048
+_GRACE, _END = 2.0, 3.0  # seconds after a stop until connections are closed, and until what still runs is cancelled
 
 
 def serve(
@@ -94,6 +95,8 @@ def _settled() -> Iterator[None]:
 def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Server:
     """Make the server of an app, which closes connections that do not say what they ask for.
 
+    Told to stop, it answers what was asked, and closes after two seconds the connections that are still open.
+
     Args:
         made: the app.
         most: the most connections, by default as many as the limit of open files allows.
@@ -103,13 +106,14 @@ def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Serve
     # Without a lifespan, whose end would be a traceback where somebody says Ctrl-C twice: what was asked before the
     # first one is answered, and nothing else is left to end.
     settings: dict[str, Any] = {"log_level": "warning", "lifespan": "off", "loop": "asyncio", **more}
+    settings.setdefault("timeout_graceful_shutdown", _END)
     settings.setdefault("access_log", False)  # whose lines nobody would read, see `lines`, and which are made anyway
     http: Any = doors.protocol  # which uvicorn calls as it would call a class
     config = uvicorn.Config(
         made, server_header=False, proxy_headers=False, ws="none", http=http, backlog=_TURN, **settings
     )
     found = uvicorn.Server(config)
-    startup = found.startup
+    startup, shutdown = found.startup, found.shutdown
 
     async def started(sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(doors.handle)
@@ -117,7 +121,15 @@ def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Serve
         for one in sockets or ():
             one.listen(_QUEUE)
 
-    found.startup = started  # type: ignore[method-assign]
+    def leave() -> None:
+        for connection in list(found.server_state.connections):
+            connection.leave()  # type: ignore[union-attr]
+
+    async def ended(sockets: list[socket.socket] | None = None) -> None:
+        asyncio.get_running_loop().call_later(_GRACE, leave)
+        await shutdown(sockets)
+
+    found.startup, found.shutdown = started, ended  # type: ignore[method-assign]
     return found
 
 
