@@ -205,7 +205,7 @@ def test_the_key_stands_for_the_number(client):
         assert client.get(f"/decisions{query}").status_code == 422
 
 
-@pytest.mark.parametrize("outcomes", [{"answer": None}, [{"answer": None}]])
+@pytest.mark.parametrize("outcomes", [{"answer": None}, [{"answer": None}], [None]])
 def test_null_for_every_outcome_is_no_outcome(client, outcomes):
     number = client.post("/decide", json=asked(f"{outcomes}", offered=["letter"])).json()["id"]
     said = client.post("/observe", json={"id": number, "outcomes": outcomes})

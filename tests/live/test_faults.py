@@ -421,6 +421,7 @@ FAULTS = [
     Fault("a cost of 1e15, stated by a client", costs(False), 422, says={"field": "known.cents"}),
     Fault("a cost of 1e15, where clients may state costs", costs(True), 422, says={"field": "known.cents.letter"}),
     Fault("null for every outcome", outcome('{"answer": null, "cents": null}'), 422, says={"field": "outcomes"}),
+    Fault("null for every play", outcome("[null]"), 422, says={"field": "outcomes"}),
     Fault("an outcome under an unknown key", lambda w: w.send('{"key": "nobody", "outcomes": {"answer": 1}}'), 404),
     Fault("an outcome of an erased decision", erased(lambda w: w.observe(w.seen, {"answer": 0, "cents": 2}, True)), 409,
           ("erased",)),

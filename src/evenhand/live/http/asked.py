@@ -55,7 +55,7 @@ def observe(body: object) -> Verb:
         if play is not None or not isinstance(outcomes, list):
             _mapping(f"outcomes[{i}]" if isinstance(outcomes, list) else "outcomes", play)
     plays = [play for play in (outcomes if isinstance(outcomes, list) else [outcomes]) if play is not None]
-    if plays and all(play and all(z is None for z in play.values()) for play in plays):
+    if (plays or outcomes) and all(play and all(z is None for z in play.values()) for play in plays):
         raise InvalidInput(
             "outcomes", "an outcome that was observed, or no request until there is one", "null for each"
         )
