@@ -268,7 +268,9 @@ class Campaign:
 
         Raises:
             InvalidInput: the policy has other outcomes or numbers of plays, other actions than those so far and
-                appended ones, or would play a withdrawn action; or a text is none.
+                appended ones, or would play a withdrawn action; its horizon or end is over; or a
+                text is none.
+            Ended: the campaign has ended.
             Conflict: the campaign runs under another policy than the expected one, as somebody else was first; or
                 something was erased, and the policy cannot adopt the state.
         """

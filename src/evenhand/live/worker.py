@@ -19,6 +19,7 @@ from evenhand.live.exclusive import Exclusive
 from evenhand.live.fold import Earlier, Fold, Made, Rewritten
 from evenhand.live.folding import Folding, Spare
 from evenhand.live.horizon import refuse_soft
+from evenhand.live.limits import refuse_over
 from evenhand.live.opening import Terms
 from evenhand.live.phases import Missing, Phase, Phases, begins
 from evenhand.live.sharing import Sharing
@@ -134,7 +135,7 @@ class Worker:
         To fold it no lock is held, so that this worker and others go on to decide.
 
         Raises:
-            InvalidInput: as for `Switch.refuse` and `refuse_soft`.
+            InvalidInput, Ended: as for `Switch.refuse`, `refuse_over` and `refuse_soft`.
             Conflict: another worker switched the campaign first, or erased what would have to be folded.
         """
         anew = self._switched(switch, None)
@@ -151,6 +152,7 @@ class Worker:
             if switch.expected != self.mark:
                 raise overtaken(self.name, switch.expected, begins(self.store, self.name)[-1])
             switch.refuse(self.fold.phase)
+            refuse_over(self.name, self.fold, switch.phase.policy, log.now)
             if self.fold.life.after == "go on":
                 refuse_soft("policy", switch.phase.policy)
             adopted, body = switch.adopted(log, self.fold)

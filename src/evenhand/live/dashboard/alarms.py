@@ -10,6 +10,7 @@ from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import digits, duration, moment, percent
 from evenhand.live.dashboard.watched import Watched
 from evenhand.policy.status import Status
+from evenhand.problem.ended import past
 
 MANY = 0.1  # the share of due outcomes that may expire without an alarm
 CLIPPED = 0.05  # the share of the latest decisions that may state a value out of range without an alarm
@@ -26,6 +27,7 @@ NAMES = (
     "released",
     "expired",
     "silence",
+    "over",
     "clipped",
     "holdout",
     "model",
@@ -51,6 +53,7 @@ def raised(campaign: Watched, status: Status, tally: Tally) -> list[Alarm]:
         *_budgets(status, tally),
         *_limits(status),
         *_outcomes(tally),
+        *_over(campaign, status, tally),
         *_cases(tally),
         *_held_out(campaign, status),
         *_clock(campaign),
@@ -105,6 +108,18 @@ def _outcomes(tally: Tally) -> Iterator[Alarm]:
         since = "at all" if last is None else f"since {moment(last)} UTC"
         told = f"although {tally.silence.due:,} decisions were due, which is longer than the patience of {patience}."
         yield Alarm("silence", f"No outcome came {since}, {told}")
+
+
+def _over(campaign: Watched, status: Status, tally: Tally) -> Iterator[Alarm]:
+    """Yield that nothing is played any more, though nobody has ended the campaign."""
+    problem, spans = campaign.policy.problem, tally.spans.all
+    if tally.life.after != "nothing" or tally.life.state == "ended" or not spans:
+        return
+    told = "Nothing is played any more: `evenhand end`, another horizon, or `evenhand change --after`."
+    if past(problem, problem.clock.of_micros(spans[-1].at)):
+        yield Alarm("over", f"The end of the run, {problem.clock.written(problem.clock.last)}, is past. {told}")
+    elif status.rounds >= problem.last_round:
+        yield Alarm("over", f"The horizon of {count(problem.horizon, 'round')} is reached. {told}")
 
 
 def _cases(tally: Tally) -> Iterator[Alarm]:
