@@ -96,8 +96,11 @@ def build() -> Parser:
     switch.add_argument("store", metavar="STORE", help="such as sqlite:///email.db")
     switch.add_argument("problem", type=Path, metavar="PROBLEM.toml", help="that decides from now on")
     switch.add_argument("--campaign", default=None, metavar="NAME", help="(default: the only one in the store)")
-    switch.add_argument("--why", default=None, metavar="TEXT", help="the reason, for the log")
-    switch.add_argument("--by", default=None, metavar="NAME", help="who switches, for the log")
+    switch.add_argument("--by", required=True, metavar="NAME", help="who switches, for the log")
+    switch.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log")
+    switch.add_argument("--expected", default=None, metavar="MARK",
+                        help="refuse where the campaign runs under another policy than that with this `mark` of a "
+                        "report, as somebody else switched it meanwhile")  # fmt: skip
     switch.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
     switch.set_defaults(run=_switch, parser=switch)
 
@@ -159,7 +162,7 @@ def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
         ("value LOG.csv --problem PROBLEM.toml", "what rules and fixed policies would have been worth"),
         ("assign CASES.csv --problem ...", "who gets what in the next list, by what the log says"),
         ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
-        ("switch STORE PROBLEM.toml --why TEXT", "go on with another file, while servers run"),
+        ("switch STORE PROBLEM.toml --by WHO --why TEXT", "go on with another file, while servers run"),
         ("audit STORE", "recompute every decision of a live campaign"),
         ("pause STORE --by WHO --why REASON", "make no decisions for now; so resume, end, change"),
         ("backup STORE FILE", "copy its log, while servers run"),
@@ -255,7 +258,7 @@ def _reproduce(o: argparse.Namespace) -> int:
 def _switch(o: argparse.Namespace) -> int:
     from evenhand.live.commands import switch_file
 
-    found = switch_file(o.store, o.campaign, o.problem, o.log, o.by, o.why)
+    found = switch_file(o.store, o.campaign, o.problem, o.log, o.by, o.why, o.expected)
     print("nothing to do: the campaign runs under this problem file" if found is None else found)
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,15 @@ those of some keys, or all before a date. What was played, what it cost and its 
 do. Decisions that wait for their outcomes are refused by --key, and left by --before.
 
 Afterwards earlier states cannot be computed any more: audit first. The campaign goes on, and takes another policy only
-where that adopts the state, as with other budgets.
+where that adopts the state, as with another rate, total, horizon or objective. It takes no other actions, constraints,
+features or policies: switch first.
 Backups and exports that were made before have what was erased. Without --key and --before the files are cleaned again,
 as after an erasure that was cut off."""
+
+_WARNING = (
+    "note: from now on this campaign takes another rate, total, horizon or objective, and no other actions, "
+    "constraints, features or policies, as these would have to learn from what is gone"
+)
 
 
 def add(commands: Any, add_campaign: Callable[[Any, Callable[[argparse.Namespace], int]], None]) -> None:
@@ -27,13 +34,17 @@ def add(commands: Any, add_campaign: Callable[[Any, Callable[[argparse.Namespace
     chosen.add_argument("--key", action="append", default=[], metavar="KEY", help="of a decision (may be repeated)")
     chosen.add_argument("--before", default=None, metavar="DATE",
                         help="all decisions before a date or time, such as 2026-01-31, in UTC")  # fmt: skip
-    erase.add_argument("--by", default="", metavar="WHO", help="who asks for it, for the log")
-    erase.add_argument("--why", default="", metavar="TEXT", help="why, for the log")
+    erase.add_argument("--by", default="", metavar="WHO", help="who asks for it, for the log; needed to erase")
+    erase.add_argument("--why", default="", metavar="TEXT", help="why, for the log; needed to erase")
     erase.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
 
 
 def _erase(o: argparse.Namespace) -> int:
     from evenhand.live.commands import erase_file
 
+    if o.key or o.before is not None:
+        if not (o.by and o.why):
+            o.parser.error("--by and --why: state who asks for it and why, for the log")
+        print(_WARNING, file=sys.stderr)
     print(erase_file(o.store, o.campaign, o.key, o.before, (o.by, o.why), o.log))
     return 0

@@ -199,7 +199,7 @@ def test_a_switch_by_the_text_of_a_problem_file(tmp_path):
             said = client.switch(less, why="less", by="anna")
             assert (said["by"], said["why"], said["adopts"]) == ("anna", "less", True)
         with pytest.raises(RequestRefused) as error:
-            client.switch(STATED, expected=mark)
+            client.switch(STATED, why="back", by="bob", expected=mark)
     assert error.value.status == 409
     assert kinds(campaign) == ["opened", "switched"]
 

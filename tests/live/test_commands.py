@@ -164,8 +164,16 @@ def test_a_store_without_a_campaign_is_named(tmp_path, capsys):
 def test_a_person_is_erased_by_the_command(served, capsys, tmp_path):
     store, _, log = served
     said = ["--by", "a clerk", "--why", "asked to", "--log", str(log)]
+    for left_out in ([], said[:2], said[2:4]):
+        with pytest.raises(SystemExit):
+            main(["erase", store, "--key", "customer 1", *left_out])
+    capsys.readouterr()
     assert main(["erase", store, "--key", "customer 1", "--key", "customer 2", *said]) == 0
-    assert capsys.readouterr().out == "2 erased\n"
+    printed = capsys.readouterr()
+    assert printed.out == "2 erased\n"
+    assert printed.err.startswith(
+        "note: from now on this campaign takes another rate, total, horizon or objective, and no"
+    )
     assert b'customer 1"' not in (tmp_path / "shop.db").read_bytes()
     assert main(["audit", store, "--log", str(log)]) == 0
     assert "2 decisions erased; 87 others before the last erasure cannot be recomputed" in capsys.readouterr().out
@@ -175,9 +183,9 @@ def test_a_person_is_erased_by_the_command(served, capsys, tmp_path):
     assert capsys.readouterr().out == "58 erased; 30 left, as they wait for their outcomes\n"
     assert main(["erase", store, "--log", str(log)]) == 0
     assert capsys.readouterr().out == "0 erased\n"
-    assert main(["erase", store, "--before", "yesterday"]) == 2
+    assert main(["erase", store, "--before", "yesterday", *said]) == 2
     assert "before: expected a date such as 2026-01-31" in capsys.readouterr().err
-    assert main(["erase", f"sqlite:///{tmp_path}/none.db", "--key", "x"]) == 2
+    assert main(["erase", f"sqlite:///{tmp_path}/none.db", "--key", "x", *said]) == 2
     assert not (tmp_path / "none.db").exists()
     assert main(["export", store, "--out", str(tmp_path / "all.csv")]) == 0
     assert (tmp_path / "all.csv").read_text().count(",erased,") == 60
@@ -186,7 +194,7 @@ def test_a_person_is_erased_by_the_command(served, capsys, tmp_path):
 @pytest.mark.parametrize(
     ("said", "order"),
     [
-        ("switch FILE STORE", "PROBLEM.toml; the order is: evenhand switch STORE PROBLEM.toml"),
+        ("switch FILE STORE --by a --why b", "PROBLEM.toml; the order is: evenhand switch STORE PROBLEM.toml"),
         ("backup FILE STORE", "FILE; the order is: evenhand backup STORE FILE"),
         ("restore STORE FILE", "FILE; the order is: evenhand restore FILE STORE"),
         ("archive FILE STORE", "FILE; the order is: evenhand archive STORE [CAMPAIGN] FILE"),
@@ -211,5 +219,5 @@ def test_a_store_and_a_file_that_changed_places_are_told_apart(tmp_path, capsys,
 
 
 def test_what_is_no_store_beside_a_file_is_named_alone(tmp_path, capsys):
-    assert main(["switch", "post.db", str(tmp_path / "post.toml")]) == 2
+    assert main(["switch", "post.db", str(tmp_path / "post.toml"), "--by", "Ada", "--why", "so"]) == 2
     assert "got 'post.db'\n" in capsys.readouterr().err

@@ -17,6 +17,9 @@ from tests.live.served import serving
 from tests.live.test_files import INTERACTIONS, STATED
 from tests.live.test_switching import OLD
 
+SAID = ("--by", "Ada", "--why", "so")
+SIGNED = {"by": "Ada", "why": "so"}
+
 
 def switched(campaign):
     return [json.loads(e.body) for e in campaign.events() if e.kind == "switched"]
@@ -115,15 +118,15 @@ def test_the_command_switches_a_campaign_that_servers_go_on_with(tmp_path, capsy
         assert told == (
             "event 22: switched to policy 'pgd, budget and parity' by Ada (half of the post); it adopted the state\n"
         )
-        assert main(["switch", store, str(file)]) == 0
+        assert main(["switch", store, str(file), *SAID]) == 0
         assert capsys.readouterr().out == "nothing to do: the campaign runs under this problem file\n"
         assert campaign.status().accounts["post"].total == pytest.approx(60.0)
         lived(campaign, 10, 100)
     assert main(["audit", store]) == 0
     assert "switched to policy" in capsys.readouterr().out
-    assert main(["switch", f"sqlite:///{tmp_path}/none.db", str(file)]) == 2
+    assert main(["switch", f"sqlite:///{tmp_path}/none.db", str(file), *SAID]) == 2
     assert not (tmp_path / "none.db").exists()
-    assert main(["switch", store, str(file), "--campaign", "past"]) == 2
+    assert main(["switch", store, str(file), *SAID, "--campaign", "past"]) == 2
     assert "no campaign 'past'; the store has ['post']" in capsys.readouterr().err
 
 
@@ -146,29 +149,96 @@ def test_a_problem_file_over_http(tmp_path):
         assert (said.json()["adopts"], said.json()["by"], said.json()["why"]) == (True, "Ada", "less")
         assert said.json()["mark"] == client.get("/report").json()["mark"] != mark
         assert client.get("/readyz").status_code == 200
-        late = client.post("/switch", json={"problem": least, "by": "Bob", "expected": mark})
+        late = client.post("/switch", json={"problem": least, "by": "Bob", "why": "least", "expected": mark})
         assert late.status_code == 409
         assert "since event 12, switched by Ada (less), and not under" in late.json()["error"]
         for body, field in (
-            ({"problem": 3}, "problem"),
-            ({}, "problem"),
-            ({"problem": less, "as": "x"}, "as"),
-            ({"problem": least, "why": ""}, "why"),
+            ({"problem": 3, **SIGNED}, "problem"),
+            ({**SIGNED}, "problem"),
+            ({"problem": less, "by": "Ada"}, "why"),
+            ({"problem": less, "why": "less"}, "by"),
+            ({"problem": less, "as": "x", **SIGNED}, "as"),
+            ({"problem": least, **SIGNED, "why": ""}, "why"),
+            ({"problem": least, **SIGNED, "by": "  "}, "by"),
             ([], "body"),
-            ({"problem": "maximize = 3"}, None),
+            ({"problem": "maximize = 3", **SIGNED}, None),
         ):
             said = client.post("/switch", json=body)
             assert said.status_code == 422, body
             assert field is None or said.json()["field"] == field
-        other = client.post("/switch", json={"problem": STATED.replace('["age"]', '["age", "height"]')})
+        other = client.post("/switch", json={"problem": STATED.replace('["age"]', '["age", "height"]'), **SIGNED})
         assert other.status_code in (409, 422)
     assert len(switched(campaign)) == 1
+
+
+def test_what_is_used_up_is_refused_or_said(tmp_path, capsys):
+    file, store = write(tmp_path, STATED), f"sqlite:///{tmp_path}/post.db"
+    campaign = eh.live.open_campaign(store, "post", file)
+    for i in range(5):
+        campaign.decide({"age": 33, "town": "north"}, key=f"{i}", offered=["a"])
+    over = {
+        "problem.horizon": STATED.replace("horizon = 300", "horizon = 5"),
+        "problem.until": STATED.replace("horizon = 300", "horizon = 300\nsince = 2020-01-01\nuntil = 2020-02-01"),
+    }
+    with campaign, serving(app(campaign, token=TOKEN)) as client:
+        client.headers["Authorization"] = f"Bearer {TOKEN}"
+        for field, text in over.items():
+            said = client.post("/switch", json={"problem": text, **SIGNED})
+            assert (said.status_code, said.json()["field"]) == (422, f"policy: {field}")
+            write(tmp_path, text)
+            assert main(["switch", store, str(file), *SAID]) == 2
+        assert "expected more than the 5 rounds that are decided" in capsys.readouterr().err
+        less = STATED.replace("rate = 0.3", "total = 2")
+        told = "budget post: 5 of 2 is spent and held, so that nothing that uses it is played"
+        said = client.post("/switch", json={"problem": less, **SIGNED}).json()
+        assert said["used_up"] == [told]
+        assert any("overspent" in z for z in client.get("/report").json()["alarms"])
+        write(tmp_path, STATED.replace("rate = 0.3", "total = 3"))
+        assert main(["switch", store, str(file), *SAID]) == 0
+        assert capsys.readouterr().err == f"note: {told.replace('of 2', 'of 3')}\n"
+        mark = client.get("/report").json()["mark"]
+        said = client.post("/switch", json={"problem": STATED, **SIGNED, "expected": mark})
+        assert said.json()["used_up"] == []
+        client.post("/end", json=SIGNED)
+        said = client.post("/switch", json={"problem": less, **SIGNED})
+        assert (said.status_code, "ended by Ada" in said.json()["error"]) == (410, True)
+
+
+def test_the_horizon_that_is_reached_is_an_alarm(tmp_path):
+    text = STATED.replace("horizon = 300", "horizon = 5")
+    campaign = eh.live.open_campaign(MemoryStore(), "post", write(tmp_path, text))
+    with serving(app(campaign, token=TOKEN)) as client:
+        client.headers["Authorization"] = f"Bearer {TOKEN}"
+        lived(campaign, 4)
+        assert client.get("/report").json()["alarms"] == []
+        lived(campaign, 1, 4)
+        (said,) = client.get("/report").json()["alarms"]
+        assert said.startswith("The horizon of 5 rounds is reached. Nothing is played any more")
+        assert said.replace("`", "") in client.get("/").text.replace("`", "")
+        assert 'evenhand_alarm{name="over"} 1' in client.get("/metrics").text
+        client.post("/end", json=SIGNED)
+        assert client.get("/report").json()["alarms"] == []
+
+
+def test_the_command_switches_from_the_policy_that_was_expected(tmp_path, capsys):
+    file, store = write(tmp_path, STATED), f"sqlite:///{tmp_path}/post.db"
+    with eh.live.open_campaign(store, "post", file) as campaign:
+        mark = campaign.report()["mark"]
+        write(tmp_path, STATED.replace("rate = 0.3", "rate = 0.2"))
+        assert main(["switch", store, str(file), *SAID, "--expected", mark]) == 0
+        write(tmp_path, STATED.replace("rate = 0.3", "rate = 0.1"))
+        assert main(["switch", store, str(file), "--by", "Bob", "--why", "less", "--expected", mark]) == 2
+        assert "switched by Ada (so), and not under" in capsys.readouterr().err
+        assert campaign.status().accounts["post"].total == pytest.approx(60.0)
+        for left_out in (0, 2):
+            with pytest.raises(SystemExit):
+                main(["switch", store, str(file), *SAID[left_out : left_out + 2]])
 
 
 def test_a_campaign_of_python_takes_no_problem_file():
     campaign = eh.Campaign.open("memory://", "shop", OLD)
     with serving(app(campaign, token=TOKEN)) as client:
-        said = client.post("/switch", json={"problem": STATED}, headers={"Authorization": f"Bearer {TOKEN}"})
+        said = client.post("/switch", json={"problem": STATED, **SIGNED}, headers={"Authorization": f"Bearer {TOKEN}"})
         assert said.status_code == 422
         assert "opened with a problem file" in said.json()["error"]
 

@@ -72,10 +72,12 @@ def test_a_change_of_budget_and_an_added_action_are_no_outage(tmp_path, text):
             try:
                 time.sleep(1.0)
                 file.write_text(less)
-                assert main(["switch", store, str(file), "--why", "a smaller budget"]) == 0
+                assert main(["switch", store, str(file), "--by", "Ada", "--why", "a smaller budget"]) == 0
                 time.sleep(1.0)
                 headers = {"Authorization": f"Bearer {TOKEN}"}
-                said = first.post("/switch", json={"problem": with_action(less), "why": "one more"}, headers=headers)
+                said = first.post(
+                    "/switch", json={"problem": with_action(less), "by": "Ada", "why": "one more"}, headers=headers
+                )
                 assert said.status_code == 200, said.text
                 time.sleep(1.0)
                 assert [z.get("/readyz", headers=headers).status_code for z in (first, second)] == [200, 200]

@@ -282,7 +282,7 @@ def test_a_server_answers_all_others_while_a_switch_is_asked_for(tmp_path, monke
     monkeypatch.setattr(Anew, "go_on", lambda anew: [answered.wait(60), go_on(anew)])
     with serving(app(campaign, token=TOKEN)) as client:
         client.headers["Authorization"] = f"Bearer {TOKEN}"
-        said, problem = [], {"problem": with_action(STATED)}
+        said, problem = [], {"problem": with_action(STATED), "by": "Ada", "why": "one more"}
         asking = threading.Thread(target=lambda: said.append(client.post("/switch", json=problem)))
         asking.start()
         for i in range(3):

@@ -172,9 +172,7 @@ class Client:
         asked = {"why": why, "by": by, "patience": patience, "on_expiry": on_expiry, "after": after}
         return self._is_new("change", asked)
 
-    def switch(
-        self, problem: str, *, why: str | None = None, by: str | None = None, expected: str | None = None
-    ) -> dict[str, Any]:
+    def switch(self, problem: str, *, why: str, by: str | None = None, expected: str | None = None) -> dict[str, Any]:
         """Go on with another problem file, and return what the log says of it.
 
         Args:

@@ -24,8 +24,8 @@ def check_patience(value: object) -> float:
 
 def check_said(field: str, value: object) -> None:
     """Refuse a name or a reason that a log or a terminal could not show on one line."""
-    if not isinstance(value, str) or not 0 < len(value) <= _LONGEST or not value.isprintable():
-        raise InvalidInput(field, f"a text of 1 to {_LONGEST} printable characters", shown(value))
+    if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST or not value.isprintable():
+        raise InvalidInput(field, f"a text of 1 to {_LONGEST} printable characters that is not blank", shown(value))
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_stated, switch_campaign, taught, unused, weight_of
 from evenhand.live.life import OnExpiry
+from evenhand.live.limits import used_up
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Closing, Store
 from evenhand.live.stores.opening import connect, connect_to_read
@@ -197,7 +198,13 @@ def _opened(problem_path: Path, store: str | Store, name: str, opening: Opening)
 
 
 def switch_file(
-    url: str, campaign: str | None, problem_path: Path, log_path: Path | None, by: str | None, why: str | None
+    url: str,
+    campaign: str | None,
+    problem_path: Path,
+    log_path: Path | None,
+    by: str,
+    why: str,
+    expected: str | None = None,
 ) -> Switched | None:
     """Switch a campaign to another problem file, which servers that run take from the log; None if it has that one.
 
@@ -208,9 +215,11 @@ def switch_file(
     with closing(connect_to_read(url)) as store:  # so that no store is made
         name = only_campaign(store, campaign)
         before = len(switches(store, name))
-    with switch_campaign(url, name, problem_path, log_path=log_path, by=by, why=why) as made:
+    with switch_campaign(url, name, problem_path, log_path=log_path, by=by, why=why, expected=expected) as made:
         found = switches(made.store, name)
         _note_unused(problem_path, made)
+        for told in used_up(made.status()):
+            print(f"note: {told}", file=sys.stderr)
     return found[-1] if len(found) > before else None
 
 

@@ -153,6 +153,7 @@ def switch_campaign(
     learn: bool | float = True,
     by: str | None = None,
     why: str | None = None,
+    expected: str | None = None,
 ) -> Campaign:
     """Open a campaign of a problem file, and continue it with the policy of another one.
 
@@ -161,7 +162,7 @@ def switch_campaign(
     Args:
         store, name, problem_path, log_path, learn: as for `open_campaign`. Cases are encoded as the
             new log fixes it, by default as before.
-        by, why: as for `Campaign.switch`.
+        by, why, expected: as for `Campaign.switch`.
 
     Raises:
         Unknown: there is no such campaign.
@@ -183,7 +184,7 @@ def switch_campaign(
             raise
         campaign = Campaign.open(place, name, stated.policy, encoder=stated.coded, teacher=teacher)  # just switched
     if stated.policy.fingerprint() != campaign.policy.fingerprint() or not alike(stated.coded, before.coded.to_dict()):
-        campaign.switch(stated.policy, stated.coded, by=by, why=why)
+        campaign.switch(stated.policy, stated.coded, by=by, why=why, expected=expected)
     if teacher is not None:
         teacher.keep()
     return _owned(store, campaign)

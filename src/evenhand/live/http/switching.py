@@ -12,12 +12,13 @@ from evenhand.live.events import read
 from evenhand.live.files import last_encoding, unused
 from evenhand.live.http.schemas import TEXT
 from evenhand.live.http.singles import Field, Single, signature, text
+from evenhand.live.limits import used_up
 from evenhand.live.phases import mark_in
 from evenhand.live.switches import switches
 
 _FIELDS = {
     "problem": Field(text, {"type": "string", "description": "the text of a problem file"}),
-    **signature(needed=False),
+    **signature(needed=True),
     "expected": Field(text, {**TEXT, "description": "the `mark` of a report, from which this switches"}, needed=False),
 }
 _TEXT_OR_NULL = {"type": ["string", "null"]}
@@ -33,6 +34,11 @@ _ANSWER = {
         "why": _TEXT_OR_NULL,
         "mark": {"type": "string"},
         "note": {**_TEXT_OR_NULL, "description": "what the file states and the switch did not take"},
+        "used_up": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "budgets that have no more than is spent and held",
+        },
     },
 }
 
@@ -51,7 +57,9 @@ def switch(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, Any]:
     if last.kind == "opened" or mark_in(last) != mark or not alike(stated.coded, read(last)["encoding"]):
         more = {name: asked.get(name) for name in ("by", "why", "expected")}
         campaign.switch(stated.policy, stated.coded, **more)
-    return {**switches(campaign.store, campaign.name)[-1]._asdict(), "mark": mark, "note": unused(text, campaign)}
+    event = switches(campaign.store, campaign.name)[-1]._asdict()
+    more = {"note": unused(text, campaign), "used_up": used_up(campaign.status())}
+    return {**event, "mark": mark, **more}
 
 
 SWITCH = Single(
