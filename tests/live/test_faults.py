@@ -17,12 +17,14 @@ import pytest
 
 from evenhand.core.errors import CannotErase
 from evenhand.live import Busy, Campaign
+from evenhand.live.files import open_campaign
 from evenhand.live.http import app
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.tokens import ROLES, Token, Tokens, hash_of
 from tests.live.faults import PATIENCE, World, policy
 from tests.live.served import asked, opened, serving
 from tests.live.striking import Struck
+from tests.live.test_files import STATED
 from tests.live.test_http_security import raw
 
 TOKEN = "a secret of this test"
@@ -268,6 +270,17 @@ def costs(known):
     return provoke
 
 
+def column(world):
+    """A cost of 1e15 in a column of the case, to a campaign of a problem file."""
+    file = world.folder.parent / "column.toml"
+    file.write_text(STATED.replace("known = { a = 1, b = 1 }", 'known = { a = 1, b = 1 }\ncolumn = "postage"'))
+    with serving(app(open_campaign("memory://", "post", file))) as client:
+        case = {"age": 33, "town": "north", "postage": 1e15}
+        said = client.post("/decide", json={"key": "new", "case": case})
+        assert client.get("/report").json()["rounds"] == 0
+    return said
+
+
 def erased(call):
     """Erase what was observed, and then ask."""
 
@@ -420,6 +433,7 @@ FAULTS = [
     Fault("a length that is stated in two ways", twice, 400),
     Fault("a cost of 1e15, stated by a client", costs(False), 422, says={"field": "known.cents"}),
     Fault("a cost of 1e15, where clients may state costs", costs(True), 422, says={"field": "known.cents.letter"}),
+    Fault("a cost of 1e15 in a column of the case", column, 422, says={"field": "postage"}),
     Fault("null for every outcome", outcome('{"answer": null, "cents": null}'), 422, says={"field": "outcomes"}),
     Fault("null for every play", outcome("[null]"), 422, says={"field": "outcomes"}),
     Fault("an outcome under an unknown key", lambda w: w.send('{"key": "nobody", "outcomes": {"answer": 1}}'), 404),

@@ -307,3 +307,25 @@ def test_cases_that_are_encoded_in_another_way_are_refused(tmp_path):
     file.write_text(text.text.replace("[20, 60]", "[0, 100]"))
     with pytest.raises(eh.live.Conflict, match=r"features\.ranges: \['age \[0\.0, 100\.0\]'\]"):
         eh.live.open_campaign(store, "post", file)
+
+
+def test_a_cost_of_the_case_lies_in_its_range(tmp_path):
+    """Without a range in what its hard budget can ever pay: 300 rounds at 0.3 are 90."""
+    from evenhand.live.http import app
+    from tests.live.served import serving
+
+    for more, ends in (("", (0, 90)), ("\nrange = [0.5, 20]", (0.5, 20))):
+        known = 'known = { a = 1, b = 1 }\ncolumn = { a = "postage", b = "postage" }'
+        file = tmp_path / "post.toml"
+        file.write_text(STATED.replace("known = { a = 1, b = 1 }", known + more))
+        with serving(app(eh.live.open_campaign("memory://", "post", file))) as client:
+            for i, (postage, status) in enumerate(
+                [(ends[0], 200), (ends[1], 200), (ends[0] - 0.1, 422), (ends[1] + 0.1, 422), (1e15, 422)]
+            ):
+                case = {"age": 33, "town": "north", "postage": postage}
+                said = client.post("/decide", json={"key": f"{i}", "case": case})
+                assert said.status_code == status
+                assert status == 200 or said.json()["field"] == "postage"
+    file.write_text(STATED.replace("known = { a = 1, b = 1 }", "known = { a = 1, b = 1 }\nrange = [2, 3]"))
+    with pytest.raises(InvalidInput, match=r"outcomes.post.known.a: expected a number from 2 to 3, as its range says"):
+        eh.live.open_campaign("memory://", "post", file)

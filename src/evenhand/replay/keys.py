@@ -108,6 +108,7 @@ LEARNED = (
 KNOWN = (
     Key("known", "The value under each action, 0 where it is not named.", NUMBERS),
     Key("column", "The column of the case that has the value, or one per action.", TEXT_OR_NAMES, None, "as in known"),
+    Key("range", "The range of the values that clients of a server may state, [low, high].", RANGE, None, "none"),
 )
 ACTION = (
     Key("column", "The column of the logged action.", TEXT, NEEDED, "needed"),

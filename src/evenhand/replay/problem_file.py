@@ -119,7 +119,16 @@ def _outcome(table: Table, name: str) -> _Read:
         known: dict[str, float] = t.get("known")
         column: str | dict[str, str] | None = t.get("column")
         by_case = dict.fromkeys(known, column) if isinstance(column, str) else column
-        return _Read(Outcome(name, known=known), by_case=by_case)
+        ends: tuple[float, float] | None = t.get("range")
+        if ends is None:
+            return _Read(Outcome(name, known=known), by_case=by_case)
+        low, high = ends
+        for action, value in known.items():
+            if not low <= value <= high:
+                raise InvalidInput(
+                    t.field(f"known.{action}"), f"a number from {low:g} to {high:g}, as its range says", value
+                )
+        return _Read(Outcome(name, low, high, known=known), by_case=by_case)
     t = table.table(name, LEARNED)
     low, high = t.get("range")
     made = Outcome(name, low, high, mean=t.get("mean"), free=t.get("free"), times=t.get("times"))

@@ -8,8 +8,10 @@ from typing import Any
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
+from evenhand.goals.base import Accounts
 from evenhand.live.coded import Coded
 from evenhand.live.verbs import Verbs
+from evenhand.policy.policy import Policy
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
@@ -34,7 +36,8 @@ def refuse(verbs: Verbs, case: Mapping[str, Any], known: Mapping[str, Any] | Non
 
     A stated outcome lies in the range that it declares by `low` and `high`, or else between the least and the greatest
     of its declared values. Without a declared range it is refused unless the server accepts known outcomes. A column of
-    the case that is a known outcome lies in the declared range, or else is at least 0.
+    the case that is a known outcome lies in the declared range, or else is at least 0; and at most the total of a hard
+    budget of it, as more can never be paid, and the plans of some policies go by the largest cost.
 
     Args:
         verbs: the transaction.
@@ -63,10 +66,18 @@ def refuse(verbs: Verbs, case: Mapping[str, Any], known: Mapping[str, Any] | Non
             _within(f"known.{name}.{action}".rstrip("."), value, *ends)
     if isinstance(encoder, Coded):
         for name, by in encoder.spec.by_case.items():
-            ends = declared(problem, name) or (0.0, math.inf)
+            low, high = declared(problem, name) or (0.0, math.inf)
+            high = max(min(high, _total(verbs.worker.policy, name)), low)
             for column_ in by.values():
                 if column_ in case:
-                    _within(column_, case[column_], *ends)
+                    _within(column_, case[column_], low, high)
+
+
+def _total(policy: Policy, outcome: str) -> float:
+    """Return the least total of the budgets of an outcome that are never exceeded, infinite where there is none."""
+    kept = [c for goal in policy.goals if isinstance(goal, Accounts) for c in goal.constraints]
+    totals = [s.total for s in policy.problem.stated if s.outcome == outcome and any(s.constraint is c for c in kept)]
+    return min(totals, default=math.inf)
 
 
 def _within(field: str, value: object, low: float, high: float) -> None:
