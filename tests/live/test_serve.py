@@ -148,6 +148,7 @@ def test_what_a_server_is_refused_for(tmp_path, capsys, monkeypatch):
         assert "expected an address that is free" in refused(capsys, file, "--store", store, "--port", port)
     assert "store: expected sqlite:///FILE" in refused(capsys, file, "--store", tmp_path / "post.db")
     assert "patience: expected seconds above 0" in refused(capsys, file, "--store", store, "--patience", "-1")
+    eh.live.open_campaign(store, "problem", file).close()
     file.write_text(STATED.replace("rate = 0.3", "rate = 0.2"))
     assert "open it with that one, or switch" in refused(capsys, file, "--store", store)
     file.write_text(PROBLEM)
@@ -156,6 +157,28 @@ def test_what_a_server_is_refused_for(tmp_path, capsys, monkeypatch):
     assert f"features.ranges.age: expected {expected}, got nothing" in told
     log.write_text("")
     assert "log.csv" in refused(capsys, file, "--store", f"sqlite:///{tmp_path}/new.db", "--learn-from", log)
+
+
+@pytest.mark.parametrize(
+    ("more", "token", "told"),
+    [
+        (["--host", "0.0.0.0"], None, "token: expected a token, as other machines reach 0.0.0.0"),
+        (["--host", "999.1.1.1"], "a long enough secret", "host and port: expected an address that is free"),
+        (["--port", "99999"], None, "port: expected a number from 0 to 65,535"),
+        ([], "short", "token: expected at least 16 characters"),
+        (["--campaign", ""], None, "name: expected a text of 1 to"),
+        (["--campaign", "a/b", "--campaign", "c"], None, "campaigns: expected names without '/'"),
+    ],
+)
+def test_no_campaign_is_begun_for_a_server_that_is_refused(tmp_path, capsys, monkeypatch, more, token, told):
+    monkeypatch.delenv("EVENHAND_TOKEN", raising=False)
+    if token is not None:
+        monkeypatch.setenv("EVENHAND_TOKEN", token)
+    _, file = write(tmp_path, rows(300), STATED)
+    files = [file] * max(more.count("--campaign"), 1)
+    before = sorted(tmp_path.iterdir())
+    assert told in refused(capsys, *files, "--store", f"sqlite:///{tmp_path}/post.db", *more)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_settings_that_the_campaign_does_not_have_are_noted(tmp_path, capsys, monkeypatch):

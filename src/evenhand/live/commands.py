@@ -27,6 +27,7 @@ from evenhand.live.stores.base import Closing, Store
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.switches import Switched, switches
 from evenhand.live.tokens import Tokens
+from evenhand.live.verbs import check_text
 from evenhand.problem.ended import After
 
 
@@ -111,8 +112,13 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
         MissingExtra: a package that the server needs is not installed.
     """
     from evenhand.live.http import serve  # before a long log is read
+    from evenhand.live.http.app import check_names
+    from evenhand.live.http.server import check_address
 
+    check_address(at.host, at.port, at.token)  # before a campaign is begun, whose settings stay for good
+    check_names(list(each))
     for name in each:
+        check_text("name", name)
         _expect(url, name, opening.new)
     if url.startswith("sqlite:///"):
         with on_disk("store", "a folder that can be written"):

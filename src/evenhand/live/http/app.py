@@ -99,10 +99,19 @@ def _parts(
 
 
 def _checked(campaigns: Campaign | Sequence[Campaign]) -> Sequence[Campaign]:
-    """Check the names of campaigns."""
+    """Return the campaigns of a server, whose names were checked."""
     if isinstance(campaigns, Campaign):
         return [campaigns]
-    names = [campaign.name for campaign in campaigns]
+    check_names([campaign.name for campaign in campaigns])
+    return campaigns
+
+
+def check_names(names: Sequence[str]) -> None:
+    """Refuse names of campaigns that one server cannot have.
+
+    Raises:
+        InvalidInput: there is none, two are the same, or one cannot be in an address.
+    """
     if not names:
         raise InvalidInput("campaigns", "at least one", "none")
     for name in names:
@@ -110,4 +119,3 @@ def _checked(campaigns: Campaign | Sequence[Campaign]) -> Sequence[Campaign]:
             raise InvalidInput("campaigns", "names that differ", f"{shown(name)} twice")
         if len(names) > 1 and ("/" in name or name in (".", "..")):
             raise InvalidInput("campaigns", "names without '/', as they are in addresses", shown(name))
-    return campaigns

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import ipaddress
+import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,7 +22,7 @@ from evenhand.live.http.app import shell
 from evenhand.live.http.doors import Doors, allowed, raise_limit
 from evenhand.live.http.lines import Kind, to_stderr
 from evenhand.live.http.upkeep import keeping_up
-from evenhand.live.tokens import Tokens
+from evenhand.live.tokens import Tokens, whole
 
 # Connections that are accepted before other requests go on and those that give way are closed; those that wait for it.
 _TURN, _QUEUE = 8, 2048
@@ -56,29 +57,54 @@ def serve(
     Raises:
         InvalidInput: other machines reach the address and there is no token; or the address cannot be listened on.
     """
-    if not isinstance(host, str) or not host:
-        raise InvalidInput("host", "an address, such as '127.0.0.1'", shown(host))
-    number("port", port, "a number from 0 to 65,535", lambda x: 0 <= x < 65_536)
-    if token is None and not local(host):
-        raise InvalidInput("token", f"a token, as other machines reach {host}", "none")
+    check_address(host, port, token)
     if log is not None:
         one_of("log", log, ("json", "text"))
     each = [campaigns] if isinstance(campaigns, Campaign) else campaigns
     made = shell(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
     raise_limit()
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listening = socket.create_server((host, port), family=family)
-    except OSError as error:
-        raise InvalidInput("host and port", "an address that is free", f"{host}, {port}: {error.strerror}") from error
+    with _free(host, port):
+        listening = socket.create_server((host, port), family=_family(host))
     # asyncio sends at once only where a socket names its protocol, which this one does not; clients waited for 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     settings: dict[str, Any] = {} if log is None else {"log_config": None}
     with listening, to_stderr(log), keeping_up(each), _settled():
         if ready is not None:
-            at = f"[{host}]" if family == socket.AF_INET6 else host
+            at = f"[{host}]" if _family(host) == socket.AF_INET6 else host
             ready(f"http://{at}:{listening.getsockname()[1]}")
         server(made, **settings).run(sockets=[listening])
+
+
+def check_address(host: str, port: int, token: str | Tokens | None) -> None:
+    """Refuse an address at which `serve` could not listen, or not safely, before a campaign is begun for it.
+
+    Raises:
+        InvalidInput: as for `serve`; or the token is too short.
+    """
+    if not isinstance(host, str) or not host:
+        raise InvalidInput("host", "an address, such as '127.0.0.1'", shown(host))
+    number("port", port, "a number from 0 to 65,535", lambda x: 0 <= x < 65_536)
+    if token is None and not local(host):
+        raise InvalidInput("token", f"a token, as other machines reach {host}", "none")
+    if isinstance(token, str):
+        whole(token)
+    with _free(host, port), socket.socket(_family(host)) as tried:
+        if os.name == "posix":  # as `create_server` does, so that an address that was just left is free
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        tried.bind((host, port))
+
+
+def _family(host: str) -> socket.AddressFamily:
+    return socket.AF_INET6 if ":" in host else socket.AF_INET
+
+
+@contextmanager
+def _free(host: str, port: int) -> Iterator[None]:
+    """Name the address that cannot be listened on."""
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInput("host and port", "an address that is free", f"{host}, {port}: {error.strerror}") from error
 
 
 @contextmanager
