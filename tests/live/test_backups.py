@@ -91,7 +91,13 @@ def test_what_a_backup_is_refused_for(tmp_path, capsys):
     assert main(["backup", url, str(file)]) == 2
     assert "store: expected one that has a campaign, got an empty one" in capsys.readouterr().err
     filled(SqliteStore(tmp_path / "log.db"))
-    assert main(["backup", url, str(tmp_path / "log.db")]) == 2
+    for end in ("", "-wal", "-journal", "-shm", ".lock"):  # SQLite would take it for its own, and delete it
+        for command in ("backup", "archive"):
+            assert main([command, url, f"{tmp_path}/log.db{end}"]) == 2
+            assert "file: expected another file than the store, and than those beside it" in capsys.readouterr().err
+    assert not (tmp_path / "log.db-journal").exists()
+    (tmp_path / "there.db").touch()
+    assert main(["backup", url, str(tmp_path / "there.db")]) == 2
     assert "file: expected one that is not there yet" in capsys.readouterr().err
     assert main(["backup", url, str(tmp_path / "none" / "backup.db")]) == 2
     assert "file: expected a file that can be written" in capsys.readouterr().err
@@ -100,6 +106,12 @@ def test_what_a_backup_is_refused_for(tmp_path, capsys):
     assert capsys.readouterr().out.startswith(f"written: {file}\ncoins: head 22:")
     assert main(["restore", str(file), url]) == 2
     assert "store: expected one without a campaign, got one that has ['coins']" in capsys.readouterr().err
+    assert main(["restore", str(tmp_path / "none"), f"sqlite:///{tmp_path}/new/folder/a.db"]) == 2
+    assert "a file that is there" in capsys.readouterr().err
+    assert not (tmp_path / "new").exists()
+    assert main(["restore", str(file), f"sqlite:///{tmp_path}/new/folder/a.db"]) == 0
+    assert (tmp_path / "new" / "folder" / "a.db").exists()
+    capsys.readouterr()
     assert main(["restore", str(tmp_path / "none"), f"sqlite:///{tmp_path}/new.db"]) == 2
     assert "a file that is there" in capsys.readouterr().err
     assert not (tmp_path / "new.db").exists()

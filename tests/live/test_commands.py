@@ -4,6 +4,7 @@ import csv
 import json
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 
 import pytest
 
@@ -179,7 +180,9 @@ def test_a_person_is_erased_by_the_command(served, capsys, tmp_path):
     assert "2 decisions erased; 87 others before the last erasure cannot be recomputed" in capsys.readouterr().out
     assert main(["erase", store, "--key", "customer 0", *said]) == 2
     assert "waits for its outcome: observe or cancel it first" in capsys.readouterr().err
-    assert main(["erase", store, "--before", "2099-01-31", *said]) == 0
+    assert main(["erase", store, "--before", "2099-01-31", *said]) == 2
+    assert "before: expected a date or time that is past" in capsys.readouterr().err
+    assert main(["erase", store, "--before", datetime.now(UTC).isoformat(), *said]) == 0
     assert capsys.readouterr().out == "58 erased; 30 left, as they wait for their outcomes\n"
     assert main(["erase", store, "--log", str(log)]) == 0
     assert capsys.readouterr().out == "0 erased\n"

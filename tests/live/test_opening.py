@@ -41,3 +41,14 @@ def test_what_is_no_store_is_refused(store):
     for call in (lambda: eh.Campaign.open(store, "x", eh.uniform(coin, 1)), lambda: eh.live.audit(store, "x", [])):
         with pytest.raises(InvalidInput, match="store: expected sqlite:///FILE"):
             call()
+
+
+def test_known_outcomes_that_no_decision_takes_are_refused_at_once():
+    problem = eh.Problem(
+        actions=("no", "yes"),
+        outcomes=(eh.Outcome("won"), eh.Outcome("cost", known={"yes": 1e300})),
+        maximize="won",
+        horizon=9,
+    )
+    with pytest.raises(InvalidInput, match=r"policy: outcome cost: expected known values from -1e\+100 to 1e\+100"):
+        eh.Campaign.open("memory://", "coins", eh.uniform(problem, 1))

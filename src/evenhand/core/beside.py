@@ -12,7 +12,8 @@ from pathlib import Path
 def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
     """Yield the path of a new, empty file in the folder of `out`, which takes its place once it is written.
 
-    If the block fails, `out` is as it was. A process that is killed leaves a file `.NAME.PROCESS.part`.
+    If the block fails, `out` is as it was. A process that is killed leaves a file `.NAME.PROCESS.part`. A link stays
+    one, and a device or a pipe is written to as it is.
 
     Raises:
         OSError: the file cannot be written.
@@ -26,6 +27,10 @@ def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
     """
     if out.is_dir():
         raise IsADirectoryError(21, "Is a directory", str(out))
+    if out.exists() and not out.is_file():
+        yield out
+        return
+    out = out.resolve()
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
     with suppress(FileNotFoundError):
         part.unlink()

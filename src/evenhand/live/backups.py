@@ -10,6 +10,7 @@ from evenhand.core import faces
 from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
+from evenhand.live.elsewhere import make_folder, refuse_own
 from evenhand.live.events import Conflict, Damaged, Event, Unknown, read
 from evenhand.live.life import LIFE, Life
 from evenhand.live.proof import Head, prove, refuse
@@ -32,7 +33,8 @@ def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
         The head of every campaign in the file.
 
     Raises:
-        InvalidInput: the file is there already or cannot be written, or the store has no campaign.
+        InvalidInput: the file is there already, cannot be written or is one that the store takes for its own; or the
+            store has no campaign.
         Damaged: the store is damaged; no file is left.
         Busy: the store cannot be read.
 
@@ -48,6 +50,7 @@ def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
     >>> restore(file, again)["coins"].seq, list(again.scan("coins")) == list(store.scan("coins"))
     (2, True)
     """
+    _refuse_own(path, store)
     found = _readable(store)
     try:
         if not found.campaigns():
@@ -81,6 +84,7 @@ def archive(store: str | Store, path: str | Path, campaign: str) -> Head:
         Conflict: it has not ended, or decisions wait for their outcome.
         InvalidInput, Damaged, Busy: as for `backup`.
     """
+    _refuse_own(path, store)
     found = _readable(store)
     try:
         if campaign not in found.campaigns():
@@ -110,6 +114,11 @@ def _waiting(events: Iterable[Event]) -> set[int]:
         elif event.ref is not None:
             found.discard(event.ref)
     return found
+
+
+def _refuse_own(path: str | Path, store: str | Store) -> None:
+    if isinstance(store, str):
+        refuse_own("file", Path(path), store)
 
 
 def _readable(store: str | Store) -> Readable:
@@ -153,7 +162,7 @@ def restore(path: str | Path, store: str | Store) -> Mapping[str, Head]:
 
     Args:
         path: a file of `backup`.
-        store: a store without campaigns, or its URL; a file is created.
+        store: a store without campaigns, or its URL; a file is created, and its folder.
 
     Returns:
         The head of every campaign.
@@ -165,6 +174,8 @@ def restore(path: str | Path, store: str | Store) -> Mapping[str, Head]:
     """
     with closing(connect_to_read(f"sqlite:///{path}")) as copy:
         heads = _heads(copy)
+        if isinstance(store, str):
+            make_folder(store)
         place = as_store(store)
         try:
             if place.campaigns():

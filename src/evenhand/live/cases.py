@@ -13,6 +13,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
+from evenhand.core.validate import LARGEST
 from evenhand.policy.policy import Policy
 from evenhand.policy.reasons import origins
 from evenhand.policy.state import PolicyState
@@ -70,7 +71,13 @@ def context_of(encoder: Encoder, clock: Clock, body: Mapping[str, Any], at: int)
 
 
 def refuse_numbers(policy: Policy) -> None:
-    """Refuse a policy whose problem has an end that is no date: a campaign goes by the clock of its store."""
+    """Refuse a policy whose problem has an end that is no date, as a campaign goes by the clock of its store.
+
+    Nor can it have known outcomes that no context can have, as every decision would be refused.
+    """
+    for name, values in zip(policy.problem.known, policy.problem.declared.T, strict=True):
+        if (worst := float(np.abs(values).max(initial=0.0))) > LARGEST:
+            raise InvalidInput(f"policy: outcome {name}", f"known values from {-LARGEST:g} to {LARGEST:g}", worst)
     if policy.problem.until is not None and policy.problem.clock.since is None:
         raise InvalidInput("policy: problem.until", "a date beside since=, for a campaign", policy.problem.until)
 

@@ -12,14 +12,15 @@ from evenhand.live.events import Kind, encode
 from evenhand.live.life import FATES, SETTINGS, STATES, Ended, Life, OnExpiry
 from evenhand.problem.ended import AFTERS, After
 
+_PATIENCE = "seconds above 0 and below 1e9"
 _LONGEST = 200  # characters of a name or a reason
 
 
 def check_patience(value: object) -> float:
-    """Return a patience, a number of seconds above 0."""
+    """Return a patience, a number of seconds above 0 and below 1e9."""
     if isinstance(value, bool):
-        raise InvalidInput("patience", "seconds above 0", value)
-    return number("patience", value, "seconds above 0", lambda x: 0 < x < 1e9)
+        raise InvalidInput("patience", _PATIENCE, value)
+    return number("patience", value, _PATIENCE, lambda x: 0 < x < 1e9)
 
 
 def check_said(field: str, value: object) -> None:

@@ -7,15 +7,17 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
-from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
 from evenhand.live.clocks import accept_clock, set_clock
 from evenhand.live.coded import Stated, Text, of_stored
+from evenhand.live.elsewhere import make_folder, refuse_own
 from evenhand.live.erasing import Erasure, time_of
 from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
@@ -54,17 +56,6 @@ def policies(store: Store, campaign: str) -> list[Stated]:
     """Rebuild the policies of the problem files that a campaign stored, in the order in which they decided."""
     kept = [read(event)["encoding"] for event in store.scan(campaign, kinds=("opened", "switched"))]
     return [of_stored(z) for z in kept if "units" in z]
-
-
-_ENDS = ("", "-wal", "-shm", "-journal", ".lock", ".gate")
-
-
-def _elsewhere(out: Path, url: str) -> None:
-    """Refuse to write over the store, or to make a file that it would take for its own."""
-    store = Path(url.removeprefix("sqlite:///"))
-    for own in (store.with_name(f"{store.name}{end}") for end in _ENDS if url.startswith("sqlite:///")):
-        if out.resolve() == own.resolve() or (own.exists() and out.exists() and out.samefile(own)):
-            raise InvalidInput("out", "another file than the store, and than those beside it", out)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,9 +111,7 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
     for name in each:
         check_text("name", name)
         _expect(url, name, opening.new)
-    if url.startswith("sqlite:///"):
-        with on_disk("store", "a folder that can be written"):
-            Path(url.removeprefix("sqlite:///")).absolute().parent.mkdir(parents=True, exist_ok=True)
+    make_folder(url)
     for name in each if opening.accept_clock else ():
         accept_clock(url, name)
     with ExitStack() as open_:
@@ -237,7 +226,7 @@ def write_report(url: str, campaign: str | None, out: Path, log_path: Path | Non
         Damaged: the log is damaged.
         Conflict: the policy learned from another log.
     """
-    _elsewhere(out, url)
+    refuse_own("out", out, url)
     store = connect_to_read(url)
     name = only_campaign(store, campaign)
     refuse(name, prove(store, name))
@@ -257,10 +246,12 @@ def erase_file(
     """Erase decisions of a campaign of a problem file; `note` says by whom and why. See `Campaign.erase`.
 
     Raises:
-        Unknown, InvalidInput: as for `only_campaign` and `Campaign.erase`; or the date is none.
+        Unknown, InvalidInput: as for `only_campaign` and `Campaign.erase`; or the date is none, or to come.
         Conflict, CannotErase, Busy: as for `Campaign.erase`; or the policy learned from another log.
     """
     date = None if before is None else time_of(before)
+    if date is not None and (date if date.tzinfo else date.replace(tzinfo=UTC)) > datetime.now(UTC):
+        raise InvalidInput("before", "a date or time that is past, as later ones would be all", shown(before))
     with closing(connect_to_read(url)) as store:
         name = only_campaign(store, campaign)
         stated = last(store, name)
@@ -360,7 +351,7 @@ def write_decisions(
         Unknown, InvalidInput, MissingExtra: as for `only_campaign` and `export`; or the file is the store.
         Damaged: the log is damaged.
     """
-    _elsewhere(out, url)
+    refuse_own("out", out, url)
     store = connect_to_read(url)
     name = only_campaign(store, campaign)
     refuse(name, prove(store, name))

@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.live.cases import context_of
+from evenhand.live.changing import check_said
 from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, read
 from evenhand.live.snapshots import dump
 from evenhand.live.stores.base import Erasing, Scrubbing, Transaction
@@ -47,7 +48,7 @@ def erase(worker: Worker, keys: Collection[str], before: date | None, who: str, 
     """Erase decisions and clean the files of the store; see `Campaign.erase`."""
     for field, value in (("by", who), ("why", why)):
         if value != "":
-            check_text(field, value)
+            check_said(field, value)
     if keys and before is not None:
         raise InvalidInput("before", "none beside keys", before)
     found = Erasure(decisions=())

@@ -58,8 +58,7 @@ def switch(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, Any]:
         more = {name: asked.get(name) for name in ("by", "why", "expected")}
         campaign.switch(stated.policy, stated.coded, **more)
     event = switches(campaign.store, campaign.name)[-1]._asdict()
-    more = {"note": unused(text, campaign), "used_up": used_up(campaign.status())}
-    return {**event, "mark": mark, **more}
+    return {**event, "mark": mark, "note": unused(text, campaign), "used_up": used_up(campaign.status())}
 
 
 SWITCH = Single(
