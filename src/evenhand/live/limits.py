@@ -18,7 +18,9 @@ _NEAR = 1e-9  # relative
 
 
 def refuse_over(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
-    """Refuse to go on with a policy whose run is over, unless that of the present one is over as well.
+    """Refuse to go on with a policy whose run is over.
+
+    It is accepted where the run of the present policy is over as well, or where decisions go on after the horizon.
 
     Args:
         campaign: its name.
@@ -32,6 +34,8 @@ def refuse_over(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
     """
     if fold.life.state == "ended":
         raise Ended(f"campaign {campaign!r} is {fold.life.told}; it decides nothing any more, under no policy")
+    if fold.life.after == "go on":
+        return
     old, new = fold.policy.problem, policy.problem
     rounds = float(fold.state.t[0])
     if rounds >= new.last_round and rounds < old.last_round:
