@@ -113,7 +113,7 @@ def test_a_switch_says_that_it_does_not_take_what_follows_the_horizon(tmp_path, 
         (goes_on(HARD), "adopted the state", ""),
     ):
         write(tmp_path, [], text)
-        assert main(["switch", url, str(file)]) == 0
+        assert main(["switch", url, str(file), "--by", "Ada", "--why", "a test"]) == 0
         found = capsys.readouterr()
         assert said in found.out
         assert found.err == told
@@ -122,11 +122,14 @@ def test_a_switch_says_that_it_does_not_take_what_follows_the_horizon(tmp_path, 
 
 
 def test_a_switch_over_http_says_it_as_well(tmp_path):
-    _, file = write(tmp_path, [], HARD)
+    (_, file), who = write(tmp_path, [], HARD), {"by": "Ada", "why": "a test"}
     campaign = eh.live.open_campaign(MemoryStore(), "post", file)
     with serving(app(campaign, token="a long enough secret")) as client:
         client.headers["Authorization"] = "Bearer a long enough secret"
-        said = client.post("/switch", json={"problem": goes_on(HARD)}).json()
+        said = client.post("/switch", json={"problem": goes_on(HARD), **who}).json()
         assert said["note"].startswith("after = 'go on' of problem.toml is not used: the campaign has 'nothing', which")
-        assert client.post("/switch", json={"problem": HARD.replace("rate = 0.3", "rate = 0.2")}).json()["note"] is None
+        assert (
+            client.post("/switch", json={"problem": HARD.replace("rate = 0.3", "rate = 0.2"), **who}).json()["note"]
+            is None
+        )
     assert campaign.life.after == "nothing"

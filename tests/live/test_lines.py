@@ -84,7 +84,7 @@ def test_text_has_the_same(client, capsys):
     first, second, third, fourth = capsys.readouterr().err.splitlines()
     assert re.fullmatch(r"\S+Z abc till GET /report 200 \d+\.\d ms shop", first)
     assert re.fullmatch(r"\S+Z def anyone GET /healthz 200 \d+\.\d ms -", second)
-    assert re.fullmatch(r"\S+Z ghi WARNING: refused 1 requests with a wrong token.*", third)
+    assert re.fullmatch(r"\S+Z ghi WARNING: refused 1 request with a wrong token.*", third)
     assert re.fullmatch(r"\S+Z ghi - GET /report 401 \d+\.\d ms shop", fourth)
 
 

@@ -18,7 +18,6 @@ from tests.replay.shop import PROBLEM
 ONE_ROW = "\n".join([*(z for z in LINES if ",B," not in z), "30,north,B,1,0.3"]).encode()
 UNSTATED = swap("[propensity]\nconstant = 0.333333\n", "")
 OPEN = PROBLEM.replace("constant = 0.333333", 'column = "?"')
-LEARNED = swap('outcome = "post"\nrate = 0.3', 'outcome = "visit"\nrate = 0.3')
 FLOOR = PROBLEM + '\n[[floor]]\noutcome = "visit"\nrate = 0.1\n'
 LIST = "age,town\n30,north\n41,south\n"
 
@@ -42,7 +41,7 @@ REPLAY, DRAFT = "replay LOG --problem PROBLEM --replicas 2 --bootstrap 0 --out O
 FAULTS = {
     "value: no log": Fault(VALUE.replace("LOG", "none.csv"), "none.csv: expected a file that can be read"),
     "value: no problem": Fault(VALUE.replace("PROBLEM", "none.toml"), "none.toml: expected a file that can be read"),
-    "value: one fold": Fault(f"{VALUE} --folds 1", "folds: expected a whole number of at least 2"),
+    "value: one fold": Fault(f"{VALUE} --folds 1", "folds: expected a whole number of at least 3"),
     "value: folds in words": Fault(f"{VALUE} --folds two", "argument --folds: expected a whole number"),
     "value: a seed below 0": Fault(f"{VALUE} --seed -1", "seed: expected a whole number in [0, 2**64)"),
     "value: an unknown model": Fault(f"{VALUE} --model forest", "argument --model: invalid choice: 'forest'"),
@@ -78,7 +77,6 @@ FAULTS = {
     "curve: a budget that is nan": Fault(f"{CURVE} --at nan", "budgets[0]: expected a finite number, got nan"),
     "curve: a budget below 0": Fault(f"{CURVE} --at=-1", "budgets[0]: expected at least 0"),
     "curve: a tolerance below 0": Fault(f"{CURVE} --tolerance=-1", "tolerances[0]: expected a finite number"),
-    "curve: a budget on what is learned": Fault(CURVE, "expected", problem=LEARNED),
     "curve: no budget in the file": Fault(
         CURVE, "budget", problem=swap('[[budget]]\noutcome = "post"\nrate = 0.3\n', ""),
     ),
@@ -113,9 +111,6 @@ FAULTS = {
         f"{ASSIGN} --budget 0 --holdout 0.5", "which the cheapest actions and the holdout cost",
     ),
     "assign: a floor": Fault(ASSIGN, "constraints: expected budgets, and parities between groups", problem=FLOOR),
-    "assign: a budget on what is learned": Fault(
-        ASSIGN, "constraints: expected budgets of all, on outcomes that are known before acting", problem=LEARNED,
-    ),
     "assign: over the log": Fault(ASSIGN.replace("OUT", "LOG"), "out: expected another file than those that are read"),
     "assign: over the problem": Fault(ASSIGN.replace("OUT", "PROBLEM"), "out: expected another file than those"),
     "assign: no folder": Fault(ASSIGN.replace("OUT", "no/where.csv"), "out: expected a file in a folder that is there"),

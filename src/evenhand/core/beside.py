@@ -12,8 +12,8 @@ from pathlib import Path
 def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
     """Yield the path of a new, empty file in the folder of `out`, which takes its place once it is written.
 
-    If the block fails, `out` is as it was. A process that is killed leaves a file `.NAME.PROCESS.part`. A link stays
-    one, and a device or a pipe is written to as it is.
+    If the block fails, `out` is as it was. A process that is killed leaves a file `.NAME.PROCESS.part`. A link is
+    replaced, and its file stays, as it may be of somebody else. A device or a pipe is written to as it is.
 
     Raises:
         OSError: the file cannot be written.
@@ -30,7 +30,6 @@ def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
     if out.exists() and not out.is_file():
         yield out
         return
-    out = out.resolve()
     part = out.with_name(f".{out.name}.{os.getpid()}.part")
     with suppress(FileNotFoundError):
         part.unlink()

@@ -98,7 +98,7 @@ def objective_name(problem: Problem) -> str:
 
     >>> from dataclasses import replace
     >>> from evenhand.environments import Court
-    >>> objective_name(Court().problem), objective_name(replace(Court().problem, maximize={"appears": -1.0}))
+    >>> objective_name(Court().problem), objective_name(replace(Court().problem, maximize=Linear({"appears": -1.0})))
     ('appears', '(minus appears)')
     """
     objective = problem.objective

@@ -87,12 +87,12 @@ def parse(body: bytes) -> Any:
     Traceback (most recent call last):
     evenhand.core.errors.InvalidInput: body: expected finite numbers, got NaN
     """
+    if deep(body):
+        raise InvalidInput("body", f"JSON that is nested at most {DEEPEST} deep", "a deeper one")
     if body.lstrip()[:1] == b"{":  # a list has its entries counted one by one
         names = body.count(b'":') - body.count(b'\\":')  # at most as many as there are: a text has no plain quotes
         if names > MOST:
             raise InvalidInput("body", f"at most {MOST:,} fields", f"an object of {names:,}")
-    if deep(body):
-        raise InvalidInput("body", f"JSON that is nested at most {DEEPEST} deep", "a deeper one")
     try:
         found = _READER.decode(_text_of(body))
     except InvalidInput:
