@@ -17,6 +17,7 @@ from evenhand.live import Busy, Campaign, Conflict
 from evenhand.live.cases import Named
 from evenhand.live.clocks import set_clock
 from evenhand.live.events import is_erased
+from evenhand.live.life import Ended
 from evenhand.live.phases import Phase
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker import Worker
@@ -205,11 +206,11 @@ class Schedule:
             narrow = self.open(narrow=True)
         if self.luck.random() < 0.3:
             self.store.strike(self.luck.randrange(14), self.luck.choice((Struck(), Busy("struck"))))
-        erased = any(e.kind == "erased" for e in self.log())
-        with suppress(Struck, Busy, *([Conflict] if erased else [])):  # it may not adopt the state of an erasure
+        kinds, may = {e.kind for e in self.log()}, {"erased": Conflict, "ended": Ended}  # it may not adopt, or is over
+        with suppress(Struck, Busy, *(error for kind, error in may.items() if kind in kinds)):
             who.switch(self.others, expected=self.policy.fingerprint())
         done = any(e.kind == "switched" for e in self.log()[before:])
-        assert done or self.store.hit or erased, "a switch is in the log"
+        assert done or self.store.hit or kinds & set(may), "a switch is in the log"
         if done:
             whole = not self.store.hit
             self.policy, self.others = self.others, self.policy

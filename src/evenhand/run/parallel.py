@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import mmap
+import pickle
 import signal
 import tempfile
 import threading
@@ -108,6 +109,9 @@ def _in_processes(
             with _deaf():  # processes that start within inherit it
                 results = share(delayed(_work)(run, task, path, i) for i, task in enumerate(tasks))
             return list(results)
+        except pickle.PicklingError:
+            pickle.dumps(tasks)  # ends with the error of the part that refuses
+            raise
         except BrokenProcessPool as error:
             expected = "a worker process was killed, perhaps because memory ran out"
             raise EvenhandError(f"{expected}; with fewer jobs less memory is needed at a time") from error

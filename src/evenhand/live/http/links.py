@@ -61,4 +61,13 @@ def _links(paths: Schema, prefix: str) -> Schema:
         if operation is None:
             return {}
         found[name] = {"operationId": operation["operationId"], **carried}
+        if "requestBody" in carried:  # besides the decision, what the example of the request has, such as outcomes
+            rest = {key: z for key, z in _example(operation).items() if key != "key"}
+            found[name]["requestBody"] = {**rest, **carried["requestBody"]}
+    return found
+
+
+def _example(operation: Schema) -> Schema:
+    """Return the example of a request, empty where the description has none."""
+    found: Schema = operation.get("requestBody", {}).get("content", {}).get("application/json", {}).get("example", {})
     return found
