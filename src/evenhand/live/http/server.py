@@ -144,8 +144,9 @@ def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Serve
     async def started(sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(doors.handle)
         await startup(sockets)
-        for one in sockets or ():
-            one.listen(_QUEUE)
+        for place in (one.fileno() for listening in getattr(found, "servers", ()) for one in listening.sockets):
+            with socket.socket(fileno=os.dup(place)) as one:  # as asyncio hands out no socket that could listen
+                one.listen(_QUEUE)
 
     def leave() -> None:
         for connection in list(found.server_state.connections):
