@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Stream, uniform
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.offline.outcome_models import Regressor, predicted
 
@@ -100,11 +100,11 @@ def cross_fit(
     for k in range(int(fold.max()) + 1):
         out = fold == k
         for a in range(n_actions) if only is None else only.tolist():
-            seen = ~out & (actions == a)
-            if np.count_nonzero(seen) < 2:
+            q, rows = _outside(out, x, actions == a, y, model)
+            if q is None:
                 expected = "at least two rows of every action outside of each fold"
-                raise InvalidInput("actions", expected, f"{np.count_nonzero(seen)} of action {a}")
-            found[out, a] = predicted(model, x[seen], y[seen], x[out])
+                raise InvalidInput("actions", expected, f"{rows} of action {a}")
+            found[out, a] = q
     return found
 
 
@@ -127,9 +127,19 @@ def cross_fit_without(
     for pair in combinations(range(count), 2):
         out = np.isin(fold, pair)
         for a in range(n_actions) if only is None else only.tolist():
-            seen = ~out & (actions == a)
-            if np.count_nonzero(seen) >= 2:
-                q = predicted(model, x[seen], y[seen], x[out])
-                for k in pair:
-                    found[k, out, a] = np.where(fold[out] == k, 0.0, q)
+            q, _ = _outside(out, x, actions == a, y, model)
+            for k in pair if q is not None else ():
+                found[k, out, a] = np.where(fold[out] == k, 0.0, q)
     return found
+
+
+def _outside(
+    out: Bools, x: Floats, played: Bools, y: Floats, model: Callable[[], Regressor]
+) -> tuple[Floats | None, int]:
+    """Predict some rows by a model of those others that played an action, None where these are less than two.
+
+    The number of these rows comes with it.
+    """
+    seen = ~out & played
+    rows = int(np.count_nonzero(seen))
+    return (predicted(model, x[seen], y[seen], x[out]) if rows >= 2 else None), rows
