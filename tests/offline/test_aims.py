@@ -203,3 +203,17 @@ def test_why_there_is_no_targeted_policy_is_said():
     log = draw(400, 3).evidence
     found = value(replace(log, known=log.known + 1.0))  # of cases that are dearer than usual
     assert "no 'targeted, cents 0.4': the cheapest actions cost 1 per row" in found.notes
+
+
+def test_welfare_of_what_is_known_is_planned_as_any_other():
+    """No table has the rows of the log, as every case has the same amounts."""
+    known = {"small": 1.0, "large": 0.2}
+    outcomes = (Outcome("sale"), Outcome("songs", known=known), Outcome("films", known={"small": 0.1, "large": 1.5}))
+    least = GeneralizedGini(("songs", "films"), (1.0, 0.0))
+    stated = problem(outcomes=outcomes, maximize=least, subject_to=(Budget("songs", rate=0.5),))
+    log = draw(600, 3, stated=stated).evidence
+    targeted = value(log).policies[-1]
+    # of shares s and l of both letters: s + .2 l <= .5, and .1 s + 1.5 l is no less
+    assert targeted.value.value == pytest.approx(0.5, abs=1e-6)
+    assert targeted.used["songs"].value <= 0.5 + 1e-9
+    assert all(0.0 <= line.value[0].value <= 0.5 + 1e-9 for line in curve(log, budgets=[0.5]).lines)

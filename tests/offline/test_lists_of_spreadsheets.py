@@ -84,3 +84,22 @@ def test_rules_compare_dates(tmp_path):
         policy_of("Brief where Kunde seit < yesterday; else kein Brief", evidence)
     with pytest.raises(InvalidInput, match="rule: expected a number to compare Alter with, got '1_0'"):
         policy_of("Brief where Alter < 1_0; else kein Brief", evidence)
+
+
+def test_a_letter_far_down_a_list_tells_its_encoding(tmp_path):
+    """Its fields have commas, so that nothing but this letter asks for a mark."""
+    sent = ("no", "yes")
+    log = [f"{20 + i % 40},{'AB'[i % 2]},{sent[i // 2 % 2]},{i % 3 // 2}" for i in range(400)]
+    (tmp_path / "log.csv").write_text("\n".join(["age,town,sent,sale", *log, ""]))
+    (tmp_path / "problem.toml").write_text(
+        'maximize = "sale"\nhorizon = 100\nfeatures = { numeric = ["age"], categorical = ["town"] }\n'
+        'action = { column = "sent", values = { no = "none", yes = "letter" } }\npropensity = { constant = 0.5 }\n'
+        "outcomes = { sale = { range = [0, 1] } }\n"
+    )
+    rows = ["age,town,who", *(f"30,A,c{i}" for i in range(9000)), "30,A,Köln", ""]
+    for encoding, mark in (("cp1252", True), ("utf-8", False)):
+        (tmp_path / "list.csv").write_bytes("\n".join(rows).encode(encoding))
+        found = assign(tmp_path / "list.csv", tmp_path / "problem.toml", learn_from=tmp_path / "log.csv")
+        out = found.write(tmp_path / "out.csv")
+        assert out.read_bytes().startswith(b"\xef\xbb\xbf") == mark
+        assert "Köln" in out.read_text(encoding="utf-8-sig")

@@ -150,6 +150,6 @@ def test_the_order_of_actions_changes_nothing():
 
 def test_units_change_nothing():
     worth, resources = instance(6, 300)
-    scaled = [replace(z, use=1e6 * z.use, most=1e6 * z.most, units=1e6 * z.units, unit=1e6 * z.unit) for z in resources]
+    scaled = [replace(z, use=1e6 * z.use, most=1e6 * z.most, units=1e6 * z.units) for z in resources]
     one, other = (allocate(worth * c, r, np.arange(300), free=40) for c, r in ((1.0, resources), (1e-9, scaled)))
     assert (one.actions == other.actions).all()

@@ -99,7 +99,7 @@ class Aim:
         return found if len(found) == self.rows else np.repeat(found, self.rows, 0)
 
     def best(self, plan: Callable[[Floats], Planned]) -> Planned:
-        """Return the best mixture of policies, by predictions and to 1e-7 of the objective.
+        """Return the best mixture of policies, by predictions and to 1e-7 of what a row can add.
 
         Equation: max f(z) over averages z of mixtures of plans, by `mixed`: at prices q of the outcomes, the best plan
         is the linear one for sum_j q_j y_j.

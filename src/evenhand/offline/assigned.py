@@ -97,7 +97,7 @@ class Assignment:
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
         mean = f"{self.expected[self.objective].mean():.4f} {self.objective}"
-        yield f"By what {self.log} says, {mean} per case is predicted: too much on average, as the highest was chosen."
+        yield f"By what {self.log} says, {mean} per case is predicted: an overestimate, as the highest were chosen."
         for used in self.budgets:
             yield f"One more unit of {used.outcome} is predicted to be worth {used.price:.4g} {self.objective}."
         held = int(self.held_out.sum())

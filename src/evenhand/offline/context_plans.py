@@ -14,7 +14,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number
+from evenhand.core.validate import number, whole
 from evenhand.offline.context_reading import Reading
 from evenhand.offline.context_sources import Read, source_of
 from evenhand.offline.context_terms import stated
@@ -35,8 +35,8 @@ class Plan:
     Args:
         value: of the objective, per context.
         bound: what no plan exceeds.
-        gap: (bound - value) / |bound|.
-        use: `(M)` of every row of the constraints, per context; at most `limits`.
+        gap: (bound - value) / max(|bound|, |value|).
+        use: `(M)` of every row of the constraints, per context; at most `limits`, to rounding.
         limits: `(M)`.
         rows: their names.
         prices: `(L,M)` of the rows, in units of the objective; no more vectors than rows, and one.
@@ -62,7 +62,7 @@ class Plan:
     terms: Terms = field(repr=False)
 
     def lottery(self, contexts: Any) -> Floats:
-        """Return the chance of every action, `->(N,A)`: on average the limits are kept exactly.
+        """Return the chance of every action, `->(N,A)`: on average over all contexts the limits are kept.
 
         Args:
             contexts: as for `plan`, all or some of them.
@@ -75,17 +75,25 @@ class Plan:
             blocks.append(chances)
         return np.concatenate(blocks)
 
-    def assign(self, contexts: Any, *, seed: int = 0) -> Ints:
+    def assign(self, contexts: Any, *, seed: int = 0, part: int = 0) -> Ints:
         """Return an action for every context, `->(N)`: its number in `actions`.
 
-        Where price vectors differ, draws are even among the contexts in which they differ in the same way. So limits
-        are exceeded by what a few contexts use, at most.
+        Where price vectors differ in a context, one of them is drawn. The number of contexts that get each is even
+        among those in which they differ in the same way. So limits are exceeded by what a few contexts use, at most,
+        if these use alike, and otherwise also by chance, as in independent draws. Parts that are assigned one by one
+        are even each by itself.
 
         Args:
             contexts: as for `plan`, all or some of them.
             seed: of all luck.
+            part: the number of these contexts' part, at least 0, where parts are assigned one by one: each has luck of
+                its own.
+
+        Raises:
+            InvalidInput: `part` is negative.
         """
         check_seed(seed)
+        whole("part", part, 0)
         found = [np.zeros(0, np.int64)]
         loose, rows, first = [np.zeros((len(self.weights) + 1, 0), np.int64)], [np.zeros(0, np.int64)], 0
         for cell, best in self._best(contexts):
@@ -97,7 +105,7 @@ class Plan:
         actions, patterns, at = np.concatenate(found), np.concatenate(loose, 1), np.concatenate(rows)
         if len(at):
             strata = np.unique(patterns, axis=1, return_inverse=True)[1].ravel()
-            drawn = np.searchsorted(np.cumsum(self.weights), places(strata, seed), side="right")
+            drawn = np.searchsorted(np.cumsum(self.weights), places(strata, seed, part), side="right")
             actions[at] = patterns[np.minimum(drawn, len(self.weights) - 1), np.arange(len(at))]
         return actions
 

@@ -28,7 +28,8 @@ class Reading:
         outcomes: those that differ by context.
         actions: the columns of tables are named OUTCOME_ACTION.
         free: by outcome, the actions under which it is declared to be 0, which need no column.
-        groups: by grouping, the names of its groups; a column of texts has names, one of whole numbers their places.
+        groups: by grouping, the names of its groups; a column of texts has names, one of whole numbers their
+            places, or names where these are whole numbers themselves.
     """
 
     outcomes: tuple[str, ...]
@@ -127,11 +128,17 @@ def _places(values: Any, names: tuple[str, ...]) -> Ints:
         return np.asarray(np.append(each, -1)[codes])
     values = np.asarray(values)
     if values.dtype.kind in "iu":
-        return np.asarray(values, np.int64)
+        if not any(_is_whole(name) for name in names):
+            return np.asarray(values, np.int64)
+        values = values.astype(str).astype(object)  # names that a table took for numbers
     if values.dtype.kind not in "OU":
         return np.full(len(values), -1)
     place = {name: i for i, name in enumerate(names)}
     return np.array([place.get(z, -1) for z in values.tolist()], np.int64)
+
+
+def _is_whole(name: str) -> bool:
+    return name.removeprefix("-").isdecimal()
 
 
 def _value(values: Any, row: int) -> object:

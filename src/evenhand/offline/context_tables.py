@@ -107,8 +107,14 @@ class Partitions:
     def sample(self, reading: Reading, count: int, seed: int) -> Block:
         parts = self.frame.npartitions
         some = spread(parts, _PIECES, np.full(_PIECES, 0.5)).tolist()
-        each = np.array_split(luck_of(seed, count), len(some))
-        return joined(reading, self._map(reading, _sampled, *each, only=some))
+        found = self._sampled(reading, count, seed, some)
+        if 2 * len(found.cell) < count and len(some) < parts:  # as partitions are empty, or few rows are left in them
+            return self._sampled(reading, count, seed, list(range(parts)))
+        return found
+
+    def _sampled(self, reading: Reading, count: int, seed: int, only: list[int]) -> Block:
+        each = np.array_split(luck_of(seed, count), len(only))
+        return joined(reading, self._map(reading, _sampled, *each, only=only))
 
     def blocks(self, reading: Reading) -> Iterator[Block]:
         for i in range(self.frame.npartitions):

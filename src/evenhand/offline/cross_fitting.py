@@ -128,8 +128,9 @@ def cross_fit_without(
         out = np.isin(fold, pair)
         for a in range(n_actions) if only is None else only.tolist():
             q, _ = _outside(out, x, actions == a, y, model)
-            for k in pair if q is not None else ():
-                found[k, out, a] = np.where(fold[out] == k, 0.0, q)
+            if q is not None:
+                for k in pair:
+                    found[k, out, a] = np.where(fold[out] == k, 0.0, q)
     return found
 
 

@@ -60,7 +60,7 @@ class Crossed:
 
     @cached_property
     def rows(self) -> Parts:
-        """The rows of the folds, in an order by chance, as those come first that are worth the same."""
+        """The rows of the folds, in random order, which breaks ties."""
         rows = self.evidence.rows
         return Parts(members_of(rows, min(self.folds, rows), self.seed))
 
@@ -92,17 +92,21 @@ class Crossed:
     def plans(self, planner: Planner, outcome: str | None) -> Iterator[Plans]:
         """Yield plans for a sequence of budgets on an outcome, fold by fold."""
         count = len(self.rows.members)
-        own = self._planned(self.tables, planner, outcome, range(count))
         without = [
             self._planned(tables, planner, outcome, [j for j in range(count) if j != k])
             for k, tables in enumerate(self._without)
         ]
-        for parts in zip(*own, strict=True):
+        for own in self.own(planner, outcome):
             others = []
             for k, each in enumerate(without):
                 rest = [next(plans) for plans in each]
-                others.append(Parted(self.rows, [*rest[:k], parts[k], *rest[k:]]))
-            yield Plans(Parted(self.rows, parts), tuple(others))
+                others.append(Parted(self.rows, [*rest[:k], own.parts[k], *rest[k:]]))
+            yield Plans(own, tuple(others))
+
+    def own(self, planner: Planner, outcome: str | None) -> Iterator[Parted]:
+        """Yield plans for a sequence of budgets, without those that leave out one more fold."""
+        own = self._planned(self.tables, planner, outcome, range(len(self.rows.members)))
+        return (Parted(self.rows, parts) for parts in zip(*own, strict=True))
 
     @cached_property
     def _without(self) -> tuple[dict[str, Tables], ...]:

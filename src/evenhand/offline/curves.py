@@ -108,7 +108,7 @@ def curve(
     for by, tolerance in fair_ones:
         name = f"fair by {by}, {tolerance:g}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
-    plan = next(crossed.plans(best([limit.rate]), limit.outcome)).own
+    plan = next(crossed.own(best([limit.rate]), limit.outcome))
     lines, bands = together(policies, seed)
     found = Curve(
         log=evidence.log,

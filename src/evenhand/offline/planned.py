@@ -134,8 +134,8 @@ class Parts:
         return self._found[-1][1]
 
     def joined(self, each: Sequence[Floats]) -> Floats:
-        """Put numbers of the rows of each part in the places of the rows, `(N_k,...)->(N,...)`."""
-        found = np.empty((sum(map(len, each)), *each[0].shape[1:]))
+        """Put numbers of the rows of each part in the places of the rows, `(N_k or 1,...)->(N,...)`."""
+        found = np.empty((sum(map(len, self.members)), *each[0].shape[1:]))
         for rows, own in zip(self.members, each, strict=True):
             found[rows] = own
         return found

@@ -24,7 +24,6 @@ class Resource:
         factor: `(M,G)` of the cases of each group in each limit.
         groups: `(N)` the group of every case; None if there is one.
         units: `(M)` the largest use of one case, with its factor; 1 where there is none.
-        unit: the largest use of one case, without a factor; 1 where there is none.
     """
 
     use: Floats
@@ -32,15 +31,12 @@ class Resource:
     factor: Floats
     groups: Ints | None
     units: Floats
-    unit: float
 
     @staticmethod
     def budget(use: Floats, most: float) -> Resource:
         """Limit the average use of all cases."""
-        unit = _largest(use)
-        return Resource(
-            use=use, most=np.array([most]), factor=np.ones((1, 1)), groups=None, units=np.array([unit]), unit=unit
-        )
+        units = np.array([_largest(use)])
+        return Resource(use=use, most=np.array([most]), factor=np.ones((1, 1)), groups=None, units=units)
 
     @staticmethod
     def parity(use: Floats, groups: Ints, tolerance: float) -> Resource:
@@ -48,9 +44,8 @@ class Resource:
         sizes = np.unique(groups, return_inverse=True, return_counts=True)[1:]
         apart = np.diag(len(groups) / sizes[1]) - 1.0
         both = np.concatenate([apart, -apart])
-        unit = _largest(use)
-        most, units = np.full(len(both), tolerance), largest(both) * unit
-        return Resource(use=use, most=most, factor=both, groups=sizes[0], units=units, unit=unit)
+        most, units = np.full(len(both), tolerance), largest(both) * _largest(use)
+        return Resource(use=use, most=most, factor=both, groups=sizes[0], units=units)
 
     def of(self, rows: Ints) -> Resource:
         """Return the same for some cases; the limits remain those of all."""
@@ -68,11 +63,6 @@ class Resource:
         if self.groups is None:
             return self.factor[:, 0] * float(own.sum())
         return np.asarray(self.factor @ np.bincount(self.groups, own, self.factor.shape[1]))
-
-    def scaled(self) -> Resource:
-        """Return the same with uses of at most 1."""
-        factor, most = self.factor * (self.unit / self.units)[:, None], self.most / self.units
-        return replace(self, use=self.use / self.unit, most=most, factor=factor, units=np.ones(len(most)), unit=1.0)
 
     def uses(self) -> Floats:
         """Return what every action of every case uses of each limit, `->(M,N,A)`."""

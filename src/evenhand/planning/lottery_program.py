@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evenhand.core.errors import EvenhandError
 from evenhand.core.types import Floats
 from evenhand.planning.moments import Policies
 from evenhand.planning.smoothed_dual import Scale
@@ -82,4 +83,6 @@ def excess(found: Policies, bound: Floats, scale: Scale) -> Excess:
         method="highs-ds",
         options=_EXACT,
     )
+    if result.status != 0:
+        raise EvenhandError(f"the small program of {count} policies was not solved: {result.message}")
     return Excess(float(result.fun), np.maximum(-result.ineqlin.marginals, 0.0) / size)

@@ -1,4 +1,4 @@
-"""What a pass over contexts brings home: sums by cell of groups, from which all rows follow."""
+"""Sums that a pass over contexts returns, by cell of groups, from which all rows follow."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def minimise(
     """Minimise the smoothed dual over prices of at least 0, `(M)->(M),()`; returns also the least dual value met.
 
     Newton's step is the least of a quadratic function over prices of at least 0. The method ends where a step would
-    gain less than a hundredth of the squared temperature. The last step is taken and not looked at, as a pass is dear.
+    gain less than a hundredth of the squared temperature. The last step is not evaluated, which saves a pass.
 
     Args:
         contexts, terms: the program.

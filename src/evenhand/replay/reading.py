@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import csv
 import textwrap
+from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
@@ -80,7 +81,13 @@ def form_of(path: Path, places: Mapping[str, str], form: Form = _FORM) -> Form:
     Raises:
         InvalidInput: the file is missing or empty.
     """
-    cut, said = _decoded(path, form, lambda file: form.separator or _delimiter(file, places))
+
+    def read(file: TextIO) -> str:
+        found = form.separator or _delimiter(file, places)
+        deque(file, maxlen=0)  # to the end, as the first letter that tells the encoding may be anywhere
+        return found
+
+    cut, said = _decoded(path, form, read)
     plain = cut == "," and form.encoding is None and not said
     return replace(form, separator=cut, encoding="utf-8" if plain else UTF8)
 
