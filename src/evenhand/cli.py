@@ -117,6 +117,8 @@ def build() -> Parser:
 
     audit.add_argument("--head", default=None, metavar="NUMBER:HASH",
                        help="an event that an earlier audit named: the log has to have it still")  # fmt: skip
+    audit.add_argument("--jobs", type=int, default=1, metavar="N",
+                       help="processes that share the log, split at snapshots (default: 1)")  # fmt: skip
 
     add_life(commands, _add_campaign)
     add_keeping(commands, _add_campaign)
@@ -266,7 +268,7 @@ def _switch(o: argparse.Namespace) -> int:
 def _audit(o: argparse.Namespace) -> int:
     from evenhand.live.commands import audit_files
 
-    found = audit_files(o.store, o.campaign, o.problem, o.log, o.tolerance, o.head)
+    found = audit_files(o.store, o.campaign, o.problem, o.log, o.tolerance, o.head, o.jobs)
     print(found)
     return 0 if found.clean else 1
 

@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
-
-import numpy as np
+from dataclasses import dataclass
 
 from evenhand.core import faces
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.core.records import Context, Decision
 from evenhand.core.validate import nonnegative
 from evenhand.live.cases import Encoder, Named, Teacher
-from evenhand.live.events import Conflict, Damaged, Event, Unknown, is_erased, read
-from evenhand.live.fold import Fold
-from evenhand.live.folding import Folding
-from evenhand.live.folds import Folds
-from evenhand.live.opening import Terms
-from evenhand.live.packing import chances, pack
-from evenhand.live.phases import Phase, Phases, begins
+from evenhand.live.events import Unknown, read
+from evenhand.live.phases import Phase
 from evenhand.live.proof import Head, Proof, prove
+from evenhand.live.recomputing import Given, recompute
 from evenhand.live.stores.base import Store
-from evenhand.live.stores.opening import as_store
 from evenhand.live.switches import Switched, switches
 from evenhand.live.versions import changes
 from evenhand.policy.policy import Policy
-
-_EXACT = ("a", "n", "f", "r", "late")  # plays and flags; the other entries of a decision are real numbers
+from evenhand.run.parallel import check_jobs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +72,7 @@ def audit(
     encoders: Sequence[Encoder] | None = None,
     teacher: Teacher | None = None,
     head: Head | str | None = None,
+    jobs: int = 1,
 ) -> Audit:
     """Recompute every decision of a campaign from the events before it.
 
@@ -90,7 +80,7 @@ def audit(
     bits of real numbers may differ; `tolerance` allows for that. Plays are compared exactly.
 
     Args:
-        store: the store with the log.
+        store: the store with the log, or its URL, which is read without writing.
         campaign: its name.
         policies: the policies that decided, in any order.
         tolerance: the largest accepted difference of probabilities, prices and other real numbers, relative to
@@ -98,9 +88,11 @@ def audit(
         encoders: one for each policy, if cases are not stated by name.
         teacher: what the policy learned before the first decision.
         head: the head that an earlier audit printed, kept where nobody can change it together with the log.
+        jobs: the processes that share the work, from one snapshot to the next; `store` is then a URL.
 
     Raises:
-        InvalidInput: the tolerance is not a finite number, `policies` is not a list of policies, or `head` is none.
+        InvalidInput: the tolerance is not a finite number, `policies` is not a list of policies, `head` is none, `jobs`
+            is not in [1, 1024], or is above 1 where `store` is no URL that processes can share.
         Unknown: no such campaign.
         Conflict: the policy learned from other data before the first decision.
 
@@ -119,62 +111,24 @@ def audit(
     if not isinstance(policies, Sequence) or not all(isinstance(policy, Policy) for policy in policies):
         raise InvalidInput("policies", "a list of policies", shown(policies))
     kept = Head.of(head) if isinstance(head, str) else head
-    place = as_store(store)
+    check_jobs(jobs)
+    phases = [Phase(p, e) for p, e in zip(policies, encoders or map(Named, policies), strict=True)]
+    given = Given(store, campaign, phases, teacher, tolerance)
+    place = given.place
     proof = prove(place, campaign, kept)
     if proof.last == 0 and not proof.faults:
         raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
     try:
-        found = _recomputed(place, campaign, policies, tolerance, encoders, teacher)
+        count = recompute(given, jobs)
+        versions = changes(read(next(iter(place.scan(campaign))))["versions"])
+        switched = tuple(switches(place, campaign))
     except Exception as error:  # anything can be in a damaged log
         if not proof.faults:
             raise
         return of_damaged(campaign, proof, error)
-    return replace(found, head=proof.head, faults=proof.faults)
-
-
-def _recomputed(
-    place: Store,
-    campaign: str,
-    policies: Sequence[Policy],
-    tolerance: float,
-    encoders: Sequence[Encoder] | None,
-    teacher: Teacher | None,
-) -> Audit:
-    """Recompute every decision; the head and the faults of the log are left open."""
-    first = next(iter(place.scan(campaign)), None)
-    if first is None:
-        raise Damaged(f"no event of campaign {campaign!r} can be read")
-    each = encoders or [Named(policy) for policy in policies]
-    terms, count = Terms.of(first), _Count(tolerance)
-    if terms.taught != (None if teacher is None else teacher.mark):
-        raise Conflict(f"campaign {campaign!r} learned from another log, or from none, before its first decision")
-    given = [Phase(p, e) for p, e in zip(policies, each, strict=True)]
-    phases = Phases(given, lambda event: None)  # files that the log keeps are given by who trusts them
-    *_, erasure = None, *place.scan(campaign, kinds=("erased",))
-    gone = _first_erased(place, campaign)
-    folds = after = Folds(Folding(place, campaign, phases, terms, teacher, base=first))
-    if erasure is not None:
-        since = begins(place, campaign)[0]
-        after = Folds(Folding(place, campaign, phases, terms, teacher, base=since), erasure)
-    seq = 0
-    for event in place.scan(campaign):
-        if event.seq > after.last:
-            break
-        seq = event.seq
-        if erasure is not None and event.seq >= gone:
-            folds = after
-            if event.seq <= erasure.seq:
-                count.leave_out(event)
-                continue
-        body, context, again = dict[str, Any](), None, None
-        if event.kind == "decided":
-            body = read(event)
-            context = folds.context(body, event.at)
-            again = count.compare(event, body, folds.main, context)
-        folds.apply(event, body, context, again)
     return Audit(
         campaign=campaign,
-        events=seq,
+        events=count.events,
         decisions=count.decisions,
         unknown=count.unknown,
         differing=count.differing,
@@ -182,16 +136,11 @@ def _recomputed(
         first=count.first,
         erased=count.erased,
         between=count.between,
-        versions=changes(read(first)["versions"]),
-        switches=tuple(switches(place, campaign)),
-        head=None,
-        faults=(),
+        versions=versions,
+        switches=switched,
+        head=proof.head,
+        faults=proof.faults,
     )
-
-
-def _first_erased(place: Store, campaign: str) -> int:
-    """Return the first decision that was erased, 0 if there is none."""
-    return min((ref for e in place.scan(campaign, kinds=("erased",)) for ref in read(e)["decisions"]), default=0)
 
 
 def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
@@ -213,53 +162,3 @@ def of_damaged(campaign: str, proof: Proof, error: BaseException) -> Audit:
         head=proof.head,
         faults=faults,
     )
-
-
-class _Count:
-    """Counts decisions and differences while an audit runs."""
-
-    def __init__(self, tolerance: float) -> None:
-        self.tolerance, self.decisions, self.unknown, self.differing = tolerance, 0, 0, 0
-        self.largest, self.first = 0.0, None
-        self.erased = self.between = 0
-
-    largest: float
-    first: int | None
-
-    def leave_out(self, event: Event) -> None:
-        """Count a decision that cannot be recomputed."""
-        if event.kind == "decided":
-            self.decisions += 1
-            self.erased += is_erased(event)
-            self.between += not is_erased(event)
-
-    def compare(
-        self, event: Event, body: dict[str, Any], fold: Fold | None, context: Context | None
-    ) -> Decision | None:
-        """Make a decision again and compare it with the stored one; it is returned if it has the same bits."""
-        self.decisions += 1
-        if fold is None or context is None or body["by"] != fold.mark:
-            self.unknown += 1
-            return None
-        decision = fold.decide(context)
-        again = {**pack(decision), "late": int(fold.is_late(context))}
-        again["late"] *= again["n"]
-        again |= chances(fold.state) if "l" in body else {}  # earlier versions did not store them
-        gap = 0.0
-        for name, value in again.items():
-            gap = max(gap, _gap(body.get(name, 0), value, exact=name in _EXACT))
-        self.largest = max(self.largest, gap)
-        if gap > self.tolerance:
-            self.differing += 1
-            self.first = event.seq if self.first is None else self.first
-        return decision if gap == 0.0 else None
-
-
-def _gap(stored: Any, again: Any, *, exact: bool) -> float:
-    """Return the largest difference of two arrays, relative to 1 + their size; infinite if shapes or plays differ."""
-    if stored == again:
-        return 0.0
-    a, b = (np.array(z, float) for z in (stored, again))  # None becomes NaN
-    if exact or a.shape != b.shape or (np.isnan(a) != np.isnan(b)).any():
-        return math.inf
-    return float(np.nanmax(np.abs(a - b) / (1.0 + np.abs(a))))

@@ -285,6 +285,7 @@ def audit_files(
     log_path: Path | None = None,
     tolerance: float = 0.0,
     head: str | None = None,
+    jobs: int = 1,
 ) -> Audit:
     """Audit a campaign of problem files, by default with the files that it stored.
 
@@ -311,13 +312,14 @@ def audit_files(
         raise InvalidInput("campaign", expected, f"{name!r}, which was not")
     own = {stated.policy.fingerprint(): stated for stated in each}.values()
     return audit(
-        store,
+        url,
         name,
         [stated.policy for stated in own],
         encoders=[stated.coded for stated in own],
         tolerance=tolerance,
         teacher=teacher,
         head=kept,
+        jobs=jobs,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from copy import copy, deepcopy
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from evenhand.core.records import Context, Decision
 from evenhand.live.cases import context_of
 from evenhand.live.events import Event
-from evenhand.live.fold import Fold, Made, Mark
+from evenhand.live.fold import Fold, Made, Mark, Survey
 from evenhand.live.folding import Folding
 from evenhand.live.phases import Missing
 
@@ -39,23 +38,28 @@ class Folds:
 
     Args:
         folding: with the policy that the campaign was opened with, or was switched to before the erasure.
+        found: the marks and corrections of the log, or of what follows the erasure.
         erasure: at which they begin, from the state that it keeps; None for the first event.
+        main: the fold with which they begin later, after which no correction is put in its place that concerns an
+            earlier decision; None if they begin there.
     """
 
     folding: Folding
+    found: Survey
     erasure: Event | None = None
     main: Fold | None = None
     _later: list[_Later] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        folding, erased = self.folding, 0 if self.erasure is None else self.erasure.seq
-        until = takewhile(lambda event: event.kind != "erased", folding.store.scan(folding.name, erased))
-        found = folding.survey(until, erased)  # what follows an erasure begins there
+        folding, found, erased = self.folding, self.found, 0 if self.erasure is None else self.erasure.seq
         switched = {event.seq: event for event in folding.store.scan(folding.name, kinds=("switched",))}
-        self.last = found.last
-        self.main = _begun(folding, self.erasure)
-        before = 0
-        for mark in found.marks:
+        since = erased if self.main is None else self.main.seq
+        before = max((mark.known for mark in found.marks if mark.seq <= since), default=0)
+        if self.main is None:
+            self.main = _begun(folding, self.erasure)
+        else:
+            self.main.corrected = found.corrected(self.main.known, erased)
+        for mark in (mark for mark in found.marks if mark.seq > since):
             corrected = found.corrected(mark.known, erased)
             refs = [e.ref for e in found.corrections if before < e.seq <= mark.known and e.ref and e.ref > erased]
             later = _Later(mark, min(refs, default=mark.seq), corrected, follows=mark.seq not in switched)

@@ -1,0 +1,277 @@
+"""Recomputes the decisions of a log, in stretches from one kept state to the next that processes share."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice, pairwise, takewhile
+from typing import Any, NamedTuple
+
+import numpy as np
+from tqdm import tqdm
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context, Decision
+from evenhand.live.cases import Teacher
+from evenhand.live.events import Conflict, Damaged, Event, is_erased, read
+from evenhand.live.fold import Fold, Survey
+from evenhand.live.folding import Folding, fits
+from evenhand.live.folds import Folds
+from evenhand.live.opening import Terms
+from evenhand.live.packing import chances, pack
+from evenhand.live.phases import Phase, Phases, begins
+from evenhand.live.snapshots import apart, dump
+from evenhand.live.stores.base import Store
+from evenhand.live.stores.opening import connect_to_read
+from evenhand.run.parallel import Watch, check_jobs, run_chunks
+
+_EXACT = ("a", "n", "f", "r", "late")  # plays and flags; the other entries of a decision are real numbers
+_STEP = 256  # events from one look at the progress bar to the next
+
+
+@dataclass(frozen=True)
+class Given:
+    """What an audit is given: the log, and what decided.
+
+    Args:
+        store: the store, or its URL, which processes can share.
+        campaign: its name.
+        phases: the policies and the encoders of their cases.
+        teacher: what the policy learned before the first decision.
+        tolerance: the largest accepted difference of a real number, relative to 1 + its size.
+    """
+
+    store: str | Store
+    campaign: str
+    phases: Sequence[Phase]
+    teacher: Teacher | None
+    tolerance: float
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}  # a process opens the store itself
+
+    @cached_property
+    def place(self) -> Store:
+        return connect_to_read(self.store) if isinstance(self.store, str) else self.store
+
+    @cached_property
+    def first(self) -> Event:
+        found = next(iter(self.place.scan(self.campaign)), None)
+        if found is None:
+            raise Damaged(f"no event of campaign {self.campaign!r} can be read")
+        return found
+
+    def folding(self, base: Event) -> Folding:
+        """Return what folds the log with the policy that an event begins."""
+        phases = Phases(self.phases, _nothing)  # files that the log keeps are given by who trusts them
+        return Folding(self.place, self.campaign, phases, Terms.of(self.first), self.teacher, base=base)
+
+
+@dataclass
+class Count:
+    """Decisions and differences of a stretch of a log."""
+
+    tolerance: float
+    events: int = 0  # the last one that was seen
+    decisions: int = 0
+    unknown: int = 0
+    differing: int = 0
+    erased: int = 0
+    between: int = 0
+    largest: float = 0.0
+    first: int | None = None
+
+    def add(self, other: Count) -> None:
+        """Add the next stretch."""
+        self.events = max(self.events, other.events)
+        for name in ("decisions", "unknown", "differing", "erased", "between"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.largest = max(self.largest, other.largest)
+        self.first = other.first if self.first is None else self.first
+
+    def leave_out(self, event: Event) -> None:
+        """Count a decision that cannot be recomputed."""
+        if event.kind == "decided":
+            self.decisions += 1
+            self.erased += is_erased(event)
+            self.between += not is_erased(event)
+
+    def compare(
+        self, event: Event, body: dict[str, Any], fold: Fold | None, context: Context | None
+    ) -> Decision | None:
+        """Make a decision again and compare it with the stored one; it is returned if it has the same bits."""
+        self.decisions += 1
+        if fold is None or context is None or body["by"] != fold.mark:
+            self.unknown += 1
+            return None
+        decision = fold.decide(context)
+        again = {**pack(decision), "late": int(fold.is_late(context))}
+        again["late"] *= again["n"]
+        again |= chances(fold.state) if "l" in body else {}  # earlier versions did not store them
+        gap = 0.0
+        for name, value in again.items():
+            gap = max(gap, _gap(body.get(name, 0), value, exact=name in _EXACT))
+        self.largest = max(self.largest, gap)
+        if gap > self.tolerance:
+            self.differing += 1
+            self.first = event.seq if self.first is None else self.first
+        return decision if gap == 0.0 else None
+
+
+class _Stretch(NamedTuple):
+    """Events of a log that one process recomputes."""
+
+    begin: int  # the events of the snapshot with whose state it begins; 0 for the policy that was opened
+    end: int  # the last event
+
+
+class _Task(NamedTuple):
+    given: Given
+    stretch: _Stretch
+    found: Survey  # of the log since its last erasure
+    erasure: Event | None
+    keeps: bool  # whether the state at the end is returned
+
+
+class _Done(NamedTuple):
+    found: Count
+    state: bytes  # at the end; empty if nobody asked for it, or no policy is known there
+    whole: bool  # False after Ctrl-C
+
+
+def recompute(given: Given, jobs: int = 1) -> Count:
+    """Make every decision again, from the state before it, and compare it with the stored one.
+
+    With several jobs the log is split at snapshots. A snapshot may be anything, so each has to be the state at which
+    the stretch before it ends, by the tolerance; from the first that is not, one process goes on alone.
+
+    Raises:
+        Conflict: the policy learned from other data before the first decision.
+        InvalidInput: several jobs, and a store that processes cannot share.
+        KeyboardInterrupt: Ctrl-C was pressed.
+    """
+    check_jobs(jobs)
+    if jobs > 1 and not isinstance(given.store, str):
+        raise InvalidInput("store", "its URL, as several processes read it", type(given.store).__name__)
+    if Terms.of(given.first).taught != (None if given.teacher is None else given.teacher.mark):
+        expected = "learned from another log, or from none, before its first decision"
+        raise Conflict(f"campaign {given.campaign!r} {expected}")
+    *_, erasure = None, *given.place.scan(given.campaign, kinds=("erased",))
+    found = _surveyed(given, erasure)
+    starts = _starts(given, erasure, found, jobs) if jobs > 1 else []
+    edges = [0, *(start.seq for start in starts), found.last]
+    each = [_Stretch(a, b) for a, b in pairwise(edges)]
+    tasks = [_Task(given, z, found, erasure, keeps=z.end < found.last) for z in each]
+    count = Count(given.tolerance)
+    with tqdm(total=found.last, desc=f"audit {given.campaign}", unit="event", leave=False, disable=None) as bar:
+        done = _whole(tasks, bar, jobs)
+        for i, (start, one) in enumerate(zip(starts, done, strict=False)):
+            if not _follows(start, one.state, given.tolerance):
+                rest = tasks[i]._replace(stretch=_Stretch(each[i].begin, found.last), keeps=False)
+                done[i:] = _whole([rest], bar, 1)
+                break
+    for one in done:
+        count.add(one.found)
+    return count
+
+
+def _whole(tasks: list[_Task], bar: tqdm[Any], jobs: int) -> list[_Done]:
+    """Run tasks; part of an audit would say nothing."""
+    done = run_chunks(_run, tasks, bar, jobs)
+    if not all(one.whole for one in done):
+        raise KeyboardInterrupt
+    return done
+
+
+def _run(task: _Task, watch: Watch) -> _Done:
+    """Recompute a stretch."""
+    given, (begin, end), erasure = task.given, task.stretch, task.erasure
+    place, count, gone = given.place, Count(given.tolerance), 0
+    if begin:
+        start = next(fold for fold, _ in given.folding(_last(given)).kept(begin + 1))
+        folds = after = Folds(given.folding(_last(given)), task.found, erasure, start)
+    elif erasure is None:
+        folds = after = Folds(given.folding(given.first), task.found)
+    else:
+        gone = _first_erased(place, given.campaign)
+        until = takewhile(lambda event: event.kind != "erased", place.scan(given.campaign))
+        folds = Folds(given.folding(given.first), given.folding(given.first).survey(until))
+        after = Folds(given.folding(begins(place, given.campaign)[0]), task.found, erasure)
+    events = takewhile(lambda event: event.seq <= end, place.scan(given.campaign, begin))
+    while some := list(islice(events, _STEP)):
+        for event in some:
+            if erasure is not None and begin == 0 and event.seq >= gone:
+                folds = after
+                if event.seq <= erasure.seq:
+                    count.leave_out(event)
+                    continue
+            _one(event, folds, count)
+        count.events = some[-1].seq
+        if not watch(len(some)):
+            return _Done(count, b"", whole=False)
+    return _Done(count, dump(folds.main) if task.keeps and folds.main is not None else b"", whole=True)
+
+
+def _one(event: Event, folds: Folds, count: Count) -> None:
+    """Compare an event if it is a decision, and apply it."""
+    body, context, again = dict[str, Any](), None, None
+    if event.kind == "decided":
+        body = read(event)
+        context = folds.context(body, event.at)
+        again = count.compare(event, body, folds.main, context)
+    folds.apply(event, body, context, again)
+
+
+def _surveyed(given: Given, erasure: Event | None) -> Survey:
+    """Survey a log, or what follows its last erasure, which begins there."""
+    after = 0 if erasure is None else erasure.seq
+    until = takewhile(lambda event: event.kind != "erased", given.place.scan(given.campaign, after))  # a later one
+    return given.folding(given.first).survey(until, after)
+
+
+def _last(given: Given) -> Event:
+    """Return the event since which the log is folded with adopting policies alone, whose snapshots are kept."""
+    return begins(given.place, given.campaign)[0]
+
+
+def _starts(given: Given, erasure: Event | None, found: Survey, jobs: int) -> list[Fold]:
+    """Return the states of snapshots at which a log can be split, so that no stretch is much shorter than the others.
+
+    Where corrections are put in their places by a mark, the fold that does so begins before the mark: a log is not
+    split between the two.
+    """
+    usable, last = list[Fold](), found.last
+    for fold, ahead in given.folding(_last(given)).kept(None):
+        later = [mark for mark in found.marks if mark.seq > fold.seq]
+        erased = 0 if erasure is None else erasure.seq
+        whole = not ahead and fits(fold, ahead, later) and fold.seq > erased
+        if whole and min(fold.seq, last - fold.seq) >= found.last / (2 * jobs):
+            usable.insert(0, fold)
+            last = fold.seq
+    return usable
+
+
+def _follows(start: Fold, state: bytes, tolerance: float) -> bool:
+    """Return whether the state at the end of a stretch is that of the snapshot with which the next one begins."""
+    return bool(state) and apart(dump(start), state) <= tolerance
+
+
+def _first_erased(place: Store, campaign: str) -> int:
+    """Return the first decision that was erased, 0 if there is none."""
+    return min((ref for e in place.scan(campaign, kinds=("erased",)) for ref in read(e)["decisions"]), default=0)
+
+
+def _nothing(event: Event) -> None:
+    """Rebuild no policy."""
+
+
+def _gap(stored: Any, again: Any, *, exact: bool) -> float:
+    """Return the largest difference of two arrays, relative to 1 + their size; infinite if shapes or plays differ."""
+    if stored == again:
+        return 0.0
+    a, b = (np.array(z, float) for z in (stored, again))  # None becomes NaN
+    if exact or a.shape != b.shape or (np.isnan(a) != np.isnan(b)).any():
+        return math.inf
+    return float(np.nanmax(np.abs(a - b) / (1.0 + np.abs(a))))
