@@ -101,6 +101,53 @@ def test_an_erasure_waits_for_corrections_that_came_while_others_were_learned(mo
     assert seen == ["revised", "refolded"] * 3 + ["erased"]
 
 
+@pytest.mark.parametrize("failing", ["first", "every"])
+def test_corrections_are_learned_though_transactions_of_other_threads_fail(failing, monkeypatch):
+    monkeypatch.setattr(again, "TURN", 10)
+    store = MemoryStore()
+    campaign, fails, learn = opened(store), [], Worker._learns
+    ids, most = lived(campaign, 150), {"first": 1, "every": 200}[failing]
+
+    def broken(verbs):
+        verbs.decide({"age": 30}, f"broken {len(fails)}", None, None)
+        verbs.observe(ids[1], {"answer": 1, "cents": 2}, revise=True)
+        raise ZeroDivisionError
+
+    def fail():
+        try:
+            campaign.many([broken])
+        except ZeroDivisionError as error:
+            fails.append(error)
+
+    def learns(self, known):
+        found = learn(self, known)
+        if len(fails) < most:
+            thread = threading.Thread(target=fail)
+            thread.start()
+            thread.join()
+        return found
+
+    monkeypatch.setattr(Worker, "_learns", learns)
+    revised(campaign, ids[0])
+    assert campaign.relearn()
+    campaign.refresh()
+    assert campaign._worker.fold.reach == 0
+    assert len(kinds(campaign, "refolded")) == 1
+    assert len(fails) == 1 if failing == "first" else 1 < len(fails) < most
+    same_fold(campaign, opened(store))
+    assert eh.live.audit(store, "shop", [POLICY]).clean
+
+
+def test_what_was_folded_again_is_of_no_log_that_is_shorter():
+    campaign = opened(MemoryStore())
+    revised(campaign, lived(campaign, 40)[0])
+    worker = campaign._worker
+    learning = Again(worker.folding, worker.fold)
+    learning.turn(worker.fold.seq)
+    assert learning.is_of(worker.fold)
+    assert not learning.is_of(worker.before(worker.fold.seq))
+
+
 def test_an_erasure_does_not_wait_forever(monkeypatch):
     store = MemoryStore()
     campaign = opened(store)

@@ -69,8 +69,11 @@ class Again:
         next(self._turns)
 
     def is_of(self, fold: Fold) -> bool:
-        """Return whether a fold is of the same policies and corrections as the one that this began with."""
-        return self._base == _base(fold)
+        """Return whether a fold has the policies and corrections that this began with, and all events folded here.
+
+        It has not where another worker was first, or the log is shorter than it was.
+        """
+        return self._base == _base(fold) and max(self.known, self.fold.seq) <= fold.seq
 
     def is_near(self, last: int) -> bool:
         """Return whether a transaction may fold the rest, up to the last event."""

@@ -58,7 +58,7 @@ class Worker:
         self._process = os.getpid()
         self._shared: Sharing[Callable[[Transaction], Any], Any] = Sharing(self.run)
         self._again: Again | None = None
-        self._learners = set[object]()  # those that do nothing but learn corrections, so that requests need not
+        self._learners = set[object]()  # threads in `relearn`; while there are any, requests leave corrections to them
         self._ask_at = 0  # the event from which on it is asked whether corrections should be learned
         self.fold = self._fold_log()
         self._check()
@@ -224,27 +224,26 @@ class Worker:
             if not self.fold.reach:
                 return False
             before, known = self.fold.marked, self.fold.seq
-            if self._again is None or self._again.known < known:
-                self._again = Again(self.folding, self.fold)
+            if self._again is not None and self._again.known < known:
+                self._again = None
             self._learners.add(own := object())
         try:
             while self._learns(known):
                 pass
         finally:
             self._learners.discard(own)
-        with self._lock.held():
-            if self.fold.marked == before:
-                for event in begins(self.store, self.name):
-                    self.folding.find(event)
-            return self.fold.marked > before
+        return self.fold.marked > before
 
     def _learns(self, known: int) -> bool:
         """Learn some more of the corrections up to an event, between requests of others; returns whether to go on."""
         with self._lock.held():
-            if self._again is None or self.fold.known >= known:
+            self._run([])  # a fold that is ahead of the log, as another request failed, is no beginning
+            if not self.fold.reach or self.fold.known >= known:
                 return False
-            self._go_on(self._again)
-            self._run([])
+            again = self._again = self._again or Again(self.folding, self.fold)
+            self._go_on(again)
+            if again.is_near(self.fold.seq):
+                self._run([])  # writes the mark, which another request would lose if it failed
             return True
 
     def before(self, seq: int) -> Fold:
@@ -356,14 +355,14 @@ class Worker:
     def _catch_up(self, log: Transaction) -> None:
         """Apply the events of other workers, and expire overdue decisions."""
         if self._stale or self.fold.seq > log.last:
-            self.fold, self._stale, self._again = self._fold_log(log), False, None
+            self.fold, self._stale = self._fold_log(log), False
             self._copy(self.near // 10)
         try:
             self.fold.fold(log.tail(self.fold.seq))
         except Rewritten:
             self.fold = self._fold_log(log)
         self._check()
-        if self._again is not None and not self._again.is_of(self.fold):  # another worker was first
+        if self._again is not None and not self._again.is_of(self.fold):
             self._again = None
         if self._again is not None and self._again.is_near(log.last):
             again, self._again = self._again, None
