@@ -122,6 +122,48 @@ def test_times_are_those_of_decisions_where_a_run_has_dates(tmp_path):
     assert read.encoded.time.min() > 8.0
 
 
+def asked(folder, problem_text, requests):
+    """A campaign of requests that state more than a case; returns its log, of decisions that are all observed."""
+    log, problem = write(folder, rows(400), problem_text)
+    with open_campaign(f"sqlite:///{folder}/post.db", "post", problem, log_path=log, learn=False, seed=1) as campaign:
+        for i, more in enumerate(requests):
+            reply = campaign.decide({"age": 40.0, "town": "north"}, key=f"{i}", **more)
+            campaign.observe(reply.id, {"visit": i % 2})
+    return decisions(f"sqlite:///{folder}/post.db")
+
+
+def test_decisions_that_could_not_draw_every_action_are_left_out(tmp_path):
+    text = UNIFORM.replace("horizon = 300", "horizon = 3000").replace("rate = 0.3", "rate = 0.9")
+    each = [{}, {"offered": ["none", "a"]}, {"offered": ["b", "a", "none"]}]
+    found = asked(tmp_path, text, each * 40)
+    assert len(found.plays) == 80
+    assert found.notes[:-1] == ("left out: 40 decisions that were made with some of the actions alone on offer",)
+    assert all(each["visit"] == i // 2 % 2 for i, each in enumerate(found.outcomes))
+
+
+def test_what_was_withdrawn_need_not_be_offered(tmp_path):
+    text = UNIFORM.replace("horizon = 300", "horizon = 3000").replace("rate = 0.3", "rate = 0.9")
+    text = text.replace("[features]", 'withdrawn = ["b"]\n[features]')
+    found = asked(tmp_path, text, [{"offered": ["none", "a"]}, {"offered": ["a", "none", "b"]}, {"offered": ["a"]}])
+    assert len(found.plays) == 2
+    assert found.notes[0] == "left out: 1 decisions that were made with some of the actions alone on offer"
+
+
+def test_decisions_with_known_outcomes_of_their_own_are_left_out(tmp_path):
+    text = UNIFORM.replace("horizon = 300", "horizon = 3000").replace("rate = 0.3", "rate = 0.9")
+    found = asked(tmp_path, text, [{"known": {"post": {"a": 2.0, "b": 3.0}}}, {}] * 20)
+    assert len(found.plays) == 20
+    assert found.notes[0] == "left out: 20 decisions that were made with known outcomes of their own"
+
+
+@pytest.mark.parametrize("own", ["action", "probability", "time"])
+def test_no_column_of_a_case_has_a_name_of_the_decisions(tmp_path, own):
+    url, problem = played(tmp_path, count=30)
+    problem.write_text(UNIFORM.replace('numeric = ["age"]', f'numeric = ["age", "decision: {own}"]'))
+    with pytest.raises(InvalidInput, match=f"features.numeric: expected a name .* 'decision: ', got 'decision: {own}'"):
+        read_log(decisions(url), problem)
+
+
 def test_what_is_no_log(tmp_path):
     url, problem = played(tmp_path, count=1)
     with pytest.raises(InvalidInput, match="that were observed, by chances that are known, got left out: 1 decisions"):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -18,8 +19,10 @@ from evenhand.live.events import read
 from evenhand.live.history import History, outcome_columns
 from evenhand.live.proof import prove, refuse
 from evenhand.live.replies import reply
+from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import connect_to_read
 from evenhand.replay.columns import Columns, Names, plain
+from evenhand.replay.problem_file import parse
 from evenhand.replay.spec import Spec
 
 _OWN = "decision: "  # before the names of columns that are no names in cases
@@ -32,6 +35,9 @@ ADAPTIVE = (
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Decided:
     """The decisions of a campaign that a log can have: observed, of one play, and with a probability that is known.
+
+    A log says that every action could be drawn, at what the case says that it uses. Decisions whose requests stated
+    otherwise, in `offered` or `known`, are not among them.
 
     Args:
         name: of the campaign.
@@ -51,8 +57,16 @@ class Decided:
         """Return a specification that reads these decisions: cases as it does, and its own columns of all else.
 
         Raises:
-            InvalidInput: a case has a column of such a name.
+            InvalidInput: a feature, group or known outcome is read from a column of such a name.
         """
+        for column in (
+            *spec.numeric,
+            *spec.categorical,
+            *spec.known_columns,
+            *(g.column for g in spec.groups.values()),
+        ):
+            if column.startswith(_OWN):
+                raise InvalidInput(spec.places[column], f"a name that does not begin with {_OWN!r}", repr(column))
         names = [o.name for o in spec.outcomes if o.is_learned or o.is_noisy]
         return replace(
             spec,
@@ -110,7 +124,7 @@ def decisions(store: str | Path, campaign: str | None = None) -> Decided:
         if history.plays > 1:
             raise InvalidInput("store", "a campaign with one play per decision", f"{history.plays} in {name!r}")
         rows, out = list[tuple[Mapping[str, Any], tuple[str, float, int], dict[str, float]]](), Counter[str]()
-        for row in _rows(history, out):
+        for row in _rows(history, _playable(found, name), out):
             rows.append(row)
     left_out = tuple(f"left out: {count:,} decisions that were {why}" for why, count in sorted(out.items()))
     if not rows:
@@ -120,8 +134,20 @@ def decisions(store: str | Path, campaign: str | None = None) -> Decided:
     return Decided(name=name, cases=cases, plays=plays, outcomes=outcomes, notes=(*left_out, ADAPTIVE))
 
 
+def _playable(store: Store, name: str) -> list[tuple[int, frozenset[str]]]:
+    """Return the actions that were not withdrawn, each time with the event from which on that holds."""
+    found, actions = list[tuple[int, frozenset[str]]](), ()
+    for event in store.scan(name, kinds=("opened", "switched")):
+        body = read(event)
+        actions = body.get("actions", actions)
+        file = body["encoding"].get("file")  # none where a program stated the problem
+        withdrawn = () if file is None else parse(file[1], file[0]).withdrawn
+        found.append((event.seq, frozenset(actions).difference(withdrawn)))
+    return found
+
+
 def _rows(
-    history: History, out: Counter[str]
+    history: History, playable: Sequence[tuple[int, frozenset[str]]], out: Counter[str]
 ) -> Iterator[tuple[Mapping[str, Any], tuple[str, float, int], dict[str, float]]]:
     """Yield what each decision was about, what was played and what came of it; count the others."""
     for event in history.decided():
@@ -133,6 +159,13 @@ def _rows(
         told = reply(event, body, history.actions)
         if told.probability is None or not np.isfinite(told.probability):
             out["by an unknown chance"] += 1
+            continue
+        _, actions = playable[bisect(playable, event.seq, key=lambda each: each[0]) - 1]
+        if not actions.issubset(body.get("offered", actions)):
+            out["made with some of the actions alone on offer"] += 1
+            continue
+        if "known" in body:
+            out["made with known outcomes of their own"] += 1
             continue
         own = {name.removeprefix("outcome "): float(z) for name, z in outcome_columns(outcomes)}
         yield body.get("case", {}), (str(told.action), float(told.probability), event.at), own
