@@ -15,7 +15,7 @@ import evenhand as eh
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Campaign
 from evenhand.live.http import app, doors, readiness
-from evenhand.live.http.bodies import parse
+from evenhand.live.http.bodies import parse, plain
 from evenhand.live.http.commits import Commits
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.sqlite import _Log
@@ -52,7 +52,21 @@ def test_texts_that_look_like_names_are_none():
     texts = {f"{i}": '":' * 400 for i in range(5)} | {"ends with \\": 1}
     assert parse(json.dumps(texts).encode()) == texts
     with pytest.raises(InvalidInput, match="at most 1,000 fields, got an object of 1,001"):
-        parse(b" " + json.dumps({"case": {f"{i}": i for i in range(1000)}}).encode())
+        parse(b" " + json.dumps({f"{i}": i for i in range(1001)}).encode())
+
+
+def test_names_and_values_may_begin_with_colons():
+    most = {f":{i}": f":{i}" for i in range(999)}
+    assert parse(json.dumps({"case": most}).encode()) == {"case": most}
+    plain({"case": most})
+
+
+def test_fields_are_counted_in_all_objects_of_a_body(client):
+    for content in ({f"{i}": i for i in range(1000)}, {f":{i}": f":{i}" for i in range(1000)}):
+        said = client.post("/decide", json={"key": "many", "case": content})
+        assert (said.status_code, "at most 1,000 fields" in said.text) == (422, True)
+    said = client.post("/decide", json={"key": "fewer", "case": {f"{i}": ":x" for i in range(600)}})
+    assert (said.status_code, "fields" in said.text) == (422, False)  # names that the problem does not have
 
 
 def test_a_name_that_is_stated_twice_is_the_first_one_that_is_repeated():
