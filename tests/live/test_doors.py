@@ -118,6 +118,36 @@ def test_a_header_has_to_come_in_time(campaign, monkeypatch):
             assert again.recv(100) == b""
 
 
+@pytest.mark.parametrize("held", [True, False], ids=["with the request before", "after the response"])
+def test_a_connection_that_began_a_header_is_not_idle(campaign, monkeypatch, held):
+    made = doors.Doors.protocol
+
+    def impatient(self, *args, **more):
+        door = made(self, *args, **more)
+        door.timeout_keep_alive = 0.2  # until a connection without a request is closed
+        return door
+
+    def answer(line):
+        found = b""
+        while not found.endswith(b'{"ok":true}'):
+            part = line.recv(10_000)
+            assert part
+            found += part
+
+    monkeypatch.setattr(doors.Doors, "protocol", impatient)
+    head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    with serving(app(campaign)) as client:
+        at = client.base_url.host, client.base_url.port
+        with socket.create_connection(at, timeout=5) as line:
+            line.sendall(head + head[:9] if held else head)
+            answer(line)
+            line.sendall(b"" if held else head[:9])
+            time.sleep(0.6)
+            line.sendall(head[9:])
+            answer(line)
+            assert line.recv(100) == b""
+
+
 def test_the_limit_of_open_files_caps_connections(monkeypatch):
     resource = pytest.importorskip("resource")
     for soft, most in ((1024, 896), (100, 36), (10**6, 10_000), (resource.RLIM_INFINITY, 10_000)):

@@ -1,4 +1,4 @@
-"""A connection: its parser sees one request after the other, and never the beginning of the next."""
+"""A connection that passes its parser one request at a time."""
 
 from __future__ import annotations
 
@@ -141,6 +141,8 @@ class Door(HttpToolsProtocol):
     def _read(self) -> None:
         """Give the parser what came of the request under way; what follows waits until it is answered."""
         held, at = self._held, 0
+        if held:  # a connection that waits for the rest of a request is not idle
+            self._unset_keepalive_if_required()
         try:
             while at < len(held) and not self.transport.is_closing() and (end := self._end(held, at)):
                 piece = held[at:end]
