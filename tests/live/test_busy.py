@@ -81,6 +81,70 @@ def test_jobs_that_waited_are_told_with_the_one_that_failed(held):
     commits.close()
 
 
+def test_a_client_whose_jobs_were_told_is_not_behind_others(held):
+    store, flag, _ = held
+    commits, order = Commits(opened(store)), []
+    flag.set()
+
+    def job(name, count=1):
+        return commits.submit([lambda verbs: order.append(name) or {}] * count, name)
+
+    told = [job("other"), *(job("told", 150) for _ in range(5))]
+    assert all(isinstance(each.exception(), Busy) for each in told)
+    flag.clear()
+    gate, begun = threading.Event(), threading.Event()
+    first = commits.submit([lambda verbs: begun.set() or gate.wait(30) or {}])
+    assert begun.wait(30)
+    then = [job("told"), *(job("another", 150) for _ in range(2))]
+    gate.set()
+    for each in (first, *then):
+        each.result()
+    assert order[0] == "told"
+    commits.close()
+
+
+def test_calls_of_threads_that_waited_are_told_with_the_one_that_failed(held):
+    store, flag, tried = held
+    campaign = opened(store)
+    flag.set()
+
+    def decide(number):
+        campaign.decide({"age": 30}, key=f"{number}")
+
+    team = [later(decide, 0)]
+    time.sleep(0.05)
+    team += [later(decide, number) for number in (1, 2)]
+    time.sleep(0.35)
+    team.append(later(decide, 3))
+    for thread, _ in team:
+        thread.join()
+    assert all(str(found[0]) == "held" for _, found in team)
+    assert len(tried) == 2
+    assert all(found[1] < 0.7 for _, found in team[:3])
+    assert 0.5 < team[3][1][1] < 0.9
+    flag.clear()
+    assert campaign.decide({"age": 30}, key="then").key == "then"
+
+
+def test_what_others_were_told_counts_no_more_once_a_transaction_begins(held):
+    store, flag, _ = held
+    campaign = opened(store)
+    lock = campaign._worker._lock
+
+    def asked_long_ago():
+        lock._asked = 0.0
+        lock.pass_on()
+
+    flag.set()
+    with pytest.raises(Busy, match="held"):
+        campaign.refresh()
+    with pytest.raises(Busy, match="held"):
+        asked_long_ago()
+    flag.clear()
+    campaign.refresh()
+    asked_long_ago()
+
+
 def test_threads_that_waited_are_told_what_the_one_before_was_told(held):
     store, flag, tried = held
     campaign = opened(store)

@@ -15,7 +15,7 @@ PATIENCE = 0.2  # seconds that whoever waits for a store may have waited before,
 
 
 class Exclusive:
-    """A lock at which whoever waits is next, also where the thread that releases it asks again at once.
+    """A fair lock: a waiting thread gets it before the thread that releases it can get it again.
 
     Args:
         name: of the campaign, for errors.
@@ -66,6 +66,10 @@ class Exclusive:
     def tell(self, error: Busy) -> None:
         """Note that the holder could not begin a transaction, which it may have waited for."""
         self._told_at, self._told = time.monotonic(), str(error)
+
+    def forget(self) -> None:
+        """Note that the holder began a transaction, so that the store can be written again."""
+        self._told_at = 0.0
 
     def pass_on(self) -> None:
         """Tell the holder what another thread was told while it waited: else it would wait as long once more.

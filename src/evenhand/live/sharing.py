@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Generic, TypeVar
 
 from evenhand.core.errors import EvenhandError
 from evenhand.live.events import Busy
+from evenhand.live.exclusive import PATIENCE
 
 C = TypeVar("C")  # what makes a call
 T = TypeVar("T")
@@ -20,7 +22,7 @@ class _Call(Generic[C, T]):
     """A call of one thread, and what it came to."""
 
     def __init__(self, verb: C) -> None:
-        self.verb, self.is_done = verb, False
+        self.verb, self.is_done, self.since = verb, False, time.monotonic()
         self._found: list[T] = []
         self._error: Exception | None = None
 
@@ -100,6 +102,7 @@ class Sharing(Generic[C, T]):
         except Busy as error:
             for call in calls:
                 call.fail(error)
+            self._tell(error)
         except Exception as error:
             if len(calls) == 1:
                 calls[0].fail(error)
@@ -109,3 +112,12 @@ class Sharing(Generic[C, T]):
         else:
             for call, z in zip(calls, found, strict=True):
                 call.end(z)
+
+    def _tell(self, error: Busy) -> None:
+        """Fail the calls that have waited for so long that they should not wait for another transaction to fail."""
+        with self._changed:
+            begun = time.monotonic() - PATIENCE
+            for call in self._waiting:
+                if call.since < begun:
+                    call.fail(error)
+            self._waiting = deque(call for call in self._waiting if not call.is_done)

@@ -292,13 +292,14 @@ class Worker:
 
     @contextmanager
     def _begun(self) -> Iterator[Transaction]:
-        """Begin a transaction, and let others know if that fails."""
+        """Begin a transaction, and let others know whether that fails."""
         with ExitStack() as stack:
             try:
                 log = stack.enter_context(self.store.write(self.name))
             except Busy as error:
                 self._lock.tell(error)
                 raise
+            self._lock.forget()
             yield log
 
     def _ask(self, now: int | None = None) -> None:

@@ -39,6 +39,7 @@ class _Job(NamedTuple):
     verbs: Sequence[Verb]
     found: _Told
     since: float  # seconds of a clock
+    client: Hashable
 
 
 class Commits:
@@ -100,7 +101,7 @@ class Commits:
             turn = max(self._now, self._ends.get(client, 0.0)) + max(len(verbs), 1)
             self._ends[client] = turn
             self._number += 1
-            heappush(self._jobs, _Job(turn, self._number, verbs, found, time.monotonic()))
+            heappush(self._jobs, _Job(turn, self._number, verbs, found, time.monotonic(), client))
             self._some.notify()
 
     def waiting(self) -> int:
@@ -163,4 +164,6 @@ class Commits:
             late = [job for job in self._jobs if job.since < begun]
             self._jobs = [job for job in self._jobs if job.since >= begun]
             heapify(self._jobs)
+            gone = {job.client for job in late} - {job.client for job in self._jobs}  # none of theirs is in turn
+            self._ends = {client: end for client, end in self._ends.items() if client not in gone}
         return [job for job in late if job.found.set_running_or_notify_cancel()]
