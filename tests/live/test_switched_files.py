@@ -1,6 +1,7 @@
 """Campaigns of problem files are switched without a restart: every worker takes the next file from the log."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +12,7 @@ from evenhand.live.coded import Text, of_file
 from evenhand.live.commands import policies
 from evenhand.live.history import History
 from evenhand.live.http import app
+from evenhand.live.limits import used_up
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.schedules import same_fold
 from tests.live.served import serving
@@ -196,12 +198,29 @@ def test_what_is_used_up_is_refused_or_said(tmp_path, capsys):
         write(tmp_path, STATED.replace("rate = 0.3", "total = 3"))
         assert main(["switch", store, str(file), *SAID]) == 0
         assert capsys.readouterr().err == f"note: {told.replace('of 2', 'of 3')}\n"
+        campaign.refresh()
+        equal = STATED.replace("rate = 0.3", "total = 5")
+        said = client.post("/switch", json={"problem": equal, **SIGNED}).json()
+        assert said["used_up"] == [told.replace("of 2", "of 5")]
+        assert campaign.decide({"age": 33, "town": "north"}, key="none left", offered=["a"]).action is None
         mark = client.get("/report").json()["mark"]
         said = client.post("/switch", json={"problem": STATED, **SIGNED, "expected": mark})
         assert said.json()["used_up"] == []
         client.post("/end", json=SIGNED)
         said = client.post("/switch", json={"problem": less, **SIGNED})
         assert (said.status_code, "ended by Ada" in said.json()["error"]) == (410, True)
+
+
+def test_a_budget_without_a_total_at_present_is_used_up_once_something_is_spent(tmp_path):
+    """As one of some months is before them."""
+    campaign = eh.live.open_campaign(MemoryStore(), "post", write(tmp_path, STATED))
+    status = campaign.status()
+    nothing = replace(status.accounts["post"], total=0.0)
+    assert nothing.spent == nothing.held == 0.0
+    assert used_up(replace(status, accounts={"post": nothing})) == []
+    for more in ({"spent": 1.0}, {"held": 1.0}):
+        (told,) = used_up(replace(status, accounts={"post": replace(nothing, **more)}))
+        assert told.startswith("budget post: 1 of 0 is spent and held")
 
 
 def test_the_horizon_that_is_reached_is_an_alarm(tmp_path):

@@ -1,4 +1,4 @@
-"""Limits of another policy that are used up already, so that a switch to it would stop a campaign in silence."""
+"""Checks of a switch to a policy whose horizon, end or budget is already used up."""
 
 from __future__ import annotations
 
@@ -41,23 +41,25 @@ def refuse_over(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
     if rounds >= new.last_round and rounds < old.last_round:
         expected = f"more than the {count(int(rounds), 'round')} that are decided; {_STOP}"
         raise InvalidInput("policy: problem.horizon", expected, new.horizon)
-    if _past(new, now) and not _past(old, now):
+    if is_past(new, now) and not is_past(old, now):
         at = datetime.fromtimestamp(now // 1_000_000, UTC).isoformat(" ")
         raise InvalidInput("policy: problem.until", f"an end after {at}, which is now; {_STOP}", new.until)
 
 
 def used_up(status: Status) -> list[str]:
-    """Say which budgets have no more than is spent and held, so that nothing that uses them is played any more.
+    """List the budgets that are exhausted by what is spent and held.
 
-    A switch may lower a budget so far, as a stop of what costs.
+    A switch may lower a budget so far, as a stop of what costs. A budget of 0 of which nothing was spent is not listed.
     """
-    return [
-        f"budget {name}: {amount(account.spent + account.held)} of {amount(account.total)} is spent and held, so that "
-        "nothing that uses it is played"
-        for name, account in status.accounts.items()
-        if account.hard and account.spent + account.held > account.total * (1 + _NEAR)
-    ]
+    found = []
+    for name, account in status.accounts.items():
+        used, total = account.spent + account.held, account.total
+        if account.hard and used > 0 and used >= total * (1 - _NEAR):
+            told = f"{amount(used)} of {amount(total)} is spent and held, so that nothing that uses it is played"
+            found.append(f"budget {name}: {told}")
+    return found
 
 
-def _past(problem: Problem, now: int) -> bool:
+def is_past(problem: Problem, now: int) -> bool:
+    """Return whether a time of the store, in microseconds since 1970, is after the end that a run states."""
     return past(problem, problem.clock.of_micros(now))

@@ -9,8 +9,8 @@ from evenhand.core.faces import count
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import digits, duration, moment, percent
 from evenhand.live.dashboard.watched import Watched
+from evenhand.live.limits import is_past
 from evenhand.policy.status import Status
-from evenhand.problem.ended import past
 
 MANY = 0.1  # the share of due outcomes that may expire without an alarm
 CLIPPED = 0.05  # the share of the latest decisions that may state a value out of range without an alarm
@@ -115,8 +115,8 @@ def _over(campaign: Watched, status: Status, tally: Tally) -> Iterator[Alarm]:
     problem, spans = campaign.policy.problem, tally.spans.all
     if tally.life.after != "nothing" or tally.life.state == "ended" or not spans:
         return
-    told = "Nothing is played any more: `evenhand end`, another horizon, or `evenhand change --after`."
-    if past(problem, problem.clock.of_micros(spans[-1].at)):
+    told = "Nothing is played any more. End the campaign, switch to a longer horizon, or run `evenhand change --after`."
+    if is_past(problem, spans[-1].at):
         yield Alarm("over", f"The end of the run, {problem.clock.written(problem.clock.last)}, is past. {told}")
     elif status.rounds >= problem.last_round:
         yield Alarm("over", f"The horizon of {count(problem.horizon, 'round')} is reached. {told}")
