@@ -21,7 +21,6 @@ from evenhand.problem.problem import Problem
 Schema = dict[str, Any]
 # Printable characters and spaces, as ECMA-262 has them.
 TEXT = {"type": "string", "minLength": 1, "maxLength": 200, "pattern": r"^ *[^\p{C}\p{Z}](?:[^\p{C}\p{Z}]| )*$"}
-_NOTHING: Schema = {"minItems": 1, "items": {"type": "null"}}  # no outcome of any play
 KEY = {**TEXT, "pattern": r"^[^\u0000]+$"}
 _KEY_OF_EXAMPLES = "order-17"
 _NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}

@@ -144,8 +144,9 @@ def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Serve
     async def started(sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(doors.handle)
         await startup(sockets)
-        for place in (one.fileno() for listening in getattr(found, "servers", ()) for one in listening.sockets):
-            with socket.socket(fileno=os.dup(place)) as one:  # as asyncio hands out no socket that could listen
+        for place in (place for listening in getattr(found, "servers", ()) for place in listening.sockets):
+            # asyncio hands out no socket that could listen; `os.dup` takes none on Windows
+            with socket.fromfd(place.fileno(), place.family, place.type) as one:
                 one.listen(_QUEUE)
 
     def leave() -> None:
