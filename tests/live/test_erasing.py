@@ -6,7 +6,7 @@ import signal
 import sqlite3
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime
 
 import pytest
 
@@ -242,10 +242,10 @@ def test_no_state_keeps_a_number_of_an_erased_case(name):
 def test_everything_but_what_waits_can_be_erased_and_the_campaign_goes_on():
     store = MemoryStore()
     campaign = lived(store)
-    found = campaign.erase(before=datetime.now(UTC) + timedelta(days=1))
+    found = campaign.erase(before=datetime.now(UTC))
     assert found.waiting == campaign.status().waiting > 0
     assert len(found.decisions) + found.waiting == 60
-    assert campaign.erase(before=datetime.now(UTC) + timedelta(days=1)).decisions == ()
+    assert campaign.erase(before=datetime.now(UTC)).decisions == ()
     assert campaign._worker.fold.state.goals[1].history.kept.max() <= found.waiting
     go_on(campaign, range(60, 90))
     again = eh.Campaign.open(store, "shop", POLICY)
@@ -253,6 +253,18 @@ def test_everything_but_what_waits_can_be_erased_and_the_campaign_goes_on():
     assert eh.live.audit(store, "shop", [POLICY]).clean
     assert campaign.erase(before=date(2020, 1, 1)).decisions == ()
     assert sum(e.kind == "erased" for e in campaign.events()) == 1  # nothing was to be erased: no event
+
+
+def test_a_date_to_come_is_refused_by_the_time_of_the_store():
+    present = int(datetime(2001, 2, 3, 4, tzinfo=UTC).timestamp() * 1e6)
+    campaign = lived(MemoryStore(now=lambda: present), 10)
+    before = list(campaign.events())
+    for to_come in (date(2001, 2, 4), datetime(2001, 2, 3, 4, 0, 1), datetime.now(UTC)):
+        with pytest.raises(InvalidInput, match="before: expected a date or time that is past"):
+            campaign.erase(before=to_come)
+    assert list(campaign.events()) == before
+    assert campaign.erase(before=datetime(2001, 2, 3, 4)).decisions == ()
+    assert campaign.erase(before=date(2001, 2, 3)).decisions == ()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -554,7 +566,7 @@ def test_decisions_of_an_earlier_version_are_refused_by_name():
     with pytest.raises(Conflict, match="was written by an earlier version of evenhand: its hash covers its case"):
         campaign.erase(secrets(campaign)[:1])
     go_on(campaign, range(20, 30))
-    found = campaign.erase(before=datetime.now(UTC) + timedelta(days=1))
+    found = campaign.erase(before=datetime.now(UTC))
     assert (len(found.decisions) + found.waiting + found.unsealed, found.unsealed > 10) == (30, True)
     assert "left, as an earlier version of evenhand wrote them" in str(found)
     assert prove(store, "shop").faults == ()

@@ -5,7 +5,7 @@ import sqlite3
 import threading
 import time
 from contextlib import closing
-from datetime import date, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
@@ -108,12 +108,18 @@ def test_a_file_that_another_program_reads_is_cleaned_when_the_same_is_said_agai
 
 
 def test_all_before_a_date(client, campaign):
-    tomorrow = date.today() + timedelta(days=2)
     assert client.post("/erase", json={"before": "2026-01-01", **TOLD}).json() == NONE
-    said = client.post("/erase", json={"before": f"{tomorrow}T12:00:00+02:00", **TOLD})
+    later = datetime.now(UTC) + timedelta(days=1)
+    for to_come in (later, datetime.now(UTC).date() + timedelta(days=1)):
+        said = client.post("/erase", json={"before": to_come.isoformat(), **TOLD})
+        assert (said.status_code, said.json()["field"]) == (422, "before")
+        assert "a date or time that is past" in said.json()["error"]
+    assert not erased(campaign)
+    now = datetime.now(timezone(timedelta(hours=2))).isoformat()
+    said = client.post("/erase", json={"before": now, **TOLD})
     assert said.json() == {**NONE, "erased": 2, "waiting": 1}
     assert erased(campaign) == [2, 4]
-    assert client.post("/erase", json={"before": str(tomorrow), **TOLD}).json() == {**NONE, "waiting": 1}
+    assert client.post("/erase", json={"before": now, **TOLD}).json() == {**NONE, "waiting": 1}
 
 
 def test_what_waits_is_refused_and_nothing_is_erased(client, campaign):

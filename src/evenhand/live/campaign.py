@@ -186,7 +186,7 @@ class Campaign:
 
         Args:
             keys: of the decisions, all of which are erased or none.
-            before: a date or a time, in UTC if it has no zone. What waits, or has no seal, is left and counted.
+            before: a past date or time, in UTC if it has no zone. What waits, or has no seal, is left and counted.
             by, why: who asks for it and why, for the log; no personal data of the erased.
 
         Raises:

@@ -7,11 +7,9 @@ import warnings
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
@@ -246,12 +244,10 @@ def erase_file(
     """Erase decisions of a campaign of a problem file; `note` says by whom and why. See `Campaign.erase`.
 
     Raises:
-        Unknown, InvalidInput: as for `only_campaign` and `Campaign.erase`; or the date is none, or to come.
+        Unknown, InvalidInput: as for `only_campaign` and `Campaign.erase`; or the date is none.
         Conflict, CannotErase, Busy: as for `Campaign.erase`; or the policy learned from another log.
     """
     date = None if before is None else time_of(before)
-    if date is not None and (date if date.tzinfo else date.replace(tzinfo=UTC)) > datetime.now(UTC):
-        raise InvalidInput("before", "a date or time that is past, as later ones would be all", shown(before))
     with closing(connect_to_read(url)) as store:
         name = only_campaign(store, campaign)
         stated = last(store, name)
