@@ -1,7 +1,9 @@
 """The policy of a campaign as it stands, judged by a log."""
 
 import hashlib
+import time
 from contextlib import closing
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -124,3 +126,17 @@ def test_what_cannot_be_judged(shop, tmp_path):
     eh.Campaign.open(f"sqlite:///{tmp_path}/coin.db", "coins", eh.uniform(coin, 1)).close()
     with pytest.raises(InvalidInput, match="opened with a problem file"):
         served(tmp_path / "coin.db")
+
+
+def test_where_a_run_has_dates_it_is_judged_at_the_time_of_the_last_event(tmp_path):
+    today = datetime.now(UTC).date()
+    dates = f'since = "{today - timedelta(days=9)}"\nuntil = "{today + timedelta(days=90)}"\nhorizon = 300'
+    log, problem = write(tmp_path, rows(400), PROBLEM.replace("horizon = 300", dates))
+    campaign, url = played(tmp_path, log, problem, 20)
+    clock = campaign.policy.problem.clock
+    for i in range(2):
+        time.sleep(0.01)
+        campaign.decide({"age": 33.0, "town": "north"}, key=f"late {i}")
+        *_, before, end = campaign.events()
+        (found,) = served(url).encode({"age": 33.0, "town": "north"}).time
+        assert clock.of_micros(before.at) < found == clock.of_micros(end.at)

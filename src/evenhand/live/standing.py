@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from contextlib import closing
 from pathlib import Path
 
@@ -41,7 +40,8 @@ def served(store: str | Path, campaign: str | None = None, *, log_path: str | Pa
         stated = last(found, name)
         rows = None if log_path is None else Rows(Path(log_path), weight_of(found, name))
         made = Campaign.open(found, name, stated.policy, encoder=stated.coded, teacher=taught(found, name, rows))
-        fold, at = made._worker.fold, deque(found.scan(name), 1)[0].at
+        fold = made._worker.fold
+        at = next(found.scan(name, fold.seq - 1)).at
     coded, clock = stated.coded, fold.policy.problem.clock
 
     def encode(case: Case) -> Context:
