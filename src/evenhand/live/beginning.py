@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import one_of
-from evenhand.live.cases import Encoder, Named, Teacher, alike, refuse_numbers, refuse_past
+from evenhand.live.cases import Encoder, Named, Teacher, alike, refuse_past, refuse_unfit
 from evenhand.live.changing import check_patience
 from evenhand.live.events import Conflict, encode, read
 from evenhand.live.horizon import refuse_soft
@@ -74,7 +74,7 @@ def begin(
     if not every or not all(isinstance(one, Policy) for one in every):
         raise InvalidInput("policy", "a Policy, or a list of them with the present one last", shown(policy))
     present = every[-1]
-    refuse_numbers(present)
+    refuse_unfit(present)
     place = as_store(store)
     present.start(seed=new.seed)  # refuses a seed, and prepares kernels, before the lock is taken
     phases = [Phase(one, encoder or Named(one)) for one in every]

@@ -13,7 +13,7 @@ from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
 from evenhand.core.extras import data_frame
 from evenhand.core.validate import on_disk
 from evenhand.live.beginning import DAY, New, begin
-from evenhand.live.cases import Case, Encoder, Named, Teacher, refuse_numbers
+from evenhand.live.cases import Case, Encoder, Named, Teacher, refuse_unfit
 from evenhand.live.changing import Ask, check_said
 from evenhand.live.dashboard.report import report
 from evenhand.live.erasing import Erasure, erase
@@ -279,7 +279,7 @@ class Campaign:
         for field, text in (("by", by), ("why", why)):
             if text is not None:
                 check_said(field, text)
-        refuse_numbers(policy)
+        refuse_unfit(policy)
         now = self._worker.fold.phase
         encoder = encoder or (Named(policy) if isinstance(now.encoder, Named) else now.encoder)
         self._worker.switch(Switch(phase=Phase(policy, encoder), expected=expected or now.mark, by=by, why=why))

@@ -70,10 +70,11 @@ def context_of(encoder: Encoder, clock: Clock, body: Mapping[str, Any], at: int)
     return context if time is None else context._replace(time=np.array([max(time, 0.0)]))
 
 
-def refuse_numbers(policy: Policy) -> None:
-    """Refuse a policy whose problem has an end that is no date, as a campaign goes by the clock of its store.
+def refuse_unfit(policy: Policy) -> None:
+    """Refuse a policy that no campaign can run.
 
-    Nor can it have known outcomes that no context can have, as every decision would be refused.
+    Its problem has known outcomes that no context can have, so that every decision would be refused; or an end that
+    is no date, although a campaign goes by the clock of its store.
     """
     for name, values in zip(policy.problem.known, policy.problem.declared.T, strict=True):
         if (worst := float(np.abs(values).max(initial=0.0))) > LARGEST:
