@@ -82,7 +82,7 @@ class Guard:
         wrong = refused is not None and refused.status == 401 and b"authorization" in given
         if wrong:
             await self._delay(scope)
-        # One guess per connection, so that those that a client sends at once do not wait in its connection either.
+        # Close the connection, so that a client cannot queue further guesses on it.
         await (self._app if refused is None else _closing(refused, wrong))(scope, receive, answer)
 
     def _note(self, scope: Scope, place: Place, number: str, status: int, seconds: float) -> None:
