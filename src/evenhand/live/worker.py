@@ -244,6 +244,9 @@ class Worker:
             self._go_on(again)
             if again.is_near(self.fold.seq):
                 self._run([])  # writes the mark, which another request would lose if it failed
+                if self.fold.reach and self.fold.known < known:
+                    for event in begins(self.store, self.name):
+                        self.folding.find(event)  # raises `Missing` where the mark could not be written for it
             return True
 
     def before(self, seq: int) -> Fold:
