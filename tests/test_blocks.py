@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks import plain_ranking
 from benchmarks.drawn import own_coefficients
-from evenhand.choices import Rate, TopK
+from evenhand.choices import Rate, Staged, TopK
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.environments import Court, Logged
@@ -150,6 +150,16 @@ class Contrary(TopK):
         return super().pick(state, worth._replace(mean=-worth.mean), offer, t, u)
 
 
+class Hearing(TopK):
+    """A choice that adds an ability, of which the view that it inherits knows nothing."""
+
+    def on_outcome(self, state, decision, exposed):
+        HEARD.append(len(decision.plays))
+
+
+HEARD = []
+
+
 class Alike(TopK):
     """A choice that changes nothing."""
 
@@ -158,6 +168,28 @@ def test_a_class_that_changes_what_it_inherits_has_no_view():
     policy = ucb(LINUCB.problem, OWN, warmup=0)
     assert check_compiled(replace(policy, choice=Contrary(1)), LINUCB) == 0
     assert check_compiled(replace(policy, choice=Alike(1)), LINUCB) == 199
+
+
+@pytest.mark.parametrize("choice", [Hearing(1), Staged(50, Hearing(1))], ids=["alone", "after a warm-up"])
+def test_a_choice_that_adds_an_ability_is_asked_by_python(choice):
+    HEARD.clear()
+    policy = replace(ucb(LINUCB.problem, OWN, warmup=0), choice=choice)
+    assert check_compiled(policy, LINUCB) == 0
+    rounds = HEARD.copy()
+    simulate(policy, LINUCB, replicas=3, progress=False, compiled=True)
+    assert len(rounds) > 10
+    assert HEARD[len(rounds) :]
+
+
+class HearingWithAView(Hearing):
+    def view(self, state):
+        return TopK(1).view(state)
+
+
+def test_a_choice_that_hears_has_no_use_for_a_view_of_its_own():
+    """As kernels tell choices of no outcome."""
+    policy = replace(ucb(LINUCB.problem, OWN, warmup=0), choice=HearingWithAView(1))
+    assert views(policy, policy.start(replicas=2)) is None
 
 
 class WrongView(NamedTuple):

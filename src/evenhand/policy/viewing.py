@@ -23,7 +23,7 @@ def views(policy: Policy, state: PolicyState) -> tuple[Any, ...] | None:
     can = parts.can
     if type(policy) is not Policy:
         return None
-    special = can.mixes or can.follows or can.timed or can.nets or can.compares
+    special = can.mixes or can.follows or can.hears or can.timed or can.nets or can.compares
     if special or len(can.limits) > 1 or not _plain(problem):
         return None
     if parts.zeros._some or state.periods is not None or list(marked(state.model, "ahead")):
