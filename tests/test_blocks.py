@@ -215,6 +215,35 @@ def test_kernels_that_cannot_be_compiled_are_named_and_python_goes_on():
     same(trace, simulate(policy, LINUCB, replicas=2, progress=False, compiled=False))
 
 
+class UntypedView(NamedTuple):
+    n_plays: int
+    what: object  # Numba has no type for it
+
+    @kernel
+    def pick(self, worth, offer, t, u):
+        return worth
+
+
+@dataclass(frozen=True)
+class Untyped(Mine):
+    """A choice with a view that Numba cannot type."""
+
+    def view(self, state):
+        return UntypedView(1, object())
+
+
+@pytest.mark.parametrize("compiled", [None, True])
+def test_views_that_cannot_be_typed_are_told_once_and_python_goes_on(compiled):
+    policy, alone = ucb(LINUCB.problem, OWN, warmup=0), {"replicas": 20, "progress": False}
+    with pytest.warns(
+        EvenhandWarning,
+        match=r"rounds cannot be compiled, so Python does them: Cannot determine Numba type of .*(object|UntypedView)",
+    ) as told:
+        trace = simulate(replace(policy, choice=Untyped()), LINUCB, compiled=compiled, **alone)
+    assert len(told) == 1
+    same(trace, simulate(policy, LINUCB, compiled=False, **alone))
+
+
 @dataclass
 class MovingState:
     seen: np.ndarray  # (R,) updates; Python puts another array here
