@@ -84,7 +84,8 @@ def simulate(
         seed: of all luck, in [0, 2**64).
         record: running sums on a grid of rounds (even on a logarithmic scale, and 1, 2, 5, 10, 20, ...: `Trace.at`), or
             every play as well.
-        jobs: processes to share the replicas among.
+        jobs: processes to share the replicas among. No number depends on it where BLAS has the same threads in all
+            processes, which matters to models of about a hundred parameters and more: set `OPENBLAS_NUM_THREADS`.
         progress: show a progress bar; by default only in a terminal.
         checkpoints: a folder for the state of the run, so that the same call goes on after an interruption and gives
             what an uninterrupted one gives, bit for bit. The number of jobs must be the same. A file that was cut off

@@ -167,8 +167,9 @@ def sweep(
         parameter: the name of what differs between the environments, for tables and plots, or several names for a grid.
         environments: by the value of the parameter, all numbers or all names; by a tuple of values for a grid.
         replicas, seed, progress: as for `simulate`.
-        jobs: processes to share the cells among, of which one is a policy in an environment. They are those of
-            joblib: below `joblib.parallel_config(backend="dask")` they are the workers of a Dask cluster.
+        jobs: processes to share the cells among, of which one is a policy in an environment. No number depends on it
+            where BLAS has the same threads in all processes, as for `simulate`. They are those of joblib: below
+            `joblib.parallel_config(backend="dask")` they are the workers of a Dask cluster.
         out: a folder that keeps the trace of every cell that has finished, and every minute the state of others, so
             that the same call goes on after an interruption, with any number of jobs. Cells are found by a hash of all
             that affects them, so sweeps may share a folder.
