@@ -101,6 +101,16 @@ def test_replay_with_shares_that_are_estimated():
     assert check_compiled(policy, log, rounds=400) > 390
 
 
+def test_a_log_is_converted_once_for_kernels():
+    """As views are made anew after every round that Python does."""
+    log = replace(places(), groups=places().groups.astype(np.int32))
+    world = log.start(0, np.arange(3))
+    first, again = world.view(), world.view()
+    assert first.groups.dtype == np.int64
+    assert all(a is b for a, b in zip(first, again, strict=True))
+    assert np.shares_memory(first.read, world._cases)
+
+
 # By recipe, the examples whose parts all have views. An example of none of these is run by Python alone.
 SEEN = {"fw_linucb_rank": [0], "fw_rank": [1], "linucb_rank": [0], "uniform": [0], "ucb": [2]}
 

@@ -17,6 +17,7 @@ import evenhand as eh
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.run import cells
 from evenhand.run.sweeps import Sweep
+from evenhand.run.trace import Trace
 from tests.pictures import no_overlaps
 
 ROUNDS = 200
@@ -107,6 +108,17 @@ def test_what_has_finished_is_read_and_not_run_again(alone, tmp_path, monkeypatc
     assert len(run) == 4
     eh.sweep(some, ("rides", "tolerance"), half, replicas=3, seed=5, out=tmp_path, progress=False)
     assert len(run) == 8  # another seed is another cell
+
+
+def test_a_trace_that_cannot_be_written_leaves_nothing_in_the_folder(tmp_path, monkeypatch):
+    def full(trace, path):
+        Path(path).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Trace, "save", full)
+    with pytest.raises(OSError, match="No space left"):
+        eh.sweep(blind, "rides", {0.05: court()}, replicas=2, out=tmp_path, progress=False)
+    assert not [path.name for path in tmp_path.iterdir() if b"half" in path.read_bytes()]
 
 
 def test_a_sweep_ends_with_the_cell_that_was_cut_off(monkeypatch):
