@@ -129,10 +129,12 @@ FAULTS = {
     "draft: an endless header": Fault(DRAFT, "log.csv, line 1: expected a CSV file", log=b"x" * 10**6 + b"\n1\n"),
     "replay: an unknown recipe": Fault(f"{REPLAY} --policy pdg", "policy: expected one of"),
     "replay: a rate in words": Fault(
-        f"{REPLAY} --rates low", "argument --rates: expected numbers above 0 with commas between, or FROM:TO:COUNT, got 'low'",
+        f"{REPLAY} --rates low",
+        "argument --rates: expected numbers above 0 with commas between, or FROM:TO:COUNT, got 'low'",
     ),
     "replay: a rate of 0": Fault(
-        f"{REPLAY} --rates 0", "argument --rates: expected numbers above 0 with commas between, or FROM:TO:COUNT, got '0'",
+        f"{REPLAY} --rates 0",
+        "argument --rates: expected numbers above 0 with commas between, or FROM:TO:COUNT, got '0'",
     ),
     "replay: no replicas": Fault(
         f"{REPLAY} --replicas 0", "argument --replicas: expected a whole number of at least 1, got '0'",

@@ -43,7 +43,7 @@ def view_of(part: object, *state: object) -> Any:
 
 
 def addresses(view: object) -> set[tuple[int, tuple[int, ...]]]:
-    """Where the arrays of a view, and of the views in it, are and how long; arrays without entries are nowhere."""
+    """The address and shape of every array in a view; empty arrays are left out."""
     if isinstance(view, np.ndarray):
         return {(view.ctypes.data, view.shape)} if view.size else set()
     found: set[tuple[int, tuple[int, ...]]] = set()

@@ -91,7 +91,7 @@ def simulate(
             what an uninterrupted one gives, bit for bit. The number of jobs must be the same. A file that was cut off
             is ignored with a warning; so is the wish, where a part of the policy or the world cannot be saved.
         compiled: whether rounds are played in blocks of one compiled call each, as far as all parts have views for it;
-            by default where that takes less time than to compile them. It changes no number.
+            by default where compiling or loading the blocks costs less time than they save. It changes no number.
 
     Raises:
         InvalidInput: the policy was made for another problem, or an argument is out of its range; or plays are to be
