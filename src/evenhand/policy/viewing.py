@@ -12,7 +12,7 @@ from evenhand.policy.compiled import Facts
 from evenhand.policy.in_turn import Unlimited, in_turn
 from evenhand.policy.marks import marked
 from evenhand.policy.policy import Policy
-from evenhand.policy.restated import Declared, Estimated, Nobody, Told
+from evenhand.policy.restated import Declared, Estimated, Told
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
@@ -48,7 +48,7 @@ def _restated(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
     restating = policy._assembly.restating
     if not restating.goals:
         return Declared(len(state.t))
-    found: Any = Nobody()
+    found = in_turn([], len(state.t))
     last, rows = 0, restating._insides
     for i, goal in restating.goals:
         if not hasattr(views[i], "on_shares"):
