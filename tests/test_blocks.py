@@ -15,6 +15,7 @@ from benchmarks.drawn import own_coefficients
 from evenhand.choices import Rate, Staged, TopK
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.views import view_of
 from evenhand.environments import Court, Logged
 from evenhand.environments.logged import blocks as blocks_of_actions
 from evenhand.models import Fixed, NullModel, PerAction, Ridge
@@ -189,6 +190,18 @@ def test_a_choice_that_adds_an_ability_is_asked_by_python(choice):
     simulate(policy, LINUCB, replicas=3, progress=False, compiled=True)
     assert len(rounds) > 10
     assert HEARD[len(rounds) :]
+
+
+class Wider(TopK):
+    """A choice that adds a public method which nobody asks yet."""
+
+    def width(self, state):
+        return self.n_plays
+
+
+def test_a_class_that_adds_a_public_method_has_no_view():
+    assert view_of(Alike(1), None) is not None
+    assert view_of(Wider(1), None) is None
 
 
 class HearingWithAView(Hearing):
@@ -386,6 +399,7 @@ assert check_compiled(pgd(COURT.problem, RIDGE, warmup=20, hard=True), COURT) > 
 VIEW = """
 from typing import NamedTuple
 from evenhand.core.kernel import kernel
+from evenhand.core.views import view_of
 
 class View(NamedTuple):
     x: float
@@ -396,6 +410,7 @@ class View(NamedTuple):
 """
 ASKS = """
 from evenhand.core.kernel import kernel
+from evenhand.core.views import view_of
 import evenhand.core.views
 from inner import View
 
