@@ -68,7 +68,7 @@ class Answer(NamedTuple):
 
 @kernel
 def can_decide(p: Compiled, c: Context) -> bool:
-    """Whether a context passes all checks, and no part wants the ordinary loop to do the round."""
+    """Whether a context passes all checks, and no part pauses."""
     f = p.facts.part
     candidates = c.features.shape[1]
     if p.model.part.pauses(f.t, candidates) or p.goals.part.pauses(f.t, candidates):
