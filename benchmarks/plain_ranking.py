@@ -63,7 +63,7 @@ def _rounds(
     z, w, order = start_at.reshape(1, m + 1).copy(), np.ones((1, 1, 1, 1)), np.zeros((1, 0), np.int64)
     x_plays, seen = np.zeros((1, slots, 2 * r)), np.zeros((1, slots, 1), np.bool_)
     offered, worst, left = np.ones((1, m), np.bool_), np.zeros((1, m, 0)), np.zeros((1, 0))
-    gain, planned, heat = np.zeros((1, 0)), np.zeros((1, 0)), np.zeros(0)  # none
+    unmixed = np.zeros((1, 0)), np.zeros((1, 0)), np.zeros(0)
     tilt[0] = 1.0
     for t in range(rounds):
         who, x = _meet(seed, replicas, t, users, items, reached, False)
@@ -76,11 +76,11 @@ def _rounds(
         slope = gini_gradient(z, tilt, places, order, ranked, 1.0, beta)
         radius[0] = width[0] * math.sqrt(log_det[0] - width[1]) + width[2]
         w[0, 0, 0, 0] = slope[0, 0]
-        mean, bonus = bilinear_worth(theta, inverse, radius, low, high, True, x, w, r)
+        mean, bonus = bilinear_worth(theta, inverse, radius, (low, high), True, x, w, r)
         for i in range(m):
             mean[0, 0, i] += slope[0, i + 1]
         luck = uniform_within(seed, choice, replicas, np.full(1, t), 1)
-        plays, _, _ = top(mean, bonus, gain, planned, heat, offered, worst, left, slots, luck)
+        plays, _, _ = top(mean, bonus, unmixed, offered, worst, left, slots, luck)
         y, exposed, chance = _answer(seed, replicas, t, chances, looks, who, plays)
         for p in range(slots):
             x_plays[0, p] = x[0, plays[0, p]]

@@ -12,9 +12,10 @@ import pytest
 
 from benchmarks import plain_ranking
 from benchmarks.drawn import own_coefficients
-from evenhand.choices import Rate, TopK
+from evenhand.choices import Rate, Staged, TopK
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.views import view_of
 from evenhand.environments import Court, Logged
 from evenhand.environments.logged import blocks as blocks_of_actions
 from evenhand.models import Fixed, NullModel, PerAction, Ridge
@@ -101,6 +102,16 @@ def test_replay_with_shares_that_are_estimated():
     assert check_compiled(policy, log, rounds=400) > 390
 
 
+def test_a_log_is_converted_once_for_kernels():
+    """As views are made anew after every round that Python does."""
+    log = replace(places(), groups=places().groups.astype(np.int32))
+    world = log.start(0, np.arange(3))
+    first, again = world.view(), world.view()
+    assert first.groups.dtype == np.int64
+    assert all(a is b for a, b in zip(first, again, strict=True))
+    assert np.shares_memory(first.read, world._cases)
+
+
 # By recipe, the examples whose parts all have views. An example of none of these is run by Python alone.
 SEEN = {"fw_linucb_rank": [0], "fw_rank": [1], "linucb_rank": [0], "uniform": [0], "ucb": [2]}
 
@@ -150,6 +161,16 @@ class Contrary(TopK):
         return super().pick(state, worth._replace(mean=-worth.mean), offer, t, u)
 
 
+class Hearing(TopK):
+    """A choice that adds an ability, of which the view that it inherits knows nothing."""
+
+    def on_outcome(self, state, decision, exposed):
+        HEARD.append(len(decision.plays))
+
+
+HEARD = []
+
+
 class Alike(TopK):
     """A choice that changes nothing."""
 
@@ -158,6 +179,40 @@ def test_a_class_that_changes_what_it_inherits_has_no_view():
     policy = ucb(LINUCB.problem, OWN, warmup=0)
     assert check_compiled(replace(policy, choice=Contrary(1)), LINUCB) == 0
     assert check_compiled(replace(policy, choice=Alike(1)), LINUCB) == 199
+
+
+@pytest.mark.parametrize("choice", [Hearing(1), Staged(50, Hearing(1))], ids=["alone", "after a warm-up"])
+def test_a_choice_that_adds_an_ability_is_asked_by_python(choice):
+    HEARD.clear()
+    policy = replace(ucb(LINUCB.problem, OWN, warmup=0), choice=choice)
+    assert check_compiled(policy, LINUCB) == 0
+    rounds = HEARD.copy()
+    simulate(policy, LINUCB, replicas=3, progress=False, compiled=True)
+    assert len(rounds) > 10
+    assert HEARD[len(rounds) :]
+
+
+class Wider(TopK):
+    """A choice that adds a public method which nobody asks yet."""
+
+    def width(self, state):
+        return self.n_plays
+
+
+def test_a_class_that_adds_a_public_method_has_no_view():
+    assert view_of(Alike(1), None) is not None
+    assert view_of(Wider(1), None) is None
+
+
+class HearingWithAView(Hearing):
+    def view(self, state):
+        return TopK(1).view(state)
+
+
+def test_a_choice_that_hears_has_no_use_for_a_view_of_its_own():
+    """As kernels tell choices of no outcome."""
+    policy = replace(ucb(LINUCB.problem, OWN, warmup=0), choice=HearingWithAView(1))
+    assert views(policy, policy.start(replicas=2)) is None
 
 
 class WrongView(NamedTuple):
@@ -181,6 +236,35 @@ def test_kernels_that_cannot_be_compiled_are_named_and_python_goes_on():
     with pytest.warns(EvenhandWarning, match=r"Python does them; see File .*test_blocks\.py"):
         trace = simulate(replace(policy, choice=Wrong()), LINUCB, replicas=2, progress=False, compiled=True)
     same(trace, simulate(policy, LINUCB, replicas=2, progress=False, compiled=False))
+
+
+class UntypedView(NamedTuple):
+    n_plays: int
+    what: object  # Numba has no type for it
+
+    @kernel
+    def pick(self, worth, offer, t, u):
+        return worth
+
+
+@dataclass(frozen=True)
+class Untyped(Mine):
+    """A choice with a view that Numba cannot type."""
+
+    def view(self, state):
+        return UntypedView(1, object())
+
+
+@pytest.mark.parametrize("compiled", [None, True])
+def test_views_that_cannot_be_typed_are_told_once_and_python_goes_on(compiled):
+    policy, alone = ucb(LINUCB.problem, OWN, warmup=0), {"replicas": 20, "progress": False}
+    with pytest.warns(
+        EvenhandWarning,
+        match=r"rounds cannot be compiled, so Python does them: Cannot determine Numba type of .*(object|UntypedView)",
+    ) as told:
+        trace = simulate(replace(policy, choice=Untyped()), LINUCB, compiled=compiled, **alone)
+    assert len(told) == 1
+    same(trace, simulate(policy, LINUCB, compiled=False, **alone))
 
 
 @dataclass
@@ -315,6 +399,7 @@ assert check_compiled(pgd(COURT.problem, RIDGE, warmup=20, hard=True), COURT) > 
 VIEW = """
 from typing import NamedTuple
 from evenhand.core.kernel import kernel
+from evenhand.core.views import view_of
 
 class View(NamedTuple):
     x: float
@@ -325,6 +410,7 @@ class View(NamedTuple):
 """
 ASKS = """
 from evenhand.core.kernel import kernel
+from evenhand.core.views import view_of
 import evenhand.core.views
 from inner import View
 

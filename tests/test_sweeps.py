@@ -17,6 +17,7 @@ import evenhand as eh
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.run import cells
 from evenhand.run.sweeps import Sweep
+from evenhand.run.trace import Trace
 from tests.pictures import no_overlaps
 
 ROUNDS = 200
@@ -107,6 +108,36 @@ def test_what_has_finished_is_read_and_not_run_again(alone, tmp_path, monkeypatc
     assert len(run) == 4
     eh.sweep(some, ("rides", "tolerance"), half, replicas=3, seed=5, out=tmp_path, progress=False)
     assert len(run) == 8  # another seed is another cell
+
+
+def test_a_sweep_that_was_cut_off_before_its_first_cell_has_an_empty_frame(alone, monkeypatch):
+    monkeypatch.setattr(cells, "_run", lambda cell, watch: None)
+    found = eh.sweep(some, ("rides", "tolerance"), GRID, replicas=3, progress=False)
+    assert not found.finished
+    assert found.to_frame().empty
+    assert list(found.to_frame().columns) == list(alone.to_frame().columns)
+    head, _ = found.table().splitlines()
+    assert head.split() == ["rides", "tolerance", "policy", "objective", "se", "worst", "missed"]
+
+
+def test_a_table_over_different_objectives_names_none_of_them(alone):
+    apart = [court(), eh.environments.BernoulliKnapsacks(horizon=50)]
+    each = [eh.compare([eh.uniform(z.problem, n_features=z.n_features)], z, replicas=2, progress=False) for z in apart]
+    found = Sweep("rides", dict(enumerate(each)))
+    assert len({comparison.summaries()[0].lines[0].name for comparison in each}) == 2
+    assert found.table().split()[:3] == ["rides", "policy", "objective"]
+    assert alone.table().split()[:4] == ["rides", "tolerance", "policy", "appears"]
+
+
+def test_a_trace_that_cannot_be_written_leaves_nothing_in_the_folder(tmp_path, monkeypatch):
+    def full(trace, path):
+        Path(path).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Trace, "save", full)
+    with pytest.raises(OSError, match="No space left"):
+        eh.sweep(blind, "rides", {0.05: court()}, replicas=2, out=tmp_path, progress=False)
+    assert not [path.name for path in tmp_path.iterdir() if b"half" in path.read_bytes()]
 
 
 def test_a_sweep_ends_with_the_cell_that_was_cut_off(monkeypatch):

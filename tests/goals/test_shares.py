@@ -53,6 +53,16 @@ def test_the_books_of_a_plan_are_the_rows_at_the_final_shares():
     assert np.abs(early - expected).max() > 1.0  # at the shares of the time
 
 
+def test_a_decision_carries_the_shares_of_all_cases_so_far_and_of_its_own():
+    policy, world, seen = resolving(PROBLEM, ridge()), Market(problem=PROBLEM), np.zeros((3, 3))
+    state = policy.start(seed=4, replicas=3)
+    for t, r in enumerate(play(policy, state, world.start(4, np.arange(3)), range(50))):
+        assert r.context.groups.shape[1:] == (1, 1)
+        assert r.decision.counted.all()
+        seen[np.arange(3), r.context.groups[:, 0, 0]] += 1
+        np.testing.assert_allclose(r.decision.shares, seen / (t + 1), rtol=1e-15)
+
+
 def test_late_and_cancelled_decisions_are_restated_as_well():
     policy, world = resolving(PROBLEM, ridge()), Market(problem=PROBLEM).start(4, np.arange(2))
     state, waiting, kept = policy.start(seed=4, replicas=2), [], []

@@ -73,12 +73,15 @@ FAULTS = {
         VALUE, "propensity: expected the column or the constant", problem=UNSTATED,
     ),
     "curve: budgets in words": Fault(f"{CURVE} --budgets many", "argument --budgets: expected a whole number"),
-    "curve: no budgets": Fault(f"{CURVE} --budgets 0", "budgets: expected"),
+    "curve: no budgets": Fault(
+        f"{CURVE} --budgets 0", "argument --budgets: expected a whole number of at least 1, got '0'",
+    ),
     "curve: a budget that is nan": Fault(f"{CURVE} --at nan", "budgets[0]: expected a finite number, got nan"),
     "curve: a budget below 0": Fault(f"{CURVE} --at=-1", "budgets[0]: expected at least 0"),
     "curve: a tolerance below 0": Fault(f"{CURVE} --tolerance=-1", "tolerances[0]: expected a finite number"),
     "curve: no budget in the file": Fault(
-        CURVE, "budget", problem=swap('[[budget]]\noutcome = "post"\nrate = 0.3\n', ""),
+        CURVE, "problem.toml: budget: expected a budget of all groups together, got none",
+        problem=swap('[[budget]]\noutcome = "post"\nrate = 0.3\n', ""),
     ),
     "assign: no list": Fault(ASSIGN.replace("LIST", "none.csv"), "none.csv: expected a file that can be read"),
     "assign: a list without rows": Fault(ASSIGN, "at least one row, got a header alone", cases="age,town\n"),
@@ -125,11 +128,23 @@ FAULTS = {
     "draft: a quote without end": Fault(DRAFT, "log.csv, line 4", log=line(4, '30,"north,A,1,0.3')),
     "draft: an endless header": Fault(DRAFT, "log.csv, line 1: expected a CSV file", log=b"x" * 10**6 + b"\n1\n"),
     "replay: an unknown recipe": Fault(f"{REPLAY} --policy pdg", "policy: expected one of"),
-    "replay: a rate in words": Fault(f"{REPLAY} --rates low", "rates"),
-    "replay: a rate of 0": Fault(f"{REPLAY} --rates 0", "rate"),
-    "replay: no replicas": Fault(f"{REPLAY} --replicas 0", "replicas: expected"),
-    "replay: resamples below 0": Fault(f"{REPLAY} --bootstrap=-1", "bootstrap: expected"),
-    "replay: no processes": Fault(f"{REPLAY} --jobs 0", "jobs: expected"),
+    "replay: a rate in words": Fault(
+        f"{REPLAY} --rates low",
+        "argument --rates: expected numbers above 0 with commas between, or FROM:TO:COUNT, got 'low'",
+    ),
+    "replay: a rate of 0": Fault(
+        f"{REPLAY} --rates 0",
+        "argument --rates: expected numbers above 0 with commas between, or FROM:TO:COUNT, got '0'",
+    ),
+    "replay: no replicas": Fault(
+        f"{REPLAY} --replicas 0", "argument --replicas: expected a whole number of at least 1, got '0'",
+    ),
+    "replay: resamples below 0": Fault(
+        f"{REPLAY} --bootstrap=-1", "argument --bootstrap: expected a whole number of at least 0, got '-1'",
+    ),
+    "replay: no processes": Fault(
+        f"{REPLAY} --jobs 0", "argument --jobs: expected a whole number of at least 1, got '0'",
+    ),
 }  # fmt: skip
 
 

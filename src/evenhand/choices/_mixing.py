@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows, Hears, Pick
+from evenhand.choices.base import Choice, Follows, Hears, Pick, hearing
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
@@ -42,6 +42,10 @@ class Around(Protocol):
         if self._follows is not None:
             self._follows.on_decision(state, decision)
 
+    @property
+    def hears(self) -> bool:
+        return self._hears is not None
+
     def on_outcome(self, state: Any, decision: Decision, exposed: Bools | None) -> None:
         if self._hears is not None:
             self._hears.on_outcome(state, decision, exposed)
@@ -52,7 +56,7 @@ class Around(Protocol):
 
     @cached_property
     def _hears(self) -> Hears | None:
-        return self.then if isinstance(self.then, Hears) else None
+        return hearing(self.then)
 
 
 def check_one_play(field: str, then: Choice) -> None:

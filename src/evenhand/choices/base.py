@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from evenhand.core.records import Decision, Offer, Worth
 from evenhand.core.types import Bools, Floats, Ints
 
-__all__ = ["Choice", "Follows", "Hears", "Offer", "Pick", "Warms", "Worth"]
+__all__ = ["Choice", "Follows", "Hears", "MayHear", "Offer", "Pick", "Warms", "Worth", "hearing"]
 
 
 class Pick(NamedTuple):
@@ -94,3 +94,19 @@ class Hears(Protocol):
 
     def on_outcome(self, state: Any, decision: Decision, exposed: Bools | None) -> None:
         """Take note of an outcome that arrived; `exposed` says which plays were exposed, `(P)`, None if all were."""
+
+
+@runtime_checkable
+class MayHear(Hears, Protocol):
+    """A choice made of others, which is told for those of them that hear."""
+
+    @property
+    def hears(self) -> bool:
+        """Whether one of the others hears."""
+
+
+def hearing(choice: Choice) -> Hears | None:
+    """The choice if it is to be told of exposures, else None."""
+    if isinstance(choice, MayHear) and not choice.hears:
+        return None
+    return choice if isinstance(choice, Hears) else None

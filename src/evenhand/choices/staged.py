@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Warms, Worth
+from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Warms, Worth, hearing
 from evenhand.choices.random import Random
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
@@ -129,7 +129,7 @@ class Staged:
         )
 
     def view(self, state: StagedState) -> Any:
-        if self._following or self._hearing:
+        if self._following:
             return None
         warmup, then = view_of(self._warmup, state.warmup), view_of(self.then, state.then)
         if self.rounds == 0 or then is None:
@@ -144,6 +144,11 @@ class Staged:
     def on_decision(self, state: StagedState, decision: Decision) -> None:
         for stage, choice in self._following:
             choice.on_decision(getattr(state, stage), decision)
+
+    @property
+    def hears(self) -> bool:
+        """Whether one of the two choices hears."""
+        return bool(self._hearing)
 
     def on_outcome(self, state: StagedState, decision: Decision, exposed: Bools | None) -> None:
         for stage, choice in self._hearing:
@@ -164,4 +169,4 @@ class Staged:
     @cached_property
     def _hearing(self) -> list[tuple[str, Hears]]:
         stages = (("warmup", self._warmup), ("then", self.then))
-        return [(stage, choice) for stage, choice in stages if isinstance(choice, Hears)]
+        return [(stage, told) for stage, choice in stages if (told := hearing(choice)) is not None]

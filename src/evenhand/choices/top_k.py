@@ -12,11 +12,10 @@ from evenhand.choices._shared import TIE, fits, nothing_played, use_up
 from evenhand.choices.base import Offer, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.kernel import inlined, kernel
-from evenhand.core.records import Mix
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 
-_UNMIXED = Mix(np.zeros((1, 0)), np.zeros((1, 0)), np.zeros(0))
+_UNMIXED = np.zeros((1, 0)), np.zeros((1, 0)), np.zeros(0)
 
 
 @inlined
@@ -62,22 +61,21 @@ def _mix(
 def top(
     mean: Floats,
     bonus: Floats,
-    gain: Floats,
-    planned: Floats,
-    heat: Floats,
+    mix: tuple[Floats, Floats, Floats],
     playable: Bools,
     worst: Floats,
     left: Floats,
     k: int,
     u: Floats,
 ) -> tuple[Ints, Floats, Floats]:
-    """The best candidates that fit together, `(K,A),(K,A),(A),(A),(),(A),(A,d),(d),(1)->(k),(k),(A)`.
+    """The best candidates that fit together, `(K,A),(K,A),...,(A),(A,d),(d),(),(1)->(k),(k),(A)`.
 
     Place by place, ties with the best have equal chances. Where there is a heat above 0, those that gain the same as
-    the best have chances too, all proportional to exp(planned / heat); without a plan the arrays of it are empty.
+    the best have chances too, all proportional to exp(planned / heat); without a plan the arrays of the mix are empty.
     One number draws all places: what is left of it after a draw is again uniform. A worth of minus infinity marks what
     was played or no longer fits; loops over candidates then have no branches that processors cannot foresee.
     """
+    gain, planned, heat = mix
     plays, propensities, lottery = nothing_played(playable, k)
     worth, best, left, limited = np.empty(mean.shape[2]), np.empty(k), left.copy(), left.shape[1] > 0
     names, free, chance = np.empty(len(worth), np.int64), np.empty(len(worth)), np.empty(len(worth))
@@ -129,9 +127,9 @@ class _TopKView(NamedTuple):
 
     @kernel
     def pick(self, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        gain, planned, heat = worth.mix  # type: ignore[misc]  # the compiled loop always states one
         playable, worst, left = offer
-        made = top(worth.mean, worth.bonus, gain, planned, heat, playable, worst, left, self.n_plays, u)
+        gain, planned, heat = worth.mix  # type: ignore[misc]  # the compiled loop always states one
+        made = top(worth.mean, worth.bonus, (gain, planned, heat), playable, worst, left, self.n_plays, u)
         return Pick(made[0], made[1], made[2], np.zeros(len(playable)), None)
 
 
@@ -169,8 +167,10 @@ class TopK:
     def start(self, n_replicas: int) -> None: ...
 
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
-        mix = _UNMIXED if worth.mix is None else worth.mix
-        made = top(worth.mean, worth.bonus, *mix, offer.playable, offer.worst, offer.left, self.n_plays, u)
+        mix = _UNMIXED
+        if worth.mix is not None:
+            mix = worth.mix.gain, worth.mix.worth, worth.mix.heat  # a plain tuple is handed over sooner
+        made = top(worth.mean, worth.bonus, mix, offer.playable, offer.worst, offer.left, self.n_plays, u)
         return Pick(*made, np.zeros(len(offer.playable)))
 
     def view(self, state: None) -> _TopKView:

@@ -30,18 +30,20 @@ from evenhand.core.types import Floats
 def view_of(part: object, *state: object) -> Any:
     """The view of a part in a state, None where the part has none, and Python is to ask it.
 
-    A class that changes anything of the one that it inherits its view from has none.
+    A class that changes anything of the one that it inherits its view from has none, nor one that adds a public method,
+    as the view does not know of it.
     """
     kinds = type(part).__mro__
     home = next((kind for kind in kinds if "view" in vars(kind)), None)
     if home is None:
         return None
     own = {name for kind in kinds[: kinds.index(home)] for name in vars(kind) if not name.startswith("__")}
-    return None if any(hasattr(home, name) for name in own) else home.view(part, *state)
+    added = {name for name in own if not name.startswith("_") and callable(getattr(type(part), name))}
+    return None if added or any(hasattr(home, name) for name in own) else home.view(part, *state)
 
 
 def addresses(view: object) -> set[tuple[int, tuple[int, ...]]]:
-    """Where the arrays of a view, and of the views in it, are and how long; arrays without entries are nowhere."""
+    """The address and shape of every array in a view; empty arrays are left out."""
     if isinstance(view, np.ndarray):
         return {(view.ctypes.data, view.shape)} if view.size else set()
     found: set[tuple[int, tuple[int, ...]]] = set()

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
@@ -42,7 +43,7 @@ def _accept(plays: Ints, rows: Ints, actions: Ints, read: Bools) -> Floats:
 
 class _LoggedView(NamedTuple):
     rows: Ints
-    read: Ints  # cases of every step
+    read: NDArray[np.int32]  # cases of every step
     ends: Ints
     units: Floats
     layout: Ints
@@ -52,8 +53,8 @@ class _LoggedView(NamedTuple):
     offered: Bools
     actions: Ints
     outcomes: Floats
-    every_play: Bools  # shown
-    nobody: Floats  # knows true means
+    exposed: Bools  # empty: all plays
+    true_means: Floats  # empty: a log has none
 
     @kernel
     def context(self, step: int) -> tuple[Context, Ints]:
@@ -75,7 +76,7 @@ class _LoggedView(NamedTuple):
         for r in range(len(rows)):
             if d.counted[r] > 0.0:
                 y[r, 0] = self.outcomes[rows[r]]
-        return y, self.every_play, self.nobody
+        return y, self.exposed, self.true_means
 
     @kernel
     def cases(self, step: int) -> Floats:
@@ -146,13 +147,15 @@ class LoggedWorld:
         return
 
     def view(self) -> _LoggedView | None:
-        log = self._log
-        if log.time is not None:
-            return None
-        read = np.ascontiguousarray
+        return None if self._log.time is not None else self._viewed
+
+    @cached_property
+    def _viewed(self) -> _LoggedView:
+        """Made once, as blocks ask for it anew after every round that they leave to Python, and nothing in it moves."""
+        log, read = self._log, np.ascontiguousarray
         return _LoggedView(
             rows=self._rows,
-            read=self._cases.astype(np.int64),
+            read=self._cases,
             ends=self._ends,
             units=read(log.units, float),
             layout=read(log.layout, np.int64),
@@ -162,8 +165,8 @@ class LoggedWorld:
             offered=self._offered,
             actions=read(log.actions, np.int64),
             outcomes=read(log.outcomes, float),
-            every_play=np.zeros((0, 0), bool),
-            nobody=np.zeros((0, 0, 0)),
+            exposed=np.zeros((0, 0), bool),
+            true_means=np.zeros((0, 0, 0)),
         )
 
 

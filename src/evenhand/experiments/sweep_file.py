@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from evenhand.core.arguments import build
+from evenhand.core.arguments import build, finite
 from evenhand.core.errors import InvalidInput
+from evenhand.core.luck import check_seed
 from evenhand.core.registry import closest, exported
+from evenhand.core.validate import numbered
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
+from evenhand.problem.problem import Problem
 from evenhand.replay.files import read_text
 from evenhand.replay.keys import NEEDED, Key
 from evenhand.replay.kinds import TEXT, WHOLE
@@ -24,9 +27,9 @@ from evenhand.replay.toml import Table, load
 from evenhand.run.sweeps import Sweep, checked_points, swept
 
 OF_POLICIES = "policy"  # within the grid: settings of the recipes
+_SHARED = f"{OF_POLICIES}."
 LABEL = "label"  # of a policy, where a recipe comes twice
 
-_FIRST = np.zeros(1, np.int64)  # one replica, from which the number of features is read
 _SETTING = Key("SETTING", "An argument of the environment.")
 KEYS = (
     Key("environment", "The environment, by its name in `evenhand systems`.", TEXT, NEEDED),
@@ -94,19 +97,41 @@ def _parse(text: str, file: str) -> SweepFile:
     tables = root.tables(OF_POLICIES)
     if not tables:
         raise InvalidInput(OF_POLICIES, "at least one recipe under [[policy]]", "none")
+    _refuse_twice(fixed, tables, grid)
+    replicas, seed = root.get("replicas"), root.get("seed")
+    numbered("replicas", replicas)
+    check_seed(seed)
     cases = {}
     for point in itertools.product(*grid.values()):
         varied = dict(zip(grid, point, strict=True))
-        own = {key: x for key, x in varied.items() if not key.startswith(f"{OF_POLICIES}.")}
-        environment = build(part, "settings", fixed | own, {})
-        shared = {key.partition(".")[2]: x for key, x in varied.items() if key not in own}
-        cases[point] = environment, list(_policies(environment, tables, shared))
-    return SweepFile(
-        parameter=tuple(grid),
-        cases=checked_points(tuple(grid), cases),
-        replicas=root.get("replicas"),
-        seed=root.get("seed"),
-    )
+        own = {key: x for key, x in varied.items() if not key.startswith(_SHARED)}
+        with _keys_of("environment", {f"settings.{key}": key for key in fixed} | {f"grid.{key}": key for key in own}):
+            environment = build(part, "settings", fixed | own, {})
+            problem, n_features = environment.problem, environment.n_features
+        shared = {key.removeprefix(_SHARED): x for key, x in varied.items() if key not in own}
+        cases[point] = environment, _policies(problem, n_features, tables, shared)
+    return SweepFile(parameter=tuple(grid), cases=checked_points(tuple(grid), cases), replicas=replicas, seed=seed)
+
+
+def _refuse_twice(fixed: Mapping[str, Any], tables: list[dict[str, Any]], grid: Mapping[str, Any]) -> None:
+    """Refuse a key that both varies and does not."""
+    for key, some in grid.items():
+        if key in fixed:
+            raise InvalidInput(f"grid.{key}", "a key that is not in `settings` as well", some)
+        if key.startswith(_SHARED) and any(key.removeprefix(_SHARED) in table for table in tables):
+            raise InvalidInput(f"grid.{key}", "a key that is in no [[policy]] as well", some)
+
+
+@contextmanager
+def _keys_of(table: str, keys: Mapping[str, str]) -> Iterator[None]:
+    """Let errors name the key of the file that states an argument, or else the table, `keys` being arguments by key."""
+    try:
+        yield
+    except InvalidInput as error:
+        named = reversed(re.findall(r"\w+", error.field))  # such as "Budget('voucher').rate"
+        found = (key for argument in named for key, name in keys.items() if name == argument)
+        stated = next(found, f"{table}: {error.field.rpartition(': ')[2]}")
+        raise InvalidInput(stated, error.expected, error.got) from error
 
 
 def _raw(table: Table) -> dict[str, Any]:
@@ -123,24 +148,41 @@ def _grid(table: Table) -> dict[str, list[float | str]]:
     of_policies = values.pop(OF_POLICIES, {})
     if not isinstance(of_policies, dict):
         raise InvalidInput(f"grid.{OF_POLICIES}", "policy.KEY = [...]", of_policies)
-    found = values | {f"{OF_POLICIES}.{key}": z for key, z in of_policies.items()}
+    found = values | {f"{_SHARED}{key}": z for key, z in of_policies.items()}
     if not found:
         raise InvalidInput("grid", "at least one setting with a list of values", "none")
     for key, some in found.items():
         if not isinstance(some, list) or not some:
             raise InvalidInput(f"grid.{key}", "a list of values", some)
         for x in some:
-            if isinstance(x, bool) or not isinstance(x, int | float | str):
-                raise InvalidInput(f"grid.{key}", "numbers or names", x)
-        if len({str(x) for x in some}) < len(some):
+            if finite(x) is None and not isinstance(x, str):
+                raise InvalidInput(f"grid.{key}", "finite numbers or names", x)
+        if len({isinstance(x, str) for x in some}) > 1:
+            raise InvalidInput(f"grid.{key}", "all numbers or all names", some)
+        if len(set(some)) < len(some):
             raise InvalidInput(f"grid.{key}", "different values", some)
     return found
 
 
-def _policies(environment: Environment, tables: list[dict[str, Any]], shared: Mapping[str, Any]) -> Iterator[Policy]:
-    n_features = environment.start(0, _FIRST).context(0).features.shape[-1]
-    for table in tables:
+def _policies(
+    problem: Problem, n_features: int, tables: list[dict[str, Any]], shared: Mapping[str, Any]
+) -> list[Policy]:
+    """Build the policies of a problem, whose names differ."""
+    found: dict[str, Policy] = {}
+    for i, table in enumerate(tables):
+        own = f"{OF_POLICIES}[{i}]"
+        keys = {f"{own}.{key}": key for key in table} | {f"grid.{_SHARED}{key}": key for key in shared}
+        inside = table.get("model")
+        if isinstance(inside, dict):
+            keys |= {f"{own}.model.{key}": key for key in inside}
         rest = dict(table)
         label = rest.pop(LABEL, None)
-        made = Settings.of({**rest, **shared}).build(environment.problem, n_features)
-        yield made if label is None else replace(made, name=str(label))
+        with _keys_of(own, keys):
+            made = Settings.of({**rest, **shared}).build(problem, n_features)
+        if label is not None:
+            made = replace(made, name=str(label))
+        if made.name in found:
+            field = own if label is None else f"{own}.{LABEL}"
+            raise InvalidInput(field, f"different names, which `{LABEL}` gives", f"{made.name!r} twice")
+        found[made.name] = made
+    return list(found.values())

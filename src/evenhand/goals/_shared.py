@@ -6,8 +6,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.records import Decision
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.rows import Rows
 
 
@@ -31,17 +30,11 @@ def row_prices(price: Floats, scale: float, bound: Floats, reading: Ints) -> tup
     return q, o
 
 
-def known_entry(rows: Rows, decision: Decision) -> tuple[Floats, Floats]:
-    """Return the entry (counted, v) of the rows that a decision alone settles, (0, 0) for other rows, `->(d),(d)`.
-
-    >>> from evenhand.environments import Court
-    >>> from evenhand.problem.rows import select
-    >>> from evenhand.recipes import uniform
-    >>> policy, world = uniform(Court().problem, n_features=5), Court().start(0, np.arange(1))
-    >>> decision = policy.decide(policy.start(), world.context(0))
-    >>> decision.plays  # a voucher
-    array([[1]])
-    >>> known_entry(select(Court().problem, ("appears", "ride", "voucher")), decision)
-    (array([[0., 1., 1.]]), array([[0., 0., 1.]]))
-    """
-    return decision.counted[:, None] * rows.is_known, np.where(rows.is_known, rows.post_known(decision), 0.0)
+@kernel
+def enter_known(total: Floats, rounds: Floats, is_known: Bools, counted: Floats, v: Floats) -> None:
+    """Enter the rows that a decision alone settles into books, `(d),(d),(d),(),(d)`, in place."""
+    for r in range(len(v)):
+        for j in range(v.shape[1]):
+            if is_known[j]:
+                total[r, j] += v[r, j]
+                rounds[r, j] += counted[r]

@@ -39,14 +39,14 @@ def _step(
     price: Floats,
     regime: Floats,
     rounds: Floats,
-    sizes: Floats,
-    falls: bool,
-    bound: Floats,
+    moves: tuple[Floats, bool, Floats],
     which: Bools,
     counted: Floats,
     forced: Floats,
     v: Floats,
 ) -> None:
+    """Step on rows `which`, in place; `moves` are the sizes by regime, whether they fall, and the bound."""
+    sizes, falls, bound = moves
     for r in range(len(price)):
         if forced[r] != 0.0:
             continue  # these prices did not choose what was played
@@ -65,13 +65,13 @@ def _advance(
     price: Floats,
     excess: Floats,
     regime: Floats,
-    limits: Floats,
-    reset: bool,
-    bound: Floats,
+    ends: tuple[Floats, bool, Floats],
     counted: Floats,
     forced: Floats,
     v: Floats,
 ) -> None:
+    """End regimes, in place; `ends` are the limits by regime, whether prices start again, and the bound."""
+    limits, reset, bound = ends
     for r in range(len(price)):
         if forced[r] != 0.0:
             continue
@@ -112,24 +112,24 @@ class _DualGradientView(NamedTuple):
             self.rounds[r] += d.counted[r] * (1.0 - d.forced[r])
         if self.any_known:
             v, moves = self.rows.post_known(d), (self.sizes, self.falls, self.bound)
-            _step(self.prices, self.regime, self.rounds, *moves, self.ahead, d.counted, d.forced, v)
+            _step(self.prices, self.regime, self.rounds, moves, self.ahead, d.counted, d.forced, v)
 
     @kernel
     def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
         v, moves = self.rows.post(d.groups, d.shares, y, z), (self.sizes, self.falls, self.bound)
-        _step(self.prices, self.regime, self.rounds, *moves, ~self.ahead, d.counted, d.forced, v)
+        _step(self.prices, self.regime, self.rounds, moves, ~self.ahead, d.counted, d.forced, v)
         if len(self.limits) > 1:
             ends = self.limits, self.reset, self.bound
-            _advance(self.prices, self.excess, self.regime, *ends, d.counted, d.forced, v)
+            _advance(self.prices, self.excess, self.regime, ends, d.counted, d.forced, v)
 
     @kernel
     def on_shares(self, d: Decision, v: Floats) -> None:
         moves, nothing = (self.sizes, self.falls, self.bound), 0.0 * d.counted
         every = np.ones(v.shape[1], np.bool_)
-        _step(self.prices, self.regime, self.rounds, *moves, every, nothing, d.forced, v)
+        _step(self.prices, self.regime, self.rounds, moves, every, nothing, d.forced, v)
         if len(self.limits) > 1:
             ends = self.limits, self.reset, self.bound
-            _advance(self.prices, self.excess, self.regime, *ends, nothing, d.forced, v)
+            _advance(self.prices, self.excess, self.regime, ends, nothing, d.forced, v)
 
 
 @checked
@@ -237,13 +237,13 @@ class DualGradient:
         self._advance(state, decision, counted, v)
 
     def _step(self, state: DualState, which: Bools, decision: Decision, counted: Floats, v: Floats) -> None:
-        sizes, falls, bound = self._sizes, self.step.falls, self._bound_at(decision.time)
-        _step(state.price, state.regime, state.rounds, sizes, falls, bound, which, counted, decision.forced, v)
+        moves = self._sizes, self.step.falls, self._bound_at(decision.time)
+        _step(state.price, state.regime, state.rounds, moves, which, counted, decision.forced, v)
 
     def _advance(self, state: DualState, decision: Decision, counted: Floats, v: Floats) -> None:
         if len(self._limits) > 1:
-            limits, reset, bound = self._limits, self.step.reset, self._bound_at(decision.time)
-            _advance(state.price, state.excess, state.regime, limits, reset, bound, counted, decision.forced, v)
+            ends = self._limits, self.step.reset, self._bound_at(decision.time)
+            _advance(state.price, state.excess, state.regime, ends, counted, decision.forced, v)
 
     def _bound_at(self, time: Floats) -> Floats:
         """The bound at the times of a round, one row if it is the same at all times, `()->(d)`."""

@@ -16,7 +16,7 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import one_of
 from evenhand.core.views import view_of
-from evenhand.goals._shared import known_entry, row_prices
+from evenhand.goals._shared import enter_known, row_prices
 from evenhand.objectives.base import Objective, Tangential, able, whole_space
 from evenhand.objectives.smoothing import Smoothing, default_smoothing
 from evenhand.problem.problem import Problem
@@ -77,12 +77,7 @@ class _FrankWolfeView(NamedTuple):
     @kernel
     def on_decision(self, d: Decision) -> None:
         if self.any_known:
-            v = self.rows.post_known(d)
-            for r in range(len(v)):
-                for j in range(v.shape[1]):
-                    if self.is_known[j]:
-                        self.total[r, j] += v[r, j]
-                        self.rounds[r, j] += d.counted[r]
+            enter_known(self.total, self.rounds, self.is_known, d.counted, self.rows.post_known(d))
 
     @kernel
     def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
@@ -184,7 +179,8 @@ class FrankWolfe:
             counted = decision.counted[:, None] * ~self.rows.is_unsure  # rows that depend on exposure wait
             self.enter(state, counted, estimate * counted)
         elif self.rows.any_known:
-            self.enter(state, *known_entry(self.rows, decision))
+            v = self.rows.post_known(decision)
+            enter_known(state.total, state.rounds, self.rows.is_known, decision.counted, v)
 
     def on_outcome(self, state: FrankWolfeState, decision: Decision, counted: Floats, v: Floats) -> None:
         """Enter the rows that were not entered at commit; averages are over observed rounds only, `(),(d)`."""
@@ -193,8 +189,8 @@ class FrankWolfe:
 
     def on_cancel(self, state: FrankWolfeState, decision: Decision) -> None:
         if self.on == "observed" and self.rows.any_known:
-            rounds, v = known_entry(self.rows, decision)
-            self.enter(state, -rounds, -v)
+            v = self.rows.post_known(decision)
+            enter_known(state.total, state.rounds, self.rows.is_known, -decision.counted, -v)
 
     def view(self, state: FrankWolfeState) -> _FrankWolfeView | None:
         rows, objective = self.rows.view(), view_of(self.smoothing, self.objective)

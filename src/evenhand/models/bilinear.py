@@ -25,15 +25,14 @@ def bilinear_worth(
     theta: Floats,
     inverse: Floats,
     radius: Floats,
-    low: Floats,
-    high: Floats,
+    span: tuple[Floats, Floats],
     clipped: bool,
     x: Floats,
     w: Floats,
     r: int,
 ) -> tuple[Floats, Floats]:
     """V^-1 is contracted once per run of equal u; after that a candidate costs s^2 + s M."""
-    count, outcomes = x.shape[1], theta.shape[1]
+    count, outcomes, (low, high) = x.shape[1], theta.shape[1], span
     mean, bonus = np.zeros((len(x), w.shape[1], count)), np.zeros((len(x), w.shape[1], count))
     work = scratch(count, r, x.shape[2] - r, outcomes)
     center, square = work.center, work.square
@@ -70,8 +69,8 @@ class _BilinearView(NamedTuple):
     @kernel
     def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
         radius = self.width.radius(self.observations, self.log_det)
-        ends, r = (self.low, self.high), self.n_user_features
-        return bilinear_worth(self.theta, self.inverse, radius, *ends, self.clipped, x, w, r)
+        span, r = (self.low, self.high), self.n_user_features
+        return bilinear_worth(self.theta, self.inverse, radius, span, self.clipped, x, w, r)
 
     @kernel
     def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
@@ -131,8 +130,8 @@ class Bilinear(WithoutLuck):
     def value(self, state: RidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Compute mean and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) for a run of u."""
         radius = self.width.radius(state.count, state.log_det, self.ridge)
-        low, high, r = state.low, state.high, self.n_user_features
-        return Worth(*bilinear_worth(state.theta, state.inverse, radius, low, high, self.clipped, x, w, r))
+        span, r = (state.low, state.high), self.n_user_features
+        return Worth(*bilinear_worth(state.theta, state.inverse, radius, span, self.clipped, x, w, r))
 
     def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Absorb plays whose outcomes are all seen, `(P,r+s),(P,M),(P,M),(K,1|P,M)`; O(n^2 P + n M P) per round."""

@@ -19,7 +19,7 @@ class NullState:
 
 
 class _NullView(NamedTuple):
-    n_features: int
+    n_features: int  # which no kernel reads: Numba cannot hand over a tuple without fields
 
     @kernel
     def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows, Hears
+from evenhand.choices.base import Choice, Follows, Hears, hearing
 from evenhand.goals.base import (
     Cancels,
     Compares,
@@ -74,7 +74,7 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         compares=compares(goals),
         mixes=next(((i, g) for i, g in places if isinstance(g, Mixes)), None),
         follows=choice if isinstance(choice, Follows) and choice.goes_on else None,
-        hears=choice if isinstance(choice, Hears) else None,
+        hears=hearing(choice),
         timed=any(isinstance(g, Timed) and g.by_time for g in goals),
         nets=any(isinstance(g, Nets) and g.nets for g in goals),
         fixed=all(isinstance(g, Weighs) and g.rows.plain_only for g in goals) and not problem.known,

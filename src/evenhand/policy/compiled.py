@@ -68,7 +68,7 @@ class Answer(NamedTuple):
 
 @kernel
 def can_decide(p: Compiled, c: Context) -> bool:
-    """Whether a context passes all checks, and no part wants the ordinary loop to do the round."""
+    """Whether a context passes all checks, and no part pauses."""
     f = p.facts.part
     candidates = c.features.shape[1]
     if p.model.part.pauses(f.t, candidates) or p.goals.part.pauses(f.t, candidates):
@@ -79,24 +79,12 @@ def can_decide(p: Compiled, c: Context) -> bool:
 
 
 @kernel
-def _believed(f: Facts, c: Context) -> Floats:
-    """The shares of groups, declared or estimated from all cases so far and this one; as `Questions.believed`."""
-    if not f.estimates_shares:
-        return f.shares
-    seen, shares = f.seen.copy(), np.empty(f.seen.shape)
-    entries.believe(c.groups, c.offered, np.ones(len(seen)), seen)
-    for r in range(len(seen)):
-        for g in range(seen.shape[1]):
-            declared = f.shares[0, g]
-            shares[r, g] = seen[r, g] / (f.t[r] + 1.0) if np.isnan(declared) else declared
-    return shares
-
-
-@kernel
 def decide(p: Compiled, c: Context) -> tuple[bool, Decision]:
     """Whether predictions passed all checks, and the decision; as `Loop.decide`."""
     f = p.facts.part
-    shares = _believed(f, c)
+    shares = f.shares
+    if f.estimates_shares:
+        shares = entries.believed(c.groups, c.offered, f.seen, f.t, f.shares[0])
     worst, left = p.limits.part.room(c)
     playable = entries.fitting(c.offered, worst, left, f.t, f.last_round)
     q, o = p.prices.part.price()

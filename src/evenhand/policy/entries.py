@@ -101,6 +101,24 @@ def believe(groups: Ints, offered: Bools, weight: Floats, seen: Floats) -> None:
                     seen[r, _within(groups[r, a, g], seen)] += weight[r] / count
 
 
+@kernel
+def frequencies(seen: Floats, rounds: Floats, declared: Floats) -> Floats:
+    """Shares of groups, declared or where those are NaN estimated from cases of some rounds, `(C),(),(C)->(C)`."""
+    shares = np.empty(seen.shape)
+    for r in range(len(seen)):
+        for g in range(seen.shape[1]):
+            shares[r, g] = seen[r, g] / max(rounds[r], 1.0) if np.isnan(declared[g]) else declared[g]
+    return shares
+
+
+@kernel
+def believed(groups: Ints, offered: Bools, seen: Floats, t: Floats, declared: Floats) -> Floats:
+    """Shares of groups, those that are estimated from all cases so far and this one, `(1|A,G),(A),(C),(),(C)->(C)`."""
+    now = seen.copy()
+    believe(groups, offered, np.ones(len(seen)), now)
+    return frequencies(now, t + 1.0, declared)
+
+
 @inlined
 def _fold(checksum: int, value: int) -> int:
     return (checksum ^ value) * 1099511628211  # the step of FNV-1a hashing, which wraps around

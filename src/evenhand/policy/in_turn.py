@@ -12,14 +12,18 @@ from evenhand.core.types import Bools, Floats
 from evenhand.policy import entries
 
 
-class Nobody(NamedTuple):
-    """No goal, before the first one."""
+class NoGoals(NamedTuple):
+    """The empty list of goals, from which `in_turn` starts, and that of goals that are told of shares."""
 
     replicas: int
 
     @kernel
     def price(self) -> tuple[Floats, Floats]:
         return np.zeros((self.replicas, 0, 0)), np.zeros((self.replicas, 0))
+
+    @kernel
+    def on_shares(self, d: Decision, v: Floats) -> None:
+        """Tell nobody."""
 
 
 class InTurn(NamedTuple):
@@ -75,7 +79,7 @@ class Unlimited(NamedTuple):
 
 def in_turn(goals: list[Any], replicas: int) -> Any:
     """The views of goals as that of one."""
-    found: Any = Nobody(replicas)
+    found: Any = NoGoals(replicas)
     for goal in goals:
         found = InTurn(found, goal)
     return found

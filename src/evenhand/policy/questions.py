@@ -42,9 +42,7 @@ class Questions:
         """Return the shares of the groups: declared, or estimated from all cases so far and this one, `->(C)`."""
         if self._known_shares is not None:
             return self._known_shares
-        seen = state.seen.copy()
-        entries.believe(context.groups, context.offered, np.ones(len(seen)), seen)
-        return np.asarray(np.where(np.isnan(self.problem.shares), seen / (state.t + 1.0)[:, None], self.problem.shares))
+        return entries.believed(context.groups, context.offered, state.seen, state.t, self.problem.shares)
 
     def offer(self, state: PolicyState, context: Context, *, late: bool = False) -> Offer:
         """Return the offer: candidates that are offered, before the end, and within every hard limit.

@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.policy import entries
 
 
 @kernel
@@ -16,6 +17,16 @@ def _per_share(column: Ints, shares: Floats, r: int, j: int) -> float:
     """One over the share of a row's group, 0 for rows of everybody and groups of share 0, `(d),(C),(),()->()`."""
     share = shares[r, column[j]] if column[j] >= 0 else 0.0
     return 1.0 / share if share > 0.0 else 0.0
+
+
+@kernel
+def moved(inside: Floats, column: Ints, before: Floats, now: Floats) -> Floats:
+    """How far the books of rows by share move, whose sums inside of groups these are, `(D),(D),(C),(C)->(D)`."""
+    v = np.empty_like(inside)
+    for r in range(len(v)):
+        for j in range(v.shape[1]):
+            v[r, j] = inside[r, j] * (_per_share(column, now, r, j) - _per_share(column, before, r, j))
+    return v
 
 
 class Declared(NamedTuple):
@@ -50,21 +61,12 @@ class Estimated(NamedTuple):
     @kernel
     def shares_now(self, seen: Floats, t: Floats) -> Floats:
         """The shares of all rounds so far, `(C),()->(C)`; as `Restating.shares`."""
-        shares = np.empty(seen.shape)
-        for r in range(len(seen)):
-            for g in range(seen.shape[1]):
-                declared = self.declared[g]
-                shares[r, g] = seen[r, g] / max(t[r], 1.0) if np.isnan(declared) else declared
-        return shares
+        return entries.frequencies(seen, t, self.declared)
 
     @kernel
     def restate(self, d: Decision, before: Floats, now: Floats) -> Decision:
         """Restate books whose shares were others; returns the decision at present shares; as `Restating.commit`."""
-        v = np.zeros_like(self.inside)
-        for r in range(len(v)):
-            for j in range(v.shape[1]):
-                moved = _per_share(self.column, now, r, j) - _per_share(self.column, before, r, j)
-                v[r, j] = self.inside[r, j] * moved
+        v = moved(self.inside, self.column, before, now)
         self.goals.on_shares(d, v)
         known = self.rows.post_known(d)
         for r in range(len(v)):
@@ -88,16 +90,6 @@ class Estimated(NamedTuple):
 def _at_shares(d: Decision, now: Floats) -> Decision:
     made = d.id, d.plays, d.propensities, d.counted, d.forced, d.restricted, d.time, d.features, d.known, d.groups
     return Decision(*made, now, d.prices, d.row_prices, d.carried, d.names)
-
-
-class Nobody(NamedTuple):
-    """No goal, before the first one."""
-
-    nothing: int = 0
-
-    @kernel
-    def on_shares(self, d: Decision, v: Floats) -> None:
-        """Tell nobody."""
 
 
 class Told(NamedTuple):

@@ -14,6 +14,8 @@ import numpy as np
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.goals.base import Restates
+from evenhand.policy import entries
+from evenhand.policy.restated import moved
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, stack
@@ -34,13 +36,12 @@ class Restating:
 
     def shares(self, state: PolicyState) -> Floats:
         """Return the shares of all rounds so far, `->(C)`; 0 for a group that had no case yet."""
-        frequency = state.seen / np.maximum(state.t, 1.0)[:, None]
-        return np.where(np.isnan(self.problem.shares), frequency, self.problem.shares)
+        return entries.frequencies(state.seen, state.t, self.problem.shares)
 
     def commit(self, state: PolicyState, decision: Decision, before: Floats) -> Decision:
         """Restate books whose shares were `before`; returns the decision at the present shares, `(C)`."""
         now = self.shares(state)
-        v = state.inside * (self._insides.per_share(now) - self._insides.per_share(before))
+        v = moved(state.inside, self._insides.column, before, now)
         first = 0
         for i, goal in self.goals:
             d = len(goal.rows)

@@ -12,7 +12,7 @@ from evenhand.policy.compiled import Facts
 from evenhand.policy.in_turn import Unlimited, in_turn
 from evenhand.policy.marks import marked
 from evenhand.policy.policy import Policy
-from evenhand.policy.restated import Declared, Estimated, Nobody, Told
+from evenhand.policy.restated import Declared, Estimated, Told
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
@@ -23,7 +23,7 @@ def views(policy: Policy, state: PolicyState) -> tuple[Any, ...] | None:
     can = parts.can
     if type(policy) is not Policy:
         return None
-    special = can.mixes or can.follows or can.timed or can.nets or can.compares
+    special = can.mixes or can.follows or can.hears or can.timed or can.nets or can.compares
     if special or len(can.limits) > 1 or not _plain(problem):
         return None
     if parts.zeros._some or state.periods is not None or list(marked(state.model, "ahead")):
@@ -48,7 +48,7 @@ def _restated(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
     restating = policy._assembly.restating
     if not restating.goals:
         return Declared(len(state.t))
-    found: Any = Nobody()
+    found = in_turn([], len(state.t))
     last, rows = 0, restating._insides
     for i, goal in restating.goals:
         if not hasattr(views[i], "on_shares"):

@@ -211,11 +211,6 @@ class Rows:
         inside = np.where(self.by_share, self.inside, 0.0)
         return replace(self, always=np.zeros(len(self)), inside=inside, by_share=np.zeros(len(self), bool))
 
-    def per_share(self, shares: Floats) -> Floats:
-        """Return one over the share of every row's group, 0 for rows of everybody and groups of share 0, `(C)->(d)`."""
-        share = np.where(self.column >= 0, shares[:, self.column], 0.0)
-        return np.divide(1.0, share, out=np.zeros_like(share), where=share > 0.0)
-
     @cached_property
     def _packed(self) -> Floats:
         """All coefficients in one array: each array argument of a kernel costs a tenth of a microsecond."""

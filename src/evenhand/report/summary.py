@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _HEAD = ["", "mean", "se", "worst", "limit"]
 MISSED = " missed"  # follows a limit
+_CAVEATS = "interrupted", "policy", "under way"
 
 
 class Line(NamedTuple):
@@ -81,6 +82,9 @@ class Ending(NamedTuple):
         return f"(after {when})"
 
 
+COLUMNS = [*_CAVEATS, *Line._fields]  # of data frames
+
+
 class Summary(NamedTuple):
     """The summary of a run at its end; an interrupted run is measured over the elapsed rounds."""
 
@@ -128,8 +132,8 @@ class Summary(NamedTuple):
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per line; `under way` is the most rounds of a replica without outcomes."""
-        first = {"interrupted": bool(self.interrupted), "policy": self.policy, "under way": self.under_way[1]}
-        return data_frame([{**first, **x._asdict()} for x in self.lines])
+        first = bool(self.interrupted), self.policy, self.under_way[1]
+        return data_frame([(*first, *x) for x in self.lines], COLUMNS)
 
 
 def endings(stopped: Ending, restricted: Ending) -> list[str]:

@@ -1,7 +1,7 @@
 """Blocks of rounds in one compiled call, where policy, world and recorder have views (`core.views`).
 
 Everything else is done by the ordinary loop: a round in which a part pauses or a check fails, and a run in which a
-part has no view. Luck is a pure function of the round, so that nobody can tell who did it.
+part has no view. Luck is a pure function of the round, so results do not depend on which loop played a round.
 """
 
 from __future__ import annotations
@@ -24,8 +24,9 @@ from evenhand.policy.state import PolicyState
 from evenhand.policy.viewing import views
 from evenhand.run.recorder import Recorder
 
-# Rounds, times replicas, from which on blocks save more than they cost: to load them, or to compile them first.
+# Least rounds x replicas at which blocks pay: if cached, and if they must be compiled.
 _PAYS_KEPT, _PAYS = 2_000, 300_000
+_UNTYPED = NumbaError, ValueError  # a view has a field that Numba cannot type
 
 
 class _Run(NamedTuple):
@@ -89,8 +90,12 @@ class Blocks:
         if rounds >= _PAYS or rounds < _PAYS_KEPT or not isinstance(cache, KernelCache):
             return rounds >= _PAYS
         v, step = self._views, type_of(steps)
-        of_policy = type_together(compiled.Compiled, *(type_held(type_of(view)) for view in v.policy))
-        run = type_together(_Run, of_policy, type_held(type_of(v.world)), type_of(v.record))
+        try:
+            of_policy = type_together(compiled.Compiled, *(type_held(type_of(view)) for view in v.policy))
+            run = type_together(_Run, of_policy, type_held(type_of(v.world)), type_of(v.record))
+        except _UNTYPED as error:
+            self._give_up(error)
+            return False
         return cache.holds((type_held(run), step, step), cast(Any, _rounds).targetctx)
 
     def renew(self) -> None:
@@ -135,12 +140,18 @@ class Blocks:
         v = self._views = self._look()
         self.works = v is not None
         if v is not None:
-            self._held = hold(_Run(compiled.Compiled(*map(hold, v.policy)), hold(v.world), v.record))
+            try:
+                self._held = hold(_Run(compiled.Compiled(*map(hold, v.policy)), hold(v.world), v.record))
+            except _UNTYPED as error:
+                self._give_up(error)
         return self.works
 
-    def _give_up(self, error: NumbaError) -> None:
-        places = [line.strip() for line in str(error).splitlines() if line.strip().startswith('File "')]
-        place = f"; see {places[0].rstrip(':')}" if places else ""  # the innermost comes first
+    def _give_up(self, error: Exception) -> None:
+        lines = [line.strip().removeprefix("- argument 0: ") for line in str(error).splitlines()]
+        untyped = [line for line in lines if line.startswith("Cannot determine Numba type")]
+        places = [line for line in lines if line.startswith('File "')]
+        said = [*(f": {line}" for line in untyped), *(f"; see {line.rstrip(':')}" for line in places)]
+        place = said[0] if said else ""  # the innermost comes first
         warn(f"rounds cannot be compiled, so Python does them{place}", EvenhandWarning, stacklevel=2)
         self.works = False
 

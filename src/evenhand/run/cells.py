@@ -12,7 +12,7 @@ from tqdm import tqdm
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.run.kept import done, once
-from evenhand.run.parallel import Watch, bar_disabled, run_chunks
+from evenhand.run.parallel import Watch, bar_disabled, deferred_interrupt, run_until
 from evenhand.run.simulation import watched
 from evenhand.run.trace import Trace
 
@@ -40,20 +40,21 @@ def run_cells(cells: Sequence[Cell], jobs: int, progress: bool | None) -> list[T
     """Run the cells in several processes with one bar over all; None for those that Ctrl-C left without a step.
 
     A cell that is kept is read. One that has finished is kept at once, in one step, so that neither a killed worker
-    nor a killed sweep loses it. Traces do not depend on the number of processes.
+    nor a killed sweep loses it. Traces do not depend on the number of processes, but for the threads of BLAS: see
+    `run_chunks`.
     """
     before = [cell.done for cell in cells]
     steps = [cell.steps for cell in cells]
     initial = int(sum(part * n for part, n in zip(before, steps, strict=True)))
     found: dict[int, Trace | None] = {}
-    with tqdm(
-        total=sum(steps), initial=initial, desc="sweep", unit="step", leave=False, disable=bar_disabled(progress)
-    ) as bar:
+    hidden = bar_disabled(progress)
+    bar = tqdm(total=sum(steps), initial=initial, desc="sweep", unit="step", leave=False, disable=hidden)
+    with bar, deferred_interrupt() as asked:  # Ctrl-C may also come while kept cells are read
         for kept, several in ((True, 1), (False, jobs)):  # to read a file takes no process of its own
             some = [i for i, part in enumerate(before) if (part == 1.0) == kept]
-            if some:
-                found |= dict(zip(some, run_chunks(_run, [cells[i] for i in some], bar, several), strict=True))
-    return [found[i] for i in range(len(cells))]
+            if some and not asked():
+                found |= dict(zip(some, run_until(asked, _run, [cells[i] for i in some], bar, several), strict=True))
+    return [found.get(i) for i in range(len(cells))]
 
 
 def _run(cell: Cell, watch: Watch) -> Trace | None:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import folder
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
-from evenhand.policy.saving import PART, fingerprint
+from evenhand.policy.saving import fingerprint
 from evenhand.run.checkpoint import Checkpoints, file_name
 from evenhand.run.simulation import done_before
 from evenhand.run.trace import Trace
@@ -40,9 +40,8 @@ def once(
             path.unlink()
     trace = run(checkpoints=Checkpoints(folder=place))
     if trace.finished:
-        half = path.with_suffix(f".{os.getpid()}{PART}")  # two processes may run the same
-        trace.save(half)
-        os.replace(half, path)
+        with beside(path) as part:  # two processes may run the same
+            trace.save(part)
     return trace
 
 

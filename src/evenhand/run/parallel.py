@@ -68,23 +68,32 @@ def deferred_interrupt() -> Iterator[Callable[[], bool]]:
 def run_chunks(run: Callable[[Task, Watch], Result], tasks: list[Task], bar: tqdm[Any], jobs: int) -> list[Result]:
     """Run each task, in several processes if there are several tasks and jobs; results have the order of the tasks.
 
-    Processes are those of joblib, so `joblib.parallel_config` chooses where tasks run. The bar may stand where an
-    earlier run of the same tasks came to. After Ctrl-C every task that has not ended is told to stop at its next
-    watch, those that begin later included.
+    Processes are those of joblib, so `joblib.parallel_config` chooses where tasks run. It gives each process its part
+    of the threads of BLAS, whose products of about a hundred rows and more are rounded differently with other numbers
+    of threads, unless `OPENBLAS_NUM_THREADS` says how many. The bar may stand where an earlier run of the same tasks
+    came to. After Ctrl-C every task that has not ended is told to stop at its next watch, those that begin later
+    included.
 
     Raises:
         EvenhandError: a worker process was killed.
     """
-    jobs = min(jobs, len(tasks))
     with deferred_interrupt() as asked:
-        if jobs > 1:
-            return _in_processes(run, tasks, bar, jobs, asked)
+        return run_until(asked, run, tasks, bar, jobs)
 
-        def watch(steps: int) -> bool:
-            bar.update(steps)
-            return not asked()
 
-        return [run(task, watch) for task in tasks]
+def run_until(
+    asked: Callable[[], bool], run: Callable[[Task, Watch], Result], tasks: list[Task], bar: tqdm[Any], jobs: int
+) -> list[Result]:
+    """Run tasks as `run_chunks` does, for a caller that defers Ctrl-C itself and says whether it was pressed."""
+    jobs = min(jobs, len(tasks))
+    if jobs > 1:
+        return _in_processes(run, tasks, bar, jobs, asked)
+
+    def watch(steps: int) -> bool:
+        bar.update(steps)
+        return not asked()
+
+    return [run(task, watch) for task in tasks]
 
 
 def _in_processes(
@@ -107,7 +116,7 @@ def _in_processes(
         try:
             share = Parallel(n_jobs=jobs, batch_size=1, max_nbytes=None, return_as="generator")
             with _deaf():  # processes that start within inherit it
-                results = share(delayed(_work)(run, task, path, i) for i, task in enumerate(tasks))
+                results = share(delayed(_work)(run, task, path, i, asked()) for i, task in enumerate(tasks))
             return list(results)
         except pickle.PicklingError:
             pickle.dumps(tasks)  # ends with the error of the part that refuses
@@ -127,17 +136,20 @@ def _board(path: Path) -> Ints:
         return np.frombuffer(mmap.mmap(file.fileno(), 0), np.int64)
 
 
-def _work(run: Callable[[Task, Watch], Result], task: Task, path: Path, number: int) -> Result:
-    """Run one task in a worker; one on a machine that cannot see the board goes on without a bar and to its end."""
+def _work(run: Callable[[Task, Watch], Result], task: Task, path: Path, number: int, over: bool) -> Result:
+    """Run one task in a worker, which stops at its first watch if it was handed out after Ctrl-C.
+
+    One on a machine that cannot see the board has no bar, and goes on to its end if it was handed out before.
+    """
     board: Ints | None = None
     with suppress(OSError):
         board = _board(path)
 
     def watch(steps: int) -> bool:
         if board is None:
-            return True
+            return not over
         board[number] += steps
-        return not board[-1]
+        return not (over or board[-1])
 
     with _deaf():
         return run(task, watch)

@@ -84,13 +84,14 @@ def simulate(
         seed: of all luck, in [0, 2**64).
         record: running sums on a grid of rounds (even on a logarithmic scale, and 1, 2, 5, 10, 20, ...: `Trace.at`), or
             every play as well.
-        jobs: processes to share the replicas among.
+        jobs: processes to share the replicas among. No number depends on it where BLAS has the same threads in all
+            processes, which matters to models of about a hundred parameters and more: set `OPENBLAS_NUM_THREADS`.
         progress: show a progress bar; by default only in a terminal.
         checkpoints: a folder for the state of the run, so that the same call goes on after an interruption and gives
             what an uninterrupted one gives, bit for bit. The number of jobs must be the same. A file that was cut off
             is ignored with a warning; so is the wish, where a part of the policy or the world cannot be saved.
         compiled: whether rounds are played in blocks of one compiled call each, as far as all parts have views for it;
-            by default where that takes less time than to compile them. It changes no number.
+            by default where compiling or loading the blocks costs less time than they save. It changes no number.
 
     Raises:
         InvalidInput: the policy was made for another problem, or an argument is out of its range; or plays are to be

@@ -12,11 +12,12 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import data_frame
 from evenhand.core.validate import file, folder, number
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
-from evenhand.report.summary import number as cell, table
+from evenhand.report.summary import COLUMNS, number as cell, table
 from evenhand.run.cells import Cell, run_cells
 from evenhand.run.comparison import Comparison, refuse
 from evenhand.run.paired import Paired
@@ -50,24 +51,33 @@ class Sweep:
         return faces.first(str(self), rest=": `print` shows all")
 
     def table(self) -> str:
-        """Make a table with a row per point and policy: the objective, and the limits that were missed."""
-        head, rows = [*self._names, "policy", "", "se", "worst", "missed"], []
+        """Make a table with a row per point and policy: the objective, and the limits that were missed.
+
+        Its head is the name of the objective, or `objective` where points differ in it.
+        """
+        names, rows = set(), []
         for at, comparison in self.comparisons.items():
             for summary in comparison.summaries():
                 first, rest = summary.lines[0], [line.name for line in summary.lines if line.missed]
-                head[-4] = first.name
+                names.add(first.name)
                 values = [x if isinstance(x, str) else f"{x:g}" for x in _point(at)]
                 numbers = [cell(x) for x in (first.mean, first.se, first.worst)]
                 cut = [summary.interrupted] if summary.interrupted else []
                 rows.append([*values, summary.policy, *numbers, "; ".join([*cut, *rest])])
-        return table(head, rows)
+        objective = names.pop() if len(names) == 1 else "objective"
+        return table([*self._names, "policy", objective, "se", "worst", "missed"], rows)
 
     def differences(self) -> dict[Any, tuple[Paired, ...]]:
         """Compare all policies with the first one by pairs of replicas, by the value of the parameter."""
         return {at: comparison.differences() for at, comparison in self.comparisons.items()}
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a data frame as that of a `Comparison`, with the parameters in the first columns."""
+        """Make a data frame as that of a `Comparison`, with the parameters in the first columns.
+
+        It has no rows where the sweep ended before its first cell.
+        """
+        if not self.comparisons:
+            return data_frame([], [*self._names, *COLUMNS])
         frames = [comparison.to_frame() for comparison in self.comparisons.values()]
         for at, frame in zip(self.comparisons, frames, strict=True):
             for i, (name, value) in enumerate(zip(self._names, _point(at), strict=True)):
@@ -167,8 +177,9 @@ def sweep(
         parameter: the name of what differs between the environments, for tables and plots, or several names for a grid.
         environments: by the value of the parameter, all numbers or all names; by a tuple of values for a grid.
         replicas, seed, progress: as for `simulate`.
-        jobs: processes to share the cells among, of which one is a policy in an environment. They are those of
-            joblib: below `joblib.parallel_config(backend="dask")` they are the workers of a Dask cluster.
+        jobs: processes to share the cells among, of which one is a policy in an environment. No number depends on it
+            where BLAS has the same threads in all processes, as for `simulate`. They are those of joblib: below
+            `joblib.parallel_config(backend="dask")` they are the workers of a Dask cluster.
         out: a folder that keeps the trace of every cell that has finished, and every minute the state of others, so
             that the same call goes on after an interruption, with any number of jobs. Cells are found by a hash of all
             that affects them, so sweeps may share a folder.

@@ -1,0 +1,63 @@
+"""Tasks in several processes: what Ctrl-C ends, also where workers cannot be told of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+from tqdm import tqdm
+
+from evenhand.run import cells, parallel, sweep
+from tests.test_sweeps import blind, court
+
+
+def if_wanted(task: int, watch: parallel.Watch) -> int | None:
+    return task if watch(0) else None
+
+
+class Pressing(list[int]):
+    """Tasks of which Ctrl-C is pressed before the fifth is handed out; two processes are handed four at first."""
+
+    def __iter__(self):
+        for i, task in enumerate(super().__iter__()):
+            if i == 4:
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(0.2)  # until the main thread has noted it
+            yield task
+
+
+def test_tasks_that_are_handed_out_after_ctrl_c_do_not_begin_where_nobody_sees_the_board(monkeypatch):
+    seen = parallel._board
+
+    def alone(path):
+        board = seen(path)
+        path.unlink()
+        return board
+
+    monkeypatch.setattr(parallel, "_board", alone)
+    found = parallel.run_chunks(if_wanted, Pressing(range(12)), tqdm(disable=True), 2)
+    assert found == [0, 1, 2, 3, *[None] * 8]
+
+
+@pytest.mark.parametrize("last", [False, True])
+def test_ctrl_c_while_kept_cells_are_read_ends_a_sweep(tmp_path, monkeypatch, last):
+    """Also where it comes while the last of them is read."""
+    courts = {ride: court(ride) for ride in (0.05, 0.1, 0.2)}
+    sweep(blind, "rides", {0.05: courts[0.05]}, replicas=2, out=tmp_path, progress=False)
+    ran, read, whole = [], [], cells.once
+
+    def pressed(place, policy, *rest):
+        read.append(policy.name)
+        if len(read) == 1 + last:
+            os.kill(os.getpid(), signal.SIGINT)
+        return whole(place, policy, *rest)
+
+    monkeypatch.setattr(cells, "once", pressed)
+    monkeypatch.setattr(cells, "watched", lambda *a, **k: ran.append(a))
+    found = sweep(blind, "rides", courts, replicas=2, out=tmp_path, progress=False)
+    assert not ran
+    assert not found.finished
+    assert list(found.comparisons) == [0.05]
+    assert found[0.05].names == (("one", "two") if last else ("one",))
