@@ -25,6 +25,7 @@ from evenhand.policy.forgetting import forget
 MOST = 2000  # keys of one erasure, since others wait for its lock
 _TURN = 200  # decisions of a transaction where a date says which
 _TIMES = 5  # times that corrections are learned which came meanwhile, before an erasure does not wait for them
+_ASKEW = 60_000_000  # microseconds by which the clock of a client may be ahead of that of the store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,7 +108,7 @@ def _by_date(worker: Worker, before: date, who: str, why: str) -> Erasure:
         raise InvalidInput("before", "a date", shown(before))
     at = before if isinstance(before, datetime) else datetime.combine(before, time())
     end = int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1e6)
-    if end > worker.one(lambda log: log.now):  # a mistyped date would erase all
+    if end > worker.one(lambda log: log.now) + _ASKEW:  # a mistyped date would erase all
         raise InvalidInput("before", "a date or time that is past, as later ones would be all", before.isoformat())
     left = (event for event in worker.store.scan(worker.name, kinds=("decided",)) if not is_erased(event))
     first = next(left, None)  # found while no lock is held, as many may have been erased before
