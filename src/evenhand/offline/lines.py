@@ -80,7 +80,8 @@ def grid(budgets: Sequence[float] | int, least: float, most: float, stated: floa
 def planned(crossed: Crossed, planner: Planner, outcome: str) -> Iterator[At]:
     """Yield the policies that are planned fold by fold for budgets on an outcome."""
     aim, cost = crossed.aim, crossed.tables[outcome]
-    return (aim.at(plans.own, cost, plans.without) for plans in crossed.plans(planner, outcome))
+    plans = crossed.plans(planner, outcome, [table.scores for table in aim.tables])
+    return (aim.at(own, cost, totals) for own, totals in plans)
 
 
 def single(action: int, aim: Aim, budgets: Sequence[float], cost: Tables) -> Iterator[At]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +10,6 @@ import numpy as np
 
 from evenhand.core.types import Floats, Ints
 from evenhand.offline.frontier import Point
-from evenhand.offline.scores import STILL
 
 
 class Planned(Protocol):
@@ -18,6 +17,9 @@ class Planned(Protocol):
 
     def of(self, table: Floats) -> Floats:
         """Return what the rows have of a table of actions, `(N or 1,A)->(N)`."""
+
+    def total(self, table: Floats) -> float:
+        """Return what all rows have of a table of actions together, `(N or 1,A)->`."""
 
     def offset(self, spent: Floats, brings: Brings) -> Floats:
         """Return what is taken off the influence of rows, as they say where the budget ends, `(N)->(N)`."""
@@ -50,6 +52,9 @@ class Mixture:
         parts = (share * policy.of(table) for policy, share in zip(self.policies, self.shares, strict=True))
         return np.asarray(sum(parts))
 
+    def total(self, table: Floats) -> float:
+        return sum(share * policy.total(table) for policy, share in zip(self.policies, self.shares, strict=True))
+
     def offset(self, spent: Floats, brings: Brings) -> Floats:
         return self.last.offset(spent, brings)
 
@@ -74,6 +79,9 @@ class Once:
                 return found
         self._found.append((table, self._policy.of(table)))
         return self._found[-1][1]
+
+    def total(self, table: Floats) -> float:
+        return float(self.of(table).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +110,9 @@ class Single:
     def of(self, table: Floats) -> Floats:
         base = self.cheapest.of(table)
         return np.asarray(base + self.share * (self.single.of(table) - base))
+
+    def total(self, table: Floats) -> float:
+        return float(self.of(table).sum())
 
     def offset(self, spent: Floats, brings: Brings) -> Floats:
         """As the share follows from what the rows cost."""
@@ -140,10 +151,6 @@ class Parts:
             found[rows] = own
         return found
 
-    def sums(self, each: Floats) -> Floats:
-        """Return sums over parts, `(N)->(K)`."""
-        return np.array([each[rows].sum() for rows in self.members])
-
 
 @dataclass(frozen=True, eq=False)
 class Parted:
@@ -160,6 +167,13 @@ class Parted:
     def of(self, table: Floats) -> Floats:
         return self.rows.joined([part.of(own) for part, own in zip(self.parts, self.rows.of(table), strict=True)])
 
+    def totals(self, table: Floats) -> list[float]:
+        """Return what the rows of each part have of a table of actions together, `(N or 1,A)->(K)`."""
+        return [part.total(own) for part, own in zip(self.parts, self.rows.of(table), strict=True)]
+
+    def total(self, table: Floats) -> float:
+        return sum(self.totals(table))
+
     def offset(self, spent: Floats, brings: Brings) -> Floats:
         own = zip(self.parts, self.rows.members, strict=True)
         return self.rows.joined([part.offset(spent[rows], brings) for part, rows in own])
@@ -172,19 +186,18 @@ class Parted:
         return self.rows.joined([part.probabilities(n_actions) for part in self.parts])
 
 
-def moves(own: Floats, without: Sequence[Parted], others: Iterable[Floats]) -> Floats:
-    """Return by how much fold k moves the value of a plan in fold j, `(N),(N) each->(K,K)`; 0 without a plan.
+def moves(totals: Floats, rows: int) -> Floats:
+    """Return by how much fold k moves what a plan has in fold j, `(...,K,K)->(...,K,K)`.
 
-    Equation: d_jk = sum over i in fold j of (v_i - v_ik) / N, where v_i is what the plan brings in row i, and v_ik what
-    it brings if it is planned without fold k as well. The errors e_j and e_k of the value in two folds have
-    E e_j e_k = E d_jk d_kj, up to what the plans differ in truth: the part of e_j that owes nothing to fold k has mean
-    0 given fold k, and so has that of e_k given fold j. Values of plans that are nearly the best hardly differ in
-    truth. What they use, or how even they are, may differ, so that this is no guide to the errors of these.
+    Equation: d_jk = (V_jj - V_jk) / N, where V_jj is what the rows of fold j have together, and V_jk what they have if
+    the plan is made without fold k as well. The errors e_j and e_k of the value in two folds have E e_j e_k =
+    E d_jk d_kj, up to what the plans differ in truth: the part of e_j that owes nothing to fold k has mean 0 given fold
+    k, and so has that of e_k given fold j. Values of plans that are nearly the best hardly differ in truth. What they
+    use, or how even they are, may differ, so that this is no guide to the errors of these.
 
     Args:
-        own: what the plan brings in every row.
-        without: by fold, the same plan without that fold; none of a policy that was not planned.
-        others: what each of these brings in every row.
+        totals: V.
+        rows: N.
     """
-    each = [plan.rows.sums(own - other) for plan, other in zip(without, others, strict=True)]
-    return np.stack(each, 1) / len(own) if each else STILL
+    own = np.diagonal(totals, axis1=-2, axis2=-1)
+    return np.asarray((own[..., None] - totals) / rows)
