@@ -77,7 +77,7 @@ def measured(times, rows=4000, seed=5, budgets=(0.1, 0.2, 0.4, 0.6, 0.8)):
     lines = {"targeted": list(planned(crossed, best(budgets), "cents"))}
     again = {"targeted": [], "only small": [], "only large": []}
     for action, name in ((1, "only small"), (2, "only large")):
-        lines[name] = list(single(action, crossed.aim, budgets, use))
+        lines[name] = list(single(action, crossed.dealt, budgets, crossed.cost_dealt("cents")))
     for counts in resampled(rows, times):
         again["targeted"].append(targeted_again(crossed, budgets, counts))
         again["only small"].append(single_again(1, frontier, worth, use.predicted, budgets, counts))

@@ -70,7 +70,7 @@ def test_errors_have_what_folds_have_in_common(log):
     se = line(found, "targeted").value[0].se
     assert se == pytest.approx(np.sqrt(at.psi.var(ddof=1) / 4000 + together), rel=1e-12)
     crossed = Crossed(log, 4, 4)
-    (other,) = single(1, crossed.aim, [0.3], crossed.tables["cents"])
+    (other,) = single(1, crossed.dealt, [0.3], crossed.cost_dealt("cents"))
     less = np.sqrt((at.psi - other.psi).var(ddof=1) / 4000 + together)  # a single action owes nothing to folds
     assert line(found, "only small").less[0].se == pytest.approx(less, rel=1e-12)
     fixed = next(crossed.plans(best([0.3]), "cents")).own.of(log.worth(crossed.tables).scores)

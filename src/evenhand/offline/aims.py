@@ -90,6 +90,11 @@ class Aim:
         each = (Tables(*(rows.of(z)[k] for z in table)) for table in self.tables)
         return Aim(self.objective, tuple(each), self.middle)
 
+    def dealt(self, rows: Parts) -> Aim:
+        """Return the same of the rows one part after the other."""
+        each = tuple(Tables(*map(rows.dealt, table)) for table in self.tables)
+        return Aim(self.objective, each, self.middle)
+
     @property
     def rows(self) -> int:
         return max(len(table.scores) for table in self.tables)
@@ -148,10 +153,11 @@ class Aim:
         slope, spent = self.objective.supergradient(z), policy.of(cost.predicted)
         brings, own = partial(self._brings, 1, slope), _along(slope, each)
         psi, price = own - policy.offset(spent, brings), policy.margin(partial(self._brings, 0, slope))
+        psi -= psi.mean()
         used = spent if cost.scores is cost.predicted else policy.of(cost.scores)
         value, mean = float(self.objective.value(z)), float(spent.mean())
         moved = STILL if totals is None else _along(slope, list(moves(totals, len(own))))
-        return At(value, psi - psi.mean(), mean, Average.of(used).estimate, price, moved)
+        return At(value, psi, mean, Average.of(used).estimate, price, moved)
 
     def _brings(self, part: int, slope: Floats, policy: Planned) -> Floats:
         return _along(slope, [policy.of(table[part]) for table in self.tables])

@@ -73,6 +73,15 @@ class Crossed:
         """What is maximised."""
         return Aim.of(self.evidence, self.tables)
 
+    @cached_property
+    def dealt(self) -> Aim:
+        """The same of the rows one fold after the other, as lines have them."""
+        return self.aim.dealt(self.rows)
+
+    def cost_dealt(self, outcome: str) -> Tables:
+        """Return the table of what a budget limits, of the rows one fold after the other."""
+        return Tables(*map(self.rows.dealt, self.tables[outcome]))
+
     def cost(self, outcome: str | None) -> Tables:
         """Return the table of what a budget limits; 0 without one."""
         nothing = np.zeros((1, len(self.evidence.names)))

@@ -104,12 +104,12 @@ def curve(
     policies = {TARGETED: planned(crossed, best(at), limit.outcome)}
     for i, action in enumerate(evidence.names):
         if (cost.predicted[:, i] > cost.predicted.min(1)).any():
-            policies[f"only {action}"] = single(i, aim, at, cost)
+            policies[f"only {action}"] = single(i, crossed.dealt, at, crossed.cost_dealt(limit.outcome))
     for by, tolerance in fair_ones:
         name = f"fair by {by}, {tolerance:g}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
     plan = next(crossed.own(best([limit.rate]), limit.outcome))
-    lines, bands = together(policies, seed)
+    lines, bands = together(policies, seed, crossed.rows.order)
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,

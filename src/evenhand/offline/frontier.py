@@ -27,7 +27,8 @@ class Point(NamedTuple):
 
     def of(self, table: Floats) -> Floats:
         """Return what the rows have of a table of actions, `(N,A)->(N)`; a table of one row is that of all."""
-        found = table[0, self.actions] if len(table) == 1 else table[np.arange(len(self.actions)), self.actions]
+        found = np.empty(len(self.actions))
+        _chosen(self.actions, table, found)
         if self.row >= 0:
             line = table[self.row % len(table)]
             found[self.row] += self.share * (line[self.other] - found[self.row])
@@ -95,25 +96,12 @@ class Frontier:
         Raises:
             InvalidInput: a table is not finite, or has another shape.
         """
-        worth, cost = np.ascontiguousarray(worth, float), np.ascontiguousarray(cost, float)
-        if worth.ndim != 2 or not worth.size or not np.isfinite(worth).all():
-            raise InvalidInput("worth", "finite numbers of at least one row and one action", _told(worth))
-        shapes = (worth.shape, (1, worth.shape[1]))
-        if cost.shape not in shapes or not np.isfinite(cost).all():
-            raise InvalidInput("cost", f"finite numbers of shape {shapes[0]} or {shapes[1]}", _told(cost))
-        rows, actions = worth.shape
-        start, row, action = np.empty(rows, np.int64), *np.empty((2, rows * max(actions - 1, 1)), np.int64)
-        price, more = np.empty((2, len(row)))
-        count = _segments(worth, cost, start, row, action, price, more)
-        order = _order(-price[:count])
+        rows = len(worth)
+        start, row, action, price, more = _hulls(worth, cost)
+        order = _order(-price)
         least = float((cost[0, start] if len(cost) == 1 else cost[np.arange(rows), start]).mean())
-        spend = least + np.cumsum(more[:count][order]) / rows
+        spend = least + np.cumsum(more[order]) / rows
         return Frontier(start=start, row=row[order], action=action[order], price=price[order], spend=spend, least=least)
-
-    @property
-    def cheapest(self) -> Point:
-        """What every row gets at the least cost."""
-        return Point(self.start, -1, 0, 0.0, 0.0)
 
     @cached_property
     def falling(self) -> Floats:
@@ -242,6 +230,26 @@ class Stop:
         return self.point.probabilities(n_actions)
 
 
+def cheapest(worth: Floats, cost: Floats) -> Point:
+    """Return the policy of the least cost, and of the greatest worth among these, `(N,A),(N or 1,A)->`."""
+    return Point(_hulls(worth, cost)[0], -1, 0, 0.0, 0.0)
+
+
+def _hulls(worth: Floats, cost: Floats) -> tuple[Ints, Ints, Ints, Floats, Floats]:
+    """Check tables, and return what `_segments` writes of them."""
+    worth, cost = np.ascontiguousarray(worth, float), np.ascontiguousarray(cost, float)
+    if worth.ndim != 2 or not worth.size or not np.isfinite(worth).all():
+        raise InvalidInput("worth", "finite numbers of at least one row and one action", _told(worth))
+    shapes = (worth.shape, (1, worth.shape[1]))
+    if cost.shape not in shapes or not np.isfinite(cost).all():
+        raise InvalidInput("cost", f"finite numbers of shape {shapes[0]} or {shapes[1]}", _told(cost))
+    rows, actions = worth.shape
+    start, row, action = np.empty(rows, np.int64), *np.empty((2, rows * max(actions - 1, 1)), np.int64)
+    price, more = np.empty((2, len(row)))
+    count = _segments(worth, cost, start, row, action, price, more)
+    return start, row[:count], action[:count], price[:count], more[:count]
+
+
 def _order(falling: Floats) -> Ints:
     """Return the order of numbers, in which equal ones keep theirs, `(S)->`: NumPy sorts pairs quicker than stably."""
     order = np.argsort(falling)
@@ -307,6 +315,12 @@ def _gains(actions: Ints, row: Ints, action: Ints, table: Floats, gains: Floats)
         line = table[i if len(table) > 1 else 0]
         gains[s + 1] = line[action[s]] - line[actions[i]]
         actions[i] = action[s]
+
+
+@kernel
+def _chosen(actions: Ints, table: Floats, found: Floats) -> None:
+    for i in range(len(actions)):
+        found[i] = table[i if len(table) > 1 else 0, actions[i]]
 
 
 @kernel

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
+from itertools import pairwise
+from typing import Protocol, TypeVar
 
 import numpy as np
 
@@ -31,6 +33,7 @@ class Planned(Protocol):
         """Return the lottery of every row, `->(N,A)`."""
 
 
+T = TypeVar("T")
 Brings = Callable[[Planned], Floats]  # what a policy brings of the objective in every row, `->(N)`
 
 
@@ -74,11 +77,7 @@ class Once:
         self.offset, self.margin, self.probabilities = policy.offset, policy.margin, policy.probabilities
 
     def of(self, table: Floats) -> Floats:
-        for known, found in self._found:
-            if known is table:
-                return found
-        self._found.append((table, self._policy.of(table)))
-        return self._found[-1][1]
+        return _once(table, self._found, lambda: self._policy.of(table))
 
     def total(self, table: Floats) -> float:
         return float(self.of(table).sum())
@@ -127,29 +126,72 @@ class Single:
         return np.asarray(base + self.share * (self.single.probabilities(n_actions) - base))
 
     def _slope(self, brings: Brings) -> float:
-        return float((brings(self.single) - brings(self.cheapest)).mean()) / self.step if self.share < 1.0 else 0.0
+        if self.share == 1.0:
+            return 0.0
+        return float(brings(self.single).mean() - brings(self.cheapest).mean()) / self.step
 
 
 class Parts:
-    """Parts of the rows, such as folds, and what they have of tables, which is looked up once."""
+    """Parts of the rows, such as folds, and what they have of tables, which is looked up once.
 
-    def __init__(self, members: Sequence[Ints]) -> None:
-        self.members, self._found = tuple(members), list[tuple[Floats, list[Floats]]]()
+    Args:
+        members: the rows of each part.
+        places: the same as slices, if each part follows the one before.
+
+    >>> parts = Parts([np.array([2, 0]), np.array([1])])
+    >>> parts.joined([np.array([5.0, 6.0]), np.array([7.0])]).tolist()
+    [6.0, 7.0, 5.0]
+    """
+
+    def __init__(self, members: Sequence[Ints], places: Sequence[slice] = ()) -> None:
+        self.members, self._in_order = tuple(members), bool(places)
+        self._places: Sequence[Ints | slice] = places or self.members
+        self._dealt, self._found = list[tuple[Floats, Floats]](), list[tuple[Floats, list[Floats]]]()
+
+    @cached_property
+    def order(self) -> Ints:
+        """The rows of all parts, one part after the other."""
+        return np.concatenate(self.members)
+
+    @cached_property
+    def runs(self) -> Parts:
+        """The parts of rows in that order."""
+        if self._in_order:
+            return self
+        ends = np.cumsum([0, *map(len, self.members)]).tolist()
+        return Parts([np.arange(*z) for z in pairwise(ends)], [slice(*z) for z in pairwise(ends)])
+
+    def dealt(self, table: Floats) -> Floats:
+        """Return a table with the rows in that order, `(N or 1,A)->`."""
+        if len(table) == 1 or self._in_order:
+            return table
+        return _once(table, self._dealt, lambda: table[self.order])
 
     def of(self, table: Floats) -> list[Floats]:
         """Return the lines of each part, `(N or 1,A)->`."""
-        for known, found in self._found:
-            if known is table:
-                return found
-        self._found.append((table, [table if len(table) == 1 else table[rows] for rows in self.members]))
-        return self._found[-1][1]
+        if len(table) == 1:
+            return [table] * len(self.members)
+        return _once(table, self._found, lambda: self.runs.split(self.dealt(table)))
+
+    def split(self, each: Floats) -> list[Floats]:
+        """Return numbers of the rows of each part, `(N,...)->`."""
+        return [each[rows] for rows in self._places]
 
     def joined(self, each: Sequence[Floats]) -> Floats:
         """Put numbers of the rows of each part in the places of the rows, `(N_k or 1,...)->(N,...)`."""
         found = np.empty((sum(map(len, self.members)), *each[0].shape[1:]))
-        for rows, own in zip(self.members, each, strict=True):
+        for rows, own in zip(self._places, each, strict=True):
             found[rows] = own
         return found
+
+
+def _once(table: Floats, known: list[tuple[Floats, T]], look: Callable[[], T]) -> T:
+    """Return what was found of a table, or look it up."""
+    for other, found in known:
+        if other is table:
+            return found
+    known.append((table, look()))
+    return known[-1][1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,8 +217,8 @@ class Parted:
         return sum(self.totals(table))
 
     def offset(self, spent: Floats, brings: Brings) -> Floats:
-        own = zip(self.parts, self.rows.members, strict=True)
-        return self.rows.joined([part.offset(spent[rows], brings) for part, rows in own])
+        own = zip(self.parts, self.rows.split(spent), strict=True)
+        return self.rows.joined([part.offset(each, brings) for part, each in own])
 
     def margin(self, brings: Brings) -> float:
         own = zip(self.parts, self.rows.members, strict=True)
