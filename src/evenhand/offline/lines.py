@@ -84,12 +84,14 @@ def planned(crossed: Crossed, planner: Planner, outcome: str) -> Iterator[At]:
     return (aim.at(Parted(runs, own.parts), cost, totals) for own, totals in plans)
 
 
-def single(action: int, aim: Aim, budgets: Sequence[float], cost: Tables) -> Iterator[At]:
-    """Yield the policy that draws the rows with one action at random; the others get their cheapest action."""
-    start, everywhere = (
-        Once(cheapest(aim.worth, cost.predicted)),
-        Once(Point(np.full(aim.rows, action), -1, 0, 0.0, 0.0)),
-    )
+def cheapest_of(aim: Aim, cost: Tables) -> Once:
+    """Return the policy of the cheapest actions, which the rows get that no other policy gives one."""
+    return Once(cheapest(aim.worth, cost.predicted))
+
+
+def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: Tables) -> Iterator[At]:
+    """Yield the policy that draws the rows with one action at random; the others stay as they start."""
+    everywhere = Once(Point(np.full(aim.rows, action), -1, 0, 0.0, 0.0))
     return (aim.at(Single.within(b, start, everywhere, cost.predicted), cost) for b in budgets)
 
 
@@ -124,6 +126,7 @@ def together(policies: Mapping[str, Iterator[At]], seed: int, rows: Ints) -> tup
             less = Estimate.of(psi, first.value - at.value, first.moves - at.moves)
             found[name].append((Estimate.of(at.psi, at.value, at.moves), less, at.spent, at.used, at.price))
             sums[name].append((blocks(at.psi, rows), blocks(psi, rows)))
+        del each, first, at, psi  # before those of the next budget are made
     bands = {
         name: Bands(*(reach([sum_[part] for sum_ in each], seed, 2 * i + part) for part in range(2)))
         for i, (name, each) in enumerate(sums.items())
