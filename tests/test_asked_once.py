@@ -9,7 +9,7 @@ from evenhand.models.per_action import PerAction
 from evenhand.policy import questions
 
 KNOWN = eh.Outcome("cents", known={"letter": 80})
-LEARNED = eh.Outcome("cents", low=0, high=100, fallback=0.0, free=("none",))
+LEARNED = eh.Outcome("cents", low=0, high=100)
 
 
 def _met(cents, total):
@@ -51,6 +51,7 @@ def test_the_model_is_asked_again_at_other_prices_alone(cents, total, times, mon
     assert found is not None
     assert len(asked) == 1 + times
     assert (w[..., 1:] != 0.0).any() == (times == 1)  # the price of what is learned and paid for
+    assert w.shape[2] == 1  # the same for all candidates
     monkeypatch.setattr(questions, "_same", lambda *_: False)
     _, expected = _mixed(policy, state, context)
     assert len(asked) == 3 + times
