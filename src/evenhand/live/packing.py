@@ -14,7 +14,7 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
-_OWN = ("case", "offered", "known", "l", "s", "w", "q", "c")
+_OWN = frozenset(("case", "offered", "known", "l", "s", "w", "q", "c"))
 _MOST = 100  # chances stored per decision
 # The arrays of one replica by their short names in the log.
 _ARRAYS = {"s": "shares", "w": "prices", "q": "row_prices", "c": "carried"}
@@ -43,9 +43,10 @@ def chances(state: PolicyState) -> dict[str, Any]:
     than 100 are not 0.
     """
     found = state.recent.chances
-    if found is None or not np.isfinite(found[0]).all() or np.count_nonzero(found[0]) > _MOST:
+    if found is None or np.count_nonzero(found[0]) > _MOST:
         return {}
-    return {"l": [[a, p] for a, p in enumerate(found[0].tolist()) if p > 0.0]}
+    each = found[0].tolist()
+    return {"l": [[a, p] for a, p in enumerate(each) if p > 0.0]} if math.isfinite(sum(each)) else {}
 
 
 def apart(body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -60,10 +61,9 @@ def apart(body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def charged(decision: Decision, problem: Problem) -> dict[str, Any]:
     """Return the known outcomes of the plays, if they are others than the problem declares."""
-    plays, known = decision.plays[0], decision.known[0]
-    declared = np.where((plays >= 0)[:, None], problem.declared[np.maximum(plays, 0)], 0.0)
-    stated = known.tolist()
-    return {} if stated == declared.tolist() else {"k": stated}
+    stated, nothing = decision.known[0].tolist(), [0.0] * len(problem.known)
+    declared = [problem.declared[a].tolist() if a >= 0 else nothing for a in decision.plays[0].tolist()]
+    return {} if stated == declared else {"k": stated}
 
 
 def unpack(body: dict[str, Any], context: Context, policy: Policy, t: Floats) -> Decision:

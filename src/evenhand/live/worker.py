@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, ClassVar, TypeVar
@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar
 from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.live.again import Again, is_due
 from evenhand.live.anew import Anew
+from evenhand.live.begun import Begun
 from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.clocks import ahead, refuse_leap
 from evenhand.live.events import Busy, Conflict, Event, Kind, encode
@@ -263,7 +264,7 @@ class Worker:
         whole = False
         self._lock.pass_on()
         try:
-            with self._begun() as log:
+            with Begun(self._lock, self.store, self.name) as log:
                 self.ahead, self._now = ahead(log), log.now
                 self._catch_up(log)
                 for verb in verbs:
@@ -292,18 +293,6 @@ class Worker:
                 self._ask_at = self.fold.seq + 1 + self.fold.seq // 100
                 self._ask()
         return found
-
-    @contextmanager
-    def _begun(self) -> Iterator[Transaction]:
-        """Begin a transaction, and let others know whether that fails."""
-        with ExitStack() as stack:
-            try:
-                log = stack.enter_context(self.store.write(self.name))
-            except Busy as error:
-                self._lock.tell(error)
-                raise
-            self._lock.forget()
-            yield log
 
     def _ask(self, now: int | None = None) -> None:
         """Begin to learn corrections if they are due."""

@@ -94,7 +94,7 @@ def keep(state: HistoryState, context: Context, rounds: Floats, room: int, cases
 
     The candidates of a round are those of all its cases, one case after the other.
     """
-    used, actions = int(state.kept.max()), max(context.features.shape[1] // cases, state.features.shape[2])
+    used, actions = int(np.maximum.reduce(state.kept)), max(context.features.shape[1] // cases, state.features.shape[2])
     full = used + cases > state.weight.shape[1]
     if (full and state.weight.shape[1] < room) or actions > state.features.shape[2]:
         size = min(room, max(2 * used, used + cases, _FIRST)) if full else state.weight.shape[1]
@@ -106,7 +106,8 @@ def keep(state: HistoryState, context: Context, rounds: Floats, room: int, cases
 
 def _of_cases(z: Any, cases: int, actions: int) -> Any:
     """Return the candidates of every case, `(C*A,...)->(C,actions,...)`."""
-    return _padded(z.reshape(len(z), cases, z.shape[1] // cases, *z.shape[2:]), 2, actions)
+    each = z[:, None] if cases == 1 else z.reshape(len(z), cases, z.shape[1] // cases, *z.shape[2:])
+    return _padded(each, 2, actions)
 
 
 def _padded(z: Any, axis: int, size: int) -> Any:

@@ -96,8 +96,9 @@ class Numeric:
             x = float(value) if isinstance(value, bool | np.bool_) else number(self.name, value, "a finite number")
         else:
             x = value
-        x = self.low if x < self.low else self.high if x > self.high else x
-        return (2.0 * (x - self.low) / (self.high - self.low) - 1.0,)
+        low, high = self.low, self.high
+        x = low if x < low else high if x > high else x
+        return (2.0 * (x - low) / (high - low) - 1.0,)
 
     def outside(self, value: Any) -> bool:
         """Return whether a number counts as the nearest end of the range."""
