@@ -164,6 +164,12 @@ def _goes_on(view: Any, t: Any, candidates: Any) -> bool:
     return False
 
 
+@kernel
+def _no_plan(view: Any, context: Any, decision: Any, t: Any) -> bool:
+    """For goals that plan nothing."""
+    return False
+
+
 # The methods by which kernels ask, and how many arguments each takes.
 _ASKED = {
     "value": 2,  # models, and their widths
@@ -192,6 +198,7 @@ _TOLD: dict[str, tuple[int, Any]] = {
     "on_context": (3, _nothing_met),
     "on_outcome": (3, _nothing_came),
     "on_exposure": (2, _nothing_shown),
+    "plans": (3, _no_plan),  # whether Python is to tell the goals of a context, after which views are made anew
     "pauses": (2, _goes_on),  # whether Python is to do the next round, after which views are made anew
     "cases": (1, _one_case),
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,28 @@ def unpack(body: dict[str, Any], context: Context, policy: Policy, t: Floats) ->
         **_of_plays(context, plays),
         **{field: np.array([body[short]], float) for short, field in _ARRAYS.items()},
     )
+
+
+def unpack_all(bodies: Sequence[dict[str, Any]], contexts: Context, earlier: Sequence[Decision]) -> Decision:
+    """Decode stored decisions in the contexts of their cases, `(N)` before every shape, and append earlier ones.
+
+    When they were made and their receipts are filled in as they are entered.
+
+    Raises:
+        ValueError: they do not have the same shapes.
+    """
+    count = len(bodies)
+    plays = np.array([body["a"] for body in bodies], np.int64)
+    made, at, rows = (plays >= 0)[:, :, None], np.maximum(plays, 0), np.arange(count)[:, None]
+    groups = contexts.groups if contexts.groups.shape[1] == 1 else contexts.groups[rows, at]
+    flags = (np.array([body[short] for body in bodies], float) for short in ("n", "f", "r"))
+    arrays = (np.array([body[short] for body in bodies], float) for short in _ARRAYS)
+    propensities = np.array([body["p"] for body in bodies], float)  # None becomes NaN
+    features, known = (np.where(made, z[rows, at], 0.0) for z in (contexts.features, contexts.known))
+    own = plays, propensities, *flags, np.zeros(count), features, known, groups, *arrays  # in the order of the fields
+    each: Any = zip(own, *(decision[1:14] for decision in earlier), strict=True)
+    joined: Any = (np.ascontiguousarray(np.concatenate(z)) for z in each)
+    return Decision(np.concatenate([np.full((count, 3), -1), *(d.id[None] for d in earlier)]), *joined)
 
 
 def closed(body: dict[str, Any], context: Context, policy: Policy, t: Floats) -> Decision:

@@ -232,6 +232,28 @@ def _fade(s: Estimates, counts: tuple[Floats, Floats], keep: Floats, growth: flo
     refit(s, growth)
 
 
+class _BayesianRidgeView(NamedTuple):
+    """What learns of outcomes; Python says what candidates are worth."""
+
+    estimates: Estimates
+    rounds: Floats
+    taught: Floats
+    units: Floats
+    share: Floats
+    growth: float
+
+    @kernel
+    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        s, z = self.estimates, np.empty_like(y)
+        for r in range(y.shape[0]):
+            for p in range(y.shape[1]):
+                for m in range(y.shape[2]):
+                    z[r, p, m] = y[r, p, m] / self.units[m]
+        made = s.inverse, s.theta, s.sigma, s.ridge, s.n_seen, s.zeros, s.fitted
+        books = self.rounds, self.taught, s.origin, s.spreads
+        _update(s.gram, s.moment, s.squares, *made, *books, self.growth, x, z, seen, self.share, 1.0, False)
+
+
 def empty(
     n: int, n_replicas: int, low: Floats, high: Floats, horizon: int, prior: Prior, actions: int = 1
 ) -> BayesianRidgeState:
@@ -331,6 +353,11 @@ class BayesianRidge(WithoutLuck):
         s, made, growth = state, (state.inverse, state.theta, state.sigma), float(self.growth)
         books = s.ridge, s.count, s.zeros, s.fitted, s.rounds, s.taught, s.origin, s.spreads
         _update(s.gram, s.moment, s.squares, *made, *books, growth, x, y / s.units, seen, *lesson)
+
+    def view(self, state: BayesianRidgeState) -> _BayesianRidgeView:
+        s, made = state, (state.gram, state.moment, state.squares, state.inverse, state.theta, state.sigma)
+        estimates = Estimates(*made, s.ridge, s.count, s.zeros, s.fitted, s.origin, s.spreads)
+        return _BayesianRidgeView(estimates, s.rounds, s.taught, s.units, ROUND.share, float(self.growth))
 
     def fade(self, state: BayesianRidgeState, keep: Floats, ahead: Floats) -> None:
         """Multiply the sums and counts, and fit again, `(),()->`; the ranges' one observation stays whole."""

@@ -9,7 +9,7 @@ only every second, fourth, ... case is sampled.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -246,3 +246,45 @@ def _keep(
                 for a in range(len(may)):
                     store_offered[r, s, a] = may[a]
                 kept[r] += 1
+
+
+class HistoryView(NamedTuple):
+    """The sample as kernels see it, for rounds of one case; Python makes room in it."""
+
+    room: int
+    met: Ints
+    stride: Ints
+    kept: Ints
+    weight: Floats
+    key: Floats
+    features: Floats
+    known: Floats
+    groups: Ints
+    offered: Bools
+
+
+def view(state: HistoryState, room: int) -> HistoryView:
+    """Return what kernels see of a sample of one case per round."""
+    return HistoryView(room, *_arrays(state))
+
+
+@kernel
+def grows(s: HistoryView, c: Context) -> bool:
+    """Whether Python has to make room for a context."""
+    used = 0
+    for r in range(len(s.kept)):
+        used = max(used, s.kept[r])
+    full = used + 1 > s.weight.shape[1]
+    return bool((full and s.weight.shape[1] < s.room) or c.features.shape[1] != s.features.shape[2])
+
+
+@kernel
+def keep_one(s: HistoryView, c: Context, rounds: Floats) -> None:
+    """Enter the contexts of decided rounds where there is room, as `keep` does."""
+    f, z, g, may = c.features, c.known, c.groups, c.offered
+    x = f.reshape((f.shape[0], 1, f.shape[1], f.shape[2]))
+    known = z.reshape((z.shape[0], 1, z.shape[1], z.shape[2]))
+    groups = g.reshape((g.shape[0], 1, g.shape[1], g.shape[2]))
+    offered = may.reshape((may.shape[0], 1, may.shape[1]))
+    store = s.met, s.stride, s.kept, s.weight, s.key, s.features, s.known
+    _keep(rounds, s.room, 1, x, known, groups, offered, *store, s.groups, s.offered)

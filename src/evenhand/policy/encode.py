@@ -78,6 +78,27 @@ class Encoder:
             self._time(time),
         )
 
+    def stacked(self, cases: Sequence[Mapping[str, object]]) -> Context:
+        """Return the contexts of cases that offer all actions, `(N)` before every shape, with the bits of `one`."""
+        for case in cases:
+            if not isinstance(case, Mapping) or not self._stated.issuperset(case):
+                self.one(case, None, None)  # says what is wrong
+        try:
+            values = [[case[f.name] for case in cases] for f in self.problem.features]
+        except KeyError:
+            values = [[value_of(case, f.name) for case in cases] for f in self.problem.features]  # says what is wrong
+        names = [self.problem.groups[i].name for i in self._by_case]
+        columns = [[group_of(self.problem, name, value_of(case, name)) for name in names] for case in cases]
+        units, count = features.encode_all(self.problem.features, self._sizes, values, len(cases)), len(cases)
+        padded = np.zeros((count, units.shape[1] + 1))
+        padded[:, :-1] = units
+        x = padded[:, self._layout]
+        if self._numbered:
+            x[:, :, 0] = np.arange(len(self.problem.actions))
+        known = np.repeat(known_of(self.problem, None), count, 0)
+        groups = self.problem.groups_of(np.array(columns, np.int64).reshape(count, -1))
+        return Context(x, known, groups, np.ones((count, len(self.problem.actions)), bool))
+
     def _time(self, time: Time | None) -> Floats | None:
         if time is None:  # a campaign adds that of its store
             return None

@@ -44,6 +44,10 @@ class InTurn(NamedTuple):
         self.goal.on_decision(d)
 
     @kernel
+    def plans(self, c: Context, d: Decision, t: Floats) -> bool:
+        return bool(self.others.plans(c, d, t) or self.goal.plans(c, d, t))
+
+    @kernel
     def on_context(self, c: Context, d: Decision, t: Floats) -> None:
         self.others.on_context(c, d, t)
         self.goal.on_context(c, d, t)

@@ -150,6 +150,10 @@ class Loop:
             goal.on_decision(state.goals[i], decision, estimates.get(i))
         if self.can.follows is not None:
             self.can.follows.on_decision(state.choice, decision)
+        self.plan(state, context, decision, counts=counts)
+
+    def plan(self, state: PolicyState, context: Context, decision: Decision, *, counts: bool) -> None:
+        """Tell planning goals of the context of a decision that was just counted; it is cancelled if they fail."""
         try:
             for i, planner in self.can.planning:
                 planner.on_context(state.goals[i], context, decision, state.t, partial(self.questions.worth, state))
