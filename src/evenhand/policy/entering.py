@@ -117,7 +117,8 @@ class Entering:
     """Enters steps into a state of one replica."""
 
     def __init__(self, policy: Policy, state: PolicyState) -> None:
-        self._policy, self._state, self._paid = policy, state, False
+        self._policy, self._state = policy, state
+        self._key: tuple[Any, Any] | None = None  # types of arguments for which kernels pay
         self._entry: Any = None
         usual = len(state.t) == 1 and not len(state.receipts.split) and isinstance(_enter, Dispatcher)
         self._views = entry_views(policy, state) if usual else None
@@ -126,24 +127,24 @@ class Entering:
         """Whether kernels save more than they cost, where so many steps are to come."""
         if self._views is None or coming < _PAYS_LOADED:
             return False
-        self._paid = self._paid or self._pays(self._views, steps, coming)
-        return self._paid
+        if self._key is None:
+            held = type_together(Entry, *(type_held(type_of(view)) for view in self._views))
+            key = held, type_of(steps)
+            if not (key in _loaded or coming >= _PAYS or (coming >= _PAYS_KEPT and self._is_kept(key))):
+                return False
+            self._key = key
+            _loaded.add(key)
+        return True
 
     def is_of(self, policy: Policy, state: PolicyState) -> bool:
         """Whether this enters into a state of a policy."""
         return policy is self._policy and state is self._state
 
-    def _pays(self, views: Entry, steps: Steps, coming: int) -> bool:
-        held = type_together(Entry, *(type_held(type_of(view)) for view in views))
-        key = held, type_of(steps)
-        if key in _loaded or coming >= _PAYS:
-            return True
-        cache = getattr(_enter, "_cache", None)
-        if coming < _PAYS_KEPT or not isinstance(cache, KernelCache):
-            return False
-        number = type_of(0)
+    def _is_kept(self, key: tuple[Any, Any]) -> bool:
+        """Whether there is machine code on disk."""
+        cache, number = getattr(_enter, "_cache", None), type_of(0)
         types = *key, type_of(self._state.nothing), number, number
-        return cache.holds(types, cast(Any, _enter).targetctx)
+        return isinstance(cache, KernelCache) and cache.holds(types, cast(Any, _enter).targetctx)
 
     def run(self, steps: Steps, first: int) -> int:
         """Enter steps from one on; returns the number of the first one that is to be entered as usual, or of none.
@@ -163,7 +164,6 @@ class Entering:
                     warn(f"events cannot be entered by compiled code, so Python does it: {error}", EvenhandWarning, 2)
                     self._views = None
                     return first
-                _loaded.add((type_of(self._entry), type_of(steps)))
                 self._receive(steps, first, reached + plans)
                 policy._assembly.payable.tell(state)
                 state.recent.context = state.recent.decision = state.recent.chances = None
