@@ -155,6 +155,15 @@ def check_text(field: str, value: object) -> None:
         raise InvalidInput(field, "a text in Unicode, without NUL and halves of characters", shown(value))
 
 
+def is_text(value: object) -> bool:
+    """Return whether a value is a text that stores can hold."""
+    try:
+        check_text("", value)
+    except InvalidInput:
+        return False
+    return True
+
+
 def _plain(body: dict[str, Any], expected: str) -> dict[str, Any]:
     """Convert a body to its form after a round trip through the log.
 

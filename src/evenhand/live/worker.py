@@ -19,6 +19,7 @@ from evenhand.live.events import Busy, Conflict, Event, Kind, encode
 from evenhand.live.exclusive import Exclusive
 from evenhand.live.fold import Earlier, Fold, Made, Rewritten
 from evenhand.live.folding import Folding, Spare
+from evenhand.live.gathered import each, gathered
 from evenhand.live.horizon import refuse_soft
 from evenhand.live.limits import refuse_over
 from evenhand.live.opening import Terms
@@ -93,14 +94,14 @@ class Worker:
         found: T = self._shared.one(verb)
         return found
 
-    def run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
-        """Run requests in one transaction; each has its result or its own error.
+    def run(self, verbs: Sequence[Callable[[Transaction], T]], keys: Iterable[str] = ()) -> list[T | EvenhandError]:
+        """Run requests in one transaction; each has its result or its own error. `keys` are those that they ask for.
 
         If a request fails after it wrote, or the store or the commit fails, the whole transaction is rolled back and
         the error is raised.
         """
         with self._lock.held():
-            return self._run(verbs)
+            return self._run(verbs, keys)
 
     def look(self, at: Callable[[Fold], T]) -> T:
         """Apply a function to the fold after bringing it up to date with the log."""
@@ -258,25 +259,18 @@ class Worker:
 
         return self.folding.of(events, seq)
 
-    def _run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
+    def _run(self, verbs: Sequence[Callable[[Transaction], T]], keys: Iterable[str] = ()) -> list[T | EvenhandError]:
         """Run requests as `run` does; the caller holds the lock."""
-        found: list[T | EvenhandError] = []
         whole = False
         self._lock.pass_on()
         try:
             with Begun(self._lock, self.store, self.name) as log:
                 self.ahead, self._now = ahead(log), log.now
                 self._catch_up(log)
-                for verb in verbs:
-                    before = log.last
-                    try:
-                        found.append(verb(log))
-                    except Busy:
-                        raise
-                    except EvenhandError as error:
-                        if not before == log.last == self.fold.seq:
-                            raise
-                        found.append(error)
+                together = gathered(log, keys, len(verbs))
+                found = each(log if together is None else together, verbs, self)
+                if together is not None:
+                    together.write()
             whole = True
         except Missing:  # before any verb; the fold is that of the events before
             whole = True
