@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
 
 from evenhand.live.cases import Case
 from evenhand.live.replies import Reply
 from evenhand.live.verbs import Verbs, is_text
-
-
-@runtime_checkable
-class ForKey(Protocol):
-    """A call that asks for the decision of a key, which can be looked up beforehand."""
-
-    @property
-    def key(self) -> str:
-        """The key."""
 
 
 @dataclass(frozen=True)
@@ -45,5 +35,5 @@ class Deciding:
 
 
 def keys_of(calls: Iterable[object]) -> list[str]:
-    """Return the keys that calls ask for, as far as these are known and can be keys."""
-    return [call.key for call in calls if isinstance(call, ForKey) and is_text(call.key)]
+    """Return the keys that calls ask for, of those that have a `key`, as far as it can be one."""
+    return [key for key in (getattr(call, "key", None) for call in calls) if is_text(key)]

@@ -33,6 +33,9 @@ def fold_runs(fold: Fold, events: Iterable[Event], coming: int) -> None:
     Raises:
         Rewritten, Missing, Conflict: as for `Fold.apply`; the events before were applied.
     """
+    if not Entering.may_pay(coming):
+        fold.fold(events)
+        return
     rest, entering = iter(events), Entering(fold.policy, fold.state)
     while some := list(islice(rest, _AT_ONCE)):
         start = 0

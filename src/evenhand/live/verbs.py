@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, TypeGuard
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
@@ -155,7 +155,7 @@ def check_text(field: str, value: object) -> None:
         raise InvalidInput(field, "a text in Unicode, without NUL and halves of characters", shown(value))
 
 
-def is_text(value: object) -> bool:
+def is_text(value: object) -> TypeGuard[str]:
     """Return whether a value is a text that stores can hold."""
     try:
         check_text("", value)

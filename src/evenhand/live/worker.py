@@ -24,6 +24,7 @@ from evenhand.live.horizon import refuse_soft
 from evenhand.live.limits import refuse_over
 from evenhand.live.opening import Terms
 from evenhand.live.phases import Missing, Phase, Phases, begins
+from evenhand.live.runs import fold_runs
 from evenhand.live.sharing import Sharing
 from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
 from evenhand.live.switching import Switch, overtaken, refuse_other
@@ -345,7 +346,7 @@ class Worker:
             self.fold, self._stale = self._fold_log(log), False
             self._copy(self.near // 10)
         try:
-            self.fold.fold(log.tail(self.fold.seq))
+            fold_runs(self.fold, log.tail(self.fold.seq), log.last - self.fold.seq)
         except Rewritten:
             self.fold = self._fold_log(log)
         self._check()

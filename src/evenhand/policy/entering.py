@@ -178,6 +178,11 @@ class Entering:
         """Whether kernels can enter anything."""
         return self._views is not None
 
+    @staticmethod
+    def may_pay(coming: int) -> bool:
+        """Whether kernels may save more than they cost, whatever the policy, where so many steps are to come."""
+        return coming >= (_PAYS_LOADED if _loaded else _PAYS_KEPT)
+
     def renew(self) -> None:
         """Look at the state anew, as others may have put arrays into it."""
         self._entry = None
