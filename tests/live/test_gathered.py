@@ -68,6 +68,29 @@ def test_a_key_that_was_asked_for_before_gets_its_stored_reply(place):
     assert [e.seq for e in campaign.events()] == [1, 2, 3, 4, 5]
 
 
+def test_keys_that_are_not_known_beforehand_are_looked_up_one_by_one(place):
+    campaign = Campaign.open(place, "one", plain(horizon=99, total=1000.0))
+    campaign.many(calls(0, 2))
+    same, other = {"age": 20}, {"age": 59}
+    found = campaign.many([lambda z: z.decide(same, "key 0"), lambda z: z.decide(other, "key 1"), *calls(2, 1)])
+    assert (found[0].id, found[0].repeated, found[2].id) == (2, True, 4)
+    assert isinstance(found[1], Conflict)
+
+
+def test_an_outcome_that_contradicts_one_of_the_same_transaction_is_refused(place):
+    campaign = Campaign.open(place, "one", plain(horizon=99, total=1000.0))
+    replies = campaign.many(calls(0, 9))
+    said = next(z for z in replies if z.action == "gift")
+
+    def observe(cents):
+        return lambda verbs: verbs.observe(said.id, {"answer": 0, "cents": cents})
+
+    first, again, other = campaign.many([observe(1), observe(1), observe(2)])
+    assert (first, again) == (True, False)
+    assert isinstance(other, Conflict)
+    assert len(list(campaign.events())) == 11
+
+
 def test_a_key_that_is_none_is_refused_alone(place):
     campaign = Campaign.open(place, "one", plain(horizon=99, total=1000.0))
     wrong = [Deciding({"age": 33}, key) for key in (5, "", "x" * 201, "a\0", "\ud800", None)]

@@ -141,10 +141,13 @@ def same(one, other):
 def test_runs_leave_the_state_of_single_events(policy, seed, entered, monkeypatch):
     monkeypatch.setattr("evenhand.live.runs._FEW", 3)
     single, runs, fold, fold_all = Log(policy, seed).folds()
+    plans, plan = [], entering.Entering._plan
+    monkeypatch.setattr(entering.Entering, "_plan", lambda *told: plans.append(plan(*told)))
     fold()
     fold_all()
     same(single, runs)
     assert sum(entered) > 0.7 * single.seq
+    assert len(plans) < 100  # of 230 decisions; stale views would plan at each
 
 
 def test_what_waits_can_be_settled_afterwards(policy):
