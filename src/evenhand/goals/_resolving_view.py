@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.goals._entries import compare, directed, enter_arrived, enter_settled, is_due
+from evenhand.goals import _entries
 from evenhand.goals._resolving_state import look
 from evenhand.planning.history import HistoryView, grows, keep_one
 
@@ -56,8 +56,8 @@ class ResolvingView(NamedTuple):
             v = of.rows.post_known(d)
             books = self.spent, self.counted, self.seen
             k = self.gap.shape[1]
-            used = enter_settled(d.counted, 1.0, v, of.is_known, of.first, of.followed, k, *books)[2]
-            compare(d.counted, used, of.settled, d.forced, self.plan, self.gap, self.since, self.jump)
+            used = _entries.enter_settled(d.counted, 1.0, v, of.is_known, of.first, of.followed, k, *books)[2]
+            _entries.compare(d.counted, used, of.settled, d.forced, self.plan, self.gap, self.since, self.jump)
 
     @kernel
     def on_shares(self, d: Decision, v: Floats) -> None:
@@ -70,11 +70,11 @@ class ResolvingView(NamedTuple):
         of = self.of
         v = of.rows.post(d.groups, d.shares, y, z)
         books = self.spent, self.counted, self.seen
-        filled = enter_arrived(d.counted, v, of.is_known, of.finite, of.followed, *books)[0]
-        used = directed(d.counted, v, filled, of.first, of.bounds, self.plan)
+        filled = _entries.enter_arrived(d.counted, v, of.is_known, of.finite, of.followed, *books)[0]
+        used = _entries.directed(d.counted, v, filled, of.first, of.bounds, self.plan)
         for r in range(len(self.arrived)):
             self.arrived[r] += d.counted[r]
-        compare(d.counted, used, of.awaited, d.forced, self.plan, self.gap, self.since, self.jump)
+        _entries.compare(d.counted, used, of.awaited, d.forced, self.plan, self.gap, self.since, self.jump)
 
     @kernel
     def on_exposure(self, d: Decision, exposed: Bools) -> None:
@@ -87,7 +87,7 @@ class ResolvingView(NamedTuple):
             return True
         unmoved = np.zeros(len(t), np.bool_)
         known, off = (self.arrived, self.due, self.news), (self.since, self.noise, self.jump, self.gap)
-        return is_due(d.counted, t, self.of.last, *known, unmoved, self.of.drift, *off)[2]
+        return _entries.is_due(d.counted, t, self.of.last, *known, unmoved, self.of.drift, *off)[2]
 
     @kernel
     def on_context(self, c: Context, d: Decision, t: Floats) -> None:

@@ -157,7 +157,18 @@ def _update(
     others: bool,
 ) -> None:
     """Absorb plays, those of an action after those of the one before it."""
+    s = Estimates(gram, moment, squares, inverse, theta, sigma, ridge, count, zeros, fitted, origin, spreads)
+    _absorb(s, (rounds, taught), growth, x, y, seen, Lesson(share, weight, others))
+
+
+@kernel
+def _absorb(
+    s: Estimates, counts: tuple[Floats, Floats], growth: float, x: Floats, y: Floats, seen: Bools, lesson: Lesson
+) -> None:
+    """Absorb plays of a lesson."""
+    gram, moment, squares, inverse, theta, _, ridge, count, _, _, origin, _ = s
     n, outcomes, actions = theta.shape[2], y.shape[2], len(theta) // len(x)
+    weight = lesson.weight
     lead, root, z = x.shape[2] - n, math.sqrt(weight), np.empty(outcomes)
     gain, line = np.empty(n), np.empty(n)
     for r in range(len(x)):
@@ -191,9 +202,8 @@ def _update(
                         for i in range(n):
                             theta[row, m, i] += miss * gain[i]
         if some:
-            count_round(Lesson(share, weight, others), r, rounds, taught)
-    made = inverse, theta, sigma
-    refit(Estimates(gram, moment, squares, *made, ridge, count, zeros, fitted, origin, spreads), growth)
+            count_round(lesson, r, counts[0], counts[1])
+    refit(s, growth)
 
 
 @kernel
@@ -244,14 +254,13 @@ class _BayesianRidgeView(NamedTuple):
 
     @kernel
     def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        s, z = self.estimates, np.empty_like(y)
+        z = np.empty_like(y)
         for r in range(y.shape[0]):
             for p in range(y.shape[1]):
                 for m in range(y.shape[2]):
                     z[r, p, m] = y[r, p, m] / self.units[m]
-        made = s.inverse, s.theta, s.sigma, s.ridge, s.n_seen, s.zeros, s.fitted
-        books = self.rounds, self.taught, s.origin, s.spreads
-        _update(s.gram, s.moment, s.squares, *made, *books, self.growth, x, z, seen, self.share, 1.0, False)
+        counts = self.rounds, self.taught
+        _absorb(self.estimates, counts, self.growth, x, z, seen, Lesson(self.share, 1.0, False))
 
 
 def empty(

@@ -177,6 +177,21 @@ def _copy(new: Floats | Ints, to: Floats | Ints) -> None:
             to[a, i] = new[a, i]
 
 
+class HistoryView(NamedTuple):
+    """The sample as kernels see it, for rounds of one case; Python makes room in it."""
+
+    room: int
+    met: Ints
+    stride: Ints
+    kept: Ints
+    weight: Floats
+    key: Floats
+    features: Floats
+    known: Floats
+    groups: Ints
+    offered: Bools
+
+
 @kernel
 def _keep(
     rounds: Floats,
@@ -196,6 +211,15 @@ def _keep(
     store_groups: Ints,
     store_offered: Bools,
 ) -> None:
+    store = HistoryView(room, met, stride, kept, weight, key, store_x, store_known, store_groups, store_offered)
+    _enter(rounds, cases, (x, known, groups, offered), store)
+
+
+@kernel
+def _enter(rounds: Floats, cases: int, contexts: tuple[Floats, Floats, Ints, Bools], store: HistoryView) -> None:
+    """Enter the contexts of decided rounds where there is room for one of more cases."""
+    x, known, groups, offered = contexts
+    room, met, stride, kept, weight, key, store_x, store_known, store_groups, store_offered = store
     for r in range(len(rounds)):
         if rounds[r] == 0.0:
             continue
@@ -248,21 +272,6 @@ def _keep(
                 kept[r] += 1
 
 
-class HistoryView(NamedTuple):
-    """The sample as kernels see it, for rounds of one case; Python makes room in it."""
-
-    room: int
-    met: Ints
-    stride: Ints
-    kept: Ints
-    weight: Floats
-    key: Floats
-    features: Floats
-    known: Floats
-    groups: Ints
-    offered: Bools
-
-
 def view(state: HistoryState, room: int) -> HistoryView:
     """Return what kernels see of a sample of one case per round."""
     return HistoryView(room, *_arrays(state))
@@ -286,5 +295,4 @@ def keep_one(s: HistoryView, c: Context, rounds: Floats) -> None:
     known = z.reshape((z.shape[0], 1, z.shape[1], z.shape[2]))
     groups = g.reshape((g.shape[0], 1, g.shape[1], g.shape[2]))
     offered = may.reshape((may.shape[0], 1, may.shape[1]))
-    store = s.met, s.stride, s.kept, s.weight, s.key, s.features, s.known
-    _keep(rounds, s.room, 1, x, known, groups, offered, *store, s.groups, s.offered)
+    _enter(rounds, 1, (x, known, groups, offered), s)
