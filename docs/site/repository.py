@@ -17,7 +17,7 @@ WORDS = {".py": "python", ".toml": "toml", ".yml": "yaml"}
 SHOWN = {".md", ".png"}  # what docs/ itself brings into the site
 ALWAYS = ("CONTRIBUTING.md", "CHANGELOG.md")
 EXAMPLES = "repository/examples/index.md"
-TOLD = re.compile(r'(?:"""|# )(.+)')  # the first sentence of an example
+TOLD = re.compile(r'(?:"""|# )(.+?)(?:""")?$', re.MULTILINE)  # the first sentence of an example
 
 
 def uri(path: str) -> str:
