@@ -149,3 +149,35 @@ def test_examples_of_the_scripts_run(scripts, name):
     done = doctest.testmod(scripts[name])
     assert done.failed == 0
     assert done.attempted > 0
+
+
+SOURCE = '''
+class Pair(NamedTuple):
+    """Two numbers.
+
+    Args:
+        low, high: the ends.
+    """
+
+    low: int  # the lower one
+    high: int
+
+
+def f(x):
+    """Return x.
+
+    Args:
+        x, y: numbers.
+    """
+'''
+
+
+def test_an_argument_that_a_signature_lacks_is_told(scripts, tmp_path, caplog):
+    griffe = importlib.import_module("griffe")
+    (tmp_path / "pairs.py").write_text(SOURCE, encoding="utf-8")
+    extensions = griffe.load_extensions("dataclasses", scripts["docstrings"].Docstrings)
+    found = griffe.load("pairs", search_paths=[tmp_path], extensions=extensions)
+    assert [record.getMessage() for record in caplog.records] == ["pairs.f: argument y is not in the signature"]
+    assert [parameter.name for parameter in found["Pair"].parameters] == ["self", "low", "high"]
+    assert found["Pair.low"].docstring.value == "the lower one"
+    assert "high" not in found["Pair"].members  # of which nothing is said

@@ -69,19 +69,19 @@ def page(place: str) -> str:
         for kind, recipes in kinds(GUIDE.read_text(encoding="utf-8"), names).items():
             parts += [f"## {kind}", *(_entry(place, name, names[name], level=3) for name in recipes)]
     else:
-        parts += [_rows(place, names, ""), *(_entry(place, name, thing) for name, thing in names.items())]
+        parts.append(_table([_row(place, name, thing) for name, thing in names.items()]))
+        parts += [_entry(place, name, thing) for name, thing in names.items()]
     return "\n\n".join(parts) + "\n"
 
 
 def front() -> str:
     """The first page: the names of `eh`, then every public name of every place, with its first sentence."""
-    parts = [FRONT]
-    for place, names in FIRST.items():
-        known = dict(public(place))
-        parts.append(_rows(place, {name: known[name] for name in names}, "eh."))
+    rows = [_row(place, name, thing, "eh.") for place in FIRST for name, thing in public(place) if name in FIRST[place]]
+    parts = [FRONT, _table(rows)]
     for place in PLACES:
         told = inspect.cleandoc(importlib.import_module(f"evenhand.{place}").__doc__ or "")
-        parts += [f"## evenhand.{place}", prose(summary(told)), _rows(place, dict(public(place)), "")]
+        rows = [_row(place, name, thing) for name, thing in public(place)]
+        parts += [f"## evenhand.{place}", prose(summary(told)), _table(rows)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -120,11 +120,10 @@ def _inherited(cls: type) -> set[str]:
     return {name for c in hidden for name, z in vars(c).items() if not name.startswith("_") and inspect.isroutine(z)}
 
 
-def _rows(place: str, names: dict[str, object], before: str) -> str:
-    rows = [_row(place, name, thing, before) for name, thing in names.items()]
+def _table(rows: list[str]) -> str:
     return "\n".join(["| | |", "|---|---|", *rows])
 
 
-def _row(place: str, name: str, thing: object, before: str) -> str:
+def _row(place: str, name: str, thing: object, before: str = "") -> str:
     told = prose(summary(inspect.getdoc(thing) or "")).replace("|", "&#124;")
     return f"| [`{before}{name}`]({place}.md#{anchor(place, name, thing)}) | {told} |"
