@@ -108,7 +108,8 @@ def test_every_page_and_picture_of_docs_is_linked_from_a_page():
 
 
 @pytest.mark.parametrize(
-    "guide", ["index", "choosing", "from-a-log", "replay", "serving", "live", "compose", "goals", "knapsacks"]
+    "guide",
+    ["index", "choosing", "from-a-log", "replay", "serving", "live", "compose", "goals", "knapsacks", "research"],
 )
 def test_guides_to_begin_with_link_the_glossary(guide):
     assert "glossary.md" in links((ROOT / "docs" / f"{guide}.md").read_text(encoding="utf-8"))
