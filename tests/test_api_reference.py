@@ -88,7 +88,7 @@ def test_docstrings_are_shown_as_they_are_written(named, pages):
             if member and not (inspect.isroutine(written) or isinstance(written, property)):
                 continue  # fields show the comment beside them
             mark = getattr(thing, "__named__", None)
-            origin = f"Source of {mark[0]}: {mark[1]}." if mark and not member else ""
+            origin = f"Source: {mark[1]}." if mark and not member else ""
             compared += 1
             same = _letters(text) == _letters(_plain(inspect.getdoc(written) or "") + origin)
             wrong += [] if same else [shown]
@@ -119,7 +119,12 @@ def test_recipes_are_shown_by_kind_and_resolving_first(pages):
     shown = [anchor for anchor in page.anchors if anchor.startswith("evenhand.recipes.")]
     assert shown[0] == "evenhand.recipes.resolving.resolving"
     at = page.anchors.index
-    assert at("rankings") < at("evenhand.recipes.fw_rank") < at("many-users-at-once") < at("evenhand.recipes.cab_ucb")
+    assert (
+        at("rankings")
+        < at("evenhand.recipes.fw_rank")
+        < at("many-users-to-arms-at-once")
+        < at("evenhand.recipes.cab_ucb")
+    )
 
 
 @pytest.mark.parametrize("guide", ["", "| `a` | x |\n| `a` | x |\n", "| `a` | x |\n| `b` | x |\n"])

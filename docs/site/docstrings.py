@@ -99,8 +99,8 @@ def _add_source(thing: griffe.Class | griffe.Function) -> None:
     for decorator in thing.decorators:
         call = ast.parse(str(decorator.value), mode="eval").body
         if isinstance(call, ast.Call) and ast.unparse(call.func) == "named" and thing.docstring:
-            identifier, source = (ast.literal_eval(z) for z in (call.args[0], call.keywords[0].value))
-            thing.docstring.value += f"\n\n**Source of {identifier}:** {escaped(source)}."
+            source = {word.arg: word.value for word in call.keywords}["source"]
+            thing.docstring.value += f"\n\n**Source:** {escaped(ast.literal_eval(source))}."
 
 
 def _list_arguments(described: griffe.Class) -> None:
