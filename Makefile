@@ -27,8 +27,7 @@ lint: $(READY)
 	$(BIN)/mypy
 
 docs: $(READY)
-	rm -rf out/api
-	$(BIN)/python -W error docs/reference/build.py out/api
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -W error -m mkdocs build
 
 bench: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.run

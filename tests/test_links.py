@@ -107,6 +107,14 @@ def test_every_page_and_picture_of_docs_is_linked_from_a_page():
     assert [file.name for file in shown if file not in linked] == []
 
 
+@pytest.mark.parametrize(
+    "guide",
+    ["index", "choosing", "from-a-log", "replay", "serving", "live", "compose", "goals", "knapsacks", "research"],
+)
+def test_guides_to_begin_with_link_the_glossary(guide):
+    assert "glossary.md" in links((ROOT / "docs" / f"{guide}.md").read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_page_names_a_path_of_one_machine(page):
     text = page.read_text(encoding="utf-8")
