@@ -114,7 +114,7 @@ def test_docstrings_are_shown_as_they_are_written(named):
                 continue  # fields show the comment beside them
             written = inspect.getdoc(inspect.getattr_static(thing, member) if member else thing)
             mark = getattr(thing, "__named__", None)
-            origin = f"Source of {mark[0]}: {mark[1]}." if mark and not member else ""
+            origin = f"Source: {mark[1]}." if mark and not member else ""
             assert _letters(text) == _letters(_plain(written) + origin), f"evenhand.{home}.{anchor}"
             compared += 1
     assert compared > len(named)

@@ -94,7 +94,7 @@ def put(thing: pdoc.doc.Doc, docstring: str) -> None:
 
 def _origin(obj: object) -> str:
     mark = getattr(obj, "__named__", None)
-    return f"\n\n**Source of {mark[0]}:** {_escaped(mark[1])}." if isinstance(mark, tuple) else ""
+    return f"\n\n**Source:** {_escaped(mark[1])}." if isinstance(mark, tuple) else ""
 
 
 def _complete(described: pdoc.doc.Class, module: pdoc.doc.Module) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import sys
@@ -21,6 +20,7 @@ from evenhand.cli_order import refuse_swapped
 from evenhand.cli_replay import add as add_replay
 from evenhand.cli_serve import add_serve, add_token
 from evenhand.cli_sweep import add as add_sweep
+from evenhand.cli_systems import add as add_systems
 from evenhand.cli_texts import DESCRIPTION, EXPORT, OF_LOG, SWITCH, WARM
 from evenhand.core.registry import meant
 from evenhand.experiments.experiment import Experiment, discover
@@ -146,11 +146,9 @@ def build() -> Parser:
     report.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="to write to; it is replaced")
     report.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help=OF_LOG)
 
-    systems = commands.add_parser("systems", help="list every named system, or print what one of them does")
-    systems.add_argument("name", nargs="?", default=None, metavar="NAME",
-                         help="of a recipe, model, objective, ... such as pgd, or an id such as K1")  # fmt: skip
-    systems.add_argument("--json", action="store_true", help="the list as JSON")
-    systems.set_defaults(run=_systems, parser=systems)
+    add_systems(
+        lambda name, line, text: commands.add_parser(name, help=line, description=text, formatter_class=described)
+    )
     return parser
 
 
@@ -294,21 +292,6 @@ def _warm(o: argparse.Namespace) -> int:
     from evenhand.run.warm import common, warm
 
     print(warm(common() if o.problem is None else of_problem_file(o.problem)))
-    return 0
-
-
-def _systems(o: argparse.Namespace) -> int:
-    from evenhand.core.catalogue import catalogue, describe, of_name
-    from evenhand.report.summary import table
-
-    if o.name is not None and not o.json:
-        print(describe(o.name))
-        return 0
-    found = catalogue() if o.name is None else of_name(o.name)
-    if o.json:
-        print(json.dumps([s._asdict() for s in found], indent=1))
-    else:
-        print(table(["id", "name", "kind", "source"], [[s.id, s.name, s.kind, s.source] for s in found], left=4))
     return 0
 
 
