@@ -112,7 +112,12 @@ def test_the_demo_prints_a_table_and_draws(tmp_path, capsys, monkeypatch):
     out = capsys.readouterr().out
     assert "pgd_adaptive, hard" in out
     assert "0 of 2" in out
-    assert (tmp_path / "court.png").exists()
+    assert out.startswith("10,000 people must reach a court. There are 500 rides and 2,000 vouchers")  # as it was asked
+    table, end = out.split("\n\nWith the same rides and vouchers, ")
+    assert "locked in" in table
+    assert "`resolving` never spends more than there is" in end
+    assert end.splitlines()[-1] == f"picture: {tmp_path / 'demo.png'}"
+    assert (tmp_path / "demo.png").exists()
 
 
 def test_the_face_of_the_package_is_whole():

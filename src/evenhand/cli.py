@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from evenhand.cli_completion import add as add_completion
+from evenhand.cli_demo import demonstrate
 from evenhand.cli_erasing import add as add_erasing
 from evenhand.cli_keeping import add_keeping
 from evenhand.cli_life import add_life
@@ -65,7 +66,7 @@ def build() -> Parser:
     parser.add_argument("--version", action="version", version=f"evenhand {__version__}")
     parser.set_defaults(run=_begin, parser=parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    _add_experiment(commands, experiments[DEMO])
+    _add_experiment(commands, experiments[DEMO]).set_defaults(run=demonstrate)
     reproduce = commands.add_parser("reproduce", help="run a published experiment beside its published numbers")
     names = reproduce.add_subparsers(dest="experiment", metavar="EXPERIMENT", required=True)
     for name, experiment in experiments.items():
@@ -167,7 +168,7 @@ def _add_campaign(parser: Parser, run: Callable[[argparse.Namespace], int]) -> N
     parser.set_defaults(run=run, parser=parser)
 
 
-def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> None:
+def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> Parser:
     parser = commands.add_parser(experiment.name, help=experiment.title, description=experiment.about)
     for o in options(experiment):
         kind = partial(_count, least=o.least) if o.kind is int and o.least is not None else o.kind
@@ -190,6 +191,7 @@ def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> None:
     parser.add_argument("--resume", action="store_true",
                         help="keep runs in DIR, finished or not; after an interruption, go on from them")  # fmt: skip
     parser.set_defaults(run=_reproduce, made=experiment, parser=parser)
+    return parser
 
 
 def _count(text: str, least: int = 1) -> int:
