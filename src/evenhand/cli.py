@@ -17,6 +17,7 @@ from evenhand.cli_demo import demonstrate
 from evenhand.cli_erasing import add as add_erasing
 from evenhand.cli_keeping import add_keeping
 from evenhand.cli_life import add_life
+from evenhand.cli_new import add as add_new
 from evenhand.cli_offline import add as add_offline
 from evenhand.cli_order import refuse_swapped
 from evenhand.cli_replay import add as add_replay
@@ -150,6 +151,7 @@ def build() -> Parser:
     report.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="to write to; it is replaced")
     report.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help=OF_LOG)
 
+    add_new(lambda name, line, text: commands.add_parser(name, help=line, description=text, formatter_class=described))
     add_systems(
         lambda name, line, text: commands.add_parser(name, help=line, description=text, formatter_class=described)
     )

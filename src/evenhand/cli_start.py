@@ -14,14 +14,14 @@ shares fairly between groups, and pursues goals that are not a plain sum of clic
 
 FIRST = {
     "demo": "see it work: five policies share scarce help, in about a minute",
-    "reproduce court": "a published experiment beside its published numbers",
+    "new": "five questions; writes a problem file and a script that runs",
     "draft LOG.csv": "begin with a log of your own: a problem file from its header",
     "serve PROBLEM.toml --store sqlite:///FILE": "decide for real, over HTTP, with a page to watch",
     'systems --for "budgets, parity"': "which algorithm fits, and why",
 }
 
 GROUPS = {
-    "begin": ("demo", "systems", "completion"),
+    "begin": ("demo", "new", "systems", "completion"),
     "ask a log of your own": ("draft", "value", "curve", "assign", "replay"),
     "decide for real": ("serve", "token", "report", "audit", "export"),
     "change a campaign": ("switch", "pause", "resume", "end", "change", "erase", "clock"),
