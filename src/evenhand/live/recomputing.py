@@ -54,7 +54,8 @@ class Given:
 
     @cached_property
     def place(self) -> Store:
-        return connect_to_read(self.store) if isinstance(self.store, str) else self.store
+        is_open = hasattr(self.store, "scan") and not isinstance(self.store, str)
+        return self.store if is_open else connect_to_read(self.store)
 
     @cached_property
     def first(self) -> Event:
