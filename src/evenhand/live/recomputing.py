@@ -54,8 +54,9 @@ class Given:
 
     @cached_property
     def place(self) -> Store:
-        is_open = hasattr(self.store, "scan") and not isinstance(self.store, str)
-        return self.store if is_open else connect_to_read(self.store)
+        if isinstance(self.store, str) or not hasattr(self.store, "scan"):
+            return connect_to_read(self.store)
+        return self.store
 
     @cached_property
     def first(self) -> Event:
