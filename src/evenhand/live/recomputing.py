@@ -54,7 +54,9 @@ class Given:
 
     @cached_property
     def place(self) -> Store:
-        return connect_to_read(self.store) if isinstance(self.store, str) else self.store
+        if isinstance(self.store, str) or not hasattr(self.store, "scan"):
+            return connect_to_read(self.store)
+        return self.store
 
     @cached_property
     def first(self) -> Event:
