@@ -1,0 +1,70 @@
+"""`make bench-peers`: evenhand beside loops by hand and other libraries, its growth and the floors of its kernels.
+
+All figures are seconds of a core, by turns in one run, with the median and the quartiles of their repeats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks import peers_batches, peers_machine, peers_rounds
+
+PARTS = ("rounds", "batches")
+
+
+class Size(NamedTuple):
+    """How much is measured: rounds of a turn, replica-rounds of a turn, turns, and what is varied."""
+
+    rounds: int
+    effort: int
+    times: int
+    cases: tuple[tuple[int, int], ...]
+    replicas: tuple[int, ...]
+
+
+FULL = Size(2000, 4000, 9, peers_rounds.SIZES, peers_batches.REPLICAS)
+TINY = Size(40, 100, 2, ((3, 4),), (1, 2))
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
+    parser.add_argument("parts", nargs="*", default=list(PARTS), help=f"of {', '.join(PARTS)}; all by default")
+    parser.add_argument("--tiny", action="store_true", help="a run that shows that everything works")
+    parser.add_argument("--out", type=Path, default=Path("out/bench/peers.json"), help="where the figures are written")
+    asked = parser.parse_args(arguments)
+    unknown = sorted(set(asked.parts) - set(PARTS))
+    if unknown:
+        parser.error(f"parts: expected some of {', '.join(PARTS)}, got {', '.join(unknown)}")
+    asked.out.parent.mkdir(parents=True, exist_ok=True)
+    found = run(TINY if asked.tiny else FULL, tuple(asked.parts))
+    asked.out.write_text(json.dumps(found, indent=1) + "\n")
+    print(f"\nwritten to {asked.out}")
+
+
+def run(size: Size, parts: tuple[str, ...]) -> dict[str, Any]:
+    """Measure some parts, print their tables and return the figures."""
+    found: dict[str, Any] = {"machine": peers_machine.stand()}
+    stand = found["machine"]
+    print(f"{stand['date']}, {stand['processor']}, {stand['cores']} cores, load {stand['load_at_start']}")
+    if "rounds" in parts:
+        found["rounds"], found["absent"] = peers_rounds.measured(size.rounds, size.times, size.cases)
+        print("\none decision and one update; median and quartiles\n")
+        print(peers_rounds.text(found["rounds"]))
+        for package in found["absent"]:
+            print(f"{package} is not installed, and was left out")
+        print("Open Bandit Pipeline was left out, as it does not install beside this NumPy")
+    if "batches" in parts:
+        found["batches"] = peers_batches.measured(size.effort, size.times, size.replicas)
+        print("\nruns with world and trace\n")
+        print(peers_batches.text(found["batches"]))
+        print("no peer runs several replicas at once")
+    stand["load_at_end"] = [round(z, 2) for z in os.getloadavg()]
+    return found
+
+
+if __name__ == "__main__":
+    main()
