@@ -11,9 +11,9 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks import peers_batches, peers_machine, peers_rounds
+from benchmarks import peers_batches, peers_floors, peers_growth, peers_late, peers_machine, peers_rounds
 
-PARTS = ("rounds", "batches")
+PARTS = ("rounds", "batches", "growth", "late", "floors")
 
 
 class Size(NamedTuple):
@@ -24,10 +24,13 @@ class Size(NamedTuple):
     times: int
     cases: tuple[tuple[int, int], ...]
     replicas: tuple[int, ...]
+    axes: tuple[peers_growth.Axis, ...]
+    horizon: int
+    late_times: int
 
 
-FULL = Size(2000, 4000, 9, peers_rounds.SIZES, peers_batches.REPLICAS)
-TINY = Size(40, 100, 2, ((3, 4),), (1, 2))
+FULL = Size(2000, 4000, 9, peers_rounds.SIZES, peers_batches.REPLICAS, peers_growth.AXES, 4000, 3)
+TINY = Size(40, 100, 2, ((3, 4),), (1, 2), peers_growth.TINY, 100, 1)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -62,6 +65,18 @@ def run(size: Size, parts: tuple[str, ...]) -> dict[str, Any]:
         print("\nruns with world and trace\n")
         print(peers_batches.text(found["batches"]))
         print("no peer runs several replicas at once")
+    if "growth" in parts:
+        found["growth"] = peers_growth.measured(min(size.times, 3), size.axes)
+        print("\ngrowth: slopes of logarithms between the two largest sizes; ordinary loop\n")
+        print(peers_growth.text(found["growth"]))
+    if "late" in parts:
+        found["late"] = peers_late.measured(size.horizon, size.late_times)
+        print(f"\ncost of a round in the last tenth over the second tenth of {size.horizon:,} rounds, 4 replicas\n")
+        print(peers_late.text(found["late"]))
+    if "floors" in parts:
+        found["floors"] = peers_floors.measured(max(size.replicas) // 10 or 1, size.times)
+        print("\nkernels of a round beside a copy of the bytes that go in and come out\n")
+        print(peers_floors.text(found["floors"]))
     stand["load_at_end"] = [round(z, 2) for z in os.getloadavg()]
     return found
 

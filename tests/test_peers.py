@@ -8,9 +8,22 @@ import sys
 import numpy as np
 import pytest
 
-from benchmarks import peers, peers_evenhand, peers_loops, peers_others, peers_rounds
+from benchmarks import (
+    peers,
+    peers_evenhand,
+    peers_floors,
+    peers_growth,
+    peers_late,
+    peers_loops,
+    peers_others,
+    peers_recipes,
+    peers_rounds,
+)
 from benchmarks.peers_case import Case
 from benchmarks.peers_turns import Spread, by_turns, ratios
+from evenhand.core.catalogue import catalogue
+from evenhand.core.kernel_parts import Kernel
+from evenhand.models import ridge
 
 
 @pytest.fixture
@@ -24,13 +37,14 @@ def alone(monkeypatch):
 @pytest.mark.slow
 def test_a_tiny_run_without_peers(alone, tmp_path, capsys):
     out = tmp_path / "deep" / "peers.json"
-    peers.main(["rounds", "batches", "--tiny", "--out", str(out)])
+    peers.main(["rounds", "batches", "growth", "--tiny", "--out", str(out)])
     found, said = json.loads(out.read_text()), capsys.readouterr().out
     assert found["absent"] == sorted(peers_others.PEERS)
     assert all(f"{package} is not installed" in said for package in peers_others.PEERS)
     assert {r["way"] for r in found["rounds"]} == set(peers_rounds.OURS)
     assert all(r["microseconds"]["quartile_1"] > 0.0 for r in found["rounds"])
     assert {(r["replicas"], r["rounds"]) for r in found["batches"]} == {(1, 100), (2, 100)}
+    assert [r["recipe"] for r in found["growth"]] == ["resolving", "fw_linucb"]
     assert found["machine"]["cores"] >= 1
 
 
@@ -75,3 +89,33 @@ def test_a_peer_that_is_here_learns(package):
     gains, case = dict[str, float](), Case(3, 5, 300)
     by_turns(of(case, gains), 1, warm=False)
     assert all(np.isfinite(g) and g > case.y.mean() for g in gains.values())
+
+
+def test_every_recipe_has_an_example():
+    assert set(peers_recipes.every(100)) == {s.name for s in catalogue() if s.kind == "recipe"}
+
+
+def test_late_and_early_tenths():
+    pair = peers_recipes.every(100)["uniform"]
+    (row,) = peers_late.measured(100, 2, lambda _: {"uniform": pair})
+    assert row["recipe"] == "uniform"
+    assert 0.0 < row["late_over_early"]["quartile_1"] <= row["late_over_early"]["quartile_3"]
+    assert "uniform" in peers_late.text([row])
+
+
+def test_growth_is_the_slope_between_the_two_largest_sizes():
+    (row,) = peers_growth.measured(2, (peers_growth.TINY[1],))
+    assert row["values"] == [2, 4]
+    assert row["slope_of_memory"] == pytest.approx(np.log2(row["kilobytes"][1] / row["kilobytes"][0]), abs=0.01)
+    assert np.isfinite(list(row["slope_of_time"].values())).all()
+
+
+def test_kernels_beside_copies_of_their_bytes():
+    case = Case(3, 4, 40)
+    rows = peers_floors.measured(2, 2, 1, {"LinUCB": (peers_evenhand.linucb(case), case.world, 2)})
+    found = {r["kernel"]: r for r in rows}
+    # In: coefficients, inverses, radii, ranges, features and prices; out: means and bonuses.
+    numbers = 2 * 3 * 4 + 2 * 3 * 16 + 2 * 3 + 2 + 2 * 3 * 5 + 2 + 2 * 2 * 3
+    assert found["models.ridge._value"]["bytes"] == 8 * numbers
+    assert all(r["times_copy"]["quartile_1"] > 0.0 for r in rows)
+    assert isinstance(ridge._value, Kernel)  # what stood in its place is gone
