@@ -6,6 +6,7 @@ All figures are seconds of a core, by turns in one run, with the median and the 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 from pathlib import Path
@@ -43,42 +44,60 @@ def main(arguments: list[str] | None = None) -> None:
     if unknown:
         parser.error(f"parts: expected some of {', '.join(PARTS)}, got {', '.join(unknown)}")
     asked.out.parent.mkdir(parents=True, exist_ok=True)
-    found = run(TINY if asked.tiny else FULL, tuple(asked.parts))
-    asked.out.write_text(json.dumps(found, indent=1) + "\n")
-    print(f"\nwritten to {asked.out}")
-
-
-def run(size: Size, parts: tuple[str, ...]) -> dict[str, Any]:
-    """Measure some parts, print their tables and return the figures."""
     found: dict[str, Any] = {"machine": peers_machine.stand()}
-    stand = found["machine"]
-    print(f"{stand['date']}, {stand['processor']}, {stand['cores']} cores, load {stand['load_at_start']}")
-    if "rounds" in parts:
-        found["rounds"], found["absent"] = peers_rounds.measured(size.rounds, size.times, size.cases)
-        print("\none decision and one update; median and quartiles\n")
-        print(peers_rounds.text(found["rounds"]))
-        for package in found["absent"]:
-            print(f"{package} is not installed, and was left out")
-        print("Open Bandit Pipeline was left out, as it does not install beside this NumPy")
-    if "batches" in parts:
-        found["batches"] = peers_batches.measured(size.effort, size.times, size.replicas)
-        print("\nruns with world and trace\n")
-        print(peers_batches.text(found["batches"]))
-        print("no peer runs several replicas at once")
-    if "growth" in parts:
-        found["growth"] = peers_growth.measured(min(size.times, 3), size.axes)
-        print("\ngrowth: slopes of logarithms between the two largest sizes; ordinary loop\n")
-        print(peers_growth.text(found["growth"]))
-    if "late" in parts:
-        found["late"] = peers_late.measured(size.horizon, size.late_times)
-        print(f"\ncost of a round in the last tenth over the second tenth of {size.horizon:,} rounds, 4 replicas\n")
-        print(peers_late.text(found["late"]))
-    if "floors" in parts:
-        found["floors"] = peers_floors.measured(max(size.replicas) // 10 or 1, size.times)
-        print("\nkernels of a round beside a copy of the bytes that go in and come out\n")
-        print(peers_floors.text(found["floors"]))
-    stand["load_at_end"] = [round(z, 2) for z in os.getloadavg()]
-    return found
+    print(peers_machine.text(found["machine"]), flush=True)
+    for part in asked.parts:
+        found |= measured(part, TINY if asked.tiny else FULL)
+        found["machine"]["load_at_end"] = [round(z, 2) for z in os.getloadavg()]
+        asked.out.write_text(json.dumps(found, indent=1) + "\n")
+        print(f"\n{title(part, found)}\n\n{tables(part, found)}", flush=True)
+    print(f"\nload at the end {found['machine']['load_at_end']}; written to {asked.out}")
+    if {"rounds", "batches"} <= set(found) and importlib.util.find_spec("matplotlib"):
+        from benchmarks import peers_picture
+
+        print(f"drawn to {peers_picture.save_beside(asked.out)}")
+
+
+def measured(part: str, size: Size) -> dict[str, Any]:
+    """Measure a part, and return its figures by name."""
+    if part == "rounds":
+        rows, absent = peers_rounds.measured(size.rounds, size.times, size.cases)
+        return {"rounds": rows, "absent": absent}
+    if part == "batches":
+        return {"batches": peers_batches.measured(size.effort, size.times, size.replicas)}
+    if part == "growth":
+        return {"growth": peers_growth.measured(min(size.times, 3), size.axes)}
+    if part == "late":
+        return {"late": peers_late.measured(size.horizon, size.late_times)}
+    return {"floors": peers_floors.measured(max(size.replicas) // 10 or 1, size.times)}
+
+
+def title(part: str, found: dict[str, Any]) -> str:
+    if part == "rounds":
+        return "one decision and one update: median, and quartiles in brackets, as everywhere"
+    if part == "batches":
+        return "replica-rounds per second of a core, with world and trace"
+    if part == "growth":
+        return "growth: slopes of logarithms between the two largest sizes; ordinary loop, all replicas together"
+    if part == "late":
+        row = found["late"][0]
+        return f"the last tenth over the second one of {row['horizon']:,} rounds, {row['replicas']} replicas"
+    replicas = found["floors"][0]["replicas"]
+    return f"kernels that take a twentieth or more of a round of {replicas} replicas, beside a copy of their bytes"
+
+
+def tables(part: str, found: dict[str, Any]) -> str:
+    """Return the table of a part, as it was measured."""
+    if part == "rounds":
+        left_out = [f"{package} is not installed, and was left out" for package in found["absent"]]
+        return "\n".join([peers_rounds.text(found["rounds"]), *left_out])
+    texts = {
+        "batches": peers_batches.text,
+        "growth": peers_growth.text,
+        "late": peers_late.text,
+        "floors": peers_floors.text,
+    }
+    return texts[part](found[part])
 
 
 if __name__ == "__main__":

@@ -121,6 +121,10 @@ def _bytes(values: Any) -> int:
 
 
 def text(rows: list[dict[str, Any]]) -> str:
+    """Return the table of the kernels that take a twentieth or more of what all of a round take."""
+    totals = {r["run"]: 0.0 for r in rows}
+    for r in rows:
+        totals[r["run"]] += r["microseconds"]["median"]
     cells = [
         [
             r["run"],
@@ -131,5 +135,6 @@ def text(rows: list[dict[str, Any]]) -> str:
             Spread(*r["times_copy"].values()).text(),
         ]
         for r in sorted(rows, key=lambda r: (r["run"], -r["microseconds"]["median"]))
+        if r["microseconds"]["median"] >= 0.05 * totals[r["run"]]
     ]
     return table(["", "", "kB", "microseconds", "copy", "times the copy"], cells, left=2)

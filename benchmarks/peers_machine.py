@@ -26,6 +26,12 @@ def stand() -> dict[str, Any]:
     }
 
 
+def text(machine: dict[str, Any]) -> str:
+    """Return date, machine and load in a line."""
+    one = f"{machine['date']}, {machine['processor']}, {machine['cores']} cores, Python {machine['python']}"
+    return f"{one}, load at the start {machine['load_at_start']}"
+
+
 def _processor() -> str:
     """The model of the processor; on Linux `platform` knows the architecture alone."""
     info = Path("/proc/cpuinfo")

@@ -36,6 +36,7 @@ def alone(monkeypatch):
 
 @pytest.mark.slow
 def test_a_tiny_run_without_peers(alone, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
     out = tmp_path / "deep" / "peers.json"
     peers.main(["rounds", "batches", "growth", "--tiny", "--out", str(out)])
     found, said = json.loads(out.read_text()), capsys.readouterr().out
@@ -46,6 +47,7 @@ def test_a_tiny_run_without_peers(alone, tmp_path, capsys):
     assert {(r["replicas"], r["rounds"]) for r in found["batches"]} == {(1, 100), (2, 100)}
     assert [r["recipe"] for r in found["growth"]] == ["resolving", "fw_linucb"]
     assert found["machine"]["cores"] >= 1
+    assert out.with_suffix(".png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_parts_that_are_not_known_are_refused(tmp_path, capsys):
