@@ -51,21 +51,21 @@ def _allocation(users: int = 20, arms: int = 5, rounds: int = 60, replicas: int 
     return cab_ucb(world.problem, model), world, replicas
 
 
-REPLICAS, ROUNDS = (1, 10, 100, 1000), (250, 1000, 4000)
+REPLICAS, ROUNDS = (1, 10, 100), (250, 1000, 4000)
 AXES = (
     Axis("fw_linucb", "A", (25, 50, 100, 200), lambda z: _frank_wolfe(arms=z)),
     Axis("fw_linucb", "n", (10, 20, 40, 80), lambda z: _frank_wolfe(n=z)),
     Axis("fw_linucb", "M", (2, 8, 32), lambda z: _frank_wolfe(outcomes=z)),
     Axis("fw_linucb", "T", ROUNDS, lambda z: _frank_wolfe(rounds=z)),
     Axis("fw_linucb", "replicas", REPLICAS, lambda z: _frank_wolfe(rounds=100, replicas=z)),
-    Axis("resolving", "A, n = 3 A", (4, 8, 16, 32), lambda z: _resolving(arms=z)),
+    Axis("resolving", "A, n = 3 A", (4, 8, 16), lambda z: _resolving(arms=z)),
     Axis("resolving", "d, M = d + 1", (2, 4, 8, 16), lambda z: _resolving(constraints=z)),
-    Axis("resolving", "T", ROUNDS, lambda z: _resolving(rounds=z)),
+    Axis("resolving", "T", (500, 1000, 2000), lambda z: _resolving(rounds=z)),
     Axis("resolving", "replicas", REPLICAS, lambda z: _resolving(rounds=60, replicas=z)),
     Axis("fw_linucb_rank", "A", (50, 100, 200, 400), lambda z: _ranking(items=z)),
     Axis("fw_linucb_rank", "root n", (3, 6, 12), lambda z: _ranking(factors=z, items=200)),
     Axis("fw_linucb_rank", "T", ROUNDS, lambda z: _ranking(rounds=z)),
-    Axis("fw_linucb_rank", "replicas", REPLICAS[:3], lambda z: _ranking(replicas=z)),
+    Axis("fw_linucb_rank", "replicas", REPLICAS, lambda z: _ranking(replicas=z)),
     Axis("cab_ucb", "N users", (10, 20, 40, 80), lambda z: _allocation(users=z)),
     Axis("cab_ucb", "A", (3, 6, 12), lambda z: _allocation(arms=z)),
 )
