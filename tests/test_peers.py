@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -121,3 +122,19 @@ def test_kernels_beside_copies_of_their_bytes():
     assert found["models.ridge._value"]["bytes"] == 8 * numbers
     assert all(r["times_copy"]["quartile_1"] > 0.0 for r in rows)
     assert isinstance(ridge._value, Kernel)  # what stood in its place is gone
+
+
+DOCS = Path(__file__).parents[1] / "docs"
+FOUND = json.loads((DOCS / "performance.json").read_text())
+
+
+@pytest.mark.parametrize("part", [part for part in peers.PARTS if part in FOUND])
+def test_the_page_has_the_tables_that_were_measured(part):
+    assert f"```\n{peers.tables(part, FOUND)}\n```" in (DOCS / "performance.md").read_text(encoding="utf-8")
+
+
+def test_the_page_names_the_machine():
+    machine = FOUND["machine"]
+    page = (DOCS / "performance.md").read_text(encoding="utf-8")
+    for said in (machine["date"], machine["processor"], f"Python {machine['python']}", machine["versions"]["numpy"]):
+        assert said in page
