@@ -159,6 +159,12 @@ def _one_case(view: Any, step: Any) -> Floats:
 
 
 @kernel
+def _nothing_rare(view: Any, context: Any, decision: Any, t: Any) -> bool:
+    """For parts whose kernels can commit every decision."""
+    return False
+
+
+@kernel
 def _goes_on(view: Any, t: Any, candidates: Any) -> bool:
     """For parts that never leave a round to Python."""
     return False
@@ -179,7 +185,15 @@ _ASKED = {
     "on_shares": 2,  # goals with rows by share, and their books
     "shares_now": 2,
     "restate": 3,
+    "coming": 4,
     "reenter": 4,
+    "heat": 0,  # plans
+    "add_gain": 4,  # goals beside a plan
+    "mix": 5,  # plans and goals beside them
+    "takes": 1,  # samples of contexts
+    "keep": 2,
+    "tell_ahead": 2,  # what a policy tells of a model
+    "tell_zeros": 2,
     "pick": 4,  # choices, and their rates
     "rates": 2,
     "context": 1,  # worlds, and what records a run
@@ -193,6 +207,7 @@ _TOLD: dict[str, tuple[int, Any]] = {
     "on_outcome": (3, _nothing_came),
     "on_exposure": (2, _nothing_shown),
     "pauses": (2, _goes_on),  # whether Python is to do the next round, after which views are made anew
+    "defers": (3, _nothing_rare),  # whether Python is to decide again and commit, as something rare follows
     "cases": (1, _one_case),
 }
 for _name, _count in _ASKED.items():

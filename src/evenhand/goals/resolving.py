@@ -18,6 +18,7 @@ from evenhand.goals._directions import Directions
 from evenhand.goals._entries import compare, directed, enter_arrived, enter_settled, is_due
 from evenhand.goals._pull import pull, pulled
 from evenhand.goals._resolving_state import Left, ResolvingState, look, start
+from evenhand.goals._resolving_view import ResolvingView, resolving_view
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.base import Sloped
 from evenhand.models.base import Ask
@@ -201,6 +202,11 @@ class Resolving:
             self._solve(state, due, decision, t, ask)
             left = self._pace.until_change(state.pace, t, decision.time)
             self._schedule(state, due, planned, left, t, state.arrived + 1.0)
+
+    def view(self, state: ResolvingState) -> ResolvingView | None:
+        if self.regions or self._pace.moves or self.reserve > 0.0 or self.rounds.arms > 0 or self._cases > 1:
+            return None
+        return resolving_view(state, self._directions, self.contexts, float(self.drift), self.problem.last_round)
 
     def replan(self, state: ResolvingState) -> None:
         state.due[:] = 0.0

@@ -10,12 +10,13 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
+from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.models._parts import logistic_parts
 from evenhand.models._shared import check_binary, check_exploration, check_sizes, count_round, optimism, without_data
 from evenhand.models.base import AHEAD, ROUND, Lesson, WithoutLuck, Worth
-from evenhand.models.past import Arrays, Past, fold_older, no_past
+from evenhand.models.past import Arrays, Past, fold_older, lacks_room, no_past
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import LEAST, STRONG, ahead, log_volume, reach, within
 from evenhand.numerics.likelihood import LOGISTIC, add_losses, add_quadratic
@@ -277,6 +278,41 @@ def _fade(
                     theta[row, i] = origin[row, i]
 
 
+class _BayesianLogisticView(NamedTuple):
+    inverse: Floats
+    theta: Floats
+    ridge: Floats
+    observations: Floats
+    fitted: Floats
+    rounds: Floats
+    taught: Floats
+    size: Floats
+    origin: Floats
+    believed: float
+    past: Arrays
+    horizon: Floats
+    ahead: Floats
+    ends: Floats
+    scale: float
+    growth: float
+    most: int
+
+    @kernel
+    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        books = self.observations, self.rounds, self.taught, self.horizon, self.ahead
+        return _value(self.theta, self.inverse, *books, self.scale, self.believed, self.ends, x, w)
+
+    @kernel
+    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        books = self.ridge, self.observations, self.fitted, self.rounds, self.taught, self.size
+        settings, once = (self.origin, self.believed, self.past, self.growth, self.most), (np.ones(1), 1.0, False)
+        _update(self.inverse, self.theta, *books, *settings, x, y, seen, *once)
+
+    @kernel
+    def defers(self, c: Context, d: Decision, t: Floats) -> bool:
+        return lacks_room(self.past, d.plays.shape[1], self.most)
+
+
 @named("X5", source="evenhand's own: MacKay 1992 (The evidence framework applied to classification networks)")
 @dataclass(frozen=True, kw_only=True)
 class BayesianLogistic(WithoutLuck):
@@ -369,6 +405,12 @@ class BayesianLogistic(WithoutLuck):
         s.past.make_room(x.shape[1], self.buffer)
         books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, s.spread.item()
         _update(s.inverse, s.theta, *books, s.past.arrays, *settings, x, y, seen, share, weight, taught)
+
+    def view(self, state: BayesianLogisticState) -> _BayesianLogisticView:
+        s, believed = state, state.spread.item()
+        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, believed, s.past.arrays
+        settings = s.horizon, s.ahead, s.ends, float(self.scale), float(self.growth), self.buffer
+        return _BayesianLogisticView(s.inverse, s.theta, *books, *settings)
 
     def fade(self, state: BayesianLogisticState, keep: Floats, ahead: Floats) -> None:
         """Multiply the weights of what is kept and the quadratic of what is folded, and fit again, `(),()->`."""

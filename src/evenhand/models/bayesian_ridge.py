@@ -260,6 +260,52 @@ def empty(
     )
 
 
+class _BayesianRidgeView(NamedTuple):
+    gram: Floats
+    moment: Floats
+    squares: Floats
+    inverse: Floats
+    theta: Floats
+    sigma: Floats
+    ridge: Floats
+    observations: Floats
+    zeros: Floats
+    fitted: Floats
+    rounds: Floats
+    taught: Floats
+    ahead: Floats
+    origin: Floats
+    spreads: Floats
+    ends: Floats
+    units: Floats
+    horizon: Floats
+    scale: float
+    growth: float
+
+    @kernel
+    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        price = np.empty_like(w)
+        for r in range(len(w)):
+            for k in range(w.shape[1]):
+                for a in range(w.shape[2]):
+                    for m in range(w.shape[3]):
+                        price[r, k, a, m] = w[r, k, a, m] * self.units[m]
+        made, books = (self.theta, self.inverse, self.sigma), (self.observations, self.rounds, self.taught)
+        return _value(*made, *books, self.horizon, self.ahead, self.scale, self.spreads, self.ends, x, price)
+
+    @kernel
+    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        z = np.empty_like(y)
+        for r in range(len(y)):
+            for p in range(y.shape[1]):
+                for m in range(y.shape[2]):
+                    z[r, p, m] = y[r, p, m] / self.units[m]
+        sums, made = (self.gram, self.moment, self.squares), (self.inverse, self.theta, self.sigma)
+        books = self.ridge, self.observations, self.zeros, self.fitted, self.rounds, self.taught
+        believed = self.origin, self.spreads, self.growth
+        _update(*sums, *made, *books, *believed, x, z, seen, np.ones(1), 1.0, False)
+
+
 @named("X5", source="evenhand's own: MacKay 1992 for the posterior, an index as in MOSS (Audibert & Bubeck 2009)")
 @dataclass(frozen=True, kw_only=True)
 class BayesianRidge(WithoutLuck):
@@ -331,6 +377,12 @@ class BayesianRidge(WithoutLuck):
         s, made, growth = state, (state.inverse, state.theta, state.sigma), float(self.growth)
         books = s.ridge, s.count, s.zeros, s.fitted, s.rounds, s.taught, s.origin, s.spreads
         _update(s.gram, s.moment, s.squares, *made, *books, growth, x, y / s.units, seen, *lesson)
+
+    def view(self, state: BayesianRidgeState) -> _BayesianRidgeView:
+        s, made = state, (state.inverse, state.theta, state.sigma)
+        books = s.ridge, s.count, s.zeros, s.fitted, s.rounds, s.taught, s.ahead, s.origin
+        settings = s.spreads, s.ends, s.units, s.horizon, float(self.scale), float(self.growth)
+        return _BayesianRidgeView(s.gram, s.moment, s.squares, *made, *books, *settings)
 
     def fade(self, state: BayesianRidgeState, keep: Floats, ahead: Floats) -> None:
         """Multiply the sums and counts, and fit again, `(),()->`; the ranges' one observation stays whole."""

@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
+from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
+from evenhand.core.views import view_of
 from evenhand.models._linked import Linked, check_fit, check_link, check_range, linear_unit, spread, turned
 from evenhand.models._shared import ends, optimism, unit
 from evenhand.models.base import ROUND, Lesson, Worth
 from evenhand.models.links import Canonical, bounded
-from evenhand.models.past import Arrays, Past, fold_older, no_past
+from evenhand.models.past import Arrays, Past, fold_older, lacks_room, no_past
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import fit
 from evenhand.numerics.precision import absorb, blank, dot, fresh, quadratic
@@ -108,6 +110,47 @@ def _update(
             fitted[r] = count[r]
 
 
+class FittedView(NamedTuple):
+    """What kernels see of a model that is fitted again."""
+
+    link: int
+    clipped: bool
+    theta: Floats
+    inverse: Floats
+    log_det: Floats
+    observations: Floats
+    fitted: Floats
+    root: Floats
+    past: Arrays
+    low: Floats
+    high: Floats
+    width: Any
+    rule: tuple[float, float, float, int]
+
+    @kernel
+    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        radius = self.width.radius(self.observations, self.log_det)
+        return _value(self.link, self.clipped, self.theta, self.inverse, radius, self.low, self.high, x, w)
+
+    @kernel
+    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        books = self.theta, self.inverse, self.log_det, self.observations, self.fitted, self.root
+        _update(self.link, *books, self.past, x, y, seen, self.rule)
+
+    @kernel
+    def defers(self, c: Context, d: Decision, t: Floats) -> bool:
+        return lacks_room(self.past, d.plays.shape[1], self.rule[3])
+
+
+def fitted_view(model: Fitted, state: GeneralizedLinearState) -> FittedView | None:
+    """Return the view of a model that is fitted again, None where its width has none."""
+    s, width = state, view_of(model.width, model._start)
+    if width is None:
+        return None
+    books = s.theta, s.inverse, s.log_det, s.count, s.fitted, s.root
+    return FittedView(model._link, model.clipped, *books, s.past.arrays, s.low, s.high, width, model._rule)
+
+
 class Fitted(Linked, Protocol):
     """A model that is fitted again each time the data have grown by a given factor, with widths and a posterior."""
 
@@ -145,10 +188,10 @@ class Fitted(Linked, Protocol):
         self, state: GeneralizedLinearState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
     ) -> None:
         """Append plays whose outcome was seen; refit if the data grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        s, rule = state, (float(self.ridge), float(self.growth), float(self.tolerance), self.buffer)
+        s = state
         s.past.make_room(x.shape[1], self.buffer)
         books = s.theta, s.inverse, s.log_det, s.count, s.fitted, s.root
-        _update(self._link, *books, s.past.arrays, x, y, seen, rule)
+        _update(self._link, *books, s.past.arrays, x, y, seen, self._rule)
 
     def deviations(self, state: GeneralizedLinearState, z: Floats) -> Floats:
         """Compute deviations of draws from N(theta, unit^2 H^-1), `(U,n)->(U,n)`; unit is 1 unless links are linear.
@@ -163,6 +206,11 @@ class Fitted(Linked, Protocol):
     def inside(self, state: GeneralizedLinearState, z: Floats) -> Floats:
         """Compute deviations of parameters by unit root(V^-1) z, `(U,n)->(U,n)`; O(n^3)."""
         return spread(state.inverse, linear_unit(self.link, state.low, state.high) * z)
+
+    @property
+    def _rule(self) -> tuple[float, float, float, int]:
+        """The settings of fits."""
+        return float(self.ridge), float(self.growth), float(self.tolerance), self.buffer
 
 
 @named("A8", source="Li, Lu & Zhou 2017 and Filippi et al. 2010, as in Shibukawa et al. 2026, Section 4.1")
@@ -222,6 +270,9 @@ class GeneralizedLinear(Fitted):
         if self.width_ridge is not None:
             expected = "a finite number above 0, or None"
             number("GeneralizedLinear.width_ridge", self.width_ridge, expected, lambda x: 0 < x < math.inf)
+
+    def view(self, state: GeneralizedLinearState) -> FittedView | None:
+        return fitted_view(self, state)
 
     @cached_property
     def _start(self) -> float:

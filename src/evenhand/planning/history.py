@@ -9,7 +9,7 @@ only every second, fourth, ... case is sampled.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,38 @@ from evenhand.core.types import Bools, Floats, Ints
 _GOLDEN = 0.6180339887498949  # its multiples are spread evenly, whatever regular part of them is taken
 _FIRST = 16  # initial room for contexts; it doubles up to its bound
 _OF_CASES = ("weight", "key", "features", "known", "groups", "offered")
+
+
+class HistoryView(NamedTuple):
+    """What kernels see of a sample of rounds of one case."""
+
+    met: Ints
+    stride: Ints
+    kept: Ints
+    weight: Floats
+    key: Floats
+    features: Floats
+    known: Floats
+    groups: Ints
+    offered: Bools
+    most: int
+
+    @kernel
+    def takes(self, c: Context) -> bool:
+        """Whether the sample can take a context into the arrays that it has."""
+        if self.kept.max() + 1 > self.weight.shape[1] and self.weight.shape[1] < self.most:
+            return False
+        actions, shape = self.features.shape[2], c.groups.shape[1]
+        return c.features.shape[1] == actions and shape == self.groups.shape[2]
+
+    @kernel
+    def keep(self, c: Context, rounds: Floats) -> None:
+        (r, a, n), (k, _, known), (s, each, g) = c.features.shape, c.known.shape, c.groups.shape
+        cases = c.features.reshape(r, 1, a, n), c.known.reshape(k, 1, a, known), c.groups.reshape(s, 1, each, g)
+        store = self.met, self.stride, self.kept, self.weight, self.key
+        kept = self.features, self.known, self.groups, self.offered
+        offered = c.offered.reshape(len(c.offered), 1, a)
+        _keep(rounds, self.most, 1, cases[0], cases[1], cases[2], offered, *store, *kept)
 
 
 @dataclass
@@ -35,6 +67,9 @@ class HistoryState:
     known: Floats  # (R, S, A, L)
     groups: Ints  # (R, S, 1 or A, G)
     offered: Bools  # (R, S, A)
+
+    def view(self, most: int) -> HistoryView:
+        return HistoryView(*_arrays(self), most)
 
     def forget(self, context: Context, plays: Ints) -> None:
         """Take the cases of a round out of the sample of one replica, and what the arrays have of dropped ones.

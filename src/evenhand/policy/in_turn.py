@@ -59,6 +59,10 @@ class InTurn(NamedTuple):
         self.goal.on_exposure(d, exposed)
 
     @kernel
+    def defers(self, c: Context, d: Decision, t: Floats) -> bool:
+        return bool(self.others.defers(c, d, t) or self.goal.defers(c, d, t))
+
+    @kernel
     def pauses(self, t: Floats, candidates: int) -> bool:
         return bool(self.others.pauses(t, candidates) or self.goal.pauses(t, candidates))
 

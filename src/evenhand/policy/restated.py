@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand.core.kernel import kernel
-from evenhand.core.records import Decision
+from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.policy import entries
 
@@ -43,6 +43,10 @@ class Declared(NamedTuple):
         return d
 
     @kernel
+    def coming(self, c: Context, d: Decision, seen: Floats, t: Floats) -> Decision:
+        return d
+
+    @kernel
     def reenter(self, d: Decision, y: Floats, z: Floats, now: Floats) -> Decision:
         return d
 
@@ -74,6 +78,14 @@ class Estimated(NamedTuple):
                 if self.is_known[j]:
                     self.inside[r, j] += known[r, j] * (1.0 if self.enters_forced[j] else 1.0 - d.forced[r])
         return _at_shares(d, now)
+
+    @kernel
+    def coming(self, c: Context, d: Decision, seen: Floats, t: Floats) -> Decision:
+        """A decision at the shares that will hold once it is committed, `(C),()`; nothing changes."""
+        after = seen.copy()
+        if c.groups.shape[2] > 0:
+            entries.believe(c.groups, c.offered, d.counted, after)
+        return _at_shares(d, entries.frequencies(after, t + d.counted, self.declared))
 
     @kernel
     def reenter(self, d: Decision, y: Floats, z: Floats, now: Floats) -> Decision:

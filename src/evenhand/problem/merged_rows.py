@@ -10,9 +10,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
+
+
+@kernel
+def prices_of_rows(mu: Floats, multiple: Floats, upper: Ints, lower: Ints) -> Floats:
+    """Prices of the rows, all at least 0, from signed prices of the directions, `(k),(d),(k),(k)->(d)`."""
+    price = np.zeros((len(mu), len(multiple)))
+    for r in range(len(mu)):
+        for i in range(len(upper)):
+            if upper[i] >= 0:
+                price[r, upper[i]] = max(mu[r, i], 0.0) / multiple[upper[i]]
+            if lower[i] >= 0:
+                price[r, lower[i]] = min(mu[r, i], 0.0) / multiple[lower[i]]
+    return price
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -47,13 +61,7 @@ class MergedRows:
 
     def prices(self, mu: Floats) -> Floats:
         """Prices of the rows, all at least 0, from signed prices of the directions, `(k)->(d)`."""
-        price = np.zeros((len(mu), len(self.of)))
-        for i in range(len(self.first)):
-            if self.upper[i] >= 0:
-                price[:, self.upper[i]] = np.maximum(mu[:, i], 0.0) / self.multiple[self.upper[i]]
-            if self.lower[i] >= 0:
-                price[:, self.lower[i]] = np.minimum(mu[:, i], 0.0) / self.multiple[self.lower[i]]
-        return price
+        return prices_of_rows(mu, self.multiple, self.upper, self.lower)
 
 
 def separate(bound: Floats) -> MergedRows:

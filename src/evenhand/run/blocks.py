@@ -54,7 +54,7 @@ def _rounds(run: Any, first: int, last: int) -> tuple[int, int, bool]:
         if not sound:
             return step, committed, truth
         y, exposed, means = world.part.respond(step, context, hidden, decision)  # one that is rejected counts 0
-        fine, counts = compiled.may_commit(p, decision, context.features.shape[1])
+        fine, counts = compiled.may_commit(p, context, decision)
         sound, answer = compiled.arriving(p, decision, y, exposed)
         if not (fine and sound):
             return step, committed, truth
