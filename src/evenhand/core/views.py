@@ -12,6 +12,7 @@ puts a view behind a pointer, through which `held.part` reads it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from inspect import Parameter, Signature
 from typing import Any
 
@@ -21,9 +22,9 @@ from numba.core import cgutils, types
 from numba.core.dispatcher import Dispatcher
 from numba.core.typing.templates import _OverloadMethodTemplate, infer_getattr, make_overload_attribute_template
 from numba.experimental import structref
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic, lower_getattr, overload
 
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats
 
 
@@ -67,26 +68,61 @@ def _inside(kind: Any) -> list[Any]:
     return list(kind)
 
 
+def _forget(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """The same value, whose arrays have nothing by which to count their references."""
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        parts: Any = zip(_inside(kind), cgutils.unpack_tuple(builder, value, len(kind)), strict=True)
+        return context.make_tuple(builder, kind, [_forget(context, builder, *part) for part in parts])
+    context.nrt.incref(builder, kind, value)  # what holds another view
+    return value
+
+
 @intrinsic
 def _borrowed(typing: Any, view: Any) -> Any:
     """A view whose arrays do not count their references: to count those of a policy's takes microseconds per round."""
 
-    def forget(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-        if isinstance(kind, types.Array):
-            array = context.make_array(kind)(context, builder, value)
-            array.meminfo = cgutils.get_null_value(array.meminfo.type)
-            array.parent = cgutils.get_null_value(array.parent.type)
-            return array._getvalue()
-        if isinstance(kind, types.BaseTuple):
-            parts: Any = zip(_inside(kind), cgutils.unpack_tuple(builder, value, len(kind)), strict=True)
-            return context.make_tuple(builder, kind, [forget(context, builder, *part) for part in parts])
-        context.nrt.incref(builder, kind, value)  # what holds another view
-        return value
-
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return forget(context, builder, view, arguments[0])
+        return _forget(context, builder, view, arguments[0])
 
     return view(view), build
+
+
+@lower_getattr(HeldType, "part")
+def _part(context: Any, builder: Any, kind: Any, held: Any) -> Any:
+    """Read a view that is held; that its arrays are not counted must be plain to the compiler at every reading."""
+    values = structref._Utils(context, builder, kind).get_data_struct(held)
+    return _forget(context, builder, kind.field_dict["part"], values.part)
+
+
+@cache
+def _uncounted(method: Dispatcher, arguments: int) -> Any:
+    """A method of a view that does not count the references of the view's own arrays."""
+    inner = inlined(method.py_func)
+
+    def none(view: Any) -> Any:
+        return inner(_borrowed(view))
+
+    def one(view: Any, a: Any) -> Any:
+        return inner(_borrowed(view), a)
+
+    def two(view: Any, a: Any, b: Any) -> Any:
+        return inner(_borrowed(view), a, b)
+
+    def three(view: Any, a: Any, b: Any, c: Any) -> Any:
+        return inner(_borrowed(view), a, b, c)
+
+    def four(view: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return inner(_borrowed(view), a, b, c, d)
+
+    def five(view: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
+        return inner(_borrowed(view), a, b, c, d, e)
+
+    return (none, one, two, three, four, five)[arguments]
 
 
 @kernel
@@ -120,9 +156,9 @@ class _Method(_OverloadMethodTemplate):
 def _verb(name: str, arguments: int, otherwise: Callable[..., object] | None = None) -> None:
     """Declare a method of views by which kernels may ask, and what views do that do not have it."""
 
-    def find(view: Any, *arguments: Any) -> Any:
+    def find(view: Any, *given: Any) -> Any:
         method = getattr(view.instance_class, name, otherwise)
-        return method.py_func if isinstance(method, Dispatcher) else None  # None: Numba says that there is no such name
+        return _uncounted(method, arguments) if isinstance(method, Dispatcher) else None  # Numba: there is no such name
 
     takes = [Parameter(f"a{i}", Parameter.POSITIONAL_OR_KEYWORD) for i in range(1 + arguments)]
     find.__signature__ = Signature(takes)  # Numba takes no function of any number of them
