@@ -6,7 +6,8 @@ part sees. To Numba every class of views is a type, which it keeps by its name, 
 any other kernel; kernels that are passed as arguments, or closed over, would be compiled anew in every process.
 
 A view is passed as all of its arrays, seven machine words each, so that a policy would be hundreds of arguments. `hold`
-puts a view behind a pointer, through which `held.part` reads it.
+puts a view behind a pointer, through which `held.part` reads it. That arrays of views are not counted is stated anew in
+every method and at every reading, so that the compiler leaves the counts out.
 """
 
 from __future__ import annotations
@@ -51,6 +52,19 @@ def addresses(view: object) -> set[tuple[int, tuple[int, ...]]]:
     return found.union(*map(addresses, view)) if isinstance(view, tuple) else found
 
 
+def alike(a: object, b: object) -> bool:
+    """Whether two views are of the same arrays, by address and shape, and of equal settings."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray):
+        if not isinstance(b, np.ndarray) or a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        return a.size == 0 or (a.strides == b.strides and a.ctypes.data == b.ctypes.data)
+    if isinstance(a, tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(alike, a, b))
+    return bool(a == b)
+
+
 @structref.register
 class HeldType(types.StructRef):
     """The type of what holds a view."""
@@ -92,6 +106,9 @@ def _borrowed(typing: Any, view: Any) -> Any:
     return view(view), build
 
 
+_borrow: Any = _borrowed  # with the arguments that kernels give
+
+
 @lower_getattr(HeldType, "part")
 def _part(context: Any, builder: Any, kind: Any, held: Any) -> Any:
     """Read a view that is held; that its arrays are not counted must be plain to the compiler at every reading."""
@@ -105,22 +122,22 @@ def _uncounted(method: Dispatcher, arguments: int) -> Any:
     inner = inlined(method.py_func)
 
     def none(view: Any) -> Any:
-        return inner(_borrowed(view))
+        return inner(_borrow(view))
 
     def one(view: Any, a: Any) -> Any:
-        return inner(_borrowed(view), a)
+        return inner(_borrow(view), a)
 
     def two(view: Any, a: Any, b: Any) -> Any:
-        return inner(_borrowed(view), a, b)
+        return inner(_borrow(view), a, b)
 
     def three(view: Any, a: Any, b: Any, c: Any) -> Any:
-        return inner(_borrowed(view), a, b, c)
+        return inner(_borrow(view), a, b, c)
 
     def four(view: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
-        return inner(_borrowed(view), a, b, c, d)
+        return inner(_borrow(view), a, b, c, d)
 
     def five(view: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
-        return inner(_borrowed(view), a, b, c, d, e)
+        return inner(_borrow(view), a, b, c, d, e)
 
     return (none, one, two, three, four, five)[arguments]
 
@@ -136,9 +153,27 @@ def type_of(value: object) -> Any:
     return typeof(value)
 
 
+def held(view: Any) -> Any:
+    """A pointer to a view, in which the fields that its class names as `apart` are pointers as well.
+
+    What is passed on to a method is then a pointer, and not all arrays of all views behind it.
+    """
+    inner = {name: held(getattr(view, name)) for name in getattr(view, "apart", ())}
+    return hold(view._replace(**inner) if inner else view)
+
+
 def type_held(kind: Any) -> Any:
     """The type of what `hold` makes of a view of some type, for which nothing is compiled."""
     return HeldType((("part", kind),))
+
+
+def type_of_held(view: Any) -> Any:
+    """The type of what `held` makes of a view, for which nothing is compiled."""
+    apart = getattr(view, "apart", ())
+    if not apart:
+        return type_held(type_of(view))
+    kinds = [type_of_held(z) if name in apart else type_of(z) for name, z in view._asdict().items()]
+    return type_held(type_together(type(view), *kinds))
 
 
 def type_together(record: type, *kinds: Any) -> Any:
@@ -158,7 +193,9 @@ def _verb(name: str, arguments: int, otherwise: Callable[..., object] | None = N
 
     def find(view: Any, *given: Any) -> Any:
         method = getattr(view.instance_class, name, otherwise)
-        return _uncounted(method, arguments) if isinstance(method, Dispatcher) else None  # Numba: there is no such name
+        if not isinstance(method, Dispatcher):
+            return None  # Numba says that there is no such name
+        return method.py_func if method is otherwise else _uncounted(method, arguments)
 
     takes = [Parameter(f"a{i}", Parameter.POSITIONAL_OR_KEYWORD) for i in range(1 + arguments)]
     find.__signature__ = Signature(takes)  # Numba takes no function of any number of them

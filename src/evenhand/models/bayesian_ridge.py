@@ -381,8 +381,8 @@ class BayesianRidge(WithoutLuck):
     def view(self, state: BayesianRidgeState) -> _BayesianRidgeView:
         s, made = state, (state.inverse, state.theta, state.sigma)
         books = s.ridge, s.count, s.zeros, s.fitted, s.rounds, s.taught, s.ahead, s.origin
-        settings = s.spreads, s.ends, s.units, s.horizon, float(self.scale), float(self.growth)
-        return _BayesianRidgeView(s.gram, s.moment, s.squares, *made, *books, *settings)
+        settings, scale = (s.spreads, s.ends, s.units, s.horizon), float(self.scale)
+        return _BayesianRidgeView(s.gram, s.moment, s.squares, *made, *books, *settings, scale, float(self.growth))
 
     def fade(self, state: BayesianRidgeState, keep: Floats, ahead: Floats) -> None:
         """Multiply the sums and counts, and fit again, `(),()->`; the ranges' one observation stays whole."""

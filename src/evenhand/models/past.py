@@ -77,7 +77,7 @@ def no_past(n_replicas: int, n: int, most: int) -> Past:
 @kernel
 def lacks_room(past: Arrays, plays: int, most: int) -> bool:
     """Whether the arrays have to grow before the plays of a round fit in."""
-    return min(int(past[2].max()) + plays, most) > past[1].shape[1]
+    return bool(min(int(past[2].max()) + plays, most) > past[1].shape[1])
 
 
 @kernel

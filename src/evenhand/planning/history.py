@@ -42,7 +42,7 @@ class HistoryView(NamedTuple):
         if self.kept.max() + 1 > self.weight.shape[1] and self.weight.shape[1] < self.most:
             return False
         actions, shape = self.features.shape[2], c.groups.shape[1]
-        return c.features.shape[1] == actions and shape == self.groups.shape[2]
+        return bool(c.features.shape[1] == actions and shape == self.groups.shape[2])
 
     @kernel
     def keep(self, c: Context, rounds: Floats) -> None:

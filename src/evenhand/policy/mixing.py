@@ -55,13 +55,14 @@ class Gains(NamedTuple):
     goal: Any
     rows: Any
     reach: Floats
+    apart = "others", "goal"
 
     @kernel
     def add_gain(self, c: Context, shares: Floats, model: Any, gain: Floats) -> bool:
         """Add what candidates gain at the prices of these goals alone; False where a prediction cannot be right."""
-        if not self.others.add_gain(c, shares, model, gain):
+        if not self.others.part.add_gain(c, shares, model, gain):
             return False
-        q, _ = self.goal.price()
+        q, _ = self.goal.part.price()
         w, offset, _ = self.rows.pull(c.groups, shares, c.known, q, np.zeros((len(q), 1)))
         mean, bonus = model.value(c.features, w)
         if checks.bad_worth(mean, bonus, w, self.reach)[0] >= 0:
@@ -81,13 +82,14 @@ class WithPlan(NamedTuple):
 
     plan: Any
     others: Any
+    apart = "plan", "others"
 
     @kernel
     def mix(self, c: Context, shares: Floats, model: Any, mean: Floats, bonus: Floats) -> tuple[bool, Mix]:
         """Whether predictions are sound, and the mixture of a worth, as `Questions.mix`, `(K,A),(K,A)`."""
-        heat = self.plan.heat()
+        heat = self.plan.part.heat()
         if not heat.any():
             return True, _unmixed()
         gain = np.zeros((len(mean), mean.shape[2]))
-        sound = self.others.add_gain(c, shares, model, gain)
+        sound = self.others.part.add_gain(c, shares, model, gain)
         return sound, Mix(gain, _net(mean, bonus), heat)

@@ -61,6 +61,7 @@ class Estimated(NamedTuple):
     enters_forced: Bools
     column: Ints
     goals: Any
+    apart = ("goals",)
 
     @kernel
     def shares_now(self, seen: Floats, t: Floats) -> Floats:
@@ -71,7 +72,7 @@ class Estimated(NamedTuple):
     def restate(self, d: Decision, before: Floats, now: Floats) -> Decision:
         """Restate books whose shares were others; returns the decision at present shares; as `Restating.commit`."""
         v = moved(self.inside, self.column, before, now)
-        self.goals.on_shares(d, v)
+        self.goals.part.on_shares(d, v)
         known = self.rows.post_known(d)
         for r in range(len(v)):
             for j in range(v.shape[1]):
@@ -111,8 +112,9 @@ class Told(NamedTuple):
     goal: Any
     first: int
     last: int
+    apart = "others", "goal"
 
     @kernel
     def on_shares(self, d: Decision, v: Floats) -> None:
-        self.others.on_shares(d, v)
-        self.goal.on_shares(d, v[:, self.first : self.last].copy())
+        self.others.part.on_shares(d, v)
+        self.goal.part.on_shares(d, v[:, self.first : self.last].copy())

@@ -17,6 +17,8 @@ from evenhand.policy.restated import Declared, Estimated, Told
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
+_UNNUMBERED = np.full(3, -1)  # kernels do not number decisions
+
 
 def views(policy: Policy, state: PolicyState) -> tuple[Any, ...] | None:
     """A view for each field of `Compiled`; None where a part has none, or the compiled loop lacks what they need."""
@@ -67,7 +69,8 @@ def _mixture(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
     can, count = policy._assembly.can, len(state.t)
     if can.mixes is None:
         return WithoutPlan(count)
-    place, others = can.mixes[0], NoGains(count)
+    others: Any = NoGains(count)
+    place = can.mixes[0]
     if not hasattr(views[place], "heat"):
         return None
     for i, goal in can.priced:
@@ -111,5 +114,5 @@ def _facts(policy: Policy, state: PolicyState) -> Facts:
         draws=policy.choice.draws(len(problem.actions)),
         netted_from=len(policy._assembly.can.priced) if policy._assembly.can.nets else 0,
         everywhere=checks.EVERYWHERE,
-        unnumbered=np.full(3, -1),
+        unnumbered=_UNNUMBERED,
     )

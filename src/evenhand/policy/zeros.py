@@ -66,8 +66,10 @@ class Zeros:
 
     def view(self, state: object, replicas: int) -> ZerosView | NoZeros:
         """Return what kernels see of this and of a model's state."""
+        if not self._some:
+            return NoZeros(replicas)
         told = tuple(z for z in marked(state, "zeros") if z.shape[1] == self._counts.shape[1])
-        return ZerosView(self._counts, told) if self._some and told else NoZeros(replicas)
+        return ZerosView(self._counts, told) if told else NoZeros(replicas)
 
     @cached_property
     def _some(self) -> bool:
