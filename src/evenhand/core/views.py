@@ -253,7 +253,7 @@ _ASKED = {
     "room": 1,
     "fits": 1,
     "pull": 5,  # rows
-    "post": 4,
+    "post": 3,
     "post_known": 1,
     "on_shares": 2,  # goals with rows by share, and their books
     "shares_now": 2,

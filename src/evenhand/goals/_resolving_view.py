@@ -104,7 +104,7 @@ class ResolvingView(NamedTuple):
 
     @kernel
     def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
-        of, v = self.facts, self.rows.post(d.groups, d.shares, y, z)
+        of, v = self.facts, self.rows.post(d, y, z)
         books = self.spent, self.counted, self.seen
         filled, _, _ = enter_arrived(d.counted, v, of.is_known, of.finite, of.followed, *books)
         used = directed(d.counted, v, filled, of.first, of.bounds, self.plan)

@@ -91,7 +91,7 @@ class Estimated(NamedTuple):
     @kernel
     def reenter(self, d: Decision, y: Floats, z: Floats, now: Floats) -> Decision:
         """Enter outcomes; returns the decision at present shares, `(P,M),(P,L),(C)`; as `Restating.learn`."""
-        v = self.rows.post(d.groups, d.shares, y, z)
+        v = self.rows.post(d, y, z)
         for r in range(len(v)):
             for j in range(v.shape[1]):
                 if not self.is_known[j]:

@@ -89,7 +89,8 @@ def _reach(policy: Policy) -> Floats:
 def _plain(problem: Problem) -> bool:
     """Whether a problem has nothing that only the ordinary loop knows."""
     timed = problem.until is not None or problem.edges is not None
-    return not (timed or problem.noisy or problem.measures or problem.factors or problem.withdrawn)
+    stated = problem.factors is not None and problem.factors.declared is None
+    return not (timed or problem.noisy or problem.measures or stated or problem.withdrawn)
 
 
 def _facts(policy: Policy, state: PolicyState) -> Facts:

@@ -108,7 +108,7 @@ def post_known(packed: Floats, groups: Ints, shares: Floats, plays: Ints, counte
 
 
 class RowsView(NamedTuple):
-    """What kernels see of rows without factors."""
+    """What kernels see of rows whose learned outcomes have a factor of 1."""
 
     packed: Floats
     learned_by_group: bool
@@ -118,8 +118,43 @@ class RowsView(NamedTuple):
         return pull(self.packed, self.learned_by_group, groups, shares, known, q, o)
 
     @kernel
-    def post(self, groups: Ints, shares: Floats, y: Floats, z: Floats) -> Floats:
-        return post(self.packed, groups, shares, y, z)
+    def post(self, d: Decision, y: Floats, z: Floats) -> Floats:
+        return post(self.packed, d.groups, d.shares, y, z)
+
+    @kernel
+    def post_known(self, d: Decision) -> Floats:
+        return post_known(self.packed, d.groups, d.shares, d.plays, d.counted, d.known)
+
+
+class ZeroRowsView(NamedTuple):
+    """What kernels see of rows that read outcomes which are declared 0 under some candidates."""
+
+    packed: Floats
+    learned_by_group: bool
+    factors: Floats  # (A, M) 0 where an outcome is declared 0, else 1
+
+    @kernel
+    def pull(self, groups: Ints, shares: Floats, known: Floats, q: Floats, o: Floats) -> tuple[Floats, Floats, Floats]:
+        """As `Rows.read`; a candidate beyond those that were declared gets prices that no check lets pass."""
+        price, offset, total = pull(self.packed, self.learned_by_group, groups, shares, known, q, o)
+        w, each = np.empty((len(q), q.shape[1], known.shape[1], price.shape[3])), price.shape[2] > 1
+        for r in range(len(w)):
+            for k in range(w.shape[1]):
+                for a in range(w.shape[2]):
+                    for m in range(w.shape[3]):
+                        factor = self.factors[a, m] if a < len(self.factors) else np.nan
+                        w[r, k, a, m] = price[r, k, a if each else 0, m] * factor
+        return w, offset, total
+
+    @kernel
+    def post(self, d: Decision, y: Floats, z: Floats) -> Floats:
+        amounts = y.copy()
+        for r in range(len(y)):
+            for p in range(y.shape[1]):
+                if d.plays[r, p] >= 0:
+                    for m in range(y.shape[2]):
+                        amounts[r, p, m] *= self.factors[d.plays[r, p], m]
+        return post(self.packed, d.groups, d.shares, amounts, z)
 
     @kernel
     def post_known(self, d: Decision) -> Floats:

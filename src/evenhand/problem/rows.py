@@ -28,7 +28,7 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.declared import Declared
 from evenhand.problem.factors import Factors
-from evenhand.problem.row_kernels import RowsView, post, post_known, pull
+from evenhand.problem.row_kernels import RowsView, ZeroRowsView, post, post_known, pull
 
 
 class Frame(Protocol):
@@ -196,9 +196,12 @@ class Rows:
         read = self.factors is not None and bool((self.learned.any(0) & self.factors.matter).any())
         return self.factors if read else None
 
-    def view(self) -> RowsView | None:
-        """What kernels see of the rows; None where factors scale outcomes."""
-        return RowsView(self._packed, self._learned_by_group) if self.scaled is None else None
+    def view(self) -> RowsView | ZeroRowsView | None:
+        """What kernels see of the rows; None where cases state factors of outcomes."""
+        if self.scaled is None:
+            return RowsView(self._packed, self._learned_by_group)
+        declared = self.scaled.declared
+        return None if declared is None else ZeroRowsView(self._packed, self._learned_by_group, declared)
 
     def take(self, which: Ints) -> Rows:
         each = ("learned", "known", "always", "inside", "grouping", "column", "by_share")

@@ -6,6 +6,7 @@ part has no view. Luck is a pure function of the round, so results do not depend
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple, cast
 from warnings import warn
 
@@ -26,6 +27,7 @@ from evenhand.run.recorder import Recorder
 
 # Least rounds x replicas at which blocks pay: if cached, and if they must be compiled.
 _PAYS_KEPT, _PAYS = 2_000, 300_000
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _UNTYPED = NumbaError, ValueError  # a view has a field that Numba cannot type
 
 
@@ -151,7 +153,8 @@ class Blocks:
         return self.works
 
     def _give_up(self, error: Exception) -> None:
-        lines = [line.strip().removeprefix("- argument 0: ") for line in str(error).splitlines()]
+        plain = _COLOUR.sub("", str(error))  # Numba colours its messages where it can
+        lines = [line.strip().removeprefix("- argument 0: ") for line in plain.splitlines()]
         untyped = [line for line in lines if line.startswith("Cannot determine Numba type")]
         places = [line for line in lines if line.startswith('File "')]
         said = [*(f": {line}" for line in untyped), *(f"; see {line.rstrip(':')}" for line in places)]
