@@ -15,6 +15,7 @@ from evenhand.policy.mixing import Gains, NoGains, WithoutPlan, WithPlan
 from evenhand.policy.policy import Policy
 from evenhand.policy.restated import Declared, Estimated, Told
 from evenhand.policy.state import PolicyState
+from evenhand.problem.factors import stated_by_cases
 from evenhand.problem.problem import Problem
 
 _UNNUMBERED = np.full(3, -1)  # kernels do not number decisions
@@ -89,8 +90,8 @@ def _reach(policy: Policy) -> Floats:
 def _plain(problem: Problem) -> bool:
     """Whether a problem has nothing that only the ordinary loop knows."""
     timed = problem.until is not None or problem.edges is not None
-    stated = problem.factors is not None and problem.factors.declared is None
-    return not (timed or problem.noisy or problem.measures or stated or problem.withdrawn)
+    states = stated_by_cases(problem.factors)
+    return not (timed or problem.noisy or problem.measures or states or problem.withdrawn)
 
 
 def _facts(policy: Policy, state: PolicyState) -> Facts:

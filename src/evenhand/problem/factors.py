@@ -90,6 +90,11 @@ class Factors:
         return np.asarray(1.0 - self.free)[None]
 
 
+def stated_by_cases(factors: Factors | None) -> bool:
+    """Whether any outcome has a factor that depends on the case."""
+    return factors is not None and factors.declared is None
+
+
 def check_factors(outcomes: Sequence[Outcome], actions: tuple[str, ...]) -> None:
     """Refuse a factor that is not known for certain, or is 0 under every action."""
     named = {o.name: o for o in outcomes}
