@@ -39,3 +39,9 @@ def views_table(recipes: dict[str, Pairs]) -> str:
 
 def _said(lacks: Counter[str]) -> str:
     return ", ".join(f"{part} {count}" if count > 1 else part for part, count in lacks.most_common())
+
+
+if __name__ == "__main__":
+    from tests.examples.recipes import RECIPES
+
+    print(views_table(RECIPES))
