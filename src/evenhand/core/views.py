@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 from inspect import Parameter, Signature
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numba import typeof
@@ -27,6 +27,8 @@ from numba.extending import intrinsic, lower_getattr, overload
 
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats
+
+Kind = TypeVar("Kind", bound=type)
 
 
 def view_of(part: object, *state: object) -> Any:
@@ -153,11 +155,22 @@ def type_of(value: object) -> Any:
     return typeof(value)
 
 
-def held(view: Any) -> Any:
-    """A pointer to a view, in which the fields that its class names as `apart` are pointers as well.
+def apart(*fields: str) -> Callable[[Kind], Kind]:
+    """Mark a class of views that has views in some fields, which kernels read as `view.field.part`.
 
     What is passed on to a method is then a pointer, and not all arrays of all views behind it.
     """
+
+    def mark(kind: Kind) -> Kind:
+        marked: Any = kind
+        marked.apart = fields
+        return kind
+
+    return mark
+
+
+def held(view: Any) -> Any:
+    """A pointer to a view, in which the fields that its class has `apart` are pointers as well."""
     inner = {name: held(getattr(view, name)) for name in getattr(view, "apart", ())}
     return hold(view._replace(**inner) if inner else view)
 
@@ -169,10 +182,10 @@ def type_held(kind: Any) -> Any:
 
 def type_of_held(view: Any) -> Any:
     """The type of what `held` makes of a view, for which nothing is compiled."""
-    apart = getattr(view, "apart", ())
-    if not apart:
+    fields = getattr(view, "apart", ())
+    if not fields:
         return type_held(type_of(view))
-    kinds = [type_of_held(z) if name in apart else type_of(z) for name, z in view._asdict().items()]
+    kinds = [type_of_held(z) if name in fields else type_of(z) for name, z in view._asdict().items()]
     return type_held(type_together(type(view), *kinds))
 
 
@@ -195,7 +208,8 @@ def _verb(name: str, arguments: int, otherwise: Callable[..., object] | None = N
         method = getattr(view.instance_class, name, otherwise)
         if not isinstance(method, Dispatcher):
             return None  # Numba says that there is no such name
-        return method.py_func if method is otherwise else _uncounted(method, arguments)
+        is_default = method is otherwise  # which reads no array
+        return method.py_func if is_default else _uncounted(method, arguments)
 
     takes = [Parameter(f"a{i}", Parameter.POSITIONAL_OR_KEYWORD) for i in range(1 + arguments)]
     find.__signature__ = Signature(takes)  # Numba takes no function of any number of them

@@ -13,7 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
-from evenhand.core.views import view_of
+from evenhand.core.views import apart, view_of
 from evenhand.models.base import ROUND, Lesson, Model, Note, Worth, by_action, fades, notes, weighs
 
 Columns = TypeVar("Columns", bound=np.ndarray[Any, Any])
@@ -39,6 +39,7 @@ class _NoParts(NamedTuple):
         """Nothing learns."""
 
 
+@apart("others", "model")
 class _StackedView(NamedTuple):
     """A part after others, with the first and the last of its columns."""
 
@@ -46,7 +47,6 @@ class _StackedView(NamedTuple):
     model: Any
     features: tuple[int, int]
     outcomes: tuple[int, int]
-    apart = "others", "model"
 
     @kernel
     def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:

@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
+from evenhand.core.views import apart
 from evenhand.policy import entries
 
 
@@ -26,12 +27,12 @@ class NoGoals(NamedTuple):
         """Tell nobody."""
 
 
+@apart("others", "goal")
 class InTurn(NamedTuple):
     """A goal after others."""
 
     others: Any
     goal: Any
-    apart = "others", "goal"
 
     @kernel
     def price(self) -> tuple[Floats, Floats]:

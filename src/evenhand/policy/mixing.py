@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Mix
 from evenhand.core.types import Floats
+from evenhand.core.views import apart
 from evenhand.policy import checks
 
 
@@ -48,6 +49,7 @@ class NoGains(NamedTuple):
         return True
 
 
+@apart("others", "goal")
 class Gains(NamedTuple):
     """A goal after others, with its rows, and the largest size of each outcome, by which predictions are checked."""
 
@@ -55,7 +57,6 @@ class Gains(NamedTuple):
     goal: Any
     rows: Any
     reach: Floats
-    apart = "others", "goal"
 
     @kernel
     def add_gain(self, c: Context, shares: Floats, model: Any, gain: Floats) -> bool:
@@ -77,12 +78,12 @@ class Gains(NamedTuple):
         return True
 
 
+@apart("plan", "others")
 class WithPlan(NamedTuple):
     """A goal that plans, and the gains at the prices of all others."""
 
     plan: Any
     others: Any
-    apart = "plan", "others"
 
     @kernel
     def mix(self, c: Context, shares: Floats, model: Any, mean: Floats, bonus: Floats) -> tuple[bool, Mix]:

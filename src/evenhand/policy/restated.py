@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.views import apart
 from evenhand.policy import entries
 
 
@@ -51,6 +52,7 @@ class Declared(NamedTuple):
         return d
 
 
+@apart("goals")
 class Estimated(NamedTuple):
     """Sums inside of groups, and the goals whose rows are divided by shares that are estimated."""
 
@@ -61,7 +63,6 @@ class Estimated(NamedTuple):
     enters_forced: Bools
     column: Ints
     goals: Any
-    apart = ("goals",)
 
     @kernel
     def shares_now(self, seen: Floats, t: Floats) -> Floats:
@@ -105,6 +106,7 @@ def _at_shares(d: Decision, now: Floats) -> Decision:
     return Decision(*made, now, d.prices, d.row_prices, d.carried, d.names)
 
 
+@apart("others", "goal")
 class Told(NamedTuple):
     """A goal after others, and the rows that it has among those of all."""
 
@@ -112,7 +114,6 @@ class Told(NamedTuple):
     goal: Any
     first: int
     last: int
-    apart = "others", "goal"
 
     @kernel
     def on_shares(self, d: Decision, v: Floats) -> None:
