@@ -33,12 +33,17 @@ def no_overlaps(figure: Figure) -> None:
             assert not inside.overlaps(_smaller(legend.get_window_extent(renderer))), "the legend lies on curves"
 
 
+def caption_of(figure: Figure) -> str:
+    """The caption of a figure, which is the title of its legend where it has one."""
+    return " ".join([*(legend.get_title().get_text() for legend in figure.legends), figure.get_supxlabel()])
+
+
 def _of_figure(figure: Figure):
     for text in (figure._suptitle, figure._supxlabel, figure._supylabel):
         if text is not None:
             yield text
     for legend in figure.legends:
-        yield from legend.get_texts()
+        yield from (legend.get_title(), *legend.get_texts())
 
 
 def _of_axes(axes: Axes):

@@ -22,7 +22,6 @@ from evenhand.models import (
 )
 from evenhand.policy import entries
 from evenhand.policy.viewing import views
-from evenhand.problem.merged_rows import MergedRows
 from evenhand.problem.row_kernels import ZeroRowsView
 from evenhand.recipes import resolving, square_cbwk, ucb
 from evenhand.run import blocks, simulate
@@ -175,15 +174,3 @@ def test_prices_are_netted_as_sums_over_readings():
     price, constant = entries.netted(q, o)
     np.testing.assert_array_equal(price, q.sum(1, keepdims=True))
     np.testing.assert_array_equal(constant, o.sum(1, keepdims=True))
-
-
-def test_prices_of_directions_go_to_the_rows_of_their_bounds():
-    """Row 1 is minus twice row 0; row 2 is a direction of its own, without a lower bound."""
-    merged = MergedRows(
-        first=np.array([0, 2]),
-        of=np.array([0, 0, 1]),
-        multiple=np.array([1.0, -2.0, 1.0]),
-        upper=np.array([0, 2]),
-        lower=np.array([1, -1]),
-    )
-    assert merged.prices(np.array([[0.6, 0.5], [-0.6, -0.5]])).tolist() == [[0.6, 0.0, 0.5], [0.0, 0.3, 0.0]]

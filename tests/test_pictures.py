@@ -15,6 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court, Lessons, MultiObjective
 from evenhand.experiments.concave_rewards import study as concave_rewards
 from evenhand.experiments.court import study as court
+from evenhand.experiments.demo import study as demo
 from evenhand.experiments.lessons import study as lessons
 from evenhand.experiments.small_budgets import study as small_budgets
 from evenhand.experiments.square_cbwk import study as square_cbwk
@@ -26,7 +27,7 @@ from evenhand.report import scales, style
 from evenhand.report.planes import in_plane, preferences
 from evenhand.report.plots import Curve, Panel, over_rounds, over_sweep, save
 from evenhand.run import simulate
-from tests.pictures import no_overlaps
+from tests.pictures import caption_of, no_overlaps
 
 LONG = "a policy of $60 and x_1^2 with a_name_that_no_line_can_hold_and_more"
 GRID = np.unique(np.geomspace(1, 200, 40).astype(int))
@@ -159,13 +160,13 @@ def test_identical_curves_are_drawn_in_alternating_dashes():
     assert points[0] == pytest.approx([0.0, 7.0, 7.0])
     assert points[1] == pytest.approx([7.0, 7.0, 7.0])  # it is drawn where the other is not
     assert third.get_linestyle() == "-"
-    assert "coincide" in axes.figure.get_suptitle()
+    assert "coincide" in caption_of(axes.figure)
 
 
 def test_on_a_logarithmic_scale_curves_coincide_only_where_they_are_equal():
     small = [Course(n, np.full((len(GRID), 2), v)) for n, v in (("a", 0.01), ("b", 0.02), ("c", 100.0))]
     (axes,) = over_rounds(small, [PANEL._replace(lines={}, log=True)])
-    assert "coincide" not in axes.figure.get_suptitle()
+    assert "coincide" not in caption_of(axes.figure)
     assert axes.get_yscale() == "log"
     assert axes.get_ylim()[0] < 0.01 < 100.0 < axes.get_ylim()[1]
     no_overlaps(axes.figure)
@@ -202,7 +203,7 @@ def test_a_spike_does_not_flatten_its_curve():
 @pytest.mark.parametrize(("replicas", "says"), [(3, "mean ± 2 standard errors of it"), (1, "no bands")])
 def test_the_caption_says_what_a_band_is(replicas, says):
     (axes,) = over_rounds([Course("a", curve(0.2, replicas))], [PANEL])
-    assert says in " ".join(axes.figure.get_suptitle().split())
+    assert says in " ".join(caption_of(axes.figure).split())
     assert len(axes.collections) == (replicas > 1)
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("round", "per round")
 
@@ -238,11 +239,13 @@ def renamed(world, replicas, rounds=None):
 def test_pictures_of_experiments_hold_long_names(replicas, rounds, tmp_path):
     court.picture(renamed(Court(horizon=100), replicas, rounds), 0.47, 0.46, tmp_path / "court.png")
     court.picture(renamed(Court(horizon=100), replicas, rounds), -1e9, None, tmp_path / "court.png")
+    demo.picture(renamed(Court(horizon=100), replicas, rounds), 0.47, tmp_path / "demo.png")
+    demo.picture(renamed(Court(horizon=100), replicas, rounds), -1e9, tmp_path / "demo.png")
     lessons.picture(renamed(Lessons(horizon=100), replicas, rounds), 0.46, 1e9, tmp_path / "lessons.png")
     traces = renamed(MultiObjective(arms=3, n_outcomes=2), replicas, rounds)
     concave_rewards.picture(traces, np.ones(replicas), tmp_path / "concave.png")
     concave_rewards.picture(traces, np.zeros(0), tmp_path / "concave.png")
-    assert len(list(tmp_path.iterdir())) == 3  # what is written is measured, see conftest.py
+    assert len(list(tmp_path.iterdir())) == 4  # what is written is measured, see conftest.py
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, np.nan, 1e12])

@@ -15,7 +15,8 @@ def blocks(path):
 
 
 @pytest.mark.parametrize(
-    "path", ["README.md", "docs/serving.md", "docs/live.md", "docs/live-reference.md", "docs/compose.md"]
+    "path",
+    ["README.md", "docs/research.md", "docs/serving.md", "docs/live.md", "docs/live-reference.md", "docs/compose.md"],
 )
 def test_what_is_shown_is_what_runs(path, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # where a campaign is kept

@@ -14,6 +14,7 @@ from evenhand.report.quantities import ARRIVED, EXPECTED
 from evenhand.run import Trace, simulate, simulation
 from evenhand.run.trace import join
 from tests.examples.environments import LOG
+from tests.pictures import caption_of
 from tests.problems import pose
 from tests.worlds import Market, Router
 
@@ -203,16 +204,16 @@ def test_an_interrupted_trace_says_so_first_wherever_it_is_read(record, ctrl_c, 
         assert frame["interrupted"].all()
     if record == "all":
         assert part.to_frame()["reward"].sum() == pytest.approx(part.total("reward").sum())
-    assert part.plot().get_suptitle().startswith(f"uniform: {said}")
+    assert caption_of(part.plot()).startswith(f"uniform: {said}")
     part.save(tmp_path / "part")
     assert str(Trace.load(tmp_path / "part", world.problem).summary()) == str(part.summary())
 
 
 def test_finished_traces_do_not_say_interrupted(late):
     assert not late.to_frame()["interrupted"].any()
-    assert "INTERRUPTED" not in late.plot().get_suptitle()
+    assert "INTERRUPTED" not in caption_of(late.plot())
     part = replace(late, finished=False, policy="other")
-    said = over_rounds([late, part])[0].get_figure().get_suptitle()
+    said = caption_of(over_rounds([late, part])[0].get_figure())
     assert said.splitlines()[:-1] == ["other: INTERRUPTED after 300 of 300 rounds"]
 
 

@@ -187,11 +187,12 @@ class Sleepy:
     def __init__(self):
         self.inner = threading.Lock()
 
-    def __enter__(self):
+    def acquire(self):
         while not self.inner.acquire(blocking=False):
             time.sleep(0.02)
+        return True
 
-    def __exit__(self, *_):
+    def release(self):
         self.inner.release()
 
     def locked(self):
@@ -218,6 +219,21 @@ def test_whoever_waits_for_a_worker_is_next():
         assert len(turns) <= before + 2
     thread.join()
     assert turns.count("again") == 40
+
+
+def test_a_lock_is_free_after_an_error_and_after_one_while_its_holder_was_noted(monkeypatch):
+    lock = Exclusive("one")
+    with pytest.raises(ZeroDivisionError), lock.held():
+        raise ZeroDivisionError
+    assert not lock._lock.locked()
+    with monkeypatch.context() as patch:
+        patch.setattr(threading, "get_ident", lambda: 1 / 0)  # as Ctrl-C would come there
+        with pytest.raises(ZeroDivisionError), lock.held():
+            raise AssertionError
+    assert not lock._lock.locked()
+    assert not lock._gate.locked()
+    with lock.held():
+        pass
 
 
 def test_a_transaction_that_fails_costs_a_copy_and_few_events(folded, monkeypatch):

@@ -43,7 +43,7 @@ def covered(logs):
         plans = best(BUDGETS)(aim, COSTS[None], np.arange(ROWS))
         ats = [aim.at(plan, Tables(COSTS[None], COSTS[None])) for plan in plans]
         off = [abs(at.value - v) / Estimate.of(at.psi, at.value).se for at, v in zip(ats, truth, strict=True)]
-        together += max(off) <= reach([blocks(at.psi) for at in ats], seed, 0)
+        together += max(off) <= reach([blocks(at.psi, np.arange(ROWS)) for at in ats], seed, 0)
         alone += max(off) <= Z
     return together / logs, alone / logs
 

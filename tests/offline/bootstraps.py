@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.offline import Frontier
 from evenhand.offline.crossed import Crossed, best, even
-from evenhand.offline.lines import planned, single
+from evenhand.offline.lines import cheapest_of, planned, single
 from evenhand.offline.scores import Estimate
 from tests.offline.logs import draw
 
@@ -76,8 +76,9 @@ def measured(times, rows=4000, seed=5, budgets=(0.1, 0.2, 0.4, 0.6, 0.8)):
     frontier = Frontier.of(worth.predicted, use.predicted)
     lines = {"targeted": list(planned(crossed, best(budgets), "cents"))}
     again = {"targeted": [], "only small": [], "only large": []}
+    start = cheapest_of(crossed.dealt, crossed.cost_dealt("cents"))
     for action, name in ((1, "only small"), (2, "only large")):
-        lines[name] = list(single(action, crossed.aim, budgets, use))
+        lines[name] = list(single(action, start, crossed.dealt, budgets, crossed.cost_dealt("cents")))
     for counts in resampled(rows, times):
         again["targeted"].append(targeted_again(crossed, budgets, counts))
         again["only small"].append(single_again(1, frontier, worth, use.predicted, budgets, counts))

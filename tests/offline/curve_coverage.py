@@ -12,7 +12,7 @@ import numpy as np
 from evenhand.offline import Evidence, Frontier
 from evenhand.offline.cross_fitting import RidgeByErrors, folds_of
 from evenhand.offline.crossed import Crossed, best
-from evenhand.offline.lines import planned, single
+from evenhand.offline.lines import cheapest_of, planned, single
 from evenhand.offline.scores import Estimate, Z
 from evenhand.problem import Outcome
 from tests.offline.logs import COSTS, problem
@@ -67,7 +67,8 @@ def errors(logs, rows=2000, actions=2, spread=0.0, slope=0.05):
         log, traits = drawn(rng, rows, actions, spread, slope), rng.standard_normal((POPULATION, 3))
         worth, crossed = means(traits, actions, spread, slope), Crossed(log, FOLDS, seed)
         (one,) = planned(crossed, best([BUDGET]), "cents")
-        (other,) = single(1, crossed.aim, [BUDGET], crossed.tables["cents"])
+        start = cheapest_of(crossed.dealt, crossed.cost_dealt("cents"))
+        (other,) = single(1, start, crossed.dealt, [BUDGET], crossed.cost_dealt("cents"))
         real = truth(log, seed, traits, worth)
         less = one.value - other.value - real + worth[:, 0].mean() * (1.0 - BUDGET) + worth[:, 1].mean() * BUDGET
         psi = one.psi - other.psi

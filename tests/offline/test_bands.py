@@ -36,13 +36,14 @@ def test_reaches_are_those_of_multipliers_of_rows():
     psi -= psi.mean(0)
     size = np.linalg.norm(psi, axis=0)
     most = np.concatenate([np.abs(rng.standard_normal((500, 9000)) @ psi / size).max(1) for _ in range(20)])
-    assert reach([blocks(z) for z in psi.T], 3, 0) == pytest.approx(np.quantile(most, 0.95), rel=0.02)
+    assert reach([blocks(z, np.arange(9000)) for z in psi.T], 3, 0) == pytest.approx(np.quantile(most, 0.95), rel=0.02)
 
 
 def test_blocks_have_all_rows_once():
     for rows in (1, BLOCKS, BLOCKS + 1, 3 * BLOCKS, 3 * BLOCKS + 77):
         psi = np.arange(rows, dtype=float)
-        found = blocks(psi)
+        order = np.random.default_rng(3).permutation(rows)
+        found = blocks(psi[order], order)
         assert len(found) == min(rows, BLOCKS)
         assert found.sum() == psi.sum()
         assert all(found[k] == psi[k::BLOCKS].sum() for k in (0, len(found) // 2, len(found) - 1))

@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.offline import Evidence, Frontier, RidgeByErrors, curve, value
 from evenhand.offline.cross_fitting import folds_of
 from evenhand.offline.crossed import Crossed, best
-from evenhand.offline.lines import planned, single
+from evenhand.offline.lines import cheapest_of, planned, single
 from evenhand.problem import Budget, Floor, Parity
 from tests.offline.bootstraps import fair_measured, measured, resampled, single_again, targeted_again
 from tests.offline.logs import draw, problem
@@ -70,7 +70,8 @@ def test_errors_have_what_folds_have_in_common(log):
     se = line(found, "targeted").value[0].se
     assert se == pytest.approx(np.sqrt(at.psi.var(ddof=1) / 4000 + together), rel=1e-12)
     crossed = Crossed(log, 4, 4)
-    (other,) = single(1, crossed.aim, [0.3], crossed.tables["cents"])
+    start = cheapest_of(crossed.dealt, crossed.cost_dealt("cents"))
+    (other,) = single(1, start, crossed.dealt, [0.3], crossed.cost_dealt("cents"))
     less = np.sqrt((at.psi - other.psi).var(ddof=1) / 4000 + together)  # a single action owes nothing to folds
     assert line(found, "only small").less[0].se == pytest.approx(less, rel=1e-12)
     fixed = next(crossed.plans(best([0.3]), "cents")).own.of(log.worth(crossed.tables).scores)
@@ -113,7 +114,9 @@ def test_batches_of_bootstraps_are_those_of_rows_drawn_again(log):
             brought += [plan.of(part.tables[0].scores).sum() for plan in plans]
         assert one[k].tolist() == pytest.approx((brought / 4000).tolist(), rel=1e-9)
         again = crossed.aim.part(np.repeat(np.arange(4000), counts[k].astype(int)))
-        assert two[k].tolist() == pytest.approx([at.value for at in single(1, again, budgets, use)], rel=1e-9)
+        assert two[k].tolist() == pytest.approx(
+            [at.value for at in single(1, cheapest_of(again, use), again, budgets, use)], rel=1e-9
+        )
 
 
 @pytest.mark.slow

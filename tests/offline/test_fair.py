@@ -44,7 +44,7 @@ def test_fair_frontiers_are_optima_of_linear_programs(seed):
             average = fair.shares @ split.budgets
             value = sum(
                 share * f.beyond(b).of(worth[m]).mean()
-                for share, f, b, m in zip(fair.shares, fair.frontiers, split.budgets, fair.members, strict=True)
+                for share, f, b, m in zip(fair.shares, fair.frontiers, split.budgets, fair.rows.members, strict=True)
             )
             assert value == pytest.approx(best, abs=1e-9)
             assert average <= budget + 1e-12

@@ -68,7 +68,7 @@ def test_two_actions_are_sorted_by_what_the_second_brings():
     gain = worth[:, 1] - worth[:, 0]
     best = np.flatnonzero(gain > 0)[np.argsort(-gain[gain > 0])]
     for count in (0, 1, 100, len(best)):
-        assert np.flatnonzero(frontier.at(count / 500).actions).tolist() == sorted(best[:count])
+        assert np.flatnonzero(frontier.at(count / 500).point.actions).tolist() == sorted(best[:count])
 
 
 def test_more_money_than_useful_is_not_spent():
@@ -76,7 +76,7 @@ def test_more_money_than_useful_is_not_spent():
     frontier = Frontier.of(worth, np.array([[0.0, 1.0]]))
     assert frontier.enough == 0.5
     point = frontier.at(9.0)
-    assert (point.actions.tolist(), point.price, point.row) == ([0, 1], 0.0, -1)
+    assert (point.point.actions.tolist(), point.price, point.point.row) == ([0, 1], 0.0, -1)
     assert frontier.beyond(1.0).of(worth).tolist() == [0.0, 2.0]
 
 

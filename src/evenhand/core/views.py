@@ -252,8 +252,20 @@ def _nothing_rare(view: Any, context: Any, decision: Any, t: Any) -> bool:
 
 
 @kernel
+def _room_for_all(view: Any, decision: Any) -> bool:
+    """For models whose arrays stay as long as they are."""
+    return False
+
+
+@kernel
 def _goes_on(view: Any, t: Any, candidates: Any) -> bool:
     """For parts that never leave a round to Python."""
+    return False
+
+
+@kernel
+def _no_plan(view: Any, context: Any, decision: Any, t: Any) -> bool:
+    """For goals that plan nothing."""
     return False
 
 
@@ -277,8 +289,6 @@ _ASKED = {
     "heat": 0,  # plans
     "add_gain": 4,  # goals beside a plan
     "mix": 5,  # plans and goals beside them
-    "takes": 1,  # samples of contexts
-    "keep": 2,
     "tell_ahead": 2,  # what a policy tells of a model
     "tell_zeros": 2,
     "pick": 4,  # choices, and their rates
@@ -293,8 +303,10 @@ _TOLD: dict[str, tuple[int, Any]] = {
     "on_context": (3, _nothing_met),
     "on_outcome": (3, _nothing_came),
     "on_exposure": (2, _nothing_shown),
+    "plans": (3, _no_plan),  # whether Python is to tell the goals of a context, after which views are made anew
     "pauses": (2, _goes_on),  # whether Python is to do the next round, after which views are made anew
     "defers": (3, _nothing_rare),  # whether Python is to decide again and commit, as something rare follows
+    "grows": (1, _room_for_all),  # whether arrays of a model are too short for the outcomes of a decision
     "cases": (1, _one_case),
 }
 for _name, _count in _ASKED.items():

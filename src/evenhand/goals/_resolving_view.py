@@ -14,6 +14,7 @@ from evenhand.goals._entries import compare, directed, enter_arrived, enter_sett
 from evenhand.goals._pull import pulled
 from evenhand.goals._resolving_state import ResolvingState, look
 from evenhand.goals._shared import row_prices
+from evenhand.planning.history import HistoryView, grows, keep_one, view
 from evenhand.problem.merged_rows import prices_of_rows
 
 
@@ -53,7 +54,7 @@ class ResolvingView(NamedTuple):
     arrived: Floats
     due: Floats
     news: Floats
-    history: Any
+    history: HistoryView
     rows: Any
     facts: _Facts
     drift: float
@@ -72,7 +73,7 @@ class ResolvingView(NamedTuple):
     @kernel
     def defers(self, c: Context, d: Decision, t: Floats) -> bool:
         """Whether a solve is due once a decision is committed, or the sample of contexts has no room for its own."""
-        if not self.history.takes(c):
+        if grows(self.history, c):
             return True
         now, ends_ten = t + d.counted, False
         for r in range(len(now)):
@@ -82,9 +83,18 @@ class ResolvingView(NamedTuple):
             gap, since, jump, nothing = gap.copy(), since.copy(), jump.copy(), np.zeros_like
             books = nothing(self.spent), nothing(self.counted), nothing(self.seen)
             _settle(self.rows, self.facts, d, self.plan, books, (gap, since, jump))
-        same, off = np.zeros(len(now), np.bool_), (since, self.noise, jump, gap)
+        unmoved, off = np.zeros(len(now), np.bool_), (since, self.noise, jump, gap)
         known = self.arrived, self.due, self.news
-        return is_due(d.counted, now, self.last_round, *known, same, self.drift, *off)[2]
+        return is_due(d.counted, now, self.last_round, *known, unmoved, self.drift, *off)[2]
+
+    @kernel
+    def plans(self, c: Context, d: Decision, t: Floats) -> bool:
+        """Whether the sample of contexts grows, or prices are solved again, after a decision that was counted."""
+        if grows(self.history, c):
+            return True
+        unmoved, off = np.zeros(len(t), np.bool_), (self.since, self.noise, self.jump, self.gap)
+        known = self.arrived, self.due, self.news
+        return is_due(d.counted, t, self.last_round, *known, unmoved, self.drift, *off)[2]
 
     @kernel
     def on_decision(self, d: Decision) -> None:
@@ -94,7 +104,7 @@ class ResolvingView(NamedTuple):
 
     @kernel
     def on_context(self, c: Context, d: Decision, t: Floats) -> None:
-        self.history.keep(c, d.counted)
+        keep_one(self.history, c, d.counted)
 
     @kernel
     def on_shares(self, d: Decision, v: Floats) -> None:
@@ -149,4 +159,4 @@ def resolving_view(
     )
     plan, books = (s.mu, s.pull, s.plan, s.noise, s.heat), (s.spent, s.counted, s.seen, s.made, s.looked)
     off = s.gap, s.since, s.jump, s.arrived, s.due, s.news
-    return ResolvingView(*plan, *books, *off, s.history.view(contexts), rows, facts, drift, last_round)
+    return ResolvingView(*plan, *books, *off, view(s.history, contexts), rows, facts, drift, last_round)

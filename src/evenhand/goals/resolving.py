@@ -143,7 +143,7 @@ class Resolving:
     def price(self, state: ResolvingState) -> tuple[Floats, Floats]:
         """Minus the prices of the rows as one reading, and lam.bound, `->(1,d),()`."""
         mu, k = pulled(state.mu, state.pull, state.gap), len(self._directions.first)
-        price = self._directions.merged.prices(mu[:, :k])
+        price = self._directions.merged.prices(mu)
         if self.regions:
             price[:, self._directions.shaped] += state.tangents.prices(mu[:, k:])
         return row_prices(price, 1.0, self._directions.finite, self.rows.readings(by_row=False))

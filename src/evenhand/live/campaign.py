@@ -16,6 +16,7 @@ from evenhand.live.beginning import DAY, New, begin
 from evenhand.live.cases import Case, Encoder, Named, Teacher, refuse_unfit
 from evenhand.live.changing import Ask, check_said
 from evenhand.live.dashboard.report import report
+from evenhand.live.deciding import keys_of
 from evenhand.live.erasing import Erasure, erase
 from evenhand.live.events import Event
 from evenhand.live.history import History
@@ -287,6 +288,8 @@ class Campaign:
     def many(self, verbs: Sequence[Callable[[Verbs], T]]) -> list[T | EvenhandError]:
         """Run several calls in one transaction, which costs one write to disk; each has its result or its own error.
 
+        The keys of those that are `evenhand.live.deciding.Deciding` are looked up together.
+
         >>> import evenhand as eh
         >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
         >>> campaign = Campaign.open("memory://", "coins", eh.uniform(coin, 1))
@@ -298,7 +301,7 @@ class Campaign:
         def within(verb: Callable[[Verbs], T]) -> Callable[[Transaction], T]:
             return lambda log: verb(Verbs(self._worker, log))
 
-        return self._worker.run([within(verb) for verb in verbs])
+        return self._worker.run([within(verb) for verb in verbs], keys_of(verbs))
 
     def explain(self, decision: int) -> str:
         """Explain a decision in numbers: the prices, values and limits at the time it was made.

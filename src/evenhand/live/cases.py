@@ -70,6 +70,26 @@ def context_of(encoder: Encoder, clock: Clock, body: Mapping[str, Any], at: int)
     return context if time is None else context._replace(time=np.array([max(time, 0.0)]))
 
 
+@runtime_checkable
+class Batches(Encoder, Protocol):
+    """An encoder that encodes many cases at once, with the same bits as one by one."""
+
+    def contexts(self, cases: Sequence[Case]) -> Context:
+        """Return the contexts of cases that offer all actions, at declared known outcomes, `(N)` before every shape.
+
+        Raises:
+            InvalidInput: a case that does not fit the problem.
+        """
+
+
+def contexts_of(encoder: Encoder, bodies: Sequence[Mapping[str, Any]]) -> Context:
+    """Return the contexts of decisions of the log in a problem without dates, `(N)` before every shape."""
+    if isinstance(encoder, Batches) and not any("offered" in body or "known" in body for body in bodies):
+        return encoder.contexts([body["case"] for body in bodies])
+    each = [encoder.context(body["case"], body.get("offered"), body.get("known")) for body in bodies]
+    return Context(*(np.concatenate(z) for z in zip(*(context[:4] for context in each), strict=True)))
+
+
 def refuse_unfit(policy: Policy) -> None:
     """Refuse a policy that no campaign can run.
 
@@ -123,6 +143,9 @@ class Named:
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> Context:
         return self.policy.encode(case, offered=offered, known=known)
+
+    def contexts(self, cases: Sequence[Case]) -> Context:
+        return self.policy._assembly.encoder.stacked(cases)
 
     @property
     def origins(self) -> Sequence[Sequence[str | None]]:

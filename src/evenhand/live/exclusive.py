@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager
 
 from evenhand.core.errors import ConcurrentUse
 from evenhand.live.events import Busy
@@ -45,23 +44,31 @@ class Exclusive:
         if self._lock.locked() and self._holder == threading.get_ident():
             raise ConcurrentUse("a verb within `many` calls the campaign: it has to call the verbs that it is given")
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """Hold the lock against other threads.
 
         Raises:
             ConcurrentUse: as for `check`.
         """
+        return _Held(self)
+
+    def take(self) -> None:
+        """Wait for the lock."""
         self.check()
-        asked = time.monotonic()
-        with ExitStack() as stack:
+        asked, taken = time.monotonic(), False
+        try:
             with self._gate:  # the next one waits here with the gate closed behind it
-                stack.enter_context(self._lock)
+                taken = self._lock.acquire()
             self._holder, self._asked = threading.get_ident(), asked
-            try:
-                yield
-            finally:
-                self._holder = 0
+        except BaseException:  # Ctrl-C
+            if taken:
+                self.release()
+            raise
+
+    def release(self) -> None:
+        """Let the next one have the lock."""
+        self._holder = 0
+        self._lock.release()
 
     def tell(self, error: Busy) -> None:
         """Note that the holder could not begin a transaction, which it may have waited for."""
@@ -79,3 +86,16 @@ class Exclusive:
         """
         if self._told_at > self._asked + PATIENCE:
             raise Busy(self._told)
+
+
+class _Held:
+    """An exclusive lock while it is held; a generator as a context takes three times as long."""
+
+    def __init__(self, lock: Exclusive) -> None:
+        self._lock = lock
+
+    def __enter__(self) -> None:
+        self._lock.take()
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()

@@ -15,6 +15,7 @@ from evenhand.live.events import Conflict, Event, is_erased, read
 from evenhand.live.fold import Fold, Mark, Rewritten, Survey
 from evenhand.live.opening import Terms
 from evenhand.live.phases import Phase, Phases, mark_in, missing
+from evenhand.live.runs import fold_runs
 from evenhand.live.snapshots import BrokenSnapshot, began, dump, restore
 from evenhand.live.stores.base import Store
 
@@ -207,7 +208,7 @@ def _apply(fold: Fold, events: Events, found: Survey) -> Fold:
     if found.marks:
         fold.known = max(fold.known, found.marks[-1].known)
     fold.corrected = found.corrected(fold.known, fold.erased)
-    fold.fold(event for event in events(fold.seq) if event.seq <= found.last)
+    fold_runs(fold, (event for event in events(fold.seq) if event.seq <= found.last), found.last - fold.seq)
     return fold
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
-_OWN = ("case", "offered", "known", "l", "s", "w", "q", "c")
+_OWN = frozenset(("case", "offered", "known", "l", "s", "w", "q", "c"))
 _MOST = 100  # chances stored per decision
 # The arrays of one replica by their short names in the log.
 _ARRAYS = {"s": "shares", "w": "prices", "q": "row_prices", "c": "carried"}
@@ -43,9 +44,10 @@ def chances(state: PolicyState) -> dict[str, Any]:
     than 100 are not 0.
     """
     found = state.recent.chances
-    if found is None or not np.isfinite(found[0]).all() or np.count_nonzero(found[0]) > _MOST:
+    if found is None or np.count_nonzero(found[0]) > _MOST:
         return {}
-    return {"l": [[a, p] for a, p in enumerate(found[0].tolist()) if p > 0.0]}
+    each = found[0].tolist()
+    return {"l": [[a, p] for a, p in enumerate(each) if p > 0.0]} if math.isfinite(sum(each)) else {}
 
 
 def apart(body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -60,10 +62,9 @@ def apart(body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 def charged(decision: Decision, problem: Problem) -> dict[str, Any]:
     """Return the known outcomes of the plays, if they are others than the problem declares."""
-    plays, known = decision.plays[0], decision.known[0]
-    declared = np.where((plays >= 0)[:, None], problem.declared[np.maximum(plays, 0)], 0.0)
-    stated = known.tolist()
-    return {} if stated == declared.tolist() else {"k": stated}
+    stated, nothing = decision.known[0].tolist(), [0.0] * len(problem.known)
+    declared = [problem.declared[a].tolist() if a >= 0 else nothing for a in decision.plays[0].tolist()]
+    return {} if stated == declared else {"k": stated}
 
 
 def unpack(body: dict[str, Any], context: Context, policy: Policy, t: Floats) -> Decision:
@@ -81,6 +82,28 @@ def unpack(body: dict[str, Any], context: Context, policy: Policy, t: Floats) ->
         **_of_plays(context, plays),
         **{field: np.array([body[short]], float) for short, field in _ARRAYS.items()},
     )
+
+
+def unpack_all(bodies: Sequence[dict[str, Any]], contexts: Context, earlier: Sequence[Decision]) -> Decision:
+    """Decode stored decisions in the contexts of their cases, `(N)` before every shape, and append earlier ones.
+
+    When they were made and their receipts are filled in as they are entered.
+
+    Raises:
+        ValueError: they do not have the same shapes.
+    """
+    count = len(bodies)
+    plays = np.array([body["a"] for body in bodies], np.int64)
+    made, at, rows = (plays >= 0)[:, :, None], np.maximum(plays, 0), np.arange(count)[:, None]
+    groups = contexts.groups if contexts.groups.shape[1] == 1 else contexts.groups[rows, at]
+    flags = (np.array([body[short] for body in bodies], float) for short in ("n", "f", "r"))
+    arrays = (np.array([body[short] for body in bodies], float) for short in _ARRAYS)
+    propensities = np.array([body["p"] for body in bodies], float)  # None becomes NaN
+    features, known = (np.where(made, z[rows, at], 0.0) for z in (contexts.features, contexts.known))
+    own = plays, propensities, *flags, np.zeros(count), features, known, groups, *arrays  # in the order of the fields
+    each: Any = zip(own, *(decision[1:14] for decision in earlier), strict=True)
+    joined: Any = (np.ascontiguousarray(np.concatenate(z)) for z in each)
+    return Decision(np.concatenate([np.full((count, 3), -1), *(d.id[None] for d in earlier)]), *joined)
 
 
 def closed(body: dict[str, Any], context: Context, policy: Policy, t: Floats) -> Decision:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any, ClassVar, TypeVar
@@ -12,16 +12,19 @@ from typing import Any, ClassVar, TypeVar
 from evenhand.core.errors import CannotSave, EvenhandError
 from evenhand.live.again import Again, is_due
 from evenhand.live.anew import Anew
+from evenhand.live.begun import Begun
 from evenhand.live.cases import Encoder, Teacher
 from evenhand.live.clocks import ahead, refuse_leap
 from evenhand.live.events import Busy, Conflict, Event, Kind, encode
 from evenhand.live.exclusive import Exclusive
 from evenhand.live.fold import Earlier, Fold, Made, Rewritten
 from evenhand.live.folding import Folding, Spare
+from evenhand.live.gathered import each, gathered
 from evenhand.live.horizon import refuse_soft
 from evenhand.live.limits import refuse_over
 from evenhand.live.opening import Terms
 from evenhand.live.phases import Missing, Phase, Phases, begins
+from evenhand.live.runs import fold_runs
 from evenhand.live.sharing import Sharing
 from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
 from evenhand.live.switching import Switch, overtaken, refuse_other
@@ -92,14 +95,14 @@ class Worker:
         found: T = self._shared.one(verb)
         return found
 
-    def run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
-        """Run requests in one transaction; each has its result or its own error.
+    def run(self, verbs: Sequence[Callable[[Transaction], T]], keys: Iterable[str] = ()) -> list[T | EvenhandError]:
+        """Run requests in one transaction; each has its result or its own error. `keys` are those that they ask for.
 
         If a request fails after it wrote, or the store or the commit fails, the whole transaction is rolled back and
         the error is raised.
         """
         with self._lock.held():
-            return self._run(verbs)
+            return self._run(verbs, keys)
 
     def look(self, at: Callable[[Fold], T]) -> T:
         """Apply a function to the fold after bringing it up to date with the log."""
@@ -257,25 +260,18 @@ class Worker:
 
         return self.folding.of(events, seq)
 
-    def _run(self, verbs: Sequence[Callable[[Transaction], T]]) -> list[T | EvenhandError]:
+    def _run(self, verbs: Sequence[Callable[[Transaction], T]], keys: Iterable[str] = ()) -> list[T | EvenhandError]:
         """Run requests as `run` does; the caller holds the lock."""
-        found: list[T | EvenhandError] = []
         whole = False
         self._lock.pass_on()
         try:
-            with self._begun() as log:
+            with Begun(self._lock, self.store, self.name) as log:
                 self.ahead, self._now = ahead(log), log.now
                 self._catch_up(log)
-                for verb in verbs:
-                    before = log.last
-                    try:
-                        found.append(verb(log))
-                    except Busy:
-                        raise
-                    except EvenhandError as error:
-                        if not before == log.last == self.fold.seq:
-                            raise
-                        found.append(error)
+                together = gathered(log, keys, len(verbs))
+                found = each(log if together is None else together, verbs, self)
+                if together is not None:
+                    together.write()
             whole = True
         except Missing:  # before any verb; the fold is that of the events before
             whole = True
@@ -292,18 +288,6 @@ class Worker:
                 self._ask_at = self.fold.seq + 1 + self.fold.seq // 100
                 self._ask()
         return found
-
-    @contextmanager
-    def _begun(self) -> Iterator[Transaction]:
-        """Begin a transaction, and let others know whether that fails."""
-        with ExitStack() as stack:
-            try:
-                log = stack.enter_context(self.store.write(self.name))
-            except Busy as error:
-                self._lock.tell(error)
-                raise
-            self._lock.forget()
-            yield log
 
     def _ask(self, now: int | None = None) -> None:
         """Begin to learn corrections if they are due."""
@@ -362,7 +346,7 @@ class Worker:
             self.fold, self._stale = self._fold_log(log), False
             self._copy(self.near // 10)
         try:
-            self.fold.fold(log.tail(self.fold.seq))
+            fold_runs(self.fold, log.tail(self.fold.seq), log.last - self.fold.seq)
         except Rewritten:
             self.fold = self._fold_log(log)
         self._check()

@@ -10,7 +10,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
-from evenhand.core.records import Context, Decision
+from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.models._parts import logistic_parts
@@ -309,7 +309,7 @@ class _BayesianLogisticView(NamedTuple):
         _update(self.inverse, self.theta, *books, *settings, x, y, seen, *once)
 
     @kernel
-    def defers(self, c: Context, d: Decision, t: Floats) -> bool:
+    def grows(self, d: Decision) -> bool:
         return lacks_room(self.past, d.plays.shape[1], self.most)
 
 

@@ -157,7 +157,18 @@ def _update(
     others: bool,
 ) -> None:
     """Absorb plays, those of an action after those of the one before it."""
+    s = Estimates(gram, moment, squares, inverse, theta, sigma, ridge, count, zeros, fitted, origin, spreads)
+    _absorb(s, (rounds, taught), growth, x, y, seen, Lesson(share, weight, others))
+
+
+@kernel
+def _absorb(
+    s: Estimates, counts: tuple[Floats, Floats], growth: float, x: Floats, y: Floats, seen: Bools, lesson: Lesson
+) -> None:
+    """Absorb plays of a lesson."""
+    gram, moment, squares, inverse, theta, _, ridge, count, _, _, origin, _ = s
     n, outcomes, actions = theta.shape[2], y.shape[2], len(theta) // len(x)
+    weight = lesson.weight
     lead, root, z = x.shape[2] - n, math.sqrt(weight), np.empty(outcomes)
     gain, line = np.empty(n), np.empty(n)
     for r in range(len(x)):
@@ -191,9 +202,8 @@ def _update(
                         for i in range(n):
                             theta[row, m, i] += miss * gain[i]
         if some:
-            count_round(Lesson(share, weight, others), r, rounds, taught)
-    made = inverse, theta, sigma
-    refit(Estimates(gram, moment, squares, *made, ridge, count, zeros, fitted, origin, spreads), growth)
+            count_round(lesson, r, counts[0], counts[1])
+    refit(s, growth)
 
 
 @kernel
@@ -232,6 +242,40 @@ def _fade(s: Estimates, counts: tuple[Floats, Floats], keep: Floats, growth: flo
     refit(s, growth)
 
 
+class _BayesianRidgeView(NamedTuple):
+    estimates: Estimates
+    rounds: Floats
+    taught: Floats
+    horizon: Floats
+    ahead: Floats
+    ends: Floats
+    units: Floats
+    share: Floats
+    scale: float
+    growth: float
+
+    @kernel
+    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        price, s = np.empty_like(w), self.estimates
+        for r in range(w.shape[0]):
+            for k in range(w.shape[1]):
+                for a in range(w.shape[2]):
+                    for m in range(w.shape[3]):
+                        price[r, k, a, m] = w[r, k, a, m] * self.units[m]
+        books = s.n_seen, self.rounds, self.taught, self.horizon, self.ahead
+        return _value(s.theta, s.inverse, s.sigma, *books, self.scale, s.spreads, self.ends, x, price)
+
+    @kernel
+    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        z = np.empty_like(y)
+        for r in range(y.shape[0]):
+            for p in range(y.shape[1]):
+                for m in range(y.shape[2]):
+                    z[r, p, m] = y[r, p, m] / self.units[m]
+        counts = self.rounds, self.taught
+        _absorb(self.estimates, counts, self.growth, x, z, seen, Lesson(self.share, 1.0, False))
+
+
 def empty(
     n: int, n_replicas: int, low: Floats, high: Floats, horizon: int, prior: Prior, actions: int = 1
 ) -> BayesianRidgeState:
@@ -258,52 +302,6 @@ def empty(
         units=units,
         horizon=np.full(n_replicas, float(horizon)),
     )
-
-
-class _BayesianRidgeView(NamedTuple):
-    gram: Floats
-    moment: Floats
-    squares: Floats
-    inverse: Floats
-    theta: Floats
-    sigma: Floats
-    ridge: Floats
-    observations: Floats
-    zeros: Floats
-    fitted: Floats
-    rounds: Floats
-    taught: Floats
-    ahead: Floats
-    origin: Floats
-    spreads: Floats
-    ends: Floats
-    units: Floats
-    horizon: Floats
-    scale: float
-    growth: float
-
-    @kernel
-    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        price = np.empty_like(w)
-        for r in range(len(w)):
-            for k in range(w.shape[1]):
-                for a in range(w.shape[2]):
-                    for m in range(w.shape[3]):
-                        price[r, k, a, m] = w[r, k, a, m] * self.units[m]
-        made, books = (self.theta, self.inverse, self.sigma), (self.observations, self.rounds, self.taught)
-        return _value(*made, *books, self.horizon, self.ahead, self.scale, self.spreads, self.ends, x, price)
-
-    @kernel
-    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        z = np.empty_like(y)
-        for r in range(len(y)):
-            for p in range(y.shape[1]):
-                for m in range(y.shape[2]):
-                    z[r, p, m] = y[r, p, m] / self.units[m]
-        sums, made = (self.gram, self.moment, self.squares), (self.inverse, self.theta, self.sigma)
-        books = self.ridge, self.observations, self.zeros, self.fitted, self.rounds, self.taught
-        believed = self.origin, self.spreads, self.growth
-        _update(*sums, *made, *books, *believed, x, z, seen, np.ones(1), 1.0, False)
 
 
 @named("X5", source="evenhand's own: MacKay 1992 for the posterior, an index as in MOSS (Audibert & Bubeck 2009)")
@@ -379,10 +377,10 @@ class BayesianRidge(WithoutLuck):
         _update(s.gram, s.moment, s.squares, *made, *books, growth, x, y / s.units, seen, *lesson)
 
     def view(self, state: BayesianRidgeState) -> _BayesianRidgeView:
-        s, made = state, (state.inverse, state.theta, state.sigma)
-        books = s.ridge, s.count, s.zeros, s.fitted, s.rounds, s.taught, s.ahead, s.origin
-        settings, scale = (s.spreads, s.ends, s.units, s.horizon), float(self.scale)
-        return _BayesianRidgeView(s.gram, s.moment, s.squares, *made, *books, *settings, scale, float(self.growth))
+        s, made = state, (state.gram, state.moment, state.squares, state.inverse, state.theta, state.sigma)
+        estimates = Estimates(*made, s.ridge, s.count, s.zeros, s.fitted, s.origin, s.spreads)
+        books = s.rounds, s.taught, s.horizon, s.ahead, s.ends, s.units
+        return _BayesianRidgeView(estimates, *books, ROUND.share, float(self.scale), float(self.growth))
 
     def fade(self, state: BayesianRidgeState, keep: Floats, ahead: Floats) -> None:
         """Multiply the sums and counts, and fit again, `(),()->`; the ranges' one observation stays whole."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
-from evenhand.core.records import Context, Decision
+from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 from evenhand.core.views import view_of
@@ -138,7 +138,7 @@ class FittedView(NamedTuple):
         _update(self.link, *books, self.past, x, y, seen, self.rule)
 
     @kernel
-    def defers(self, c: Context, d: Decision, t: Floats) -> bool:
+    def grows(self, d: Decision) -> bool:
         return lacks_room(self.past, d.plays.shape[1], self.rule[3])
 
 

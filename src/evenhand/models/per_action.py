@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.core.checked import checked, lacks, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.records import Context, Decision
+from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.core.views import view_of
@@ -123,8 +123,8 @@ class _PerActionView(NamedTuple):
         return self.inner.pauses(t, candidates)  # type: ignore[no-any-return]
 
     @kernel
-    def defers(self, c: Context, d: Decision, t: Floats) -> bool:
-        return self.inner.defers(c, d, t)  # type: ignore[no-any-return]
+    def grows(self, d: Decision) -> bool:
+        return self.inner.grows(d)  # type: ignore[no-any-return]
 
 
 @checked

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.records import Context, Decision
+from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.views import apart, view_of
 from evenhand.models.base import ROUND, Lesson, Model, Note, Worth, by_action, fades, notes, weighs
@@ -68,8 +68,8 @@ class _StackedView(NamedTuple):
         self.model.part.update(x[:, :, i:j].copy(), told[0], told[1], told[2])
 
     @kernel
-    def defers(self, c: Context, d: Decision, t: Floats) -> bool:
-        return bool(self.others.part.defers(c, d, t) or self.model.part.defers(c, d, t))
+    def grows(self, d: Decision) -> bool:
+        return bool(self.others.part.grows(d) or self.model.part.grows(d))
 
     @kernel
     def pauses(self, t: Floats, candidates: int) -> bool:

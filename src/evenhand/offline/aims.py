@@ -14,7 +14,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.objectives import Linear
 from evenhand.objectives.base import Objective
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.planned import Mixture, Parted, Planned, moves
+from evenhand.offline.planned import Mixture, Parts, Planned, moves
 from evenhand.offline.scores import STILL, Average, Estimate
 from evenhand.planning.mixing import Found, mixed
 
@@ -56,10 +56,16 @@ class Aim:
     middle: Floats
 
     @staticmethod
-    def of(evidence: Evidence, tables: Mapping[str, Tables]) -> Aim:
-        """Return the objective of a problem; a weighted sum is that of one outcome, its worth."""
+    def of(evidence: Evidence, tables: Mapping[str, Tables], rows: int | None = None) -> Aim:
+        """Return the objective of a problem; a weighted sum is that of one outcome, its worth.
+
+        Args:
+            evidence: which states the problem.
+            tables: by outcome.
+            rows: how many there are, by default those of the log.
+        """
         if evidence.weights is not None:
-            return Aim.summed(evidence.worth(tables))
+            return Aim.summed(evidence.worth(tables, rows))
         objective = evidence.problem.objective
         each = tuple(tables[name] for name in objective.outcomes)
         middle = np.array(evidence.problem.middle(tuple(objective.outcomes)))
@@ -78,6 +84,16 @@ class Aim:
         """Return the same of some rows."""
         each = (Tables(*(z if len(z) == 1 else z[rows] for z in table)) for table in self.tables)
         return Aim(self.objective, tuple(each), self.middle)
+
+    def of_part(self, rows: Parts, k: int) -> Aim:
+        """Return the same of one of several parts of the rows, whose tables are looked up once."""
+        each = (Tables(*(rows.of(z)[k] for z in table)) for table in self.tables)
+        return Aim(self.objective, tuple(each), self.middle)
+
+    def dealt(self, rows: Parts) -> Aim:
+        """Return the same of the rows one part after the other."""
+        each = tuple(Tables(*map(rows.dealt, table)) for table in self.tables)
+        return Aim(self.objective, each, self.middle)
 
     @property
     def rows(self) -> int:
@@ -117,7 +133,7 @@ class Aim:
         played = np.flatnonzero(shares > 0.0).tolist()
         return Mixture([finder.found[i] for i in played], shares[played].tolist(), finder.found[-1])
 
-    def at(self, policy: Planned, cost: Tables, without: Sequence[Parted] = ()) -> At:
+    def at(self, policy: Planned, cost: Tables, totals: Floats | None = None) -> At:
         """Return the value of a policy by scores, with the influence of every row on it, and what it spends.
 
         Equation: V = f(z) and psi_i = f'(z) . (g_i - z) - offset_i, where g_i are the scores of row i and z is their
@@ -126,7 +142,7 @@ class Aim:
         Args:
             policy: what rows get.
             cost: what a budget limits.
-            without: by fold, the same policy if it is planned without that fold; none if it is not planned by a log.
+            totals: `(m,K,K)` of the scores of each outcome of f, as of `Plans`; none if it is not planned by a log.
 
         Raises:
             InvalidInput: f has no slope at the averages.
@@ -137,11 +153,11 @@ class Aim:
         slope, spent = self.objective.supergradient(z), policy.of(cost.predicted)
         brings, own = partial(self._brings, 1, slope), _along(slope, each)
         psi, price = own - policy.offset(spent, brings), policy.margin(partial(self._brings, 0, slope))
+        psi -= psi.mean()
         used = spent if cost.scores is cost.predicted else policy.of(cost.scores)
         value, mean = float(self.objective.value(z)), float(spent.mean())
-        return At(
-            value, psi - psi.mean(), mean, Average.of(used).estimate, price, moves(own, without, map(brings, without))
-        )
+        moved = STILL if totals is None else _along(slope, list(moves(totals, len(own))))
+        return At(value, psi, mean, Average.of(used).estimate, price, moved)
 
     def _brings(self, part: int, slope: Floats, policy: Planned) -> Floats:
         return _along(slope, [policy.of(table[part]) for table in self.tables])

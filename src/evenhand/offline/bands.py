@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, normal
-from evenhand.core.types import Floats
+from evenhand.core.types import Floats, Ints
 from evenhand.offline.scores import Z
 
 BLOCKS = 4096  # sums of rows that share a multiplier
@@ -23,20 +24,23 @@ class Bands(NamedTuple):
     less: float  # of the differences to `targeted`; that of `targeted` itself, whose differences are 0, is 0
 
 
-def blocks(psi: Floats) -> Floats:
-    """Return sums of an influence function over blocks of rows, `(N)->(K)`; up to 4,096 rows are a block each.
+def blocks(psi: Floats, rows: Ints) -> Floats:
+    """Return sums of an influence function over blocks of rows, `(N),(N)->(K)`; up to 4,096 rows are a block each.
 
     A row is in the block of its number modulo K, so that time and sorting do not make blocks differ.
 
-    >>> blocks(np.array([1.0, 2.0, 3.0])).tolist(), blocks(np.ones(10_000)).sum()
-    ([1.0, 2.0, 3.0], np.float64(10000.0))
+    Args:
+        psi: of some order of the rows.
+        rows: their numbers.
+
+    >>> blocks(np.array([1.0, 2.0, 3.0]), np.array([0, 2, 1])).tolist()
+    [1.0, 3.0, 2.0]
+    >>> blocks(np.ones(10_000), np.arange(10_000)).sum()
+    np.float64(10000.0)
     """
-    if len(psi) <= BLOCKS:
-        return psi
-    whole = len(psi) // BLOCKS * BLOCKS
-    found = psi[:whole].reshape(-1, BLOCKS).sum(0)
-    found[: len(psi) - whole] += psi[whole:]
-    return np.asarray(found)
+    found = np.zeros(min(len(psi), BLOCKS))
+    _add(psi, rows, found)
+    return found
 
 
 def reach(sums: Sequence[Floats], seed: int, line: int) -> float:
@@ -73,3 +77,9 @@ def _root(covariance: Floats) -> Floats:
     """Return a matrix r with r r' the covariance, `(B,B)->(B,B)`: multipliers of blocks give such normal numbers."""
     values, vectors = np.linalg.eigh(covariance)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
+@kernel
+def _add(psi: Floats, rows: Ints, found: Floats) -> None:
+    for i in range(len(psi)):
+        found[rows[i] % BLOCKS] += psi[i]

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import combinations
 
 import numpy as np
 
-from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import Stream, uniform
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.offline.outcome_models import Regressor, predicted
+from evenhand.offline.fold_models import Asked, fold_models
+from evenhand.offline.outcome_models import Regressor
+from evenhand.offline.sums import Sums
 
 PENALTIES = np.logspace(-8, 3, 45)  # of ridge regressions, in units of the mean square of the features
 
@@ -30,21 +30,25 @@ class RidgeByErrors:
 
     def fit(self, x: Floats, y: Floats) -> RidgeByErrors:
         """Fit the coefficients, `(N,n),(N)->`."""
-        count, mean, level = len(y), x[:, 1:].mean(0), float(y.mean())
-        z, centred = x[:, 1:] - mean, y - level
-        values, vectors = np.linalg.eigh(z.T @ z)
+        self.fit_sums(Sums.of(x, y))
+        return self
+
+    def fit_sums(self, sums: Sums) -> Floats:
+        """Fit the coefficients by sums over rows, and return them, `->(n)`."""
+        count, mean, level = sums.rows, sums.mean, sums.level
+        values, vectors = np.linalg.eigh(sums.squares)
         values = np.maximum(values, 0.0)
-        along = vectors.T @ (z.T @ centred)
+        along = vectors.T @ sums.products
         penalties = PENALTIES * (float(values.mean()) or 1.0 if len(values) else 1.0)
         explained = along * along  # by direction, as |y - z t|^2 = |y|^2 - sum_j (along_j)^2 (v_j + 2 k) / (v_j + k)^2
         shrunk = values + penalties[:, None]
-        left = centred @ centred - (explained * (values + 2.0 * penalties[:, None]) / shrunk**2).sum(1)
+        left = sums.square - (explained * (values + 2.0 * penalties[:, None]) / shrunk**2).sum(1)
         free = count - 1.0 - (values / shrunk).sum(1)
         errors = np.where(free > 0.0, np.maximum(left, 0.0) / np.maximum(free, 1e-300) ** 2, np.inf)
         best = self.penalty = float(penalties[int(errors.argmin())])
         slopes = vectors @ (along / (values + best))
         self.coefficients = np.concatenate([[level - mean @ slopes], slopes])
-        return self
+        return self.coefficients
 
     def predict(self, x: Floats) -> Floats:
         """Predict outcomes, `(N,n)->(N)`."""
@@ -96,51 +100,9 @@ def cross_fit(
         InvalidInput: an action was logged outside of a fold less than twice, or a model predicts no finite numbers.
     """
     whole("n_actions", n_actions, 1)
-    found = np.zeros((len(y), n_actions))
-    for k in range(int(fold.max()) + 1):
-        out = fold == k
-        for a in range(n_actions) if only is None else only.tolist():
-            q, rows = _outside(out, x, actions == a, y, model)
-            if q is None:
-                expected = "at least two rows of every action outside of each fold"
-                raise InvalidInput("actions", expected, f"{rows} of action {a}")
-            found[out, a] = q
+    columns = np.arange(n_actions) if only is None else only
+    members = [np.flatnonzero(fold == k) for k in range(int(fold.max()) + 1)]
+    models, found = fold_models(Asked(x, actions, y, members, model, columns)), np.zeros((len(y), n_actions))
+    for k, rows in enumerate(members):
+        found[rows[:, None], columns] = models.of(k)
     return found
-
-
-def cross_fit_without(
-    x: Floats,
-    actions: Ints,
-    y: Floats,
-    n_actions: int,
-    *,
-    fold: Ints,
-    model: Callable[[], Regressor] = RidgeByErrors,
-    only: Ints | None = None,
-) -> Floats:
-    """Predict as `cross_fit` does, by models that have not seen one more fold either, `(N,n),(N),(N)->(K,N,A)`.
-
-    The k-th table is without fold k, whose own rows have 0, as have actions with less than two rows in all others.
-    """
-    count = int(fold.max()) + 1
-    found = np.zeros((count, len(y), n_actions))
-    for pair in combinations(range(count), 2):
-        out = np.isin(fold, pair)
-        for a in range(n_actions) if only is None else only.tolist():
-            q, _ = _outside(out, x, actions == a, y, model)
-            if q is not None:
-                for k in pair:
-                    found[k, out, a] = np.where(fold[out] == k, 0.0, q)
-    return found
-
-
-def _outside(
-    out: Bools, x: Floats, played: Bools, y: Floats, model: Callable[[], Regressor]
-) -> tuple[Floats | None, int]:
-    """Predict some rows by a model of those others that played an action, None where these are less than two.
-
-    The number of these rows comes with it.
-    """
-    seen = ~out & played
-    rows = int(np.count_nonzero(seen))
-    return (predicted(model, x[seen], y[seen], x[out]) if rows >= 2 else None), rows

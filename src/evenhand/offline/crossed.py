@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import NamedTuple
@@ -12,10 +12,10 @@ import numpy as np
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.offline.aims import Aim
-from evenhand.offline.cross_fitting import RidgeByErrors, members_of
-from evenhand.offline.evidence import Evidence, Tables
+from evenhand.offline.cross_fitting import RidgeByErrors
+from evenhand.offline.evidence import Evidence, Models, Tables
 from evenhand.offline.fair import FairFrontier, FairPoint
-from evenhand.offline.frontier import Frontier, Point
+from evenhand.offline.frontier import Frontier, Stop
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.planned import Parted, Parts, Planned
 
@@ -26,7 +26,7 @@ class Plans(NamedTuple):
     """A plan whose folds are planned by models of the other folds."""
 
     own: Parted
-    without: tuple[Parted, ...]  # by fold, the same if that fold was not there
+    totals: Floats  # (M,K,K) what the rows of fold j have of M tables if they are planned without fold k as well
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,20 +54,33 @@ class Crossed:
         whole("folds", self.folds, 3)
 
     @cached_property
+    def models(self) -> Models:
+        """The models of outcomes."""
+        return self.evidence.models(folds=self.folds, seed=self.seed, model=self.model)
+
+    @cached_property
     def tables(self) -> dict[str, Tables]:
         """What is predicted and scored."""
-        return self.evidence.tables(folds=self.folds, seed=self.seed, model=self.model)
+        return self.evidence.tables_by(self.models)
 
     @cached_property
     def rows(self) -> Parts:
         """The rows of the folds, in random order, which breaks ties."""
-        rows = self.evidence.rows
-        return Parts(members_of(rows, min(self.folds, rows), self.seed))
+        return Parts(self.models.members)
 
     @cached_property
     def aim(self) -> Aim:
         """What is maximised."""
         return Aim.of(self.evidence, self.tables)
+
+    @cached_property
+    def dealt(self) -> Aim:
+        """The same of the rows one fold after the other, as lines have them."""
+        return self.aim.dealt(self.rows)
+
+    def cost_dealt(self, outcome: str) -> Tables:
+        """Return the table of what a budget limits, of the rows one fold after the other."""
+        return Tables(*map(self.rows.dealt, self.tables[outcome]))
 
     def cost(self, outcome: str | None) -> Tables:
         """Return the table of what a budget limits; 0 without one."""
@@ -81,47 +94,52 @@ class Crossed:
     def enough(self, outcome: str) -> float:
         """Return the budget beyond which money is worth nothing in any fold, by predictions."""
         cost, found = self.tables[outcome].predicted, [self.least(outcome)]
-        for rows, own in zip(self.rows.members, self.rows.of(cost), strict=True):
-            aim = self.aim.part(rows)
+        for aim, own in zip(self._aims, self.rows.of(cost), strict=True):
             if aim.linear:
                 found.append(Frontier.of(aim.worth, own).enough)
             else:
                 found.append(float(aim.best(within(own, np.inf)).of(own).mean()))
         return max(found)
 
-    def plans(self, planner: Planner, outcome: str | None) -> Iterator[Plans]:
-        """Yield plans for a sequence of budgets on an outcome, fold by fold."""
-        count = len(self.rows.members)
-        without = [
-            self._planned(tables, planner, outcome, [j for j in range(count) if j != k])
-            for k, tables in enumerate(self._without)
-        ]
-        for own in self.own(planner, outcome):
-            others = []
-            for k, each in enumerate(without):
-                rest = [next(plans) for plans in each]
-                others.append(Parted(self.rows, [*rest[:k], own.parts[k], *rest[k:]]))
-            yield Plans(own, tuple(others))
+    def plans(self, planner: Planner, outcome: str | None, tables: Sequence[Floats] = ()) -> Iterator[Plans]:
+        """Yield plans for a sequence of budgets on an outcome, fold by fold, and what they move of tables of actions.
+
+        Args:
+            planner: of some rows.
+            outcome: what budgets limit, None if nothing does.
+            tables: `(N or 1,A)` M of them, of which totals over folds are asked for.
+        """
+        count, parts = len(self.rows.members), [self.rows.of(table) for table in tables]
+        pairs = [(j, k) for j in range(count) for k in range(count) if j != k] if tables else []
+        found = {(j, k): list(self._apart(planner, outcome, j, k, [part[j] for part in parts])) for j, k in pairs}
+        for b, own in enumerate(self.own(planner, outcome)):
+            totals = np.zeros((len(tables), count, count))
+            for m, table in enumerate(tables):
+                np.fill_diagonal(totals[m], own.totals(table))
+            for j, k in pairs:
+                totals[:, j, k] = found[j, k][b]
+            yield Plans(own, totals)
 
     def own(self, planner: Planner, outcome: str | None) -> Iterator[Parted]:
         """Yield plans for a sequence of budgets, without those that leave out one more fold."""
-        own = self._planned(self.tables, planner, outcome, range(len(self.rows.members)))
-        return (Parted(self.rows, parts) for parts in zip(*own, strict=True))
+        costs, found = self.rows.of(self.cost(outcome).predicted), []
+        for aim, cost, rows in zip(self._aims, costs, self.rows.members, strict=True):
+            found.append(planner(aim, cost, rows))
+        return (Parted(self.rows, parts) for parts in zip(*found, strict=True))
 
     @cached_property
-    def _without(self) -> tuple[dict[str, Tables], ...]:
-        return self.evidence.without(folds=self.folds, seed=self.seed, model=self.model)
+    def _aims(self) -> list[Aim]:
+        """What is maximised in each fold."""
+        return [self.aim.of_part(self.rows, k) for k in range(len(self.rows.members))]
 
-    def _planned(
-        self, tables: Mapping[str, Tables], planner: Planner, outcome: str | None, folds: Sequence[int]
-    ) -> list[Iterator[Planned]]:
-        aim, cost = Aim.of(self.evidence, tables), self.cost(None).predicted
-        if outcome is not None:
-            cost = tables[outcome].predicted
-        found = []
-        for rows in (self.rows.members[k] for k in folds):
-            found.append(planner(aim.part(rows), cost if len(cost) == 1 else cost[rows], rows))
-        return found
+    def _apart(
+        self, planner: Planner, outcome: str | None, fold: int, other: int, tables: Sequence[Floats]
+    ) -> Iterator[list[float]]:
+        """Yield what a fold has of tables if it is planned without another one as well, budget by budget."""
+        known, rows = self.evidence.tables_apart(self.models, fold, other), self.rows.members[fold]
+        cost = self.cost(None) if outcome is None else known[outcome]
+        for plan in planner(Aim.of(self.evidence, known, len(rows)), cost.predicted, rows):
+            yield [plan.total(table) for table in tables]
 
 
 def best(budgets: Sequence[float]) -> Planner:
@@ -152,6 +170,6 @@ def _evenly(cost: Floats, groups: Ints, budget: float, tolerance: float, worth: 
     return FairFrontier.of(worth, cost, groups).at(budget, tolerance)
 
 
-def within(cost: Floats, budget: float) -> Callable[[Floats], Point]:
+def within(cost: Floats, budget: float) -> Callable[[Floats], Stop]:
     """Return what plans the best policy within a budget for what actions are worth, `(N or 1,A)->`."""
     return lambda worth: Frontier.of(worth, cost).at(budget)

@@ -17,6 +17,7 @@ from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.lines import (
     TARGETED,
     Limit,
+    cheapest_of,
     grid,
     limit_of,
     planned,
@@ -102,14 +103,16 @@ def curve(
     tables, aim, cost = crossed.tables, crossed.aim, crossed.tables[limit.outcome]
     at = grid(budgets, crossed.least(limit.outcome), crossed.enough(limit.outcome), limit.rate)
     policies = {TARGETED: planned(crossed, best(at), limit.outcome)}
+    dealt, cost_dealt = crossed.dealt, crossed.cost_dealt(limit.outcome)
+    start = cheapest_of(dealt, cost_dealt)
     for i, action in enumerate(evidence.names):
         if (cost.predicted[:, i] > cost.predicted.min(1)).any():
-            policies[f"only {action}"] = single(i, aim, at, cost)
+            policies[f"only {action}"] = single(i, start, dealt, at, cost_dealt)
     for by, tolerance in fair_ones:
         name = f"fair by {by}, {tolerance:g}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
     plan = next(crossed.own(best([limit.rate]), limit.outcome))
-    lines, bands = together(policies, seed)
+    lines, bands = together(policies, seed, crossed.rows.order)
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,

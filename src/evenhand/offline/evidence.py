@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints, Texts
 from evenhand.core.validate import file, whole
 from evenhand.objectives import Linear
-from evenhand.offline.cross_fitting import RidgeByErrors, cross_fit, cross_fit_without, folds_of
+from evenhand.offline.cross_fitting import RidgeByErrors, members_of
+from evenhand.offline.fold_models import Asked, FoldModels, fold_models
 from evenhand.offline.outcome_models import Regressor, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
@@ -30,6 +31,13 @@ class Tables(NamedTuple):
 
     predicted: Floats  # by models that have not seen the row
     scores: Floats  # whose averages are unbiased; the same where nothing has to be predicted
+
+
+class Models(NamedTuple):
+    """Models of all learned outcomes that have not seen some folds."""
+
+    members: tuple[Ints, ...]  # the rows of each fold
+    each: tuple[tuple[Ints, FoldModels], ...]  # by outcome, with the actions that are predicted
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -127,74 +135,101 @@ class Evidence:
             seed: of how rows are dealt to the folds.
             model: makes a model that is not fitted yet, such as an estimator of scikit-learn.
         """
-        whole("folds", folds, 2)
-        p, fold = self.problem, folds_of(self.rows, min(folds, self.rows), seed)
-        free = p.free[:, : len(p.learned)]
-        raw = np.zeros((2, self.rows, len(p.actions), len(p.observed)))
-        for m, _ in enumerate(p.learned):
-            y = self.outcomes[:, m]
-            needed = self._needed(m, fold)
-            q = cross_fit(self.features, self.actions, y, len(p.actions), fold=fold, model=model, only=needed)
-            q = np.where(free[:, m], 0.0, np.clip(q, p.low[m], p.high[m]))
-            raw[0, :, :, m] = q
-            raw[1, :, :, m] = np.where(free[:, m], 0.0, scores(q, self.actions, self.propensities, y))
-        return self._tables(raw, self.known)
+        return self.tables_by(self.models(folds=folds, seed=seed, model=model))
 
-    def without(
-        self, *, folds: int = 5, seed: int = 0, model: Callable[[], Regressor] = RidgeByErrors
-    ) -> tuple[dict[str, Tables], ...]:
-        """Predict outcomes as `tables` does, by fold, without that fold as well; its own rows have 0."""
-        p, fold = self.problem, folds_of(self.rows, min(folds, self.rows), seed)
-        raw = np.zeros((int(fold.max()) + 1, self.rows, len(p.actions), len(p.observed)))
-        for m, _ in enumerate(p.learned):
-            x, y, needed = self.features, self.outcomes[:, m], self._needed(m, fold)
-            q = cross_fit_without(x, self.actions, y, len(p.actions), fold=fold, model=model, only=needed)
-            raw[..., m] = np.where(p.free[:, m], 0.0, np.clip(q, p.low[m], p.high[m]))
-        return tuple(self._tables(each[None], self.known) for each in raw)
+    def models(self, *, folds: int = 5, seed: int = 0, model: Callable[[], Regressor] = RidgeByErrors) -> Models:
+        """Return models of all learned outcomes that have not seen some folds; arguments as of `tables`."""
+        whole("folds", folds, 2)
+        members, found = members_of(self.rows, min(folds, self.rows), seed), []
+        for m, _ in enumerate(self.problem.learned):
+            needed = self._needed(m, members)
+            asked = Asked(self.features, self.actions, self.outcomes[:, m], members, model, needed)
+            found.append((needed, fold_models(asked)))
+        return Models(members, tuple(found))
+
+    def tables_by(self, models: Models) -> dict[str, Tables]:
+        """Predict and score all outcomes by models, as `tables` does."""
+        p, rows = self.problem, np.arange(self.rows)
+        q = [np.zeros((self.rows, len(p.actions))) for _ in p.learned]
+        for k, mine in enumerate(models.members):
+            for m, each in enumerate(self._predicted(models, k)):
+                q[m][mine] = each
+        scored = []
+        for m, each in enumerate(q):
+            own = scores(each, self.actions, self.propensities, self.outcomes[:, m])
+            free = p.free[self.actions, m]
+            own[rows[free], self.actions[free]] = 0.0
+            scored.append(own)
+        return self._tables(q, scored, self.known)
+
+    def tables_apart(self, models: Models, fold: int, other: int) -> dict[str, Tables]:
+        """Predict the rows of a fold by models that have not seen another one either; nothing is corrected."""
+        known = self.known if len(self.known) == 1 else self.known[models.members[fold]]
+        q = self._predicted(models, fold, other)
+        return self._tables(q, q, known)
 
     def predict(
         self, features: Floats, known: Floats, *, model: Callable[[], Regressor] = RidgeByErrors
     ) -> dict[str, Tables]:
         """Predict all outcomes of other cases by models of the whole log, `(N',u),(N',A,L)->`; nothing is corrected."""
-        p = self.problem
-        raw = np.zeros((1, len(features), len(p.actions), len(p.observed)))
+        p, q = self.problem, []
         for m, _ in enumerate(p.learned):
-            for a in self._needed(m, np.zeros(0, np.int64)):
+            q.append(np.zeros((len(features), len(p.actions))))
+            for a in self._needed(m, ()):
                 seen = self.actions == a
-                q = predicted(model, self.features[seen], self.outcomes[seen, m], features)
-                raw[0, :, a, m] = np.clip(q, p.low[m], p.high[m])
-        return self._tables(raw, known)
+                own = predicted(model, self.features[seen], self.outcomes[seen, m], features)
+                q[m][:, a] = np.clip(own, p.low[m], p.high[m])
+        return self._tables(q, q, known)
 
-    def _needed(self, outcome: int, fold: Ints) -> Ints:
+    def _predicted(self, models: Models, fold: int, other: int | None = None) -> list[Floats]:
+        """Predict the rows of a fold, `->(N_k,A)` by outcome; actions that are not needed have 0."""
+        p, found = self.problem, []
+        for m, (needed, each) in enumerate(models.each):
+            q = np.clip(each.of(fold, other), p.low[m], p.high[m])
+            if len(needed) < len(p.actions):
+                wide = np.zeros((len(q), len(p.actions)))
+                wide[:, needed] = q
+                q = wide
+            found.append(q)
+        return found
+
+    def _needed(self, outcome: int, members: Sequence[Ints]) -> Ints:
         """The actions whose outcome is predicted: those that may be played, and are not free of it.
 
         Raises:
             InvalidInput: one of them has less than two rows, outside of a fold if there are folds.
         """
-        needed = np.asarray(self.playable[~self.problem.free[self.playable, outcome]])
-        for a in needed.tolist():
-            mine = self.actions == a
-            there = np.count_nonzero(mine)
-            if len(fold):
-                there -= int(np.bincount(fold[mine], minlength=1).max(initial=0))
-            if there < 2:
-                outside = " outside of each fold" if len(fold) else ""
-                name = self.problem.actions[a]
-                raise InvalidInput(self.log, f"at least two rows with {name!r}{outside}", f"{there} rows")
-        return needed
+        needed, count = self.playable[~self.problem.free[self.playable, outcome]], len(self.problem.actions)
+        there = np.bincount(self.actions, minlength=count)
+        if members:
+            there -= np.stack([np.bincount(self.actions[rows], minlength=count) for rows in members]).max(0)
+        for a in needed[there[needed] < 2].tolist():
+            outside = " outside of each fold" if members else ""
+            raise InvalidInput(
+                self.log, f"at least two rows with {self.problem.actions[a]!r}{outside}", f"{there[a]} rows"
+            )
+        return np.asarray(needed)
 
-    def _tables(self, raw: Floats, known: Floats) -> dict[str, Tables]:
-        """Multiply predictions, and scores where there are some, by known factors; add the known outcomes."""
-        p = self.problem
-        amounts = raw if p.factors is None else np.stack([self._amounts(z, known) for z in raw])
-        found = {}
-        for m, name in enumerate(p.learned):
-            each = [np.ascontiguousarray(z[:, self.playable, m]) for z in amounts]
-            found[name] = Tables(each[0], each[-1])
+    def _tables(self, predicted: Sequence[Floats], scored: Sequence[Floats], known: Floats) -> dict[str, Tables]:
+        """Multiply predictions and scores of learned outcomes by known factors; add the known outcomes."""
+        p, same = self.problem, scored is predicted
+        amounts = [self._amounts(z, known) for z in ([predicted] if same else [predicted, scored])]
+        found = {name: Tables(amounts[0][m], amounts[-1][m]) for m, name in enumerate(p.learned)}
         for k, name in enumerate(p.known):
             table = np.ascontiguousarray(known[:, self.playable, k])
             found[name] = Tables(table, table)
         return found
+
+    def _amounts(self, y: Sequence[Floats], known: Floats) -> list[Floats]:
+        """Multiply outcomes of all actions by their known factors, `(N,A) each,(N or 1,A,L)->(N,A') each`."""
+        p = self.problem
+        if p.factors is not None and y:
+            raw = np.zeros((*y[0].shape, len(p.observed)))
+            raw[..., : len(y)] = np.stack(y, 2)
+            every = np.broadcast_to(known, (*y[0].shape, known.shape[2])).reshape(-1, known.shape[2])
+            amounts = p.amounts(every, raw.reshape(-1, raw.shape[2])).reshape(raw.shape)
+            y = [amounts[..., m] for m in range(len(y))]
+        return [np.ascontiguousarray(z if len(self.playable) == z.shape[1] else z[:, self.playable]) for z in y]
 
     def worth(self, tables: Mapping[str, Tables], rows: int | None = None) -> Tables:
         """Return the objective of every action, a weighted sum, for so many rows or those of the log.
@@ -203,9 +238,15 @@ class Evidence:
             InvalidInput: the objective is another one.
         """
         parts = [(weight, tables[name]) for name, weight in self._summed.items()]
-        shape = self.rows if rows is None else rows, len(self.playable)
-        both = (sum((w * t[i] for w, t in parts), np.zeros(shape)) for i in range(2))
-        return Tables(*both)
+        shape, both = (self.rows if rows is None else rows, len(self.playable)), list[Floats]()
+        if len(parts) == 1 and parts[0][0] == 1.0 and parts[0][1].predicted.shape == shape:
+            return parts[0][1]
+        for i in range(1 if all(t.predicted is t.scores for _, t in parts) else 2):
+            found = np.zeros(shape)
+            for weight, table in parts:
+                found += weight * table[i]
+            both.append(found)
+        return Tables(both[0], both[-1])
 
     @cached_property
     def checks(self) -> Checks:
@@ -257,12 +298,6 @@ class Evidence:
         """The weights of the objective by outcome; None if it is no weighted sum."""
         objective = self.problem.objective
         return objective.weights if isinstance(objective, Linear) else None
-
-    def _amounts(self, y: Floats, known: Floats) -> Floats:
-        """Multiply outcomes of all actions by their known factors, `(N,A,M),(N,A,L)->(N,A,M)`."""
-        known = np.broadcast_to(known, (*y.shape[:2], known.shape[2]))
-        flat = self.problem.amounts(known.reshape(-1, known.shape[2]), y.reshape(-1, y.shape[2]))
-        return flat.reshape(y.shape)
 
 
 def evidence_of(log: Source | Evidence, problem: str | Path | None) -> Evidence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
@@ -10,7 +11,8 @@ import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.types import Floats, Ints
-from evenhand.offline.frontier import Frontier, Point
+from evenhand.offline.frontier import Frontier, Stop
+from evenhand.offline.planned import Parts
 
 _STEPS = 80  # of a bisection: beyond the last bit of a double
 
@@ -31,7 +33,7 @@ class FairFrontier:
     frontier of group g and s_g its share. At a price, b_g is what the group would spend, clipped to the tolerance.
 
     Args:
-        members: by group, the numbers of its rows.
+        rows: of each group.
         frontiers: of each group.
         shares: `(G)` of the rows.
 
@@ -41,16 +43,17 @@ class FairFrontier:
     [[0.5, 0.5], [1.0, 0.0]]
     """
 
-    members: tuple[Ints, ...]
+    rows: Parts
     frontiers: tuple[Frontier, ...]
     shares: Floats
 
     @staticmethod
     def of(worth: Floats, cost: Floats, groups: Ints) -> FairFrontier:
         """Compute the frontiers of groups, `(N,A),(N or 1,A),(N)->`."""
-        members = tuple(np.flatnonzero(groups == g) for g in np.unique(groups))
-        each = tuple(Frontier.of(worth[m], cost if len(cost) == 1 else cost[m]) for m in members)
-        return FairFrontier(members=members, frontiers=each, shares=np.array([len(m) for m in members]) / len(worth))
+        rows = Parts([np.flatnonzero(groups == g) for g in np.unique(groups)])
+        own = zip(rows.members, rows.of(cost), strict=True)
+        each, sizes = tuple(Frontier.of(worth[m], c) for m, c in own), [len(m) for m in rows.members]
+        return FairFrontier(rows=rows, frontiers=each, shares=np.array(sizes) / len(worth))
 
     def split(self, budget: float, tolerance: float) -> Split:
         """Return how much each group gets per head.
@@ -86,7 +89,7 @@ class FairFrontier:
         """
         split = self.split(budget, tolerance)
         points = tuple(f.beyond(b) for f, b in zip(self.frontiers, split.budgets.tolist(), strict=True))
-        return FairPoint(members=self.members, points=points, price=split.price, slope=split.slope)
+        return FairPoint(rows=self.rows, points=points, price=split.price, slope=split.slope)
 
     @cached_property
     def _prices(self) -> Floats:
@@ -132,15 +135,11 @@ class FairFrontier:
             found[g] += min(more[g], max(left, 0.0) / self.shares[g])
         return Split(found, price, self._slope(found, x, tolerance, price))
 
-    @cached_property
-    def _falling(self) -> tuple[Floats, ...]:
-        return tuple(-f.price for f in self.frontiers)
-
     def _wanted(self, price: float, low: Floats, high: Floats, side: Literal["left", "right"]) -> Floats:
         """What each group spends on segments of more than a price ("left"), or of at least it ("right")."""
         spent = []
-        for f, falling in zip(self.frontiers, self._falling, strict=True):
-            k = int(np.searchsorted(falling, -price, side=side))
+        for f in self.frontiers:
+            k = int(f.falling.searchsorted(-price, side=side))
             spent.append(float(f.spend[k - 1]) if k else f.least)
         return np.clip(spent, low, high)
 
@@ -159,22 +158,23 @@ class FairPoint:
     """What every row gets within a budget of which each group gets about as much per head.
 
     Args:
-        members: by group, the numbers of its rows.
+        rows: of each group.
         points: of each group.
         price, slope: as of `Split`.
     """
 
-    members: tuple[Ints, ...]
-    points: tuple[Point, ...]
+    rows: Parts
+    points: tuple[Stop, ...]
     price: float
     slope: float
 
     def of(self, table: Floats) -> Floats:
         """Return what the rows have of a table of actions, `(N or 1,A)->(N)`."""
-        found = np.empty(sum(map(len, self.members)))
-        for rows, point in zip(self.members, self.points, strict=True):
-            found[rows] = point.of(table if len(table) == 1 else table[rows])
-        return found
+        return self.rows.joined([point.of(own) for point, own in self._each(table)])
+
+    def total(self, table: Floats) -> float:
+        """Return what all rows have of a table of actions together, `(N or 1,A)->`."""
+        return sum(point.total(own) for point, own in self._each(table))
 
     def offset(self, spent: Floats, brings: object = None) -> Floats:
         """Return what is taken off the influence of rows, as they say where the budget ends, `(N)->(N)`.
@@ -182,10 +182,11 @@ class FairPoint:
         Equation: price_g (c_i - b_g) + price (b_g - x) for row i of group g. The last term is there because the log
         says how large groups are: where more rows are of a dear group, the others have to spend less.
         """
-        average, found = float(spent.mean()), np.empty(len(spent))
-        for rows, point in zip(self.members, self.points, strict=True):
-            found[rows] = point.offset(spent[rows]) + self.price * (float(spent[rows].mean()) - average)
-        return found
+        average, found = float(spent.mean()), []
+        for rows, point in zip(self.rows.members, self.points, strict=True):
+            own = spent[rows]
+            found.append(point.offset(own) + self.price * (float(own.mean()) - average))
+        return self.rows.joined(found)
 
     def margin(self, brings: object = None) -> float:
         """Return what one more unit of the budget is worth."""
@@ -193,7 +194,7 @@ class FairPoint:
 
     def probabilities(self, n_actions: int) -> Floats:
         """Return the lottery of every row, `->(N,A)`."""
-        found = np.empty((sum(map(len, self.members)), n_actions))
-        for rows, point in zip(self.members, self.points, strict=True):
-            found[rows] = point.probabilities(n_actions)
-        return found
+        return self.rows.joined([point.probabilities(n_actions) for point in self.points])
+
+    def _each(self, table: Floats) -> Iterator[tuple[Stop, Floats]]:
+        return zip(self.points, self.rows.of(table), strict=True)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
+
+_FEW = 16  # equal numbers, which are sorted one by one
 
 
 class Point(NamedTuple):
@@ -24,11 +27,16 @@ class Point(NamedTuple):
 
     def of(self, table: Floats) -> Floats:
         """Return what the rows have of a table of actions, `(N,A)->(N)`; a table of one row is that of all."""
-        found = table[0, self.actions] if len(table) == 1 else table[np.arange(len(self.actions)), self.actions]
+        found = np.empty(len(self.actions))
+        _chosen(self.actions, table, found)
         if self.row >= 0:
             line = table[self.row % len(table)]
             found[self.row] += self.share * (line[self.other] - found[self.row])
         return found
+
+    def total(self, table: Floats) -> float:
+        """Return what all rows have of a table of actions together, `(N or 1,A)->`."""
+        return float(self.of(table).sum())
 
     def offset(self, spent: Floats, brings: object = None) -> Floats:
         """Return what is taken off the influence of rows, as they say where the budget ends, `(N)->(N)`."""
@@ -88,37 +96,29 @@ class Frontier:
         Raises:
             InvalidInput: a table is not finite, or has another shape.
         """
-        worth, cost = np.ascontiguousarray(worth, float), np.ascontiguousarray(cost, float)
-        if worth.ndim != 2 or not worth.size or not np.isfinite(worth).all():
-            raise InvalidInput("worth", "finite numbers of at least one row and one action", _told(worth))
-        shapes = (worth.shape, (1, worth.shape[1]))
-        if cost.shape not in shapes or not np.isfinite(cost).all():
-            raise InvalidInput("cost", f"finite numbers of shape {shapes[0]} or {shapes[1]}", _told(cost))
-        rows, actions = worth.shape
-        start, row, action = np.empty(rows, np.int64), *np.empty((2, rows * max(actions - 1, 1)), np.int64)
-        price, more = np.empty((2, len(row)))
-        count = _segments(worth, cost, start, row, action, price, more)
-        order = np.argsort(-price[:count], kind="stable")  # stable: the segments of a row stay in their order
+        rows = len(worth)
+        start, row, action, price, more = _hulls(worth, cost)
+        order = _order(-price)
         least = float((cost[0, start] if len(cost) == 1 else cost[np.arange(rows), start]).mean())
-        spend = least + np.cumsum(more[:count][order]) / rows
+        spend = least + np.cumsum(more[order]) / rows
         return Frontier(start=start, row=row[order], action=action[order], price=price[order], spend=spend, least=least)
 
-    @property
-    def cheapest(self) -> Point:
-        """What every row gets at the least cost."""
-        return Point(self.start, -1, 0, 0.0, 0.0)
+    @cached_property
+    def falling(self) -> Floats:
+        """The prices with another sign, so that they rise."""
+        return -self.price
 
-    @property
+    @cached_property
     def useful(self) -> int:
         """The number of segments that are worth something."""
-        return int(np.searchsorted(-self.price, 0.0))
+        return int(np.searchsorted(self.falling, 0.0))
 
     @property
     def enough(self) -> float:
         """The budget beyond which money is worth nothing."""
         return float(self.spend[self.useful - 1]) if self.useful else self.least
 
-    def at(self, budget: float) -> Point:
+    def at(self, budget: float) -> Stop:
         """Return what every row gets at a budget.
 
         Raises:
@@ -126,38 +126,135 @@ class Frontier:
         """
         return next(self.along([budget]))
 
-    def along(self, budgets: Sequence[float]) -> Iterator[Point]:
+    def along(self, budgets: Sequence[float]) -> Iterator[Stop]:
         """Yield what every row gets at each of some budgets, which rise.
 
         Raises:
             InvalidInput: the first budget is below the least cost, or the budgets do not rise.
         """
-        before, done, actions = self.least, 0, self.start.copy()
+        before, first = self.least, True
         for budget in budgets:
             if not budget >= before - 1e-12 * abs(before):
-                least = f"{before:g}, " + ("what the cheapest actions cost" if not done else "the one before it")
+                least = f"{before:g}, " + ("what the cheapest actions cost" if first else "the one before it")
                 raise InvalidInput("budget", f"at least {least}", budget)
-            until = self.reached(budget, self.useful)
-            _advance(actions, self.row[done:until], self.action[done:until])
-            yield self._point(actions.copy(), until, budget)
-            before, done = budget, until
+            yield self._stop(budget, self.useful)
+            before, first = budget, False
 
-    def beyond(self, budget: float) -> Point:
+    def beyond(self, budget: float) -> Stop:
         """Return what every row gets if all of a budget has to be spent, even where that is worth nothing."""
-        until, actions = self.reached(budget, len(self.row)), self.start.copy()
-        _advance(actions, self.row[:until], self.action[:until])
-        return self._point(actions, until, budget, len(self.row))
+        return self._stop(budget, len(self.row))
 
     def reached(self, budget: float, most: int) -> int:
         """Return how many of the first `most` segments a budget pays for."""
         return int(np.searchsorted(self.spend[:most], budget, side="right"))
 
-    def _point(self, actions: Ints, until: int, budget: float, most: int | None = None) -> Point:
-        if until == (self.useful if most is None else most):
-            return Point(actions, -1, 0, 0.0, 0.0)
+    def actions(self, until: int) -> Ints:
+        """Return what every row gets after the first segments, `->(N)`; quickest where more and more are asked for."""
+        done, actions = self._cursor if self._cursor[0] <= until else (0, self.start.copy())
+        _advance(actions, self.row[done:until], self.action[done:until])
+        self._cursor[:] = until, actions
+        return actions.copy()
+
+    def totals(self, table: Floats) -> Floats:
+        """Return what all rows have of a table together before and after every segment, `(N or 1,A)->(S+1)`."""
+        for known, found in self._totals:
+            if known is table:
+                return found
+        gains = np.empty(len(self.row) + 1)
+        gains[0] = Point(self.start, -1, 0, 0.0, 0.0).total(table)
+        _gains(self.start.copy(), self.row, self.action, table, gains)
+        self._totals.append((table, np.cumsum(gains)))
+        return self._totals[-1][1]
+
+    @cached_property
+    def _cursor(self) -> list[Any]:
+        return [0, self.start.copy()]
+
+    @cached_property
+    def _totals(self) -> list[tuple[Floats, Floats]]:
+        return []
+
+    def _stop(self, budget: float, most: int) -> Stop:
+        until = self.reached(budget, most)
+        if until == most:
+            return Stop(self, until, 0.0, 0.0)
         before = float(self.spend[until - 1]) if until else self.least
         share = max(budget - before, 0.0) / (float(self.spend[until]) - before)
-        return Point(actions, int(self.row[until]), int(self.action[until]), share, float(self.price[until]))
+        return Stop(self, until, share, float(self.price[until]))
+
+
+@dataclass(frozen=True, eq=False)
+class Stop:
+    """Where a budget ends on a frontier; what every row gets there is looked up when it is asked for.
+
+    Args:
+        frontier: of the rows.
+        until: how many segments are paid for in full.
+        share: what is paid of the next one, as the probability of its action.
+        price: what one more unit of the budget is worth; 0 where the budget does not bind.
+    """
+
+    frontier: Frontier
+    until: int
+    share: float
+    price: float
+
+    @cached_property
+    def point(self) -> Point:
+        """What every row gets."""
+        f, actions = self.frontier, self.frontier.actions(self.until)
+        if not self.share:
+            return Point(actions, -1, 0, 0.0, self.price)
+        return Point(actions, int(f.row[self.until]), int(f.action[self.until]), self.share, self.price)
+
+    def of(self, table: Floats) -> Floats:
+        """Return what the rows have of a table of actions, `(N or 1,A)->(N)`."""
+        return self.point.of(table)
+
+    def total(self, table: Floats) -> float:
+        """Return what all rows have of a table of actions together, `(N or 1,A)->`, by sums along the frontier."""
+        totals = self.frontier.totals(table)
+        found = float(totals[self.until])
+        return found + self.share * (float(totals[self.until + 1]) - found) if self.share else found
+
+    def offset(self, spent: Floats, brings: object = None) -> Floats:
+        """Return what is taken off the influence of rows, as they say where the budget ends, `(N)->(N)`."""
+        return np.asarray(self.price * (spent - spent.mean()))
+
+    def margin(self, brings: object = None) -> float:
+        """Return what one more unit of the budget is worth."""
+        return self.price
+
+    def probabilities(self, n_actions: int) -> Floats:
+        """Return the lottery of every row, `->(N,A)`."""
+        return self.point.probabilities(n_actions)
+
+
+def cheapest(worth: Floats, cost: Floats) -> Point:
+    """Return the policy of the least cost, and of the greatest worth among these, `(N,A),(N or 1,A)->`."""
+    return Point(_hulls(worth, cost)[0], -1, 0, 0.0, 0.0)
+
+
+def _hulls(worth: Floats, cost: Floats) -> tuple[Ints, Ints, Ints, Floats, Floats]:
+    """Check tables, and return what `_segments` writes of them."""
+    worth, cost = np.ascontiguousarray(worth, float), np.ascontiguousarray(cost, float)
+    if worth.ndim != 2 or not worth.size or not np.isfinite(worth).all():
+        raise InvalidInput("worth", "finite numbers of at least one row and one action", _told(worth))
+    shapes = (worth.shape, (1, worth.shape[1]))
+    if cost.shape not in shapes or not np.isfinite(cost).all():
+        raise InvalidInput("cost", f"finite numbers of shape {shapes[0]} or {shapes[1]}", _told(cost))
+    rows, actions = worth.shape
+    start, row, action = np.empty(rows, np.int64), *np.empty((2, rows * max(actions - 1, 1)), np.int64)
+    price, more = np.empty((2, len(row)))
+    count = _segments(worth, cost, start, row, action, price, more)
+    return start, row[:count], action[:count], price[:count], more[:count]
+
+
+def _order(falling: Floats) -> Ints:
+    """Return the order of numbers, in which equal ones keep theirs, `(S)->`: NumPy sorts pairs quicker than stably."""
+    order = np.argsort(falling)
+    _settle(order, falling)
+    return order
 
 
 @kernel
@@ -191,6 +288,39 @@ def _segments(worth: Floats, cost: Floats, start: Ints, row: Ints, action: Ints,
             price[count], more[count] = slope[p], c[hull[p]] - c[hull[p - 1]]
             count += 1
     return count
+
+
+@kernel
+def _settle(order: Ints, falling: Floats) -> None:
+    """Sort the places of equal numbers, which lie beside each other."""
+    first = 0
+    for s in range(1, len(order) + 1):
+        if s == len(order) or falling[order[s]] != falling[order[first]]:
+            if s - first > _FEW:
+                order[first:s] = np.sort(order[first:s])
+            for p in range(first + 1, s):
+                place, q = order[p], p - 1
+                while q >= first and order[q] > place:
+                    order[q + 1] = order[q]
+                    q -= 1
+                order[q + 1] = place
+            first = s
+
+
+@kernel
+def _gains(actions: Ints, row: Ints, action: Ints, table: Floats, gains: Floats) -> None:
+    """Write what each segment adds, after the first place."""
+    for s in range(len(row)):
+        i = row[s]
+        line = table[i if len(table) > 1 else 0]
+        gains[s + 1] = line[action[s]] - line[actions[i]]
+        actions[i] = action[s]
+
+
+@kernel
+def _chosen(actions: Ints, table: Floats, found: Floats) -> None:
+    for i in range(len(actions)):
+        found[i] = table[i if len(table) > 1 else 0, actions[i]]
 
 
 @kernel

@@ -9,14 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats
+from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
 from evenhand.offline.aims import Aim, At
 from evenhand.offline.bands import Bands, blocks, reach
 from evenhand.offline.crossed import Crossed, Planner
 from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.frontier import Frontier, Point
-from evenhand.offline.planned import Once, Single
+from evenhand.offline.frontier import Point, cheapest
+from evenhand.offline.planned import Once, Parted, Single
 from evenhand.offline.scores import Estimate
 
 TARGETED = "targeted"
@@ -78,16 +78,21 @@ def grid(budgets: Sequence[float] | int, least: float, most: float, stated: floa
 
 
 def planned(crossed: Crossed, planner: Planner, outcome: str) -> Iterator[At]:
-    """Yield the policies that are planned fold by fold for budgets on an outcome."""
-    aim, cost = crossed.aim, crossed.tables[outcome]
-    return (aim.at(plans.own, cost, plans.without) for plans in crossed.plans(planner, outcome))
+    """Yield the policies that are planned fold by fold for budgets on an outcome, one fold after the other."""
+    aim, cost, runs = crossed.dealt, crossed.cost_dealt(outcome), crossed.rows.runs
+    plans = crossed.plans(planner, outcome, [table.scores for table in crossed.aim.tables])
+    return (aim.at(Parted(runs, own.parts), cost, totals) for own, totals in plans)
 
 
-def single(action: int, aim: Aim, budgets: Sequence[float], cost: Tables) -> Iterator[At]:
-    """Yield the policy that draws the rows with one action at random; the others get their cheapest action."""
-    start = Frontier.of(aim.worth, cost.predicted).cheapest
-    cheapest, everywhere = Once(start), Once(Point(np.full(aim.rows, action), -1, 0, 0.0, 0.0))
-    return (aim.at(Single.within(b, cheapest, everywhere, cost.predicted), cost) for b in budgets)
+def cheapest_of(aim: Aim, cost: Tables) -> Once:
+    """Return the policy of the cheapest actions, which the rows get that no other policy gives one."""
+    return Once(cheapest(aim.worth, cost.predicted))
+
+
+def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: Tables) -> Iterator[At]:
+    """Yield the policy that draws the rows with one action at random; the others stay as they start."""
+    everywhere = Once(Point(np.full(aim.rows, action), -1, 0, 0.0, 0.0))
+    return (aim.at(Single.within(b, start, everywhere, cost.predicted), cost) for b in budgets)
 
 
 def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> Iterator[tuple[str, float]]:
@@ -107,19 +112,21 @@ def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> I
             yield str(by), float(tolerance)
 
 
-def together(policies: Mapping[str, Iterator[At]], seed: int) -> tuple[tuple[Line, ...], dict[str, Bands]]:
+def together(policies: Mapping[str, Iterator[At]], seed: int, rows: Ints) -> tuple[tuple[Line, ...], dict[str, Bands]]:
     """Take policies from budget to budget at once, so that they can be compared row by row; the first is targeted.
 
-    The seed is that of the multipliers of bands.
+    The seed is that of the multipliers of bands, and `(N)` rows are the numbers of those that policies have.
     """
     found: dict[str, list[tuple[Estimate, Estimate, float, Estimate, float]]] = {name: [] for name in policies}
     sums: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in policies}
     for each in zip(*policies.values(), strict=True):
         first = each[0]
         for name, at in zip(policies, each, strict=True):
-            less = Estimate.of(first.psi - at.psi, first.value - at.value, first.moves - at.moves)
+            psi = first.psi - at.psi
+            less = Estimate.of(psi, first.value - at.value, first.moves - at.moves)
             found[name].append((Estimate.of(at.psi, at.value, at.moves), less, at.spent, at.used, at.price))
-            sums[name].append((blocks(at.psi), blocks(first.psi - at.psi)))
+            sums[name].append((blocks(at.psi, rows), blocks(psi, rows)))
+        del each, first, at, psi  # before those of the next budget are made
     bands = {
         name: Bands(*(reach([sum_[part] for sum_ in each], seed, 2 * i + part) for part in range(2)))
         for i, (name, each) in enumerate(sums.items())

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
+from evenhand.offline.sums import Sums
 
 
 class Regressor(Protocol):
@@ -24,6 +25,14 @@ class Classifier(Protocol):
     """A model of the probability of every value of an outcome; once it is fitted, `classes_` are these values."""
 
     def predict_proba(self, x: Floats) -> Floats: ...
+
+
+@runtime_checkable
+class BySums(Protocol):
+    """A linear model that needs no rows, but sums over them."""
+
+    def fit_sums(self, sums: Sums) -> Floats:
+        """Fit the coefficients, and return them, `->(n)`; the first is that of the intercept."""
 
 
 def predicted(model: Callable[[], Regressor], x: Floats, y: Floats, cases: Floats) -> Floats:
@@ -47,10 +56,24 @@ def predicted(model: Callable[[], Regressor], x: Floats, y: Floats, cases: Float
     if hasattr(fitted, "classes_"):
         raise InvalidInput("model", "a regressor, or a classifier with predict_proba", type(made).__name__)
     found = np.asarray(fitted.predict(cases))
-    if found.shape != (len(cases),) or found.dtype.kind not in "fiu" or not np.isfinite(found).all():
-        got = f"shape {found.shape}" if found.shape != (len(cases),) else "NaN, an infinite number or no number"
-        raise InvalidInput("model", f"a finite prediction for each of {len(cases):,} rows", got)
+    if found.shape != (len(cases),):
+        raise InvalidInput("model", _expected_of(len(cases)), f"shape {found.shape}")
+    return finite(found, len(cases))
+
+
+def finite(found: Floats, rows: int) -> Floats:
+    """Return predictions as they are.
+
+    Raises:
+        InvalidInput: some are no finite numbers.
+    """
+    if found.dtype.kind not in "fiu" or not np.isfinite(found).all():
+        raise InvalidInput("model", _expected_of(rows), "NaN, an infinite number or no number")
     return found
+
+
+def _expected_of(rows: int) -> str:
+    return f"a finite prediction for each of {rows:,} rows"
 
 
 def _expected(model: Any, x: Floats, y: Floats, cases: Floats) -> Floats:

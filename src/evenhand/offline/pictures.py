@@ -53,7 +53,7 @@ def draw_shares(shares: Mapping[str, float], parities: Sequence[Averages], headl
         for label in panel.get_yticklabels():
             label.set_parse_math(False)
         style.title(panel, name, WIDTH)
-    style.finish(figure, headline)
+    style.finish(figure, headline=headline)
     return axes
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from functools import cached_property
+from itertools import pairwise
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from evenhand.core.types import Floats, Ints
 from evenhand.offline.frontier import Point
-from evenhand.offline.scores import STILL
 
 
 class Planned(Protocol):
@@ -18,6 +19,9 @@ class Planned(Protocol):
 
     def of(self, table: Floats) -> Floats:
         """Return what the rows have of a table of actions, `(N or 1,A)->(N)`."""
+
+    def total(self, table: Floats) -> float:
+        """Return what all rows have of a table of actions together, `(N or 1,A)->`."""
 
     def offset(self, spent: Floats, brings: Brings) -> Floats:
         """Return what is taken off the influence of rows, as they say where the budget ends, `(N)->(N)`."""
@@ -29,6 +33,7 @@ class Planned(Protocol):
         """Return the lottery of every row, `->(N,A)`."""
 
 
+T = TypeVar("T")
 Brings = Callable[[Planned], Floats]  # what a policy brings of the objective in every row, `->(N)`
 
 
@@ -50,6 +55,9 @@ class Mixture:
         parts = (share * policy.of(table) for policy, share in zip(self.policies, self.shares, strict=True))
         return np.asarray(sum(parts))
 
+    def total(self, table: Floats) -> float:
+        return sum(share * policy.total(table) for policy, share in zip(self.policies, self.shares, strict=True))
+
     def offset(self, spent: Floats, brings: Brings) -> Floats:
         return self.last.offset(spent, brings)
 
@@ -69,11 +77,10 @@ class Once:
         self.offset, self.margin, self.probabilities = policy.offset, policy.margin, policy.probabilities
 
     def of(self, table: Floats) -> Floats:
-        for known, found in self._found:
-            if known is table:
-                return found
-        self._found.append((table, self._policy.of(table)))
-        return self._found[-1][1]
+        return _once(table, self._found, lambda: self._policy.of(table))
+
+    def total(self, table: Floats) -> float:
+        return float(self.of(table).sum())
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +110,9 @@ class Single:
         base = self.cheapest.of(table)
         return np.asarray(base + self.share * (self.single.of(table) - base))
 
+    def total(self, table: Floats) -> float:
+        return float(self.of(table).sum())
+
     def offset(self, spent: Floats, brings: Brings) -> Floats:
         """As the share follows from what the rows cost."""
         slope = self._slope(brings) if self.share > 0.0 else 0.0
@@ -116,33 +126,72 @@ class Single:
         return np.asarray(base + self.share * (self.single.probabilities(n_actions) - base))
 
     def _slope(self, brings: Brings) -> float:
-        return float((brings(self.single) - brings(self.cheapest)).mean()) / self.step if self.share < 1.0 else 0.0
+        if self.share == 1.0:
+            return 0.0
+        return float(brings(self.single).mean() - brings(self.cheapest).mean()) / self.step
 
 
 class Parts:
-    """Parts of the rows, such as folds, and what they have of tables, which is looked up once."""
+    """Parts of the rows, such as folds, and what they have of tables, which is looked up once.
 
-    def __init__(self, members: Sequence[Ints]) -> None:
-        self.members, self._found = tuple(members), list[tuple[Floats, list[Floats]]]()
+    Args:
+        members: the rows of each part.
+        places: the same as slices, if each part follows the one before.
+
+    >>> parts = Parts([np.array([2, 0]), np.array([1])])
+    >>> parts.joined([np.array([5.0, 6.0]), np.array([7.0])]).tolist()
+    [6.0, 7.0, 5.0]
+    """
+
+    def __init__(self, members: Sequence[Ints], places: Sequence[slice] = ()) -> None:
+        self.members, self._in_order = tuple(members), bool(places)
+        self._places: Sequence[Ints | slice] = places or self.members
+        self._dealt, self._found = list[tuple[Floats, Floats]](), list[tuple[Floats, list[Floats]]]()
+
+    @cached_property
+    def order(self) -> Ints:
+        """The rows of all parts, one part after the other."""
+        return np.concatenate(self.members)
+
+    @cached_property
+    def runs(self) -> Parts:
+        """The parts of rows in that order."""
+        if self._in_order:
+            return self
+        ends = np.cumsum([0, *map(len, self.members)]).tolist()
+        return Parts([np.arange(*z) for z in pairwise(ends)], [slice(*z) for z in pairwise(ends)])
+
+    def dealt(self, table: Floats) -> Floats:
+        """Return a table with the rows in that order, `(N or 1,A)->`."""
+        if len(table) == 1 or self._in_order:
+            return table
+        return _once(table, self._dealt, lambda: table[self.order])
 
     def of(self, table: Floats) -> list[Floats]:
         """Return the lines of each part, `(N or 1,A)->`."""
-        for known, found in self._found:
-            if known is table:
-                return found
-        self._found.append((table, [table if len(table) == 1 else table[rows] for rows in self.members]))
-        return self._found[-1][1]
+        if len(table) == 1:
+            return [table] * len(self.members)
+        return _once(table, self._found, lambda: self.runs.split(self.dealt(table)))
+
+    def split(self, each: Floats) -> list[Floats]:
+        """Return numbers of the rows of each part, `(N,...)->`."""
+        return [each[rows] for rows in self._places]
 
     def joined(self, each: Sequence[Floats]) -> Floats:
         """Put numbers of the rows of each part in the places of the rows, `(N_k or 1,...)->(N,...)`."""
         found = np.empty((sum(map(len, self.members)), *each[0].shape[1:]))
-        for rows, own in zip(self.members, each, strict=True):
+        for rows, own in zip(self._places, each, strict=True):
             found[rows] = own
         return found
 
-    def sums(self, each: Floats) -> Floats:
-        """Return sums over parts, `(N)->(K)`."""
-        return np.array([each[rows].sum() for rows in self.members])
+
+def _once(table: Floats, known: list[tuple[Floats, T]], look: Callable[[], T]) -> T:
+    """Return what was found of a table, or look it up."""
+    for other, found in known:
+        if other is table:
+            return found
+    known.append((table, look()))
+    return known[-1][1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +209,16 @@ class Parted:
     def of(self, table: Floats) -> Floats:
         return self.rows.joined([part.of(own) for part, own in zip(self.parts, self.rows.of(table), strict=True)])
 
+    def totals(self, table: Floats) -> list[float]:
+        """Return what the rows of each part have of a table of actions together, `(N or 1,A)->(K)`."""
+        return [part.total(own) for part, own in zip(self.parts, self.rows.of(table), strict=True)]
+
+    def total(self, table: Floats) -> float:
+        return sum(self.totals(table))
+
     def offset(self, spent: Floats, brings: Brings) -> Floats:
-        own = zip(self.parts, self.rows.members, strict=True)
-        return self.rows.joined([part.offset(spent[rows], brings) for part, rows in own])
+        own = zip(self.parts, self.rows.split(spent), strict=True)
+        return self.rows.joined([part.offset(each, brings) for part, each in own])
 
     def margin(self, brings: Brings) -> float:
         own = zip(self.parts, self.rows.members, strict=True)
@@ -172,19 +228,18 @@ class Parted:
         return self.rows.joined([part.probabilities(n_actions) for part in self.parts])
 
 
-def moves(own: Floats, without: Sequence[Parted], others: Iterable[Floats]) -> Floats:
-    """Return by how much fold k moves the value of a plan in fold j, `(N),(N) each->(K,K)`; 0 without a plan.
+def moves(totals: Floats, rows: int) -> Floats:
+    """Return by how much fold k moves what a plan has in fold j, `(...,K,K)->(...,K,K)`.
 
-    Equation: d_jk = sum over i in fold j of (v_i - v_ik) / N, where v_i is what the plan brings in row i, and v_ik what
-    it brings if it is planned without fold k as well. The errors e_j and e_k of the value in two folds have
-    E e_j e_k = E d_jk d_kj, up to what the plans differ in truth: the part of e_j that owes nothing to fold k has mean
-    0 given fold k, and so has that of e_k given fold j. Values of plans that are nearly the best hardly differ in
-    truth. What they use, or how even they are, may differ, so that this is no guide to the errors of these.
+    Equation: d_jk = (V_jj - V_jk) / N, where V_jj is what the rows of fold j have together, and V_jk what they have if
+    the plan is made without fold k as well. The errors e_j and e_k of the value in two folds have E e_j e_k =
+    E d_jk d_kj, up to what the plans differ in truth: the part of e_j that owes nothing to fold k has mean 0 given fold
+    k, and so has that of e_k given fold j. Values of plans that are nearly the best hardly differ in truth. What they
+    use, or how even they are, may differ, so that this is no guide to the errors of these.
 
     Args:
-        own: what the plan brings in every row.
-        without: by fold, the same plan without that fold; none of a policy that was not planned.
-        others: what each of these brings in every row.
+        totals: V.
+        rows: N.
     """
-    each = [plan.rows.sums(own - other) for plan, other in zip(without, others, strict=True)]
-    return np.stack(each, 1) / len(own) if each else STILL
+    own = np.diagonal(totals, axis1=-2, axis2=-1)
+    return np.asarray((own[..., None] - totals) / rows)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import Kept, kept
 from evenhand.offline.lines import TARGETED, limit_of, singles
 from evenhand.offline.planned import Parted, moves
-from evenhand.offline.scores import Average, Estimate, direct, effective, normalised, switch, weights
+from evenhand.offline.scores import STILL, Average, Estimate, direct, effective, normalised, switch, weights
 
 LOGGED = "as logged"
 
@@ -45,11 +45,19 @@ def limits(evidence: Evidence) -> dict[str, float]:
     return {s.outcome: s.total / p.horizon for s in p.stated if s.spends and s.outcome is not None and s.by is None}
 
 
+class Moved(NamedTuple):
+    """By how much folds move what a policy has, `(K,K)` each; 0 of one that was not planned by the log."""
+
+    scored: Mapping[str, Floats]  # of outcomes, by scores
+    weighted: Mapping[str, Floats]  # of outcomes, by weights
+    weights: Floats
+
+
 class Unasked(NamedTuple):
     """The policies that need no asking."""
 
     policies: dict[str, Floats]  # (N,A) each
-    without: dict[str, tuple[Parted, ...]]  # of the targeted one, by fold, the same plan without that fold
+    moved: dict[str, Moved]  # of the targeted one
     notes: tuple[str, ...]  # why there is no targeted one, if so
 
 
@@ -71,10 +79,24 @@ def policies_of(crossed: Crossed) -> Unasked:
         return Unasked(found, {}, ())
     rate, outcome = (0.0, None) if limit is None else (limit.rate, limit.outcome)
     try:
-        own, without = next(crossed.plans(best([rate]), outcome))
+        own, moved = next(_planned(crossed, rate, outcome))
     except InvalidInput as error:  # such as averages outside of the domain, which every row of the table then has
         return Unasked(found, {}, (f"no {name!r}: {error}",))
-    return Unasked(found | {name: own.probabilities(count)}, {name: without}, ())
+    return Unasked(found | {name: own.probabilities(count)}, {name: moved}, ())
+
+
+def _planned(crossed: Crossed, rate: float, outcome: str | None) -> Iterator[tuple[Parted, Moved]]:
+    """Yield the targeted policy, and by how much folds move it."""
+    evidence, names = crossed.evidence, crossed.evidence.problem.objective.outcomes
+    played, logged = evidence.played, evidence.used(names)
+    there, weights = np.flatnonzero(played >= 0), np.zeros((evidence.rows, len(evidence.names)))
+    weights[there, played[there]] = 1.0 / evidence.propensities[there]
+    tables = [crossed.tables[name].scores for name in names]
+    tables += [weights * logged[name][:, None] for name in names]
+    for own, totals in crossed.plans(best([rate]), outcome, [*tables, weights]):
+        each = list(moves(totals, evidence.rows))
+        scored, weighted = each[: len(names)], each[len(names) : -1]
+        yield own, Moved(dict(zip(names, scored, strict=True)), dict(zip(names, weighted, strict=True)), each[-1])
 
 
 def probabilities(name: str, policy: Floats | Decider | Saved, evidence: Evidence) -> Floats:
@@ -101,14 +123,14 @@ def valued(
     evidence: Evidence,
     tables: Mapping[str, Tables],
     policies: Mapping[str, Floats],
-    without: Mapping[str, Sequence[Parted]],
+    moved: Mapping[str, Moved],
 ) -> Iterator[Valued]:
     """Yield the estimates of what was logged, and then of each policy.
 
     Args:
         evidence, tables: what is known of every row.
         policies: `(N,A)` each.
-        without: of policies that were planned by the log, by fold, the same plan without that fold.
+        moved: of policies that were planned by the log.
 
     Raises:
         InvalidInput: no row agrees with a policy.
@@ -136,26 +158,26 @@ def valued(
         kept=tuple(kept(evidence, logged.__getitem__)),
         trouble=trouble(objective, averages, LOGGED),
     )
+    still = Moved(dict.fromkeys(names, STILL), dict.fromkeys(names, STILL), STILL)
     for name, policy in policies.items():
         w = weights(policy, played, evidence.propensities)
         if not w.any():
             raise InvalidInput(f"policies[{name!r}]", "one that plays what was logged in some row", "none that agrees")
         amounts = cache(partial(_scored, policy, tables))
-        plans = without.get(name, ())
-        others = [weights(plan.probabilities(policy.shape[1]), played, evidence.propensities) for plan in plans]
-        scored = partial(_planned, amounts, plans, tables)
-        by_weights, normal = partial(_moved, w, plans, others), [normalised(w, z) for z in y]
-        averages = [scored(outcome) for outcome in names]
+        by = moved.get(name, still)
+        averages = [Average.of(amounts(outcome))._replace(moves=by.scored[outcome]) for outcome in names]
+        inverse = [Average.of(w * z)._replace(moves=by.weighted[o]) for o, z in zip(names, y, strict=True)]
+        normal = [normalised(w, z) for z in y]
+        for m, (outcome, v) in enumerate(zip(names, normal, strict=True)):
+            normal[m] = v._replace(moves=(by.weighted[outcome] - v.value * by.weights) / w.mean())
         found = objective_of(objective, averages)
         models = [tables[outcome].predicted for outcome in names]
         missed = [z - q for z, q in zip(y, predicted, strict=True)]
         yield Valued(
             policy=name,
             value=found.estimate,
-            inverse=objective_of(objective, [by_weights(Average.of(w * z), z) for z in y]).estimate,
-            normalised=objective_of(
-                objective, [by_weights(v, (z - v.value) / w.mean()) for v, z in zip(normal, y, strict=True)]
-            ).estimate,
+            inverse=objective_of(objective, inverse).estimate,
+            normalised=objective_of(objective, normal).estimate,
             direct=float(objective.value(np.array([direct(policy, q) for q in models]))),
             switch=float(
                 objective.value(np.array([switch(policy, q, w, z) for q, z in zip(models, missed, strict=True)]))
@@ -171,16 +193,3 @@ def valued(
 def _scored(policy: Floats, tables: Mapping[str, Tables], outcome: str) -> Floats:
     """What a policy is scored to bring in every row, `(N,A)->(N)`."""
     return np.asarray((policy * tables[outcome].scores).sum(1))
-
-
-def _planned(
-    amounts: Callable[[str], Floats], plans: Sequence[Parted], tables: Mapping[str, Tables], outcome: str
-) -> Average:
-    """The average of what a policy is scored to bring of an outcome."""
-    own = amounts(outcome)
-    return Average.of(own)._replace(moves=moves(own, plans, (plan.of(tables[outcome].scores) for plan in plans)))
-
-
-def _moved(w: Floats, plans: Sequence[Parted], others: Sequence[Floats], average: Average, each: Floats) -> Average:
-    """An average of rows by weights, with how it moves where the plan, and so the weights, are others, `(N)`."""
-    return average._replace(moves=moves(w * each, plans, (other * each for other in others)))

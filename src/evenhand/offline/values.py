@@ -91,7 +91,7 @@ def value(
     for name in asked.keys() & unasked.policies.keys():
         raise InvalidInput("policies", "names that no other policy of the table has", name)
     all_policies = unasked.policies | asked
-    each = tuple(valued(evidence, tables, all_policies, unasked.without))
+    each = tuple(valued(evidence, tables, all_policies, unasked.moved))
     found = Value(
         log=evidence.log,
         problem_file=evidence.problem_file,

@@ -197,14 +197,14 @@ def for_whom(
     limit = limit_of(evidence)
     crossed = Crossed(evidence, folds, seed, model)
     worth, cost = Aim.summed(evidence.worth(crossed.tables)), crossed.cost(None if limit is None else limit.outcome)
-    whole = _plans(crossed, limit)
-    first, lottery = worth.at(whole.own, cost, whole.without), whole.own.probabilities(len(evidence.names))
+    whole = _plans(crossed, limit, worth)
+    first, lottery = worth.at(whole.own, cost, whole.totals), whole.own.probabilities(len(evidence.names))
     adds = []
     for feature, columns in evidence.coding.of_column.items():
         if columns:
             less = replace(evidence, features=np.delete(evidence.features, columns, axis=1))
-            plans = _plans(Crossed(less, folds, seed, model), limit)
-            other = worth.at(plans.own, cost, plans.without)
+            plans = _plans(Crossed(less, folds, seed, model), limit, worth)
+            other = worth.at(plans.own, cost, plans.totals)
             value = Estimate.of(first.psi - other.psi, first.value - other.value, first.moves - other.moves)
             adds.append(Added(feature, value))
     return ForWhom(
@@ -224,18 +224,19 @@ def for_whom(
     )
 
 
-def _plans(crossed: Crossed, limit: Limit | None) -> Plans:
-    """Plan within the budget of the problem, if it has one.
+def _plans(crossed: Crossed, limit: Limit | None, worth: Aim) -> Plans:
+    """Plan within the budget of the problem, if it has one, and say what folds have of the worth.
 
     Raises:
         InvalidInput: the budget does not pay for the cheapest actions.
     """
+    scores = [table.scores for table in worth.tables]
     if limit is None:
-        return next(crossed.plans(_best_actions, None))
+        return next(crossed.plans(_best_actions, None, scores))
     least = crossed.least(limit.outcome)
     if limit.rate < least:
         raise InvalidInput("budget", f"at least {least:g} per row, what the cheapest cost", limit.rate)
-    return next(crossed.plans(best([limit.rate]), limit.outcome))
+    return next(crossed.plans(best([limit.rate]), limit.outcome, scores))
 
 
 def _best_actions(aim: Aim, cost: Floats, rows: Ints) -> Iterator[Planned]:

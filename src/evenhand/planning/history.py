@@ -22,38 +22,6 @@ _FIRST = 16  # initial room for contexts; it doubles up to its bound
 _OF_CASES = ("weight", "key", "features", "known", "groups", "offered")
 
 
-class HistoryView(NamedTuple):
-    """What kernels see of a sample of rounds of one case."""
-
-    met: Ints
-    stride: Ints
-    kept: Ints
-    weight: Floats
-    key: Floats
-    features: Floats
-    known: Floats
-    groups: Ints
-    offered: Bools
-    most: int
-
-    @kernel
-    def takes(self, c: Context) -> bool:
-        """Whether the sample can take a context into the arrays that it has."""
-        if self.kept.max() + 1 > self.weight.shape[1] and self.weight.shape[1] < self.most:
-            return False
-        actions, shape = self.features.shape[2], c.groups.shape[1]
-        return bool(c.features.shape[1] == actions and shape == self.groups.shape[2])
-
-    @kernel
-    def keep(self, c: Context, rounds: Floats) -> None:
-        (r, a, n), (k, _, known), (s, each, g) = c.features.shape, c.known.shape, c.groups.shape
-        cases = c.features.reshape(r, 1, a, n), c.known.reshape(k, 1, a, known), c.groups.reshape(s, 1, each, g)
-        store = self.met, self.stride, self.kept, self.weight, self.key
-        kept = self.features, self.known, self.groups, self.offered
-        offered = c.offered.reshape(len(c.offered), 1, a)
-        _keep(rounds, self.most, 1, cases[0], cases[1], cases[2], offered, *store, *kept)
-
-
 @dataclass
 class HistoryState:
     """The sample; S and A grow as needed."""
@@ -67,9 +35,6 @@ class HistoryState:
     known: Floats  # (R, S, A, L)
     groups: Ints  # (R, S, 1 or A, G)
     offered: Bools  # (R, S, A)
-
-    def view(self, most: int) -> HistoryView:
-        return HistoryView(*_arrays(self), most)
 
     def forget(self, context: Context, plays: Ints) -> None:
         """Take the cases of a round out of the sample of one replica, and what the arrays have of dropped ones.
@@ -129,7 +94,7 @@ def keep(state: HistoryState, context: Context, rounds: Floats, room: int, cases
 
     The candidates of a round are those of all its cases, one case after the other.
     """
-    used, actions = int(state.kept.max()), max(context.features.shape[1] // cases, state.features.shape[2])
+    used, actions = int(np.maximum.reduce(state.kept)), max(context.features.shape[1] // cases, state.features.shape[2])
     full = used + cases > state.weight.shape[1]
     if (full and state.weight.shape[1] < room) or actions > state.features.shape[2]:
         size = min(room, max(2 * used, used + cases, _FIRST)) if full else state.weight.shape[1]
@@ -141,7 +106,8 @@ def keep(state: HistoryState, context: Context, rounds: Floats, room: int, cases
 
 def _of_cases(z: Any, cases: int, actions: int) -> Any:
     """Return the candidates of every case, `(C*A,...)->(C,actions,...)`."""
-    return _padded(z.reshape(len(z), cases, z.shape[1] // cases, *z.shape[2:]), 2, actions)
+    each = z[:, None] if cases == 1 else z.reshape(len(z), cases, z.shape[1] // cases, *z.shape[2:])
+    return _padded(each, 2, actions)
 
 
 def _padded(z: Any, axis: int, size: int) -> Any:
@@ -211,6 +177,21 @@ def _copy(new: Floats | Ints, to: Floats | Ints) -> None:
             to[a, i] = new[a, i]
 
 
+class HistoryView(NamedTuple):
+    """The sample as kernels see it, for rounds of one case; Python makes room in it."""
+
+    room: int
+    met: Ints
+    stride: Ints
+    kept: Ints
+    weight: Floats
+    key: Floats
+    features: Floats
+    known: Floats
+    groups: Ints
+    offered: Bools
+
+
 @kernel
 def _keep(
     rounds: Floats,
@@ -230,6 +211,15 @@ def _keep(
     store_groups: Ints,
     store_offered: Bools,
 ) -> None:
+    store = HistoryView(room, met, stride, kept, weight, key, store_x, store_known, store_groups, store_offered)
+    _enter(rounds, cases, (x, known, groups, offered), store)
+
+
+@kernel
+def _enter(rounds: Floats, cases: int, contexts: tuple[Floats, Floats, Ints, Bools], store: HistoryView) -> None:
+    """Enter the contexts of decided rounds where there is room for one of more cases."""
+    x, known, groups, offered = contexts
+    room, met, stride, kept, weight, key, store_x, store_known, store_groups, store_offered = store
     for r in range(len(rounds)):
         if rounds[r] == 0.0:
             continue
@@ -280,3 +270,29 @@ def _keep(
                 for a in range(len(may)):
                     store_offered[r, s, a] = may[a]
                 kept[r] += 1
+
+
+def view(state: HistoryState, room: int) -> HistoryView:
+    """Return what kernels see of a sample of one case per round."""
+    return HistoryView(room, *_arrays(state))
+
+
+@kernel
+def grows(s: HistoryView, c: Context) -> bool:
+    """Whether Python has to make room for a context."""
+    used = 0
+    for r in range(len(s.kept)):
+        used = max(used, s.kept[r])
+    full = used + 1 > s.weight.shape[1]
+    return bool((full and s.weight.shape[1] < s.room) or c.features.shape[1] != s.features.shape[2])
+
+
+@kernel
+def keep_one(s: HistoryView, c: Context, rounds: Floats) -> None:
+    """Enter the contexts of decided rounds where there is room, as `keep` does."""
+    f, z, g, may = c.features, c.known, c.groups, c.offered
+    x = f.reshape((f.shape[0], 1, f.shape[1], f.shape[2]))
+    known = z.reshape((z.shape[0], 1, z.shape[1], z.shape[2]))
+    groups = g.reshape((g.shape[0], 1, g.shape[1], g.shape[2]))
+    offered = may.reshape((may.shape[0], 1, may.shape[1]))
+    _enter(rounds, 1, (x, known, groups, offered), s)

@@ -122,12 +122,19 @@ def may_commit(p: Compiled, c: Context, d: Decision) -> tuple[bool, bool]:
     if r >= 0 or late or not p.limits.part.fits(d):
         return False, counts
     coming = p.restated.part.coming(c, d, f.seen, f.t)
-    return not (p.model.part.defers(c, coming, f.t) or p.goals.part.defers(c, coming, f.t)), counts
+    return not (p.model.part.grows(coming) or p.goals.part.defers(c, coming, f.t)), counts
 
 
 @kernel
 def commit(p: Compiled, c: Context, d: Decision) -> None:
     """Count the round and tell the goals; as `Loop.commit` after its checks."""
+    now = count(p, c, d)
+    p.goals.part.on_context(c, now, p.facts.part.t)
+
+
+@kernel
+def count(p: Any, c: Context, d: Decision) -> Decision:
+    """Count the round, and tell the goals of the decision but not of its context; it is returned at present shares."""
     f = p.facts.part
     before = p.restated.part.shares_now(f.seen, f.t)
     for r in range(len(f.t)):
@@ -138,11 +145,11 @@ def commit(p: Compiled, c: Context, d: Decision) -> None:
         entries.believe(c.groups, c.offered, d.counted, f.seen)
     now = p.restated.part.restate(d, before, p.restated.part.shares_now(f.seen, f.t))
     p.goals.part.on_decision(now)
-    p.goals.part.on_context(c, now, f.t)
+    return now  # type: ignore[no-any-return]
 
 
 @kernel
-def arriving(p: Compiled, d: Decision, y: Floats, exposed: Bools) -> tuple[bool, Answer]:
+def arriving(p: Any, d: Decision, y: Floats, exposed: Bools) -> tuple[bool, Answer]:
     """Whether outcomes passed all checks, and what counts of them; as the checks of `Settlement.learn`."""
     f = p.facts.part
     _, _, r, _, learned, known, seen = entries.at_arrival(
@@ -153,7 +160,7 @@ def arriving(p: Compiled, d: Decision, y: Floats, exposed: Bools) -> tuple[bool,
 
 
 @kernel
-def learn(p: Compiled, d: Decision, a: Answer) -> None:
+def learn(p: Any, d: Decision, a: Answer) -> None:
     """Tell books, goals and model of outcomes; as `Settlement.learn` after its checks."""
     f = p.facts.part
     nothing = f.everywhere

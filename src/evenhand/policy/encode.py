@@ -63,7 +63,10 @@ class Encoder:
             guess = meant(name, self.names)
             expected = f"one of {list(self.names)}, which the problem names"
             raise InvalidInput(str(name), expected, f"an unknown name{guess}")
-        values = [value_of(case, f.name) for f in self.problem.features]
+        try:
+            values = [case[name] for name in self._read]
+        except KeyError:
+            values = [value_of(case, name) for name in self._read]  # refuses what is missing
         names = [self.problem.groups[i].name for i in self._by_case]
         columns = [group_of(self.problem, name, value_of(case, name)) for name in names]
         units = features.encode(self.problem.features, self._sizes, values)
@@ -74,6 +77,27 @@ class Encoder:
             offered_of(self.problem, offered),
             self._time(time),
         )
+
+    def stacked(self, cases: Sequence[Mapping[str, object]]) -> Context:
+        """Return the contexts of cases that offer all actions, `(N)` before every shape, with the bits of `one`."""
+        for case in cases:
+            if not isinstance(case, Mapping) or not self._stated.issuperset(case):
+                self.one(case, None, None)  # says what is wrong
+        try:
+            values = [[case[f.name] for case in cases] for f in self.problem.features]
+        except KeyError:
+            values = [[value_of(case, f.name) for case in cases] for f in self.problem.features]  # says what is wrong
+        names = [self.problem.groups[i].name for i in self._by_case]
+        columns = [[group_of(self.problem, name, value_of(case, name)) for name in names] for case in cases]
+        units, count = features.encode_all(self.problem.features, self._sizes, values, len(cases)), len(cases)
+        padded = np.zeros((count, units.shape[1] + 1))
+        padded[:, :-1] = units
+        x = padded[:, self._layout]
+        if self._numbered:
+            x[:, :, 0] = np.arange(len(self.problem.actions))
+        known = np.repeat(known_of(self.problem, None), count, 0)
+        groups = self.problem.groups_of(np.array(columns, np.int64).reshape(count, -1))
+        return Context(x, known, groups, np.ones((count, len(self.problem.actions)), bool))
 
     def _time(self, time: Time | None) -> Floats | None:
         if time is None:  # a campaign adds that of its store
@@ -96,12 +120,11 @@ class Encoder:
         return rows_of(frame, self.names)
 
     def _arranged(self, units: Floats) -> Floats:
-        x = np.empty((1, *self._layout.shape))
         padded = np.zeros(len(units) + 1)
         padded[:-1] = units
-        x[0] = padded[self._layout]
+        x = padded.take(self._layout[None])
         if self._numbered:
-            x[0, :, 0] = np.arange(len(self.problem.actions))
+            x[0, :, 0] = self._numbers
         return x
 
     def _groups(self, columns: list[int]) -> Ints:
@@ -116,6 +139,15 @@ class Encoder:
         """What a case states: features, and groupings of cases."""
         groups = (self.problem.groups[i].name for i in self._by_case)
         return tuple(dict.fromkeys([*(f.name for f in self.problem.features), *groups]))
+
+    @cached_property
+    def _read(self) -> tuple[str, ...]:
+        """The names of the features, one for each."""
+        return tuple(f.name for f in self.problem.features)
+
+    @cached_property
+    def _numbers(self) -> Floats:
+        return np.arange(len(self.problem.actions), dtype=float)
 
     @cached_property
     def _stated(self) -> frozenset[str]:

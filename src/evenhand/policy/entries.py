@@ -226,6 +226,17 @@ def netted(q: Floats, o: Floats) -> tuple[Floats, Floats]:
 
 
 @kernel
+def net(mean: Floats, bonus: Floats) -> Floats:
+    """Mean and bonus, summed over readings, `(K,A),(K,A)->(A)`."""
+    total = np.zeros((len(mean), mean.shape[2]))
+    for r in range(len(mean)):
+        for k in range(mean.shape[1]):
+            for a in range(mean.shape[2]):
+                total[r, a] += mean[r, k, a] + bonus[r, k, a]
+    return total
+
+
+@kernel
 def one_by_one(sign: Floats) -> Floats:
     """Prices that read every row by itself, at its sign, `(d)->(d,d)`."""
     q = np.zeros((*sign.shape, sign.shape[1]))

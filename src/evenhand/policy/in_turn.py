@@ -46,6 +46,10 @@ class InTurn(NamedTuple):
         self.goal.part.on_decision(d)
 
     @kernel
+    def plans(self, c: Context, d: Decision, t: Floats) -> bool:
+        return bool(self.others.part.plans(c, d, t) or self.goal.part.plans(c, d, t))
+
+    @kernel
     def on_context(self, c: Context, d: Decision, t: Floats) -> None:
         self.others.part.on_context(c, d, t)
         self.goal.part.on_context(c, d, t)

@@ -66,8 +66,10 @@ class Loop:
 
     def check(self, state: PolicyState, context: Context, decision: Decision) -> Context:
         """Return a context that kernels can read; refuse one, or a decision, that is not of this policy."""
-        if context is not state.recent.context or self.can.planning:  # plans keep contexts
-            context = self._offer(checks.context(context, len(state.t), self.model.n_features, self.problem))
+        own = context is state.recent.context
+        if not own or self.can.planning:  # plans keep contexts, whose numbers may have been changed since
+            last = state.recent.context if own else None
+            context = self._offer(checks.context(context, len(state.t), self.model.n_features, self.problem, last))
         if decision is not state.recent.decision or decision is None:
             checks.decision(decision, len(state.t), self.choice.n_plays, self.model.n_features, self.problem)
             state.recent.decision = decision
@@ -80,10 +82,12 @@ class Loop:
         offer = ask.offer(state, context, late=late)
         w, offset, row_prices, constant = ask.prices(state, context, shares)
         luck = state.luck(Stream.MODEL, self.model.draws(candidates))
-        worth = ask.worth(state, context.features, w, luck)
-        mean = worth.mean if self.can.fixed else worth.mean + offset  # fixed prices have no offset
-        worth = Worth(mean, worth.bonus, worth.random, constant)
-        worth = worth._replace(mix=ask.mix(state, context, shares, w, worth))
+        said = ask.worth(state, context.features, w, luck)
+        mean = said.mean if self.can.fixed else said.mean + offset  # fixed prices have no offset
+        worth = Worth(mean, said.bonus, said.random, constant)
+        mix = ask.mix(state, context, shares, w, said, worth)
+        if mix is not None:
+            worth = Worth(mean, said.bonus, said.random, constant, mix)
         luck = state.luck(Stream.CHOICE, self.choice.draws(candidates))
         pick = self.choice.pick(state.choice, worth, offer, state.t, luck)
         propensities = pick.propensities
@@ -146,6 +150,10 @@ class Loop:
             goal.on_decision(state.goals[i], decision, estimates.get(i))
         if self.can.follows is not None:
             self.can.follows.on_decision(state.choice, decision)
+        self.plan(state, context, decision, counts=counts)
+
+    def plan(self, state: PolicyState, context: Context, decision: Decision, *, counts: bool) -> None:
+        """Tell planning goals of the context of a decision that was just counted; it is cancelled if they fail."""
         try:
             for i, planner in self.can.planning:
                 planner.on_context(state.goals[i], context, decision, state.t, partial(self.questions.worth, state))

@@ -10,23 +10,12 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Mix
 from evenhand.core.types import Floats
 from evenhand.core.views import apart
-from evenhand.policy import checks
+from evenhand.policy import checks, entries
 
 
 @kernel
 def _unmixed() -> Mix:
     return Mix(np.zeros((1, 0)), np.zeros((1, 0)), np.zeros(0))
-
-
-@kernel
-def _net(mean: Floats, bonus: Floats) -> Floats:
-    """Mean and bonus, summed over readings, `(K,A),(K,A)->(A)`."""
-    net = np.zeros((len(mean), mean.shape[2]))
-    for r in range(len(mean)):
-        for k in range(mean.shape[1]):
-            for a in range(mean.shape[2]):
-                net[r, a] += mean[r, k, a] + bonus[r, k, a]
-    return net
 
 
 class WithoutPlan(NamedTuple):
@@ -68,7 +57,7 @@ class Gains(NamedTuple):
         mean, bonus = model.value(c.features, w)
         if checks.bad_worth(mean, bonus, w, self.reach)[0] >= 0:
             return False
-        net = _net(mean, bonus)
+        net = entries.net(mean, bonus)
         for r in range(len(net)):
             for a in range(net.shape[1]):
                 total = 0.0
@@ -93,4 +82,4 @@ class WithPlan(NamedTuple):
             return True, _unmixed()
         gain = np.zeros((len(mean), mean.shape[2]))
         sound = self.others.part.add_gain(c, shares, model, gain)
-        return sound, Mix(gain, _net(mean, bonus), heat)
+        return sound, Mix(gain, entries.net(mean, bonus), heat)

@@ -25,9 +25,9 @@ def _unlimited(replicas: int, candidates: int) -> tuple[Floats, Floats]:
     return np.zeros((1, candidates, 0)), np.zeros((replicas, 0))
 
 
-def _net(worth: Worth) -> Floats:
-    """Mean and bonus, summed over readings, `(K,A),(K,A)->(A)`."""
-    return np.asarray((worth.mean + worth.bonus).sum(1))
+def _same(w: Floats, other: Floats) -> bool:
+    """Whether prices are the same bit for bit: to compare their bytes takes a tenth of what `array_equal` takes."""
+    return w.shape == other.shape and w.tobytes() == other.tobytes()
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,8 @@ class Questions:
         """Return the worth of every candidate, with its bonus, at the prices of a decision, without luck, `->(A)`."""
         context = checks.context(context, len(state.t), self.model.n_features, self.problem)
         prices, offset = self.priced(state, context, decision)
-        return _net(self.worth(state, context.features, prices)) + offset
+        said = self.worth(state, context.features, prices)
+        return entries.net(said.mean, said.bonus) + offset
 
     def priced(self, state: PolicyState, context: Context, decision: Decision) -> tuple[Floats, Floats]:
         """Return prices of learned outcomes and offsets at the row prices of a decision, `->(K,1|A,M),(A)`.
@@ -129,27 +130,36 @@ class Questions:
         net, offset = self.rows.pull(context, decision.shares, decision.row_prices[:, None])
         return (decision.prices if net.shape[2] == 1 else net), offset[:, 0]
 
-    def mix(self, state: PolicyState, context: Context, shares: Floats, w: Floats, worth: Worth) -> Mix | None:
-        """Return the plan's mixture of candidates of equal gain, beside their worth at prices w; None without any.
+    def mix(
+        self, state: PolicyState, context: Context, shares: Floats, w: Floats, said: Worth, worth: Worth
+    ) -> Mix | None:
+        """Return the plan's mixture of candidates of equal gain, beside their worth; None without any.
 
         Gains are optimistic, at the prices of all goals but the plan's. A plan knows nothing of draws, so neither gains
         nor worths have any in them.
+
+        Args:
+            said: what the model said at prices w, before offsets, which need not be asked again at equal prices.
+            worth: the same with offsets.
         """
         if self.can.mixes is None:
             return None
         place, planner = self.can.mixes
         heat = planner.heat(state.goals[place])
-        if not heat.any():
+        if not np.count_nonzero(heat):
             return None
         gain = np.zeros((len(state.t), context.features.shape[1]))
         for i, goal in self.can.priced:
             if i != place:
                 own, offset = goal.rows.pull(context, shares, goal.price(state.goals[i])[0])
-                gain += _net(self.worth(state, context.features, own)) + offset.sum(1)
+                known = not said.random and _same(own, w)
+                told = said if known else self.worth(state, context.features, own)
+                gain += entries.net(told.mean, told.bonus) + np.add.reduce(offset, 1)
+        net = entries.net(worth.mean, worth.bonus)
         if not worth.random:
-            return Mix(gain, _net(worth), heat)
+            return Mix(gain, net, heat)
         drawn = worth.bonus - self.worth(state, context.features, w).bonus
-        return Mix(gain, _net(worth) - drawn.sum(1), heat)
+        return Mix(gain, net - drawn.sum(1), heat)
 
     def refuse_stale(self, state: PolicyState, decision: Decision) -> None:
         """Refuse a decision whose plays no longer fit, with the first replica and the limit."""

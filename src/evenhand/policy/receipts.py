@@ -51,6 +51,10 @@ class Receipts:
 
     def enter(self, decision: Decision, checksum: int) -> None:
         """Write number, token and checksum (`entries.checksum`) of a decision into its `id`."""
+        self.number(decision.id, checksum)
+
+    def number(self, receipt: Ints, checksum: int) -> None:
+        """Write number, token and checksum of the next decision into its receipt, `->(3)`."""
         if self.count - self.base == len(self.tokens):
             waits = self.tokens > 0
             done = waits.argmax() if waits.any() else len(waits)
@@ -60,13 +64,16 @@ class Receipts:
             self.tokens = np.concatenate([kept, np.zeros(room - len(kept), np.int64)])
         token = 1 + _tokens.getrandbits(62)
         self.tokens[self.count - self.base] = token
-        receipt = decision.id
         receipt[0], receipt[1], receipt[2] = self.count, token, checksum
         self.count += 1
 
     def check(self, decision: Decision, checksum: int) -> int:
         """Return the place of a decision's token; refuse a decision that does not wait, by its present checksum."""
-        number, token, committed = decision.id.tolist()
+        return self.place(decision.id, checksum)
+
+    def place(self, receipt: Ints, checksum: int) -> int:
+        """Return the place of a token by its receipt, `(3)`; see `check`."""
+        number, token, committed = receipt.tolist()
         expected = "one that waits for its outcome"
         if number < 0:
             raise InvalidInput("decision", expected, "one that was never committed")
@@ -81,9 +88,13 @@ class Receipts:
 
     def settle(self, decision: Decision, checksum: int) -> None:
         """Settle a decision, or the rest of it."""
-        self.tokens[self.check(decision, checksum)] = 0
+        self.settle_number(decision.id, checksum)
         if len(self.split):
             self.split[self.split == decision.id[0]] = -1
+
+    def settle_number(self, receipt: Ints, checksum: int) -> None:
+        """Settle a decision by its receipt, `(3)`."""
+        self.tokens[self.place(receipt, checksum)] = 0
 
     def settle_part(self, decision: Decision, checksum: int, rest: Bools) -> None:
         """Settle a decision apart from the plays that still wait, `(P)`; all of it if none does."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,11 @@ from evenhand.policy import checks
 from evenhand.policy.compiled import Facts
 from evenhand.policy.in_turn import Unlimited, in_turn
 from evenhand.policy.mixing import Gains, NoGains, WithoutPlan, WithPlan
+from evenhand.policy.payable import Untold
 from evenhand.policy.policy import Policy
 from evenhand.policy.restated import Declared, Estimated, Told
 from evenhand.policy.state import PolicyState
+from evenhand.policy.zeros import NoZeros
 from evenhand.problem.factors import stated_by_cases
 from evenhand.problem.problem import Problem
 
@@ -46,6 +48,40 @@ def views(policy: Policy, state: PolicyState) -> tuple[Any, ...] | None:
         return None
     told = parts.payable.view(state), parts.zeros.view(state.model, count)
     return _facts(policy, state), rows, model, priced, limits, in_turn(goals, count), restated, choice, mixture, *told
+
+
+class Entry(NamedTuple):
+    """A view for each part that is told of decisions and outcomes, whoever made the decisions."""
+
+    facts: Any
+    model: Any
+    limits: Any
+    goals: Any
+    restated: Any
+    ahead: Any
+    zeros: Any
+
+
+def entry_views(policy: Policy, state: PolicyState) -> Entry | None:
+    """The views by which kernels enter decisions that are made and outcomes; None where a part has none."""
+    parts, problem = policy._assembly, policy.problem
+    can = parts.can
+    hears = can.hears is not None and view_of(policy.choice, state.choice) is None  # one with a view hears nothing
+    special = can.follows or hears or can.compares or len(can.limits) > 1 or not _plain(problem)
+    if type(policy) is not Policy or special or problem.clock.since is not None:
+        return None
+    if parts.zeros._some or state.periods is not None:
+        return None
+    goals = [view_of(goal, own) for goal, own in zip(policy.goals, state.goals, strict=True)]
+    model = view_of(policy.model, state.model)
+    if model is None or any(goal is None for goal in goals):
+        return None
+    limits = goals[can.limits[0][0]] if can.limits else Unlimited(len(state.t))
+    restated = _restated(policy, state, goals)
+    if restated is None:
+        return None
+    told = Untold(len(state.t)), NoZeros(len(state.t))  # Python tells the model, which nobody asks until then
+    return Entry(_facts(policy, state), model, limits, in_turn(goals, len(state.t)), restated, *told)
 
 
 def _restated(policy: Policy, state: PolicyState, views: list[Any]) -> Any:

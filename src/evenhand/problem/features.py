@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
@@ -96,8 +97,14 @@ class Numeric:
             x = float(value) if isinstance(value, bool | np.bool_) else number(self.name, value, "a finite number")
         else:
             x = value
-        x = self.low if x < self.low else self.high if x > self.high else x
-        return (2.0 * (x - self.low) / (self.high - self.low) - 1.0,)
+        low, high = self.low, self.high
+        x = low if x < low else high if x > high else x
+        return (2.0 * (x - low) / (high - low) - 1.0,)
+
+    def scaled(self, x: Floats) -> Floats:
+        """Return the numbers of many values, which are finite, `(N)->(N)`."""
+        x = np.where(x < self.low, self.low, np.where(x > self.high, self.high, x))
+        return np.asarray(2.0 * (x - self.low) / (self.high - self.low) - 1.0)
 
     def outside(self, value: Any) -> bool:
         """Return whether a number counts as the nearest end of the range."""
@@ -176,6 +183,39 @@ def encode(features: tuple[Feature, ...], sizes: tuple[int, ...], values: list[o
             raise InvalidInput(f"{type(feature).__name__}({feature.name!r}).encode", expected, len(own))
         numbers += own
     return np.array(numbers)
+
+
+def encode_all(
+    features: tuple[Feature, ...], sizes: tuple[int, ...], columns: Sequence[list[object]], count: int
+) -> Floats:
+    """Return what `encode` returns of so many cases, by the columns of their values, `->(N,n)`.
+
+    >>> encode_all((Numeric("age", 20, 60), Categorical("channel", ("web", "phone"))), (1, 1), [[50], ["phone"]], 1)
+    array([[1. , 0.5, 1. ]])
+    """
+    numbers, at = np.ones((count, 1 + sum(sizes))), 1
+    for feature, size, values in zip(features, sizes, columns, strict=True):
+        numbers[:, at : at + size] = _column(feature, size, values)
+        at += size
+    return numbers
+
+
+def _column(feature: Feature, size: int, values: list[object]) -> Floats:
+    """The numbers of many values of a feature, `->(N,size)`."""
+    if type(feature) is Numeric and set(map(type, values)) <= {float}:
+        x: Floats = np.array(values, float)
+        if np.isfinite(x).all():
+            return feature.scaled(x)[:, None]
+    if type(feature) is Categorical:
+        coded = {value: feature.encode(value) for value in set(values)}
+        return np.array([coded[value] for value in values]).reshape(len(values), size)
+    found = []
+    for value in values:
+        own = feature.encode(value)
+        if len(own) != size:
+            encode((feature,), (size,), [value])  # says what is wrong
+        found.append(own)
+    return np.array(found).reshape(len(values), size)
 
 
 def _check_name(kind: str, name: object) -> None:

@@ -296,7 +296,7 @@ class Problem:
         Args:
             cases: columns of the groupings that divide cases, in their order, `(G')`.
         """
-        if not self.by_action.any():
+        if not np.count_nonzero(self.by_action):
             return cases[:, None, :]
         groups = np.empty((len(cases), len(self.actions), len(self.groups)), np.int64)
         groups[:, :, ~self.by_action] = cases[:, None, :]

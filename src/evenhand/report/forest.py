@@ -10,7 +10,6 @@ from evenhand.report.intervals import Interval
 from evenhand.report.style import Artist, Axes, Line2D
 
 WIDTH, NAME = 5.0, 2.0  # inches of a panel, and of the names beside the first
-HEADLINE = 11.5  # points
 
 
 class Panel(NamedTuple):
@@ -49,10 +48,7 @@ def draw(names: Sequence[str], panels: Sequence[Panel], uses: Uses | None, headl
     sheet[0].set_ylim(len(wrapped) - 0.4, -0.6)
     for label in sheet[0].get_yticklabels():
         label.set_parse_math(False)
-    style.finish(figure, headline, legend)
-    width = figure.get_size_inches()[0] - 2 * style.EDGE
-    figure.suptitle(style.wrap(headline, width, HEADLINE), fontsize=HEADLINE, color="black")
-    style.literal(figure)
+    style.finish(figure, legend=legend, headline=headline)
     return sheet
 
 

@@ -40,11 +40,11 @@ def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str]
         axes.set_aspect("equal")
         scales.linear(axes.xaxis, ticks=4)
         scales.linear(axes.yaxis, ticks=4)
-    width = float(figure.get_size_inches()[0])
-    height = float(figure.get_size_inches()[1])
-    figure.supxlabel(style.wrap(f"average {names[0]}", width - 0.5, style.LABEL), fontsize=style.LABEL)
-    figure.supylabel(style.wrap(f"average {names[1]}", height - 0.5, style.LABEL), fontsize=style.LABEL)
-    style.finish(figure, PATHS)
+    figure.supylabel(
+        style.wrap(f"average {names[1]}", float(figure.get_size_inches()[1]) - 0.5, style.LABEL), fontsize=style.LABEL
+    )
+    style.finish(figure, f"average {names[0]}\n{PATHS}")
+    figure.suptitle(" ", fontsize=style.CAPTION)  # room above, as titles of square panels may leave the sheet by points
     return grid
 
 

@@ -34,7 +34,7 @@ except ImportError as error:  # pragma: no cover
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")  # the first is that of the main policy
 GREY, LEVEL, INK = "0.55", "0.15", "0.3"  # of references, of horizontal lines, of captions
 MAIN, OTHER, REFERENCE = 3.0, 1.5, 1.3  # line widths in points
-TITLE, LABEL, TICK, CAPTION = 10.0, 9.0, 8.5, 8.5  # font sizes in points
+HEADLINE, TITLE, LABEL, TICK, CAPTION = 11.5, 10.0, 9.0, 8.5, 8.5  # font sizes in points
 STYLES = {"": (), "-": (), "--": (5.0, 2.0), ":": (1.0, 1.5), "-.": (5.0, 1.5, 1.0, 1.5)}
 LAPS = ((), (3.0, 1.0), (1.0, 1.0), (6.0, 1.0, 1.0, 1.0, 1.0, 1.0))  # dashes of a repeated colour
 EDGE = 0.12  # free inches around a text
@@ -167,13 +167,18 @@ def labels(axes: Axes, x: str, y: str, width: float, height: float) -> None:
     axes.set_ylabel(wrap(y, height - BESIDE, LABEL), fontsize=LABEL)
 
 
-def finish(figure: Figure, caption: str, legend: Mapping[str, Artist] | None = None) -> None:
-    """Write a caption above and a legend below, make room for all texts, and show every text literally."""
+def finish(
+    figure: Figure, caption: str = "", legend: Mapping[str, Artist] | None = None, *, headline: str = ""
+) -> None:
+    """Write a headline above, a caption and a legend below, make room for all texts, and show every text literally."""
     width, height = figure.get_size_inches()
-    text = wrap(caption, width - 2 * EDGE, CAPTION)
-    more = CAPTION * 1.3 * len(text.split("\n")) if caption else 0.0
-    if caption:
-        figure.suptitle(text, fontsize=CAPTION, color=INK)
+    told, more = wrap(caption, width - 2 * EDGE, CAPTION), 0.0
+    for text, size in ((told, CAPTION), (wrap(headline, width - 2 * EDGE, HEADLINE), HEADLINE)):
+        more += size * 1.3 * len(text.split("\n")) if text else 0.0
+    if headline:
+        figure.suptitle(wrap(headline, width - 2 * EDGE, HEADLINE), fontsize=HEADLINE)
+    if caption and not legend:
+        figure.supxlabel(told, fontsize=CAPTION, color=INK)
     if legend:
         sample = 0.7  # inches of line and gaps per entry
         names = [wrap(name, width - 2 * EDGE - sample, LABEL) for name in legend]
@@ -188,7 +193,10 @@ def finish(figure: Figure, caption: str, legend: Mapping[str, Artist] | None = N
             frameon=False,
             fontsize=LABEL,
             handlelength=3.0,
+            title=told,  # two texts below the panels would lie on each other
+            title_fontproperties={"size": CAPTION},
         )
+        box.get_title().set_color(INK)
         for entry, name in zip(box.get_texts(), names, strict=True):
             entry.set_text(name)
         rows = -(-len(names) // columns)

@@ -7,22 +7,27 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenhand.environments import Court
-from evenhand.experiments.court.study import MEASURES, METRICS, WORST, fairness, model, picture
+from evenhand.experiments.court.study import MEASURES, METRICS, WORST, fairness, model
 from evenhand.experiments.demo import DemoExperiment
 from evenhand.experiments.experiment import Case, Point, Run, Section, Session, traces
 from evenhand.experiments.lock_in import BASELINE, lock_ins, locked_in
 from evenhand.models import BayesianLogistic
 from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import by_group
 from evenhand.problem.problem import Problem
 from evenhand.recipes import pgd, pgd_adaptive, resolving, uniform
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import number, standard_error, table
 from evenhand.run.optimum import Optimum, opt
 from evenhand.run.trace import Trace
+
+if TYPE_CHECKING:
+    from evenhand.report.standings import Column
 
 
 def policies(problem: Problem) -> list[Policy]:
@@ -90,12 +95,48 @@ class Comparison(Section):
         return "\n".join([_table(found, best), known, legend])
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
-        return [picture(traces(runs), self.optimum.value, None, out / "court.png")]
+        return [picture(traces(runs), self.optimum.value, out / "court.png")]
 
 
 def sections(settings: DemoExperiment, session: Session) -> Iterator[Comparison]:
     """Yield the single section."""
     yield Comparison(settings=settings, session=session)
+
+
+def picture(found: list[Trace], best: float, path: Path) -> Path:
+    """Draw what every policy gained of what is possible, what it used of its budgets, and its unfairness.
+
+    The possible gain is that of the optimum over drawing actions at random.
+    """
+    from evenhand.report.plots import save  # matplotlib only when asked for
+    from evenhand.report.standings import Column, draw
+
+    problem = found[0].problem
+    base = next((t.objective()[-1].mean() for t in found if t.policy == BASELINE), 0.0)
+    span = best - base if best > base else 1.0  # after few rounds there may be nothing to gain
+    gains = [(t.objective()[-1] - base) / span for t in found]
+    columns = [Column("share of the possible gain", "0: at random; 1: optimum", gains, "low", best=1.0)]
+    totals = [budget.total_over(problem.horizon) for budget in problem.spending]
+    used = [np.maximum(t.total("ride") / totals[0], t.total("voucher") / totals[1]) for t in found]
+    columns.append(
+        Column("budget used", "share of the rides or the vouchers, whichever is more", used, "high", limit=1.0)
+    )
+    tolerance = next(c.limit(problem.horizon) for c, _ in by_group(problem.subject_to))
+    unfair = [fairness(t)[-1] for t in found]
+    columns.append(Column("unfairness", "help per person between two groups", unfair, "high", limit=tolerance))
+    names = [t.policy for t in found]
+    return save(draw(names, columns, _headline(names, columns), main="resolving"), path)
+
+
+def _headline(names: Sequence[str], columns: Sequence[Column]) -> str:
+    """Say what the best policy gained, in how many runs it overspent, and what the next best gained."""
+    gains, used, _ = columns
+    order = sorted(range(len(names)), key=lambda i: -float(gains.values[i].mean()))
+    first, runs, over = order[0], len(gains.values[0]), used.over(order[0])
+    kept = f"overspends in {over} of {runs} runs" if over else f"never overspends in {runs} runs"
+    said = f"{names[first]} brings {gains.values[first].mean():.0%} of the possible gain and {kept}"
+    others = [f"; the next best, {names[i]}, brings {gains.values[i].mean():.0%}" for i in order[1:2]]
+    return "".join([said, *others])
 
 
 def _table(traces: list[Trace], best: float) -> str:

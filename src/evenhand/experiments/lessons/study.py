@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evenhand.core.types import Floats
 from evenhand.environments import Lessons, WithoutContexts
@@ -13,7 +14,7 @@ from evenhand.environments.base import Environment
 from evenhand.environments.lessons import SUBJECTS
 from evenhand.experiments.experiment import Case, Point, Run, Section, Session, traces
 from evenhand.experiments.lessons import LessonsExperiment
-from evenhand.experiments.lock_in import BASELINE, LOCKED_IN, lock_ins
+from evenhand.experiments.lock_in import LOCKED_IN, lock_ins
 from evenhand.models import BayesianRidge, Tabular
 from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy
@@ -22,6 +23,9 @@ from evenhand.recipes import bwcr, fw_dual, resolving, uniform
 from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import Optimum, opt, opt_without_contexts
 from evenhand.run.trace import Trace
+
+if TYPE_CHECKING:
+    from evenhand.report.standings import Column
 
 GAMMA = 0.5  # of `Tabular`: the best of 0.02 to 16, see docs/goals.md
 PUPILS, SAMPLES, OTHERS = 4000, 16, 10**6  # for the optimum: pupils other than those of the policies
@@ -84,7 +88,7 @@ class Lesson(Section):
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
         seeing, blind = (o.value for o in self.optima.values())
-        return [picture(traces(runs, BASELINE), seeing, blind, out / "lessons.png")]
+        return [picture(traces(runs), seeing, blind, out / "lessons.png")]
 
 
 def sections(settings: LessonsExperiment, session: Session) -> Iterator[Lesson]:
@@ -92,28 +96,34 @@ def sections(settings: LessonsExperiment, session: Session) -> Iterator[Lesson]:
     yield Lesson(settings=settings, session=session)
 
 
-def picture(traces: list[Trace], seeing: float, blind: float, path: Path) -> Path:
-    """Draw the objective, the hours used, and their gap between near and far pupils over the rounds."""
-    from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
+def picture(found: list[Trace], seeing: float, blind: float, path: Path) -> Path:
+    """Draw the objective, the hours used, and their gap between near and far pupils, at the end of all rounds."""
+    from evenhand.report.plots import save  # matplotlib only when asked for
+    from evenhand.report.standings import Column, draw
 
-    parity = _parity()
-    panels = [
-        Panel(
-            "generalised Gini",
-            _goal,
-            {"optimum": seeing, "optimum, no contexts": blind},
-            unit="at the averages",
-            zoom=True,
-        ),
-        Panel("hours, share of the budget", lambda t: _use(t, "hours"), {"budget": 1.0}, zoom=True, unit="share"),
-        Panel(
-            "hours: gap between near and far",
-            lambda t: t.measure(parity),
-            {"tolerance": parity.limit(1)},
-            unit="hours per round",
+    parity, names = _parity(), [t.policy for t in found]
+    columns = [
+        Column("generalised Gini", "share of the optimum", [_goal(t)[-1] / seeing for t in found], "low", best=1.0),
+        Column("hours used", "share of the budget", [_use(t, "hours")[-1] for t in found], "high", limit=1.0),
+        Column(
+            "gap between near and far",
+            "hours per round",
+            [t.measure(parity)[-1] for t in found],
+            "high",
+            limit=parity.limit(1),
         ),
     ]
-    return save(over_rounds(traces, panels), path)
+    return save(draw(names, columns, _headline(names, columns, blind / seeing), main="resolving"), path)
+
+
+def _headline(names: Sequence[str], columns: Sequence[Column], blind: float) -> str:
+    """Say how near to the optimum the policies come that keep to both limits on average."""
+    goals, *limits = columns
+    keep = [i for i in range(len(names)) if all(z.values[i].mean() <= z.limit * 1.005 for z in limits if z.limit)]
+    order = sorted(keep, key=lambda i: -float(goals.values[i].mean()))
+    said = [f"{names[i]} {goals.values[i].mean():.0%}" for i in order]
+    best = f"the best lottery without contexts reaches {blind:.0%}"
+    return f"Of the optimum, within both limits on average: {', '.join(said) or 'no policy'}; {best}"
 
 
 def _rows(trace: Trace, optimum: float) -> list[Measurement]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.checked import shown
@@ -17,6 +18,17 @@ from evenhand.live.verbs import Verbs, check_text
 
 Verb = Callable[[Verbs], dict[str, Any]]
 _NESTED = (dict, list)
+
+
+@dataclass(frozen=True)
+class _Decide:
+    """A request for a decision, whose key is looked up with those of others."""
+
+    key: str
+    verb: Verb
+
+    def __call__(self, verbs: Verbs) -> dict[str, Any]:
+        return self.verb(verbs)
 
 
 def decide(body: object, accepted: bool = False) -> Verb:
@@ -42,7 +54,7 @@ def decide(body: object, accepted: bool = False) -> Verb:
         stated.refuse(verbs, case, known, accepted)
         return verbs.decide_plain(plain, asked["key"]).to_dict()
 
-    return verb
+    return _Decide(asked["key"], verb)
 
 
 def observe(body: object) -> Verb:

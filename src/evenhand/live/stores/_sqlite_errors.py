@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 from evenhand.live.events import Busy, Damaged
@@ -32,21 +30,30 @@ def is_damage(error: BaseException) -> bool:
     return code & 0xFF in _DAMAGED or code in _UNREADABLE or str(error).startswith(_MISSING)
 
 
-@contextmanager
-def translated(path: Path, kinds: tuple[type[Exception], ...] = (sqlite3.Error, OSError)) -> Iterator[None]:
-    """Translate errors of the database and the disk.
+class Translated:
+    """Translates errors of the database and the disk; a generator as a context would take three times as long.
+
+    Args:
+        path: the file.
+        kinds: the errors that are translated.
 
     Raises:
         Damaged: the file is damaged, or a table is missing.
         Busy: any other error, such as a lock, a full disk, or a file that is gone.
     """
-    try:
-        yield
-    except kinds as error:
-        if isinstance(error, Busy):
-            raise
+
+    def __init__(self, path: Path, kinds: tuple[type[Exception], ...] = (sqlite3.Error, OSError)) -> None:
+        self._path, self._kinds = path, kinds
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
+        """Raise the error in the words of a store."""
+        if error is None or isinstance(error, Busy) or not isinstance(error, self._kinds):
+            return
         if is_damage(error):
-            raise Damaged(f"{path} is damaged: {error}; see `evenhand audit`, and restore a backup") from error
+            raise Damaged(f"{self._path} is damaged: {error}; see `evenhand audit`, and restore a backup") from error
         name = getattr(error, "sqlite_errorname", "")
         told = f" ({name})" if name.startswith("SQLITE_IOERR") else ""
-        raise Busy(f"{path}: {error}{told}; say the same again, with the same key") from error
+        raise Busy(f"{self._path}: {error}{told}; say the same again, with the same key") from error

@@ -14,7 +14,7 @@ from weakref import finalize
 
 from evenhand.core.errors import InvalidInput, MissingFile
 from evenhand.live.events import Damaged, Event, Kind
-from evenhand.live.stores._sqlite_errors import translated
+from evenhand.live.stores._sqlite_errors import Translated
 from evenhand.live.stores._sqlite_schema import COLUMNS, READ, version
 from evenhand.live.stores.base import unknown_url
 
@@ -89,7 +89,7 @@ class SqliteReader:
             raise MissingFile("store", "a file that is there", path)
         look_at(path)
         self._open()
-        with translated(path):
+        with Translated(path):
             found = version(self._db)
         if found == 0:
             raise InvalidInput("store", "a file of SQLite with the log of a campaign", str(path))
@@ -115,7 +115,7 @@ class SqliteReader:
 
     def copy_to(self, path: Path) -> None:
         while True:
-            with translated(self._path), closing(sqlite3.connect(path)) as copy:
+            with Translated(self._path), closing(sqlite3.connect(path)) as copy:
                 copy_into(self._db, copy)
             if self._unchanged():
                 return
@@ -126,7 +126,7 @@ class SqliteReader:
 
     def _ask(self, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         while True:
-            with translated(self._path):
+            with Translated(self._path):
                 try:
                     rows = self._db.execute(query, values).fetchall()
                 except sqlite3.Error:
@@ -138,7 +138,7 @@ class SqliteReader:
             self._open()
 
     def _open(self) -> None:
-        with translated(self._path):
+        with Translated(self._path):
             self._still = self._state()
             if not self._still[0]:
                 # As nobody has it open: SQLite would make files beside it, which read-only media refuse.

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
+from typing import Any
 from weakref import finalize
 
 from evenhand.core.errors import ConcurrentUse, EvenhandError, InvalidInput
-from evenhand.live.stores._sqlite_errors import translated
+from evenhand.live.stores._sqlite_errors import Translated
 from evenhand.live.stores._turns import Turns
 
 # SQLite before 3.51.3 can corrupt a file if one connection copies the WAL into it while another one commits ("WAL-reset
@@ -90,6 +90,21 @@ def _number(path: Path) -> tuple[int, int]:
     return found.st_dev, found.st_ino
 
 
+class _Turn:
+    """The turn to write; a generator as a context would take three times as long."""
+
+    def __init__(self, own: _Own, errors: AbstractContextManager[None]) -> None:
+        self._own, self._errors = own, errors  # kept, as `Sessions.same` drops it if the file was replaced
+        self._turn = own.turn()
+
+    def __enter__(self) -> None:
+        with self._errors:
+            self._turn.__enter__()
+
+    def __exit__(self, *error: Any) -> bool | None:
+        return self._turn.__exit__(*error)
+
+
 class Sessions:
     """Connections to a file whose commits are on disk before they return.
 
@@ -118,13 +133,13 @@ class Sessions:
             self._begun = True
         return own
 
-    @contextmanager
-    def turn(self) -> Iterator[None]:
-        own = self._own  # a local reference, as `same` drops it if the file was replaced
-        with ExitStack() as stack:
-            with self.errors():
-                stack.enter_context(own.turn())
-            yield
+    def turn(self) -> AbstractContextManager[None]:
+        """Hold the turn to write.
+
+        Raises:
+            Busy: it did not come in time, or the file cannot be opened.
+        """
+        return _Turn(self._own, self.errors())
 
     def same(self) -> None:
         """Refuse to write to a file that was deleted or replaced, as nobody would read it.
@@ -144,7 +159,7 @@ class Sessions:
 
     def errors(self, kinds: tuple[type[Exception], ...] = (sqlite3.Error, OSError)) -> AbstractContextManager[None]:
         """Translate errors of the database and the disk to `Damaged` and `Busy`."""
-        return translated(self._path, kinds)
+        return Translated(self._path, kinds)
 
     def close(self) -> None:
         """Copy all commits into the file itself, and let no thread open another connection.

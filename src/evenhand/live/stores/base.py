@@ -49,6 +49,26 @@ class Transaction(Protocol):
 
 
 @runtime_checkable
+class Gathering(Transaction, Protocol):
+    """A transaction that looks up many keys, and appends many events, at once."""
+
+    @property
+    def hash(self) -> bytes:
+        """The hash of the last event, empty if there is none."""
+
+    def find_all(self, keys: Sequence[str]) -> Sequence[Event]:
+        """Return the decisions with any of these keys, in order."""
+
+    def append_all(self, events: Sequence[Event]) -> None:
+        """Append events that follow the last one, all with the time of this transaction.
+
+        Raises:
+            Conflict: as for `append`; the transaction has then to be rolled back.
+            Busy: as for `Store.write`.
+        """
+
+
+@runtime_checkable
 class Erasing(Protocol):
     """A transaction of a store whose events can lose their personal parts."""
 

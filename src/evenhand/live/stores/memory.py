@@ -80,6 +80,19 @@ class _Log:
         self.fresh.add(event)
         return event
 
+    @property
+    def hash(self) -> bytes:
+        return (self.fresh.events or self._book.events or _NONE)[-1].hash
+
+    def find_all(self, keys: Sequence[str]) -> Sequence[Event]:
+        found = (self.find(key) for key in keys)
+        return sorted((event for event in found if event is not None), key=lambda event: event.seq)
+
+    def append_all(self, events: Sequence[Event]) -> None:
+        for event in events:
+            self._refuse(event)
+            self.fresh.add(event)
+
     def erase(self, events: Sequence[int]) -> None:
         self.erased |= frozenset(events)
 

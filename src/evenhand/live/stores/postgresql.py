@@ -26,6 +26,7 @@ INSERT INTO evenhand_heads SELECT %(name)s::text, coalesce(max(seq), 0), coalesc
 FROM evenhand_events WHERE campaign = %(name)s ON CONFLICT DO NOTHING
 """
 _INSERT = f"INSERT INTO evenhand_events (campaign, {COLUMNS}) VALUES ({', '.join(['%s'] * 11)})"
+_COPY = f"COPY evenhand_events (campaign, {COLUMNS}) FROM STDIN"
 
 
 class _Log:
@@ -38,7 +39,7 @@ class _Log:
             db.execute(_NEW_HEAD, {"name": campaign})
             row = db.execute(_HEAD, (campaign,)).fetchone()
         assert row is not None
-        self.last, before, self._hash, self.clock = row
+        self.last, before, self.hash, self.clock = row
         self.now, self.distrust = watch.check(self.clock, before), watch.forget
 
     def set_back(self) -> None:
@@ -66,7 +67,7 @@ class _Log:
     def append(
         self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None, own: str | None = None
     ) -> Event:
-        event = linked(self.last, self._hash, self.now, kind, body, ref, key, own)
+        event = linked(self.last, self.hash, self.now, kind, body, ref, key, own)
         self._db.execute("SAVEPOINT event")
         try:
             self._db.execute(_INSERT, (self._campaign, *event))
@@ -74,8 +75,20 @@ class _Log:
             self._db.execute("ROLLBACK TO event")
             raise Conflict(f"event {event.seq} contradicts the log: {message(error)}") from error
         self._db.execute("RELEASE event")
-        self.last, self._hash = event.seq, event.hash
+        self.last, self.hash = event.seq, event.hash
         return event
+
+    def find_all(self, keys: Sequence[str]) -> Sequence[Event]:
+        return self._rows("key = ANY(%s)", list(keys))
+
+    def append_all(self, events: Sequence[Event]) -> None:
+        try:
+            with self._db.cursor() as cursor, cursor.copy(_COPY) as copy:
+                for event in events:
+                    copy.write_row((self._campaign, *event))
+        except psycopg.IntegrityError as error:
+            raise Conflict(f"events from {events[0].seq} on contradict the log: {message(error)}") from error
+        self.last, self.hash = events[-1].seq, events[-1].hash
 
     def erase(self, events: Sequence[int]) -> None:
         which = "campaign = %s AND seq = ANY(%s)"
@@ -86,7 +99,7 @@ class _Log:
     def commit(self, before: int) -> None:
         if self.last > before:
             head = "UPDATE evenhand_heads SET last = %s, at = %s, hash = %s WHERE campaign = %s"
-            self._db.execute(head, (self.last, self.now, self._hash, self._campaign))
+            self._db.execute(head, (self.last, self.now, self.hash, self._campaign))
         if self._db.execute("COMMIT").statusmessage != "COMMIT":  # a failed transaction is rolled back without an error
             raise psycopg.OperationalError("the transaction failed")
 

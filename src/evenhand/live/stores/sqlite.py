@@ -23,6 +23,7 @@ from evenhand.live.stores._sqlite_schema import COLUMNS, prepare
 from evenhand.live.stores._sqlite_sessions import Sessions
 
 _INSERT = f"INSERT INTO events (campaign, {COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?)"
+_KEYS = 500  # looked up at once, as SQLite takes so many values in a statement
 _KEEP = """INSERT OR REPLACE INTO snapshots SELECT ?1, ?2, ?3, ?4 WHERE NOT EXISTS
            (SELECT 1 FROM events WHERE campaign = ?1 AND kind = 'erased' AND seq > ?3)"""
 
@@ -35,7 +36,7 @@ class _Log:
         end = "SELECT seq, at, hash FROM events WHERE campaign = ? ORDER BY seq DESC LIMIT 1"
         row: tuple[int, int, bytes] = db.execute(end, (campaign,)).fetchone() or (0, 0, b"")
         self.clock, self.distrust = clock(), watch.forget
-        self.last, self.now, self._hash = row[0], watch.check(self.clock, row[1]), row[2]
+        self.last, self.now, self.hash = row[0], watch.check(self.clock, row[1]), row[2]
 
     def set_back(self) -> None:
         self.now = self.clock
@@ -63,13 +64,28 @@ class _Log:
     def append(
         self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None, own: str | None = None
     ) -> Event:
-        event = linked(self.last, self._hash, self.now, kind, body, ref, key, own)
+        event = linked(self.last, self.hash, self.now, kind, body, ref, key, own)
         try:
             self._db.execute(_INSERT, (self._campaign, *event))
         except sqlite3.IntegrityError as error:
             raise Conflict(f"event {event.seq} contradicts the log: {error}") from error
-        self.last, self._hash = event.seq, event.hash
+        self.last, self.hash = event.seq, event.hash
         return event
+
+    def find_all(self, keys: Sequence[str]) -> Sequence[Event]:
+        found = list[Event]()
+        for first in range(0, len(keys), _KEYS):
+            some = keys[first : first + _KEYS]
+            which = f"campaign = ? AND key IN ({','.join('?' * len(some))})"
+            found += self._rows(f"INDEXED BY one_decision_per_key WHERE {which}", *some)
+        return sorted(found)
+
+    def append_all(self, events: Sequence[Event]) -> None:
+        try:
+            self._db.executemany(_INSERT, ((self._campaign, *event) for event in events))
+        except sqlite3.IntegrityError as error:
+            raise Conflict(f"events from {events[0].seq} on contradict the log: {error}") from error
+        self.last, self.hash = events[-1].seq, events[-1].hash
 
     def erase(self, events: Sequence[int]) -> None:
         rows = ((self._campaign, seq) for seq in events)

@@ -1,0 +1,39 @@
+"""A decision to be made with others in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from evenhand.live.cases import Case
+from evenhand.live.replies import Reply
+from evenhand.live.verbs import Verbs, is_text
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """A call for `Campaign.many` that decides a case; the keys of all such calls are looked up together.
+
+    Args:
+        case, key, offered, known: as for `Campaign.decide`.
+
+    >>> import evenhand as eh
+    >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
+    >>> campaign = eh.Campaign.open("memory://", "coins", eh.uniform(coin, 1))
+    >>> len(campaign.many([Deciding({}, f"coin {i}") for i in range(10)]))
+    10
+    """
+
+    case: Case
+    key: str
+    offered: Sequence[str] | None = None
+    known: Mapping[str, Mapping[str, float] | float] | None = None
+
+    def __call__(self, verbs: Verbs) -> Reply:
+        """Decide within a transaction."""
+        return verbs.decide(self.case, self.key, self.offered, self.known)
+
+
+def keys_of(calls: Iterable[object]) -> list[str]:
+    """Return the keys that calls ask for, of those that have a `key`, as far as it can be one."""
+    return [key for key in (getattr(call, "key", None) for call in calls) if is_text(key)]

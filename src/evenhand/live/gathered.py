@@ -1,0 +1,112 @@
+"""A transaction whose events are written together, and whose keys are looked up together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+from evenhand.core.errors import EvenhandError
+from evenhand.live.events import Busy, Conflict, Event, Kind, linked
+from evenhand.live.stores.base import Gathering, Transaction
+
+T = TypeVar("T")
+_MOST = 1_000  # events that wait to be written
+
+
+class Gathered:
+    """A transaction that writes what is appended when it is asked for, or when there is much of it.
+
+    The events are those that single appends would write. An event that contradicts the log is refused when it is
+    written, and the transaction has then to be rolled back.
+
+    Args:
+        log: the transaction.
+        keys: that will be asked for.
+    """
+
+    def __init__(self, log: Gathering, keys: Sequence[str]) -> None:
+        self._log, self._fresh, self._hash = log, list[Event](), log.hash
+        self._by_key: dict[str, Event | None] = dict.fromkeys(keys)
+        for event in log.find_all(list(self._by_key)) if keys else ():
+            self._by_key[str(event.key)] = event
+
+    @property
+    def now(self) -> int:
+        return self._log.now
+
+    @property
+    def last(self) -> int:
+        return self._log.last + len(self._fresh)
+
+    def tail(self, after: int) -> Iterator[Event]:
+        self.write()
+        return self._log.tail(after)
+
+    def find(self, key: str) -> Event | None:
+        return self._by_key[key] if key in self._by_key else self._log.find(key)
+
+    def get(self, seq: int) -> Event | None:
+        self.write()
+        return self._log.get(seq)
+
+    def about(self, ref: int) -> Sequence[Event]:
+        self.write()
+        return self._log.about(ref)
+
+    def append(
+        self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None, own: str | None = None
+    ) -> Event:
+        event = linked(self.last, self._hash, self.now, kind, body, ref, key, own)
+        if key is not None:
+            if self.find(key) is not None:
+                raise Conflict(f"key {key!r} is in the log")
+            self._by_key[key] = event
+        self._fresh.append(event)
+        self._hash = event.hash
+        if len(self._fresh) >= _MOST:
+            self.write()
+        return event
+
+    def write(self) -> None:
+        """Write what was appended.
+
+        Raises:
+            Conflict: an event contradicts the log.
+            Busy: as for `Store.write`.
+        """
+        if self._fresh:
+            fresh, self._fresh = self._fresh, []
+            self._log.append_all(fresh)
+
+
+def gathered(log: Transaction, keys: Iterable[str], calls: int) -> Gathered | None:
+    """Return a transaction for so many calls that gathers what they append; None where that is of no use."""
+    return Gathered(log, list(keys)) if calls > 1 and isinstance(log, Gathering) else None
+
+
+class Folds(Protocol):
+    """Who keeps a fold in step with a log."""
+
+    @property
+    def fold(self) -> Any:
+        """The fold."""
+
+
+def each(log: Transaction, calls: Sequence[Callable[[Transaction], T]], worker: Folds) -> list[T | EvenhandError]:
+    """Make calls in a transaction; each has its result or its own error.
+
+    Raises:
+        EvenhandError: of a call that had written something, or whose fold is out of step.
+    """
+    found: list[T | EvenhandError] = []
+    for call in calls:
+        before = log.last
+        try:
+            found.append(call(log))
+        except Busy:
+            raise
+        except EvenhandError as error:
+            if not before == log.last == worker.fold.seq:
+                raise
+            found.append(error)
+    return found

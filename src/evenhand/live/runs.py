@@ -1,0 +1,195 @@
+"""Runs of decisions and outcomes of a log, which a fold enters in compiled calls; the state is the same, bit for bit.
+
+Whatever is not plain is applied event by event: all other kinds, decisions of other policies, corrections, outcomes
+that were not observed, and bodies that cannot be read, so that errors are those of `Fold.apply`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from evenhand.core.errors import EvenhandError
+from evenhand.core.garbage import uncollected
+from evenhand.core.records import Decision
+from evenhand.live.cases import contexts_of
+from evenhand.live.events import Event, is_erased, read
+from evenhand.live.fold import Fold, Pending
+from evenhand.live.packing import unpack_all
+from evenhand.policy import checks
+from evenhand.policy.entering import DECIDES, OBSERVES, OTHER, Entering, Steps
+from evenhand.problem.problem import Problem
+
+_AT_ONCE = 1_000  # events
+_FEW = 20  # plain events in a row that are not worth a run
+
+
+def fold_runs(fold: Fold, events: Iterable[Event], coming: int) -> None:
+    """Apply events in order, as `Fold.fold` does; about so many of them come.
+
+    Raises:
+        Rewritten, Missing, Conflict: as for `Fold.apply`; the events before were applied.
+    """
+    if not Entering.may_pay(coming):
+        fold.fold(events)
+        return
+    rest, entering = iter(events), Entering(fold.policy, fold.state)
+    while some := list(islice(rest, _AT_ONCE)):
+        start = 0
+        while start < len(some):
+            end = start
+            while end < len(some) and some[end].kind in ("decided", "observed"):
+                end += 1
+            if not entering.is_of(fold.policy, fold.state):  # another policy adopted it
+                entering = Entering(fold.policy, fold.state)
+            run = _Run.of(fold, some[start:end]) if entering.works and end - start > _FEW else None
+            if run is None or not run.apply(entering, coming):
+                fold.fold(some[start:end])
+                entering.renew()
+            if end < len(some):
+                fold.apply(some[end])
+                entering.renew()
+            start = end + 1
+
+
+class _Run:
+    """Events of the two kinds, and the arrays of what is plain among them.
+
+    Args:
+        fold: before them.
+        events: in order.
+        bodies: of the plain decisions, in order.
+        places: the row of each of these decisions by its event, and then those of earlier ones.
+        steps: what each event is.
+    """
+
+    def __init__(
+        self,
+        fold: Fold,
+        events: Sequence[Event],
+        bodies: Sequence[dict[str, Any]],
+        places: dict[int, int],
+        steps: Steps,
+    ) -> None:
+        self._fold, self._events, self._bodies, self._places, self._steps = fold, events, bodies, places, steps
+        self._waiting = dict[int, None]()  # decisions that are not in the fold's yet, in order
+
+    @staticmethod
+    def of(fold: Fold, events: Sequence[Event]) -> _Run | None:
+        """Read events; None where that is left to the fold."""
+        if events[0].seq != fold.seq + 1 or events[-1].seq != fold.seq + len(events):
+            return None
+        try:
+            with uncollected():
+                return _read(fold, events)
+        except (EvenhandError, KeyError, TypeError, ValueError, OverflowError):
+            return None
+
+    def apply(self, entering: Entering, coming: int) -> bool:
+        """Apply all events; returns False, with nothing applied, where kernels do not pay for so many to come."""
+        if not entering.pays(self._steps, coming):
+            return False
+        at = 0
+        while at < len(self._events):
+            reached = entering.run(self._steps, at)
+            self._pass(at, reached)
+            at = reached
+            if at < len(self._events):
+                self._apply(self._events[at])
+                entering.renew()
+                at += 1
+        self._register()
+        return True
+
+    def _pass(self, first: int, last: int) -> None:
+        """Note what was entered."""
+        counted = self._steps.decisions.counted
+        for event in self._events[first:last]:
+            if event.ref is None:
+                if counted[self._places[event.seq], 0] > 0.0:
+                    self._waiting[event.seq] = None
+            elif event.ref in self._waiting:
+                del self._waiting[event.ref]
+            else:
+                del self._fold.pending[event.ref]
+        self._fold.seq += last - first
+
+    def _apply(self, event: Event) -> None:
+        """Apply an event as usual."""
+        self._register()
+        self._fold.apply(event)
+        place = self._places.get(event.seq)
+        if place is not None and event.seq in self._fold.pending:
+            self._steps.decisions.id[place] = self._fold.pending[event.seq].decision.id
+            self._steps.decisions.time[place] = self._fold.pending[event.seq].decision.time
+
+    def _register(self) -> None:
+        """Let the fold know what waits."""
+        names = self._fold.policy.problem.actions
+        for seq in self._waiting:
+            place = self._places[seq]
+            decision = self._steps.decision(place, names)
+            self._fold.wait(seq, Pending(decision, self._bodies[place]["due"]))
+        self._waiting.clear()
+
+
+def _read(fold: Fold, events: Sequence[Event]) -> _Run | None:
+    """Read events into arrays.
+
+    Raises:
+        EvenhandError, KeyError, TypeError, ValueError, OverflowError: something cannot be read, or is of odd shapes.
+    """
+    problem, bodies, places = fold.policy.problem, list[dict[str, Any]](), dict[int, int]()
+    earlier, answers = list[Decision](), dict[int, Any]()  # by decision
+    what = np.full(len(events), OTHER)
+    for i, event in enumerate(events):
+        ref = event.ref
+        if ref is None:
+            body = None if is_erased(event) else read(event)
+            if body is not None and body["by"] == fold.mark:
+                places[event.seq] = len(bodies)
+                bodies.append(body)
+                what[i] = DECIDES
+        elif (ref in places or ref in fold.pending) and ref not in answers:
+            answers[ref] = fold.corrected[ref] if ref in fold.corrected else read(event)["y"]
+            what[i] = OBSERVES
+    if not bodies:
+        return None
+    for ref in answers:
+        if ref not in places:
+            places[ref] = len(bodies) + len(earlier)
+            earlier.append(fold.pending[ref].decision)
+    contexts = contexts_of(fold.encoder, bodies)
+    decisions = unpack_all(bodies, contexts, earlier)
+    y, exposed = np.zeros((len(places), problem.n_plays, len(problem.observed))), np.ones(decisions.plays.shape, bool)
+    plain = {ref for ref, answer in answers.items() if _fill(problem, answer, places[ref], y, exposed)}
+    refs = np.array([event.seq if event.ref is None else event.ref for event in events])
+    row = np.array([places.get(ref, 0) for ref in refs.tolist()])
+    what[(what == OBSERVES) & ~np.isin(refs, list(plain))] = OTHER
+    steps = Steps.of(what, row, decisions, contexts, y, exposed)
+    checks.context(steps.context(0), 1, fold.policy.model.n_features, problem)
+    checks.decision(steps.decision(0, ()), 1, problem.n_plays, fold.policy.model.n_features, problem)
+    return _Run(fold, events, bodies, places, steps)
+
+
+def _fill(problem: Problem, answer: Any, j: int, y: np.ndarray[Any, Any], exposed: np.ndarray[Any, Any]) -> bool:
+    """Enter the outcomes of a decision; returns whether they are plain: all numbers, of all plays that were exposed."""
+    each = answer if isinstance(answer, list) else [answer]
+    if len(each) != problem.n_plays:
+        return False
+    names = problem.observed
+    for p, one in enumerate(each):
+        if one is None:
+            exposed[j, p] = False
+        elif not isinstance(one, Mapping) or len(one) != len(names):
+            return False
+        else:
+            for m, name in enumerate(names):
+                value = one.get(name)
+                if type(value) not in (float, int, bool):
+                    return False
+                y[j, p, m] = value
+    return True

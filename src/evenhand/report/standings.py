@@ -1,0 +1,93 @@
+"""The picture of how policies ended: what each gained and used, with its worst replica beside the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.report import scales, style
+from evenhand.report.forest import NAME
+from evenhand.report.style import Artist, Axes, Line2D
+
+WIDTH = 3.9  # inches of a panel
+_MEAN, _WORST, _OVER = "mean ± 2 standard errors", "worst replica", "worst replica, beyond the limit"
+_SLACK = 1e-9  # relative: sums of costs are rounded
+
+
+class Column(NamedTuple):
+    """A number of every policy and replica.
+
+    Args:
+        title: what it is.
+        below: its unit.
+        values: by policy, `(R)`.
+        worst: which replica is the worst.
+        limit: that a policy should keep, None if there is none.
+        best: the most that is possible, None if that is not known.
+    """
+
+    title: str
+    below: str
+    values: Sequence[Floats]
+    worst: Literal["low", "high"]
+    limit: float | None = None
+    best: float | None = None
+
+    def over(self, i: int) -> int:
+        """Count the replicas of a policy that are beyond the limit."""
+        if self.limit is None:
+            return 0
+        slack = _SLACK * max(1.0, abs(self.limit))
+        beyond = self.values[i] - self.limit
+        return int(((beyond if self.worst == "high" else -beyond) > slack).sum())
+
+
+def draw(names: Sequence[str], columns: Sequence[Column], headline: str, main: str = "") -> list[Axes]:
+    """Draw a panel per column with a line per policy; the main policy is in the first colour."""
+    wrapped = [style.wrap(name, NAME, style.LABEL) for name in names]
+    tall = 0.34 * sum(len(name.split("\n")) for name in wrapped) + 1.5
+    figure, sheet = style.sheet(len(columns), len(columns), WIDTH, tall, shared="y")
+    legend: dict[str, Artist] = {_MEAN: Line2D([], [], color=style.GREY, marker="o", lw=2)}
+    for axes, column in zip(sheet, columns, strict=True):
+        for i, name in enumerate(names):
+            legend |= _line(axes, i, column, style.PALETTE[0] if name == main else style.GREY)
+        if column.limit is not None:
+            axes.axvline(column.limit, color=style.LEVEL, lw=1.0)
+        if column.best is not None:
+            axes.axvline(column.best, color=style.LEVEL, lw=1.0, ls=":")
+        scales.linear(axes.xaxis)
+        style.title(axes, column.title, WIDTH)
+        style.labels(axes, column.below, "", WIDTH, tall)
+    sheet[0].set_yticks(range(len(wrapped)), wrapped, fontsize=style.LABEL)
+    sheet[0].set_ylim(len(wrapped) - 0.4, -0.6)
+    for label, name in zip(sheet[0].get_yticklabels(), names, strict=True):
+        label.set_fontweight("bold" if name == main else "normal")
+    style.finish(figure, legend=legend, headline=headline)
+    return sheet
+
+
+def _line(axes: Axes, i: int, column: Column, color: str) -> Mapping[str, Artist]:
+    """Draw a policy's mean and its worst replica; returns the legend."""
+    values = column.values[i][np.isfinite(column.values[i])]
+    if not len(values):
+        return {}
+    error = 2.0 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+    axes.errorbar(values.mean(), i, xerr=error, fmt="o", color=color, capsize=3, ms=7, lw=2, zorder=3)
+    if len(values) == 1:
+        return {}
+    over = column.over(i)
+    worst = values.max() if column.worst == "high" else values.min()
+    mark, label = (style.PALETTE[1], _OVER) if over else (color, _WORST)
+    axes.plot(worst, i, "x" if over else "|", color=mark, ms=8 if over else 9, mew=2, zorder=4)
+    axes.plot([values.mean(), worst], [i, i], color=mark, lw=0.8, alpha=0.6, zorder=2)
+    if over:
+        said = f"{over} of {len(column.values[i])} runs"  # beside the panel, where no mark can be
+        at, where, red = (1.02, i), ("axes fraction", "data"), style.PALETTE[1]
+        axes.annotate(said, at, xycoords=where, va="center", fontsize=style.TICK, color=red, annotation_clip=False)
+    own = Line2D(
+        [], [], color=style.PALETTE[1] if over else style.GREY, marker="x" if over else "|", ms=8, mew=2, ls="none"
+    )
+    return {label: own}

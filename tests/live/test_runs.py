@@ -1,0 +1,246 @@
+"""Runs of events that a fold enters in compiled calls leave the state that single events leave, bit for bit."""
+
+import random
+from functools import cache, partial
+
+import numpy as np
+import pytest
+from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
+
+import evenhand as eh
+from evenhand.core.errors import EvenhandError, EvenhandWarning, InvalidInput
+from evenhand.live import Campaign
+from evenhand.live.runs import fold_runs
+from evenhand.live.stores.memory import MemoryStore
+from evenhand.policy import entering
+from tests.states import equal
+
+START = 1_900_000_000 * 10**6  # microseconds since 1970
+
+
+@cache
+def shop(total=60.0):
+    """A policy that plans, with a budget that is used up, and a cost that is only known for certain afterwards."""
+    problem = eh.Problem(
+        actions=("none", "letter", "gift"),
+        features=(eh.Numeric("age", 20, 60), eh.Categorical("way", ("web", "phone", "shop"), other="web")),
+        outcomes=(
+            eh.Outcome("answer"),
+            eh.Outcome("cents", high=3.0, fallback=1.0),
+            eh.Outcome("stamps", known={"letter": 1}),
+        ),
+        maximize="answer",
+        subject_to=(eh.Budget("cents", total=total, hard=True), eh.Budget("stamps", total=total / 2)),
+        horizon=400,
+    )
+    return eh.resolving(problem, eh.PerAction.of(problem))
+
+
+@cache
+def fair():
+    """Two plays of a list, estimated shares of groups, and prices that move at every outcome."""
+    problem = eh.Problem(
+        actions=("a", "b", "c", "d"),
+        features=(eh.Numeric("age", 20, 60),),
+        groups=(eh.Groups("town", ("north", "south")),),
+        outcomes=(eh.Outcome("gain"), eh.Outcome("ride", known={"a": 1, "c": 1})),
+        maximize="gain",
+        subject_to=(eh.Budget("ride", total=150.0), eh.Parity("ride", by="town", tolerance=0.1)),
+        horizon=400,
+        n_plays=2,
+    )
+    return eh.pgd(problem, eh.models.Ridge(n_features=4 * problem.n_features), step=0.05)
+
+
+class Log:
+    """A campaign in which anything happens."""
+
+    def __init__(self, policy, seed, rounds=230):
+        self.clock, self.luck, self.policy = [START], random.Random(seed), policy
+        self.store, self.waits, self.settled = MemoryStore(now=lambda: self.clock[0]), list[int](), list[int]()
+        self.campaign = Campaign.open(self.store, "one", policy, seed=seed, patience=50.0, on_expiry="fallback")
+        for number in range(rounds):
+            self.step(number)
+
+    def step(self, number):
+        luck, campaign = self.luck, self.campaign
+        self.clock[0] += luck.randrange(2_000_000)
+        case = {"age": luck.uniform(10.0, 70.0)}
+        case |= {"way": luck.choice(("web", "phone", "fax"))} if len(self.policy.problem.features) > 1 else {}
+        case |= {"town": luck.choice(("north", "north", "south"))} if self.policy.problem.groups else {}
+        offered = self.policy.problem.actions[:-1] if luck.random() < 0.05 else None
+        said = campaign.decide(case, f"key {number}", offered=offered)
+        if said.action is not None:
+            self.waits.append(said.id)
+        while self.waits and luck.random() < 0.6:
+            ref = self.waits.pop(luck.randrange(len(self.waits)))
+            try:
+                if luck.random() < 0.05:
+                    campaign.cancel(ref)
+                else:
+                    campaign.observe(ref, self.outcomes())
+                    self.settled.append(ref)
+            except EvenhandError:  # it expired
+                pass
+        if self.settled and luck.random() < 0.03:
+            campaign.observe(luck.choice(self.settled), self.outcomes(), revise=True)
+
+    def outcomes(self):
+        names = self.policy.problem.observed
+        each = [{name: round(self.luck.random(), 2) for name in names} for _ in range(self.policy.problem.n_plays)]
+        if self.luck.random() < 0.1:
+            each[-1] = None if len(each) > 1 else {**each[0], names[0]: None if len(names) > 1 else 1}
+        return each if len(each) > 1 else each[0]
+
+    def folds(self, events=None):
+        """The fold of single events, and that of runs."""
+        folding, events = self.campaign._worker.folding, list(self.campaign.events()) if events is None else events
+        single, runs, found = folding.fresh(), folding.fresh(), folding.survey(self.campaign.events())
+        for fold in (single, runs):
+            fold.known = max((mark.known for mark in found.marks), default=0)
+            fold.corrected = found.corrected(fold.known, 0)
+        return single, runs, partial(single.fold, events), partial(fold_runs, runs, events, 10**6)
+
+
+@pytest.fixture(params=["shop", pytest.param("fair", marks=pytest.mark.slow)])
+def policy(request):
+    return {"shop": shop, "fair": fair}[request.param]()
+
+
+@pytest.fixture
+def entered(monkeypatch):
+    """Counts the steps that kernels entered."""
+    found, run = [], entering.Entering.run
+
+    def counted(self, steps, first):
+        reached = run(self, steps, first)
+        found.append(reached - first)
+        return reached
+
+    monkeypatch.setattr(entering.Entering, "run", counted)
+    return found
+
+
+def same(one, other):
+    # tokens of receipts are drawn by chance, and decide nothing
+    assert one.state.receipts.base == other.state.receipts.base
+    np.testing.assert_array_equal(one.state.receipts.waiting(), other.state.receipts.waiting())
+    one.state.receipts = other.state.receipts
+    equal(one.state, other.state)
+    assert (one.seq, one.reach, one.first) == (other.seq, other.reach, other.first)
+    assert list(one.pending) == list(other.pending)
+    for ref, waiting in one.pending.items():
+        assert (waiting.due, waiting.expired) == (other.pending[ref].due, other.pending[ref].expired)
+        for z, y in zip(waiting.decision[1:14], other.pending[ref].decision[1:14], strict=True):
+            np.testing.assert_array_equal(z, y)
+            assert z.dtype == y.dtype
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_runs_leave_the_state_of_single_events(policy, seed, entered, monkeypatch):
+    monkeypatch.setattr("evenhand.live.runs._FEW", 3)
+    single, runs, fold, fold_all = Log(policy, seed).folds()
+    plans, plan = [], entering.Entering._plan
+    monkeypatch.setattr(entering.Entering, "_plan", lambda *told: plans.append(plan(*told)))
+    fold()
+    fold_all()
+    same(single, runs)
+    assert sum(entered) > 0.7 * single.seq
+    assert len(plans) < 100  # of 230 decisions; stale views would plan at each
+
+
+@pytest.mark.slow
+def test_observations_for_which_arrays_grow_are_entered_by_python(entered, monkeypatch):
+    """An action has room for 256 observations at first."""
+    monkeypatch.setattr("evenhand.live.runs._FEW", 3)
+    problem = eh.Problem(
+        actions=("none", "letter"),
+        features=(eh.Numeric("age", 20, 60),),
+        outcomes=(eh.Outcome("answer"), eh.Outcome("stamps", known={"letter": 1})),
+        maximize="answer",
+        subject_to=(eh.Budget("stamps", total=600.0),),
+        horizon=900,
+    )
+    policy = eh.resolving(problem, eh.PerAction.of(problem, eh.models.BayesianLogistic))
+    single, runs, fold, fold_all = Log(policy, 8, 700).folds()
+    fold()
+    assert single.state.model.past.y.shape[1] > 256
+    fold_all()
+    same(single, runs)
+    assert sum(entered) > 0.7 * single.seq
+
+
+def test_what_waits_can_be_settled_afterwards(policy):
+    log = Log(policy, 5)
+    single, runs, fold, fold_all = log.folds()
+    fold()
+    fold_all()
+    for each in (single, runs):
+        for waiting in list(each.pending.values()):
+            policy.cancel(each.state, waiting.decision)
+    same(single, runs)
+
+
+@pytest.mark.parametrize("text", ['{"y": 1', "[1]", '{"y":{"answer":7,"cents":0}}', '{"y":{"answer":1}}'])
+def test_a_wrong_event_is_refused_where_single_events_refuse_it(text, monkeypatch):
+    monkeypatch.setattr("evenhand.live.runs._FEW", 3)
+    log = Log(shop(), 6)
+    events = list(log.campaign.events())
+    at = next(i for i, e in enumerate(events) if i > 200 and e.kind == "observed")
+    events[at] = events[at]._replace(body=text)
+    single, runs, fold, fold_all = log.folds(events)
+    with pytest.raises(EvenhandError) as one:
+        fold()
+    with pytest.raises(type(one.value), match=r"."):
+        fold_all()
+    assert single.seq == runs.seq == at
+
+
+def test_few_events_are_folded_one_by_one(entered):
+    _, fold, _, _ = (log := Log(shop(), 7)).folds()
+    fold_runs(fold, log.campaign.events(), 40)
+    assert fold.seq > 300
+    assert not entered
+
+
+def test_many_cases_are_encoded_as_one_by_one():
+    encode, problem = shop()._assembly.encoder, shop().problem
+    ages, ways = [10, 20.0, 33.3, np.float64(59.9), True, 1e9, 20 + 1e-13], ["web", "fax", "phone", "shop"]
+    cases = [{"age": age, "way": ways[i % 4]} for i, age in enumerate(ages)]
+    for some in (cases, [case for case in cases if type(case["age"]) is float]):
+        many, each = encode.stacked(some), [encode.one(case, None, None) for case in some]
+        for field in ("features", "known", "groups", "offered"):
+            np.testing.assert_array_equal(getattr(many, field), np.concatenate([getattr(c, field) for c in each]))
+    for case in (
+        {"age": 33.0},
+        {"age": np.nan, "way": "web"},
+        {"age": 33.0, "way": 3},
+        {"age": 3.0, "way": "", "b": 1},
+    ):
+        with pytest.raises(InvalidInput) as one:
+            encode.one(case, None, None)
+        with pytest.raises(InvalidInput) as found:
+            encode.stacked([cases[0], case])
+        assert str(found.value) == str(one.value)
+    assert problem.n_features == many.features.shape[2] - 1
+
+
+def test_kernels_that_cannot_be_compiled_leave_it_to_python(monkeypatch):
+    def fails(*_):
+        raise NumbaError("no such type")
+
+    monkeypatch.setattr(entering, "_enter", _Failing(fails))
+    single, runs, fold, fold_all = Log(shop(), 8).folds()
+    fold()
+    with pytest.warns(EvenhandWarning, match="no such type"):
+        fold_all()
+    same(single, runs)
+
+
+class _Failing(Dispatcher):
+    def __init__(self, call):
+        self.call = call
+
+    def __call__(self, *arguments):
+        return self.call(*arguments)
