@@ -10,7 +10,7 @@ from benchmarks.drawn import own_coefficients
 from benchmarks.plain_linucb import ARMS, FEATURES, WIDTH, PlainDisjoint
 from evenhand.environments import Court
 from evenhand.environments.base import Environment
-from evenhand.models import BayesianLogistic, Fixed, PerAction, Ridge
+from evenhand.models import BayesianRidge, Fixed, PerAction, Ridge
 from evenhand.policy.policy import Policy
 from evenhand.recipes import pgd, resolving, ucb
 from evenhand.report.summary import table
@@ -65,7 +65,7 @@ def _court(rounds: int = 4000) -> tuple[str, int, Ways]:
 
 def _plans(rounds: int = 10_000) -> tuple[str, int, Ways]:
     court = Court(horizon=rounds)
-    policy = resolving(court.problem, BayesianLogistic(n_features=court.n_features))
+    policy = resolving(court.problem, BayesianRidge(n_features=court.n_features))
     return "court, resolving with hard budgets", rounds, _both(policy, court)
 
 
