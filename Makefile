@@ -3,11 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+PEERS := .venv-peers
+PEERS_READY := $(PEERS)/.ready
 
 PYTEST := -m pytest -n 2 --dist worksteal
 PARTS := choices goals models numerics planning problem sets welfare
 
-.PHONY: demo test slow fast lint docs bench clean
+.PHONY: demo test slow fast lint docs bench bench-peers clean
 
 demo: $(READY)
 	$(BIN)/evenhand demo --out out/demo
@@ -27,11 +29,13 @@ lint: $(READY)
 	$(BIN)/mypy
 
 docs: $(READY)
-	rm -rf out/api
-	$(BIN)/python -W error docs/reference/build.py out/api
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -W error -m mkdocs build
 
 bench: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.run
+
+bench-peers: $(PEERS_READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks.peers
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python >= 3.11; set PYTHON=...")'
@@ -39,6 +43,11 @@ $(READY): pyproject.toml
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	touch $@
 
+$(PEERS_READY): pyproject.toml benchmarks/peers.txt
+	$(PYTHON) -m venv $(PEERS)
+	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --requirement benchmarks/peers.txt
+	touch $@
+
 clean:
-	rm -rf $(VENV) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(PEERS) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks examples -name __pycache__ -type d -exec rm -rf {} +

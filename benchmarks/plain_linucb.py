@@ -29,8 +29,8 @@ class PlainLinUCB:
 class PlainDisjoint:
     """The same with own coefficients per arm: an inverse each, of which a case reads all and a play changes one."""
 
-    def __init__(self) -> None:
-        self.inverse, self.theta = np.tile(np.eye(FEATURES), (ARMS, 1, 1)), np.zeros((ARMS, FEATURES))
+    def __init__(self, arms: int = ARMS, features: int = FEATURES) -> None:
+        self.inverse, self.theta = np.tile(np.eye(features), (arms, 1, 1)), np.zeros((arms, features))
 
     def act(self, x: np.ndarray) -> int:
         """The arm of highest optimistic value, `(n)->()`."""

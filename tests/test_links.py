@@ -107,6 +107,14 @@ def test_every_page_and_picture_of_docs_is_linked_from_a_page():
     assert [file.name for file in shown if file not in linked] == []
 
 
+@pytest.mark.parametrize(
+    "guide",
+    ["index", "choosing", "from-a-log", "replay", "serving", "live", "compose", "goals", "knapsacks", "research"],
+)
+def test_guides_to_begin_with_link_the_glossary(guide):
+    assert "glossary.md" in links((ROOT / "docs" / f"{guide}.md").read_text(encoding="utf-8"))
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_page_names_a_path_of_one_machine(page):
     text = page.read_text(encoding="utf-8")
@@ -115,7 +123,7 @@ def test_no_page_names_a_path_of_one_machine(page):
 
 @pytest.mark.parametrize("page", NOW, ids=lambda p: str(p.relative_to(ROOT)))
 def test_targets_of_make_exist(page):
-    rules = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    rules = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     called = commands(page.read_text(encoding="utf-8"), "make")
     assert {word for words in called for word in words if "=" not in word} - rules == set()
 

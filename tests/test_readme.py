@@ -1,4 +1,4 @@
-"""The Python of README and of the pages on serving and on campaigns runs, and prints what they say."""
+"""The Python of README, of the first page and of those on serving and campaigns runs, and prints what they say."""
 
 import re
 from pathlib import Path
@@ -16,7 +16,10 @@ def blocks(path):
 
 @pytest.mark.parametrize(
     "path",
-    ["README.md", "docs/research.md", "docs/serving.md", "docs/live.md", "docs/live-reference.md", "docs/compose.md"],
+    [
+        "README.md",
+        *(f"docs/{name}.md" for name in ("index", "research", "serving", "live", "live-reference", "compose")),
+    ],
 )
 def test_what_is_shown_is_what_runs(path, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # where a campaign is kept

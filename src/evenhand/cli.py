@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from evenhand.cli_completion import add as add_completion
+from evenhand.cli_demo import demonstrate
 from evenhand.cli_erasing import add as add_erasing
 from evenhand.cli_keeping import add_keeping
 from evenhand.cli_life import add_life
+from evenhand.cli_new import add as add_new
 from evenhand.cli_offline import add as add_offline
 from evenhand.cli_order import refuse_swapped
 from evenhand.cli_replay import add as add_replay
 from evenhand.cli_serve import add_serve, add_token
+from evenhand.cli_start import WHAT, first_screen, grouped
 from evenhand.cli_sweep import add as add_sweep
-from evenhand.cli_texts import DESCRIPTION, EXPORT, OF_LOG, SWITCH, WARM
+from evenhand.cli_systems import add as add_systems
+from evenhand.cli_texts import EXPORT, OF_LOG, SWITCH, WARM
 from evenhand.core.registry import meant
 from evenhand.experiments.experiment import Experiment, discover
 from evenhand.experiments.options import options
@@ -35,6 +39,11 @@ DEMO = "demo"  # the experiment with its own command
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors suggest the command, option or choice that was probably meant."""
+
+    whole = ""  # a help that is written as a whole, in place of the one that argparse composes
+
+    def format_help(self) -> str:
+        return self.whole or super().format_help()
 
     def _check_value(self, action: argparse.Action, value: object) -> None:
         try:
@@ -54,15 +63,11 @@ class Parser(argparse.ArgumentParser):
 def build() -> Parser:
     """Build the parser of all commands, one of them per experiment."""
     experiments = discover()
-    parser = Parser(
-        prog="evenhand",
-        description=DESCRIPTION,
-        epilog=_examples(experiments),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser(prog="evenhand", description=WHAT)
     parser.add_argument("--version", action="version", version=f"evenhand {__version__}")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    _add_experiment(commands, experiments[DEMO])
+    parser.set_defaults(run=_begin, parser=parser)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    _add_experiment(commands, experiments[DEMO]).set_defaults(run=demonstrate)
     reproduce = commands.add_parser("reproduce", help="run a published experiment beside its published numbers")
     names = reproduce.add_subparsers(dest="experiment", metavar="EXPERIMENT", required=True)
     for name, experiment in experiments.items():
@@ -146,37 +151,16 @@ def build() -> Parser:
     report.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="to write to; it is replaced")
     report.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help=OF_LOG)
 
-    systems = commands.add_parser("systems", help="list every named system, or print what one of them does")
-    systems.add_argument("name", nargs="?", default=None, metavar="NAME",
-                         help="of a recipe, model, objective, ... such as pgd, or an id such as K1")  # fmt: skip
-    systems.add_argument("--json", action="store_true", help="the list as JSON")
-    systems.set_defaults(run=_systems, parser=systems)
+    add_new(lambda name, line, text: commands.add_parser(name, help=line, description=text, formatter_class=described))
+    add_systems(
+        lambda name, line, text: commands.add_parser(name, help=line, description=text, formatter_class=described)
+    )
+    add_completion(
+        lambda name, line, text: commands.add_parser(name, help=line, description=text, formatter_class=described),
+        parser,
+    )
+    parser.whole = grouped(parser, commands, {n: e.title for n, e in experiments.items() if n != DEMO})
     return parser
-
-
-def _examples(experiments: Mapping[str, type[Experiment]]) -> str:
-    shown = [("demo", experiments[DEMO].title)]
-    shown += [(f"reproduce {name}", e.title) for name, e in experiments.items() if name != DEMO]
-    shown += [
-        ("draft LOG.csv --out PROBLEM.toml", "a problem file to begin with, from the header of your log"),
-        ("replay LOG.csv --problem PROBLEM.toml", "run any policy on your own randomised log"),
-        ("curve LOG.csv --problem PROBLEM.toml", "what a larger budget, targeting and fairness would be worth"),
-        ("value LOG.csv --problem PROBLEM.toml", "what rules and fixed policies would have been worth"),
-        ("assign CASES.csv --problem ...", "who gets what in the next list, by what the log says"),
-        ("serve PROBLEM.toml --store sqlite:///FILE", "decide for real, over HTTP, with a page to watch"),
-        ("switch STORE PROBLEM.toml --by WHO --why TEXT", "go on with another file, while servers run"),
-        ("audit STORE", "recompute every decision of a live campaign"),
-        ("pause STORE --by WHO --why REASON", "make no decisions for now; so resume, end, change"),
-        ("backup STORE FILE", "copy its log, while servers run"),
-        ("erase STORE --key KEY", "take the case and the key of a person out of the log"),
-        ("report STORE --out FILE.html", "a page that shows where it stands"),
-        ("export STORE --out FILE", "its decisions as a file, for replay and other libraries"),
-        ("warm", "compile ahead, so that first decisions do not wait"),
-        ("systems", "everything that is implemented, with its source"),
-        ("systems NAME", "what one of them does, and its arguments"),
-    ]
-    lines = [f"  {'evenhand ' + command:<48}  {what}" for command, what in shown]
-    return "\n".join(["start here:", *lines])
 
 
 def _add_campaign(parser: Parser, run: Callable[[argparse.Namespace], int]) -> None:
@@ -186,7 +170,7 @@ def _add_campaign(parser: Parser, run: Callable[[argparse.Namespace], int]) -> N
     parser.set_defaults(run=run, parser=parser)
 
 
-def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> None:
+def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> Parser:
     parser = commands.add_parser(experiment.name, help=experiment.title, description=experiment.about)
     for o in options(experiment):
         kind = partial(_count, least=o.least) if o.kind is int and o.least is not None else o.kind
@@ -209,6 +193,7 @@ def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> None:
     parser.add_argument("--resume", action="store_true",
                         help="keep runs in DIR, finished or not; after an interruption, go on from them")  # fmt: skip
     parser.set_defaults(run=_reproduce, made=experiment, parser=parser)
+    return parser
 
 
 def _count(text: str, least: int = 1) -> int:
@@ -247,6 +232,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (EvenhandError, OSError) as error:  # for example a full disk
         print(f"evenhand: {error}", file=sys.stderr)
         return 2
+
+
+def _begin(o: argparse.Namespace) -> int:
+    print(first_screen())
+    return 0
 
 
 def _reproduce(o: argparse.Namespace) -> int:
@@ -294,21 +284,6 @@ def _warm(o: argparse.Namespace) -> int:
     from evenhand.run.warm import common, warm
 
     print(warm(common() if o.problem is None else of_problem_file(o.problem)))
-    return 0
-
-
-def _systems(o: argparse.Namespace) -> int:
-    from evenhand.core.catalogue import catalogue, describe, of_name
-    from evenhand.report.summary import table
-
-    if o.name is not None and not o.json:
-        print(describe(o.name))
-        return 0
-    found = catalogue() if o.name is None else of_name(o.name)
-    if o.json:
-        print(json.dumps([s._asdict() for s in found], indent=1))
-    else:
-        print(table(["id", "name", "kind", "source"], [[s.id, s.name, s.kind, s.source] for s in found], left=4))
     return 0
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-DESCRIPTION = """\
-Decide, one case after another, who gets what: contextual bandits that keep to budgets, share fairly,
-and pursue goals that are not a plain sum of clicks."""
-
 WARM = """\
 Compile ahead. The first decision of a process waits until its kernels are compiled, or are found compiled on disk.
 This command makes a few decisions with the recipes and models that are used most (resolving, ucb, pgd, fw_dual,

@@ -9,7 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.live import recomputing
+from evenhand.live import recomputing, snapshots
 from evenhand.live.snapshots import apart, dump
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker import Worker
@@ -113,20 +113,36 @@ def test_a_decision_that_was_changed_is_found_wherever_it_is(at, tmp_path, monke
     assert not one.clean
 
 
-def test_a_snapshot_that_is_not_the_state_of_its_events_is_not_gone_on_from(tmp_path, monkeypatch, stretches):
+def finite(arrays):
+    """Another number in place of one that is finite."""
+    name = next(name for name, z in arrays.items() if z.dtype == float and z.size and np.isfinite(z).all())
+    arrays[name] = arrays[name] + 0.25
+
+
+def signed(arrays):
+    """Zeros of the other sign, which are equal, and of which a decision has another checksum."""
+    for name, z in arrays.items():
+        if z.dtype == float:
+            arrays[name] = np.where(z == 0.0, -z, z)
+
+
+def tokens(arrays):
+    """Other tokens of decisions that wait, which states do not share either."""
+    arrays[".receipts.tokens"] += arrays[".receipts.tokens"] > 0
+
+
+@pytest.mark.parametrize("change", [finite, signed, tokens])
+def test_a_snapshot_that_is_not_the_state_of_its_events_is_not_gone_on_from(change, tmp_path, monkeypatch, stretches):
     monkeypatch.setattr(Worker, "every", 10)
     url = f"sqlite:///{tmp_path / 'x.db'}"
     campaign = lived(url, 1, rounds=60)
     store, mark = campaign._worker.store, campaign._worker.folding.mark
-    numbers = store.snapshots("shop", mark)
     eh.live.audit(url, "shop", POLICIES, jobs=8)
     chosen = stretches[2][0]
-    assert chosen in numbers
     _, blob = store.snapshot("shop", mark, chosen + 1)
     with np.load(io.BytesIO(blob)) as file:
         arrays = {name: file[name] for name in file.files}
-    name = next(name for name, z in arrays.items() if z.dtype == float and z.size and np.isfinite(z).all())
-    arrays[name] = arrays[name] + 0.25
+    change(arrays)
     file = io.BytesIO()
     np.savez(file, **arrays)
     store.keep("shop", mark, chosen, file.getvalue(), drop=())
@@ -139,6 +155,32 @@ def test_a_snapshot_that_is_not_the_state_of_its_events_is_not_gone_on_from(tmp_
     assert stretches[-1][1] == last  # from the stretch before it to the end, by one process
     assert stretches[-1][0] < chosen
     assert len([z for z in stretches[1:] if z[1] == last]) == 2
+
+
+@pytest.mark.parametrize("other", [True, False])
+def test_a_snapshot_that_goes_while_processes_begin_is_no_reason_to_fail(other, tmp_path, monkeypatch):
+    """A campaign that runs drops old ones; the latest before it is then another one, or there is none."""
+    monkeypatch.setattr(Worker, "every", 10)
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    campaign = lived(url, 1, rounds=60)
+    store, mark = campaign._worker.store, campaign._worker.folding.mark
+    done = []
+
+    def run(work, tasks, bar, jobs):
+        if not done:
+            chosen, numbers = tasks[2].stretch.begin, store.snapshots("shop", mark)
+            gone = [chosen] if other else [z for z in numbers if z <= chosen]
+            _, blob = store.snapshot("shop", mark)
+            store.keep("shop", mark, numbers[-1], blob, drop=gone)
+        done.extend(tasks)
+        return [work(task, lambda steps: True) for task in tasks]
+
+    monkeypatch.setattr(recomputing, "run_chunks", run)
+    several = eh.live.audit(url, "shop", POLICIES, jobs=8)
+    assert several.clean
+    assert len(done) > 3
+    assert several == eh.live.audit(url, "shop", POLICIES)
+    campaign.close()
 
 
 def test_states_differ_by_their_numbers_and_in_anything_else_wholly():
@@ -154,6 +196,14 @@ def test_states_differ_by_their_numbers_and_in_anything_else_wholly():
     assert apart(blob, dump(fold)) == np.inf
     fold.pending.clear()
     assert apart(blob, dump(fold)) == np.inf
+
+
+@pytest.mark.parametrize("other", [-np.inf, np.nan, 1.0])
+def test_numbers_that_are_not_finite_are_compared_as_they_are(other):
+    numbers = np.array([np.inf, 1.0])
+    assert snapshots._gap(numbers, numbers.copy()) == 0.0
+    assert snapshots._gap(numbers, np.array([other, 1.0])) == np.inf
+    assert snapshots._gap(np.array([np.nan, 1.0]), np.array([np.nan, 1.5])) == 0.25
 
 
 def test_processes_share_a_log_and_show_what_they_find(tmp_path, monkeypatch):

@@ -6,11 +6,15 @@ SMALL = ["reproduce", "court", "--replicas", "1", "--rounds", "60"]
 SERVE = ["serve", "{folder}/none.toml", "--store", "sqlite:///{folder}/log.db"]
 
 COMMANDS = {
-    "no command": ([], "COMMAND", "required"),
     "an empty command": ([""], "COMMAND", "invalid choice"),
     "an unknown command": (["fly"], "COMMAND", "invalid choice: 'fly'"),
     "a command misspelt": (["rpelay"], "COMMAND", f"({DID} replay?)"),
-    "an option for a command": (["--replay"], "COMMAND", "required"),
+    "an option for a command": (["--replay"], "--replay", "unrecognized"),
+    "a shell misspelt": (["completion", "bahs"], "SHELL", f"({DID} bash?)"),
+    "a kind misspelt": (["systems", "--kind", "recipes"], "--kind", f"({DID} recipe?)"),
+    "a name and a kind": (["systems", "pgd", "--kind", "recipe"], "--kind", "not allowed with argument NAME"),
+    "an unknown property": (["systems", "--for", "parrity"], "for", f"({DID} parity?)"),
+    "no property": (["systems", "--for", " , "], "for", "expected words of budgets"),
     "an option misspelt": (["demo", "--repilcas", "3"], "--repilcas", f"({DID} --replicas?)"),
     "an option misspelt with its value": (["demo", "--sede=3"], "--sede=3", f"({DID} --seed?)"),
     "too many arguments": (["systems", "pgd", "ucb"], "ucb", "unrecognized"),

@@ -3,7 +3,7 @@
 import pytest
 
 from evenhand.cli import main
-from evenhand.core.errors import EvenhandError
+from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.replay import replay_log
 from evenhand.replay.problem_file import parse
 from evenhand.replay.reading import read_csv
@@ -67,3 +67,32 @@ def test_a_problem_file_may_have_a_mark_and_lines_of_windows(start, end, tmp_pat
     """It is read to its last line, where a mistake is found."""
     problem = start + (PROBLEM + "stp = 1").replace("\n", end).encode()
     refused(tmp_path, LOG, problem, "problem.toml, line 34: policy.stp", "(did you mean step?)", capsys)
+
+
+def test_what_stands_for_several_logged_values_is_noted(tmp_path, capsys):
+    problem = PROBLEM.replace('"A" = "a", "B" = "b"', '"A" = "a", "B" = "a"').replace("{ a = 1, b = 1 }", "{ a = 1 }")
+    (tmp_path / "problem.toml").write_text(problem)
+    (tmp_path / "log.csv").write_bytes(LOG)
+    asked = ["replay", f"{tmp_path}/log.csv", "--problem", f"{tmp_path}/problem.toml"]
+    assert main([*asked, "--replicas", "1", "--bootstrap", "0"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "note: 'a' stands for 'A', 'B': its propensity has to be that of any of them, the sum of theirs" in shown
+
+
+def test_a_file_that_is_not_there_is_named_with_its_folder(tmp_path, capsys):
+    (tmp_path / "problem.toml").write_text(PROBLEM)
+    for log, problem, where in (("no/log.csv", "problem.toml", "no/log.csv"), ("log.csv", "no/p.toml", "no/p.toml")):
+        assert main(["replay", str(tmp_path / log), "--problem", str(tmp_path / problem)]) == 2
+        name = where.rpartition("/")[2]
+        error = capsys.readouterr().err
+        assert error == (
+            f"evenhand: {name}: expected a file that can be read, got No such file or directory: {tmp_path / where}\n"
+        )
+
+
+@pytest.mark.parametrize("name", ["thompson", "Thompson_sampling"])
+def test_a_model_that_is_a_recipe_elsewhere_is_explained(name):
+    with pytest.raises(InvalidInput, match=r'policy\.name: .*Thompson sampling is a model here.*name = "sampled"'):
+        parse(PROBLEM.replace("[policy]\n", f'[policy]\nname = "{name}"\n'), "problem.toml")
+    stated = 'name = "resolving"\nmodel = { name = "sampled", inner = { kind = "ridge" } }\n'
+    parse(PROBLEM.partition("[policy]")[0] + "[policy]\n" + stated, "problem.toml")

@@ -8,7 +8,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 
 
-@named("Z7", source="a test")
+@named("Z7", source="a test", use="to compare with", fits="contexts, no contexts, no constraints")
 def in_turn(problem: Problem, model: Model, *, name: str | None = None) -> Policy:
     """Play one action after the other; constraints are ignored.
 

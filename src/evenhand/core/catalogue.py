@@ -5,47 +5,43 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import re
 from collections.abc import Callable, Iterator
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.fits import Fit, fit
+from evenhand.core.kinds import KINDS
 from evenhand.core.registry import exported, meant, snake
 
 T = TypeVar("T")
 
-# The folder or module of a system determines its kind, so that no second list has to be kept up to date.
-KINDS = {
-    "evenhand.recipes": "recipe",
-    "evenhand.models": "model",
-    "evenhand.goals": "goal",
-    "evenhand.choices": "choice",
-    "evenhand.welfare": "welfare",
-    "evenhand.objectives": "objective",
-    "evenhand.sets": "set",
-    "evenhand.problem.constraints": "constraint",
-    "evenhand.environments": "environment",
-    "evenhand.run.optimum": "benchmark",
-    "evenhand.run.optimum_of_satisfaction": "benchmark",
-    "evenhand.offline": "estimate",
-    "evenhand.experiments": "experiment",
-}
+_RESULTS = ("benchmark", "estimate")  # kinds whose other exported classes are what they return
 
-__all__ = ["System", "catalogue", "describe", "named"]
+__all__ = ["System", "catalogue", "describe", "named", "parts"]
 
 
 class System(NamedTuple):
-    """One row of `evenhand systems`."""
+    """A named system. Its id sorts the catalogue, and is not shown to users."""
 
     id: str
     name: str
     kind: str
     module: str
     source: str
+    says: str  # the first sentence of its docstring
+    fit: Fit | None  # of recipes
 
 
-def named(identifier: str, source: str) -> Callable[[T], T]:
+def named(identifier: str, source: str, use: str = "", fits: str = "") -> Callable[[T], T]:
     """Mark a class or function as the implementation of a named system, and check its arguments by its signature.
+
+    Args:
+        identifier: sorts the catalogue.
+        source: authors and year, and the theorem or section.
+        use: of a recipe, one of `core.fits.USES`.
+        fits: of a recipe, words of `core.fits.WORDS` with commas between; a condition follows in brackets.
 
     >>> @named("K0", source="an example")
     ... def nothing() -> None: ...
@@ -55,22 +51,41 @@ def named(identifier: str, source: str) -> Callable[[T], T]:
 
     def mark(thing: T) -> T:
         thing.__named__ = (identifier, source)  # type: ignore[attr-defined]
+        if use or fits:
+            thing.__fit__ = fit(use, fits)  # type: ignore[attr-defined]
         return checked(thing)
 
     return mark
 
 
-def catalogue() -> list[System]:
-    """List every marked class and function in the package, in the order of their ids.
+def catalogue(kind: str = "") -> list[System]:
+    """List every marked class and function of a kind, or of all kinds.
 
-    >>> [s.name for s in catalogue() if s.id == "K2"]
-    ['pgd_adaptive']
+    >>> [s.name for s in catalogue("recipe")][:2]
+    ['cab_ucb', 'cab_ts']
     """
-    return sorted(_marked(), key=lambda s: (s.id[:1], int(s.id[1:]), s.kind, s.name))
+    return sorted(_marked(kind), key=lambda s: (s.id[:1], int(s.id[1:]), s.kind, s.name))
 
 
-def _marked() -> Iterator[System]:
+def parts(kind: str) -> list[System]:
+    """List the parts of a kind in the order of their names, also exported classes that have no source.
+
+    >>> "TopK" in [s.name for s in parts("choice")]
+    True
+    """
+    plain = () if kind in _RESULTS else (s for s in _unmarked(kind) if _is_part(s))
+    return sorted([*catalogue(kind), *plain], key=lambda s: s.name.lower())
+
+
+def _is_part(system: System) -> bool:
+    thing = _thing(system)
+    return inspect.isclass(thing) and not issubclass(thing, tuple)
+
+
+def _marked(only: str = "") -> Iterator[System]:
     for place, kind in KINDS.items():
+        if only not in ("", kind):
+            continue
         home = importlib.import_module(place)
         inside = pkgutil.walk_packages(home.__path__, f"{place}.") if hasattr(home, "__path__") else ()
         for name in (place, *(info.name for info in inside)):
@@ -78,56 +93,76 @@ def _marked() -> Iterator[System]:
             for thing in vars(module).values():
                 mark = getattr(thing, "__named__", None)
                 if isinstance(mark, tuple) and thing.__module__ == name:
-                    yield System(mark[0], thing.__name__, kind, name, mark[1])
+                    yield System(mark[0], thing.__name__, kind, name, mark[1], says(thing), _fit(thing))
+
+
+def says(part: object) -> str:
+    """Return the first sentence of a docstring.
+
+    >>> says(says)
+    'Return the first sentence of a docstring.'
+    """
+    first = " ".join((inspect.getdoc(part) or "").split("\n\n")[0].split())
+    return re.sub(r"; arguments as for `\w+`", "", first)
 
 
 def of_name(name: str) -> list[System]:
-    """Return every part with this name or id, also exported ones that are no named systems.
+    """Return every part with this name, also exported ones that are no named systems.
 
     Raises:
         InvalidInput: there is none.
 
-    >>> [s.id for s in of_name("pgd")]
-    ['K1']
+    >>> [s.kind for s in of_name("pgd")]
+    ['recipe']
     """
-    parts = [*catalogue(), *_unmarked()]
+    there = [*catalogue(), *_unmarked()]
     wanted = name.replace("-", "_").lower()
-    found = [p for p in parts if wanted in (p.id.lower(), p.name.lower(), snake(p.name))]
+    found = [p for p in there if wanted in (p.name.lower(), snake(p.name))]
     if not found:
-        guess = meant(name, sorted({snake(p.name) for p in parts}))
-        raise InvalidInput("system", "a name or an id from `evenhand systems`", f"{name}{guess}")
+        guess = meant(name, sorted({snake(p.name) for p in there}))
+        raise InvalidInput("system", "a name from `evenhand systems`", f"{name}{guess}")
     return found
 
 
 def describe(name: str) -> str:
-    """Describe every part with this name or id: its call, source and docstring.
+    """Describe every part with this name: its call, source and docstring.
 
     Raises:
         InvalidInput: there is none.
 
     >>> print(describe("pgd").splitlines()[0])
-    recipe pgd (K1), by Chzhen et al. 2023, Box B; Lemmas 1 and 2
+    recipe pgd, by Chzhen et al. 2023, Box B; Lemmas 1 and 2
     """
     return "\n\n".join(_described(p) for p in of_name(name))
 
 
-def _unmarked() -> Iterator[System]:
+def _unmarked(only: str = "") -> Iterator[System]:
     """Exported parts that are not named systems, such as choices."""
     for place, kind in KINDS.items():
-        if hasattr(importlib.import_module(place), "__all__") and kind != "experiment":
+        if only in ("", kind) and hasattr(importlib.import_module(place), "__all__") and kind != "experiment":
             for part in exported(place).values():
                 if not hasattr(part, "__named__") and inspect.getdoc(part):
-                    yield System("", part.__name__, kind, part.__module__, "")
+                    yield System("", part.__name__, kind, part.__module__, "", says(part), None)
 
 
 def _described(system: System) -> str:
-    part = getattr(importlib.import_module(system.module), system.name)
-    origin = f" ({system.id}), by {system.source}" if system.id else ""
+    origin = f", by {system.source}" if system.source else ""
+    fits = f"fits: {system.fit}\n\n" if system.fit else ""
+    part = _thing(system)
     arguments = ", ".join(_argument(p) for p in inspect.signature(part).parameters.values())
     return (
         f"{system.kind} {system.name}{origin}\n{system.module}.{system.name}({arguments})\n\n"
-        f"{inspect.getdoc(part) or ''}"
+        f"{fits}{inspect.getdoc(part) or ''}"
     )
+
+
+def _thing(system: System) -> Any:
+    return getattr(importlib.import_module(system.module), system.name)
+
+
+def _fit(thing: object) -> Fit | None:
+    found: Fit | None = getattr(thing, "__fit__", None)
+    return found
 
 
 def _argument(p: inspect.Parameter) -> str:

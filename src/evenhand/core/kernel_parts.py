@@ -21,6 +21,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 
+from evenhand.core.kernel_boxes import known_types
 from evenhand.core.kernel_cache import KernelCache, called, is_part
 
 
@@ -93,7 +94,7 @@ class Kernel(CPUDispatcher):
             del self.overloads[args]
         Kernel._outer = self
         try:
-            with self._alone(sig), self._watched(sig), _parts_of(self):
+            with self._alone(sig), self._watched(sig), _parts_of(self), known_types():
                 return super().compile(sig)
         finally:
             Kernel._outer = None

@@ -163,7 +163,8 @@ def on_disk(field: str, expected: str) -> Iterator[None]:
     except EvenhandError:  # some are errors of the operating system too, and say what is wrong
         raise
     except FileNotFoundError as error:
-        raise MissingFile(field, expected, error.strerror or error) from error
+        where = "" if error.filename is None or str(error.filename) == field else f": {error.filename}"
+        raise MissingFile(field, expected, f"{error.strerror or error}{where}") from error
     except OSError as error:
         raise InvalidInput(field, expected, error.strerror or error) from error
 

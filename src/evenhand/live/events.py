@@ -31,6 +31,7 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _SALT = 16  # bytes
+AGAIN = "; say the same again, with the same key"  # the end of a message of Busy, where that helps
 ABOUT: tuple[Kind, ...] = ("observed", "revised", "cancelled", "expired")  # a decision, which they name
 
 

@@ -54,7 +54,9 @@ class Given:
 
     @cached_property
     def place(self) -> Store:
-        return connect_to_read(self.store) if isinstance(self.store, str) else self.store
+        if isinstance(self.store, str) or not hasattr(self.store, "scan"):
+            return connect_to_read(self.store)
+        return self.store
 
     @cached_property
     def first(self) -> Event:
@@ -138,7 +140,8 @@ class _Task(NamedTuple):
 class _Done(NamedTuple):
     found: Count
     state: bytes  # at the end; empty if nobody asked for it, or no policy is known there
-    whole: bool  # False after Ctrl-C
+    whole: bool = True  # False after Ctrl-C
+    sound: bool = True  # False if the snapshot with which it begins is gone, or the log does not go on from it
 
 
 def recompute(given: Given, jobs: int = 1) -> Count:
@@ -167,8 +170,8 @@ def recompute(given: Given, jobs: int = 1) -> Count:
     count = Count(given.tolerance)
     with tqdm(total=found.last, desc=f"audit {given.campaign}", unit="event", leave=False, disable=None) as bar:
         done = _whole(tasks, bar, jobs)
-        for i, (start, one) in enumerate(zip(starts, done, strict=False)):
-            if not _follows(start, one.state, given.tolerance):
+        for i, start in enumerate(starts):
+            if not (_follows(start, done[i].state, given.tolerance) and done[i + 1].sound):
                 rest = tasks[i]._replace(stretch=_Stretch(each[i].begin, found.last), keeps=False)
                 done[i:] = _whole([rest], bar, 1)
                 break
@@ -186,11 +189,22 @@ def _whole(tasks: list[_Task], bar: tqdm[Any], jobs: int) -> list[_Done]:
 
 
 def _run(task: _Task, watch: Watch) -> _Done:
-    """Recompute a stretch."""
+    """Recompute a stretch; one that begins with a snapshot, which may be anything, raises nothing."""
+    try:
+        return _recomputed(task, watch)
+    except Exception:
+        if task.stretch.begin == 0:
+            raise
+        return _Done(Count(task.given.tolerance), b"", sound=False)
+
+
+def _recomputed(task: _Task, watch: Watch) -> _Done:
     given, (begin, end), erasure = task.given, task.stretch, task.erasure
     place, count, gone = given.place, Count(given.tolerance), 0
     if begin:
-        start = next(fold for fold, _ in given.folding(_last(given)).kept(begin + 1))
+        start = next((fold for fold, _ in given.folding(_last(given)).kept(begin + 1)), None)
+        if start is None or start.seq != begin:  # it was dropped meanwhile
+            return _Done(count, b"", sound=False)
         folds = after = Folds(given.folding(_last(given)), task.found, erasure, start)
     elif erasure is None:
         folds = after = Folds(given.folding(given.first), task.found)
@@ -211,7 +225,7 @@ def _run(task: _Task, watch: Watch) -> _Done:
         count.events = some[-1].seq
         if not watch(len(some)):
             return _Done(count, b"", whole=False)
-    return _Done(count, dump(folds.main) if task.keeps and folds.main is not None else b"", whole=True)
+    return _Done(count, dump(folds.main) if task.keeps and folds.main is not None else b"")
 
 
 def _one(event: Event, folds: Folds, count: Count) -> None:

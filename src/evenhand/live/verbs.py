@@ -19,6 +19,8 @@ from evenhand.live.packing import apart, chances, charged, pack
 from evenhand.live.replies import Reply, reply
 from evenhand.live.stores.base import Transaction
 from evenhand.live.worker import Worker
+from evenhand.policy import named
+from evenhand.policy.wrong_outcome import refuse_undeclared
 
 Outcomes = Mapping[str, float | None] | Sequence[Mapping[str, float | None] | None]
 _LONGEST = 200  # characters of a key or a name
@@ -95,6 +97,9 @@ class Verbs:
             if _each(read(before)["y"]) == _each(plain["y"]):
                 return False
             if not revise:
+                policy = self.worker.policy
+                y, observed, _ = named.outcomes(policy.problem, policy.choice.n_plays, outcomes)
+                refuse_undeclared(y, observed, policy.problem)  # no revision would help
                 raise Conflict(f"decision {ref} has other outcomes: `revise` replaces them")
         if earlier is not None and is_erased(earlier.decided):
             raise Conflict(f"decision {ref} was erased: no outcome of it can be entered or corrected any more")

@@ -51,6 +51,17 @@ def wrong_lesson(y: Floats, observed: Bools, action: int, problem: Problem) -> I
     return _undeclared(f"outcome {problem.observed[m]!r}", m, y[m], problem)
 
 
+def refuse_undeclared(y: Floats, observed: Bools, problem: Problem) -> None:
+    """Refuse outcomes out of their declared ranges, whatever was played, `(1,P,M+B),(1,P,M+B)->`.
+
+    Raises:
+        InvalidInput: names the first of them.
+    """
+    low, high = problem.span
+    for p, m in np.argwhere(observed[0] & ~((y[0] >= low) & (y[0] <= high))).tolist():
+        raise _undeclared(f"outcome {problem.observed[m]!r}", m, y[0, p, m], problem)
+
+
 def _undeclared(place: str, m: int, got: object, problem: Problem) -> InvalidInput:
     low, high = max(problem.span[0, m], -LARGEST), min(problem.span[1, m], LARGEST)
     expected = f"a finite number in [{low:g}, {high:g}] (as declared)"

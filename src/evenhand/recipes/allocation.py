@@ -24,7 +24,15 @@ from evenhand.recipes.defaults import default_margin, given
 from evenhand.welfare import Anyone, Oracle
 
 
-@named("X1", source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)")
+@named(
+    "X1",
+    source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)",
+    use="many users to arms at once",
+    fits=(
+        "budgets (never exceeded), hard budgets, budgets per period (never exceeded, and planned for), parity, "
+        "floors, known costs, allocation, contexts, late outcomes, no constraints"
+    ),
+)
 def resolving_allocation(
     problem: Problem,
     model: Model,
@@ -87,7 +95,12 @@ def resolving_allocation(
     )
 
 
-@named("X2", source="evenhand's own; the prices of Chzhen et al. 2023, Box B, beside the satisfaction of a round")
+@named(
+    "X2",
+    source="evenhand's own; the prices of Chzhen et al. 2023, Box B, beside the satisfaction of a round",
+    use="many users to arms at once",
+    fits="budgets (never exceeded), hard budgets, parity, floors, known costs, allocation, contexts, late outcomes",
+)
 def pgd_allocation(
     problem: Problem,
     model: Model,
@@ -136,7 +149,12 @@ def pgd_allocation(
     )
 
 
-@named("A6", source="Shibukawa et al. 2026, Section 5.1: Random")
+@named(
+    "A6",
+    source="Shibukawa et al. 2026, Section 5.1: Random",
+    use="many users to arms at once",
+    fits="budgets (never exceeded), hard budgets, known costs, allocation, contexts, late outcomes, no constraints",
+)
 def random_allocation(
     problem: Problem, n_features: int, *, capacity: tuple[int, ...] | None = None, name: str | None = None
 ) -> Policy:

@@ -26,7 +26,15 @@ from evenhand.recipes.ucb_bwcr import ucb_bwcr
 How = Literal["primal", "dual", "ucb"]
 
 
-@named("B7", source="Agrawal & Devanur 2014, Algorithm 6, each vector by primal or dual updates (Algorithms 3 to 5)")
+@named(
+    "B7",
+    source="Agrawal & Devanur 2014, Algorithm 6, each vector by primal or dual updates (Algorithms 3 to 5)",
+    use="no features of cases",
+    fits=(
+        "budgets (never exceeded), hard budgets, floors, ratios, convex sets, known costs, learned costs, "
+        "concave objectives, no contexts, late outcomes, no constraints"
+    ),
+)
 def bwcr(
     problem: Problem,
     model: Model,
@@ -107,7 +115,12 @@ def _pursuit(objective_by: How | Smoothing | None) -> tuple[How | None, Smoothin
     return "primal", objective_by
 
 
-@named("B3", source="Agrawal & Devanur 2014, Algorithm 3")
+@named(
+    "B3",
+    source="Agrawal & Devanur 2014, Algorithm 3",
+    use="no features of cases",
+    fits="concave objectives, no contexts, late outcomes, no constraints",
+)
 def dual_bwr(problem: Problem, model: Model, *, norm: Norm = "euclidean", name: str | None = None) -> Policy:
     """Play the arm of highest optimistic worth at the objective's dual vector; no constraints.
 
@@ -131,7 +144,12 @@ def dual_bwr(problem: Problem, model: Model, *, norm: Norm = "euclidean", name: 
     return bwcr(problem, model, objective_by="dual", norm=norm, name=name or "dual_bwr")
 
 
-@named("B4", source="Agrawal & Devanur 2014, Algorithm 4, with the smoothing of Section 5.3")
+@named(
+    "B4",
+    source="Agrawal & Devanur 2014, Algorithm 4, with the smoothing of Section 5.3",
+    use="no features of cases",
+    fits="concave objectives, no contexts, late outcomes, no constraints",
+)
 def primal_bwr(
     problem: Problem, model: Model, *, smoothing: Smoothing | None = None, name: str | None = None
 ) -> Policy:
@@ -157,7 +175,15 @@ def primal_bwr(
     return bwcr(problem, model, objective_by="primal" if smoothing is None else smoothing, name=name or "primal_bwr")
 
 
-@named("B3", source="Agrawal & Devanur 2014, Algorithm 3 for constraints")
+@named(
+    "B3",
+    source="Agrawal & Devanur 2014, Algorithm 3 for constraints",
+    use="no features of cases",
+    fits=(
+        "budgets (on average; never exceeded with hard=True), hard budgets (with hard=True), floors, ratios, "
+        "convex sets, known costs, learned costs, no contexts, late outcomes"
+    ),
+)
 def dual_bwc(
     problem: Problem,
     model: Model,
@@ -190,7 +216,15 @@ def dual_bwc(
     return bwcr(problem, model, objective_by=None, constraints_by="dual", norm=norm, margin=margin, hard=hard, name=own)
 
 
-@named("B6", source="Agrawal & Devanur 2014, Algorithm 5 (after Blackwell 1956)")
+@named(
+    "B6",
+    source="Agrawal & Devanur 2014, Algorithm 5 (after Blackwell 1956)",
+    use="no features of cases",
+    fits=(
+        "budgets (on average; never exceeded with hard=True), hard budgets (with hard=True), floors, ratios, "
+        "convex sets, known costs, learned costs, no contexts, late outcomes"
+    ),
+)
 def primal_bwc(
     problem: Problem, model: Model, *, margin: float | None = None, hard: bool = False, name: str | None = None
 ) -> Policy:

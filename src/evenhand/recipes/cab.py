@@ -31,7 +31,12 @@ from evenhand.welfare import Curve, Greedy, Linear, Oracle, Proportional
 __all__ = ["cab_ofu", "cab_ts", "cab_ts_parameter", "cab_ucb", "fairx", "max_match", "theoretical_constants"]
 
 
-@named("A1", source="Shibukawa et al. 2026, Algorithm 1 (CAB-UCB)")
+@named(
+    "A1",
+    source="Shibukawa et al. 2026, Algorithm 1 (CAB-UCB)",
+    use="many users to arms at once",
+    fits="allocation, contexts, late outcomes, no constraints",
+)
 def cab_ucb(
     problem: Problem,
     model: Model,
@@ -76,7 +81,12 @@ def cab_ucb(
     return _cab(problem, model, name or "cab_ucb", oracle, capacity=capacity, may_stay=may_stay)
 
 
-@named("A2", source="Shibukawa et al. 2026, Algorithm 2 (CAB-TS)")
+@named(
+    "A2",
+    source="Shibukawa et al. 2026, Algorithm 2 (CAB-TS)",
+    use="many users to arms at once",
+    fits="allocation, contexts, late outcomes, no constraints",
+)
 def cab_ts(problem: Problem, model: Model, *, oracle: Oracle | None = None, name: str | None = None) -> Policy:
     """Allocate for satisfaction at the estimated means plus a drawn linear term per user; arguments as for `cab_ucb`.
 
@@ -100,7 +110,12 @@ def cab_ts(problem: Problem, model: Model, *, oracle: Oracle | None = None, name
     return _cab(problem, model, name or "cab_ts", oracle)
 
 
-@named("A3", source="Shibukawa et al. 2026, Algorithm 3 (CAB-TS(theta), a heuristic)")
+@named(
+    "A3",
+    source="Shibukawa et al. 2026, Algorithm 3 (CAB-TS(theta), a heuristic)",
+    use="many users to arms at once",
+    fits="allocation, contexts, late outcomes, no constraints",
+)
 def cab_ts_parameter(
     problem: Problem, model: Model, *, oracle: Oracle | None = None, name: str | None = None
 ) -> Policy:
@@ -120,7 +135,12 @@ def cab_ts_parameter(
     return _cab(problem, model, name or "cab_ts_parameter", oracle, optimism="inside")
 
 
-@named("A4", source="Shibukawa et al. 2026, Algorithm 4 (CAB-OFU, one-pass)")
+@named(
+    "A4",
+    source="Shibukawa et al. 2026, Algorithm 4 (CAB-OFU, one-pass)",
+    use="many users to arms at once",
+    fits="allocation, contexts, late outcomes, no constraints",
+)
 def cab_ofu(problem: Problem, model: Model, *, oracle: Oracle | None = None, name: str | None = None) -> Policy:
     """Allocate for satisfaction at optimistic means, which enter r themselves; arguments as for `cab_ucb`.
 
@@ -143,7 +163,12 @@ def cab_ofu(problem: Problem, model: Model, *, oracle: Oracle | None = None, nam
     return _cab(problem, model, name or "cab_ofu", oracle, optimism="inside")
 
 
-@named("A6", source="Shibukawa et al. 2026, Appendix F.1 (Algorithm 5, Max match)")
+@named(
+    "A6",
+    source="Shibukawa et al. 2026, Appendix F.1 (Algorithm 5, Max match)",
+    use="many users to arms at once",
+    fits="allocation, contexts, late outcomes, no constraints",
+)
 def max_match(problem: Problem, model: Model, *, name: str | None = None) -> Policy:
     """Give each user the arm of the largest optimistic mean, without diminishing returns; arguments as for `cab_ucb`.
 
@@ -158,7 +183,12 @@ def max_match(problem: Problem, model: Model, *, name: str | None = None) -> Pol
     return _cab(problem, model, name or "max_match", Greedy(), curve=Linear())
 
 
-@named("A6", source="FairX: Wang et al. 2021, as in Shibukawa et al. 2026, Appendix F.1 (Algorithm 6)")
+@named(
+    "A6",
+    source="FairX: Wang et al. 2021, as in Shibukawa et al. 2026, Appendix F.1 (Algorithm 6)",
+    use="many users to arms at once",
+    fits="allocation, contexts, late outcomes, no constraints",
+)
 def fairx(problem: Problem, model: Model, *, name: str | None = None) -> Policy:
     """Draw each user's arm in proportion to its mean under an optimistic parameter; arguments as for `cab_ucb`.
 

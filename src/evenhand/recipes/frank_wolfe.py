@@ -28,7 +28,15 @@ from evenhand.problem.problem import Problem
 from evenhand.recipes._needs import need_no_constraints
 
 
-@named("C1", source="Do et al. 2023, Section 3, Algorithm 2: the reduction")
+@named(
+    "C1",
+    source="Do et al. 2023, Section 3, Algorithm 2: the reduction",
+    use="objectives that are not a plain sum",
+    fits=(
+        "budgets (as the recipe inside keeps them), known costs, learned costs, concave objectives, "
+        "several plays, contexts, no contexts, late outcomes, no constraints"
+    ),
+)
 def fw(
     problem: Problem,
     recipe: Callable[[Problem], Policy],
@@ -80,7 +88,12 @@ def fw(
     return replace(scalar, problem=problem, goals=goals, choice=choice, name=name or f"fw({scalar.name})")
 
 
-@named("C2", source="Do et al. 2023, Algorithm 3 (FW-LinUCB) and Section 5")
+@named(
+    "C2",
+    source="Do et al. 2023, Algorithm 3 (FW-LinUCB) and Section 5",
+    use="objectives that are not a plain sum",
+    fits="concave objectives, several plays, contexts, no contexts, late outcomes, no constraints",
+)
 def fw_linucb(
     problem: Problem,
     model: Model,
@@ -121,7 +134,12 @@ def fw_linucb(
     return _at_slope(problem, model, TopK(problem.n_plays), name or "fw_linucb", smoothing, optimism)
 
 
-@named("C3", source="Do et al. 2023, Algorithm 4 (FW-SquareCB)")
+@named(
+    "C3",
+    source="Do et al. 2023, Algorithm 4 (FW-SquareCB)",
+    use="objectives that are not a plain sum",
+    fits="concave objectives, several plays, contexts, no contexts, late outcomes, no constraints",
+)
 def fw_squarecb(
     problem: Problem,
     model: Model,
@@ -152,7 +170,12 @@ def fw_squarecb(
     return _at_slope(problem, model, InverseGap(rate, problem.n_plays), name or "fw_squarecb", smoothing, "net")
 
 
-@named("C4", source="Do et al. 2023, Section 5 (FW-epsilon-greedy)")
+@named(
+    "C4",
+    source="Do et al. 2023, Section 5 (FW-epsilon-greedy)",
+    use="objectives that are not a plain sum",
+    fits="concave objectives, several plays, contexts, no contexts, late outcomes, no constraints",
+)
 def fw_epsilon_greedy(
     problem: Problem,
     model: Model,

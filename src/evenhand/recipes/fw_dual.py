@@ -22,7 +22,16 @@ from evenhand.recipes._worth import region_goals, worth_of_a_play
 from evenhand.recipes.defaults import fluctuation, given
 
 
-@named("X2", source="evenhand's own: Do et al. 2023 with the dual prices of Chzhen et al. 2023")
+@named(
+    "X2",
+    source="evenhand's own: Do et al. 2023 with the dual prices of Chzhen et al. 2023",
+    use="objectives that are not a plain sum",
+    fits=(
+        "budgets (never exceeded), hard budgets, budgets per period (paced over the whole run), parity, floors, "
+        "ratios, convex sets, known costs, learned costs, concave objectives, several plays, contexts, "
+        "no contexts, late outcomes, no constraints"
+    ),
+)
 def fw_dual(
     problem: Problem,
     model: Model,
@@ -68,7 +77,15 @@ def fw_dual(
     return Policy(problem=problem, model=model, goals=goals, choice=choice, name=name or "fw_dual")
 
 
-@named("X6", source="evenhand's own: Do et al. 2023, Proposition 4, with the dual prices of Chzhen et al. 2023")
+@named(
+    "X6",
+    source="evenhand's own: Do et al. 2023, Proposition 4, with the dual prices of Chzhen et al. 2023",
+    use="rankings",
+    fits=(
+        "budgets (never exceeded), hard budgets, parity, floors, ratios, known costs, learned costs, "
+        "concave objectives, several plays, rankings, contexts, late outcomes, no constraints"
+    ),
+)
 def fw_rank(
     problem: Problem,
     model: Model,
@@ -112,7 +129,15 @@ def fw_rank(
     return Policy(problem=problem, model=model, goals=goals, choice=choice, name=name or "fw_rank")
 
 
-@named("C5", source="Do et al. 2023, Algorithms 1 and 5 (FW-LinUCBRank)")
+@named(
+    "C5",
+    source="Do et al. 2023, Algorithms 1 and 5 (FW-LinUCBRank)",
+    use="rankings",
+    fits=(
+        "budgets (never exceeded), hard budgets, parity, floors, ratios, known costs, learned costs, "
+        "concave objectives, several plays, rankings, contexts, late outcomes, no constraints"
+    ),
+)
 def fw_linucb_rank(
     problem: Problem,
     model: Model,

@@ -20,7 +20,10 @@ from evenhand.recipes.defaults import given
 
 
 @named(
-    "B8", source="Agrawal & Devanur 2014, Section 6 (Implementability): the greedy ratio, where not playing is allowed"
+    "B8",
+    source="Agrawal & Devanur 2014, Section 6 (Implementability): the greedy ratio, where not playing is allowed",
+    use="no features of cases",
+    fits="budgets (never exceeded), hard budgets, known costs, learned costs, no contexts, late outcomes",
 )
 def greedy_bwk(
     problem: Problem, model: Model, *, step: float | None = None, hard: bool = True, name: str | None = None
@@ -52,7 +55,12 @@ def greedy_bwk(
     return _by_ratio(problem, model, step, hard, False, name or "greedy_bwk")
 
 
-@named("B8", source="Badanidiyuru et al. 2013, Bandits with knapsacks, Algorithm 2 (PD-BwK)")
+@named(
+    "B8",
+    source="Badanidiyuru et al. 2013, Bandits with knapsacks, Algorithm 2 (PD-BwK)",
+    use="no features of cases",
+    fits="budgets (never exceeded), hard budgets, known costs, learned costs, no contexts, late outcomes",
+)
 def pd_bwk(
     problem: Problem, model: Model, *, step: float | None = None, hard: bool = True, name: str | None = None
 ) -> Policy:

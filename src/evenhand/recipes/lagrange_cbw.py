@@ -19,7 +19,15 @@ from evenhand.recipes._needs import need_constraints
 from evenhand.recipes._worth import worth_unit
 
 
-@named("X16", source="Slivkins, Zhou, Sankararaman & Foster 2024, LagrangeCBwLC with SquareCB and Hedge")
+@named(
+    "X16",
+    source="Slivkins, Zhou, Sankararaman & Foster 2024, LagrangeCBwLC with SquareCB and Hedge",
+    use="budgets and fairness",
+    fits=(
+        "budgets (never exceeded), hard budgets, parity, floors, ratios, known costs, learned costs, "
+        "several plays, contexts, no contexts, late outcomes"
+    ),
+)
 def lagrange_cbw(
     problem: Problem,
     model: Model,

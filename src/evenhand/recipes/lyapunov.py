@@ -25,7 +25,16 @@ from evenhand.recipes._worth import region_goals, worth_of_a_play
 from evenhand.recipes.defaults import given
 
 
-@named("X17", source="Sarkar & Sinha 2026, arXiv 2602.05019; Sinha & Sarkar 2026, arXiv 2605.06190")
+@named(
+    "X17",
+    source="Sarkar & Sinha 2026, arXiv 2602.05019; Sinha & Sarkar 2026, arXiv 2605.06190",
+    use="budgets and fairness",
+    fits=(
+        "budgets (never exceeded), hard budgets, parity, floors, ratios, convex sets, known costs, learned costs, "
+        "concave objectives, several plays, contexts, no contexts, late outcomes, "
+        "drift (no forecast of cases is needed), no constraints"
+    ),
+)
 def lyapunov(
     problem: Problem,
     model: Model,

@@ -16,7 +16,12 @@ from evenhand.problem.rows import select
 from evenhand.recipes._needs import need_no_constraints
 
 
-@named("C8", source="Mehrotra, Xue & Lalmas 2020 (MO-LinCB), as in Do et al. 2023, Appendix B.2")
+@named(
+    "C8",
+    source="Mehrotra, Xue & Lalmas 2020 (MO-LinCB), as in Do et al. 2023, Appendix B.2",
+    use="to compare with",
+    fits="concave objectives (of every round by itself), contexts, no contexts, late outcomes, no constraints",
+)
 def molincb(
     problem: Problem, model: Model, *, steps: int = 100, delta: float = 0.05, name: str | None = None
 ) -> Policy:

@@ -29,7 +29,16 @@ from evenhand.recipes._worth import worth_unit
 from evenhand.recipes.defaults import default_margin, given
 
 
-@named("K1", source="Chzhen et al. 2023, Box B; Lemmas 1 and 2")
+@named(
+    "K1",
+    source="Chzhen et al. 2023, Box B; Lemmas 1 and 2",
+    use="budgets and fairness",
+    fits=(
+        "budgets (on average; never exceeded with hard=True), hard budgets (with hard=True), "
+        "budgets per period (paced over the whole run), parity, floors, ratios, known costs, learned costs, "
+        "several plays, contexts, no contexts, late outcomes"
+    ),
+)
 def pgd(
     problem: Problem,
     model: Model,
@@ -77,7 +86,16 @@ def pgd(
     return _at_prices(problem, model, prices, warmup, hard, name, f"pgd(step={step:.3g})")
 
 
-@named("K2", source="Chzhen et al. 2023, Box C and Algorithm 1; Theorem 1")
+@named(
+    "K2",
+    source="Chzhen et al. 2023, Box C and Algorithm 1; Theorem 1",
+    use="budgets and fairness",
+    fits=(
+        "budgets (on average; never exceeded with hard=True), hard budgets (with hard=True), "
+        "budgets per period (paced over the whole run), parity, floors, ratios, known costs, learned costs, "
+        "several plays, contexts, no contexts, late outcomes"
+    ),
+)
 def pgd_adaptive(
     problem: Problem,
     model: Model,
@@ -121,7 +139,15 @@ def pgd_adaptive(
     return _at_prices(problem, model, prices, warmup, hard, name, "pgd_adaptive")
 
 
-@named("K4", source="Chzhen et al. 2023, Appendix G.2, mixed policy")
+@named(
+    "K4",
+    source="Chzhen et al. 2023, Appendix G.2, mixed policy",
+    use="to compare with",
+    fits=(
+        "budgets (at true prices that you state; never exceeded with hard=True), parity, floors, known costs, "
+        "learned costs, several plays, contexts, no contexts, late outcomes"
+    ),
+)
 def mixed_oracle(
     problem: Problem,
     model: Model,

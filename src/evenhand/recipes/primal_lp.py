@@ -48,7 +48,15 @@ class Program(NamedTuple):
     temperature: float | None = None  # in units of the objective, 0.002 of its declared range by default
 
 
-@named("K3", source="Chzhen et al. 2023, Box D; Proposition 1, Theorems 3 and 4")
+@named(
+    "K3",
+    source="Chzhen et al. 2023, Box D; Proposition 1, Theorems 3 and 4",
+    use="budgets and fairness",
+    fits=(
+        "budgets (on average; never exceeded with hard=True), hard budgets (with hard=True), parity, floors, "
+        "ratios, known costs, learned costs, contexts, no contexts, late outcomes"
+    ),
+)
 def primal_lp(
     problem: Problem,
     model: Model,

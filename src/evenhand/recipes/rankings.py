@@ -12,7 +12,12 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 
 
-@named("C8", source="Ermis et al. 2020 (LinUCBRank), as in Do et al. 2023, Appendix B.1")
+@named(
+    "C8",
+    source="Ermis et al. 2020 (LinUCBRank), as in Do et al. 2023, Appendix B.1",
+    use="rankings",
+    fits="several plays, rankings (by utility alone), contexts, late outcomes, no constraints",
+)
 def linucb_rank(problem: Problem, model: Model, *, utility: str = "click", name: str | None = None) -> Policy:
     """Show the k items of highest optimistic utility, best first: a baseline without fairness.
 
@@ -39,7 +44,15 @@ def linucb_rank(problem: Problem, model: Model, *, utility: str = "click", name:
     return _by_utility(problem, model, TopK(problem.n_plays), utility, name or "linucb_rank")
 
 
-@named("C8", source="Mansoury et al. 2021 (Unbiased-LinUCBRank), as in Do et al. 2023, Appendix B.1, equation (14)")
+@named(
+    "C8",
+    source="Mansoury et al. 2021 (Unbiased-LinUCBRank), as in Do et al. 2023, Appendix B.1, equation (14)",
+    use="rankings",
+    fits=(
+        "several plays, rankings (by utility alone, with a bonus for what was rarely shown), contexts, "
+        "late outcomes, no constraints"
+    ),
+)
 def unbiased_linucb_rank(problem: Problem, model: Model, *, utility: str = "click", name: str | None = None) -> Policy:
     """Show the k items of highest utility plus a bonus that shrinks by exposure; arguments as for `linucb_rank`.
 
@@ -61,7 +74,14 @@ def unbiased_linucb_rank(problem: Problem, model: Model, *, utility: str = "clic
     return _by_utility(problem, model, choice, utility, name or "unbiased_linucb_rank")
 
 
-@named("C8", source="Patil et al. 2020 (FairLearn), for rankings as in Do et al. 2023, Appendix B.1")
+@named(
+    "C8",
+    source="Patil et al. 2020 (FairLearn), for rankings as in Do et al. 2023, Appendix B.1",
+    use="rankings",
+    fits=(
+        "several plays, rankings (every item gets a least share of the rounds), contexts, late outcomes, no constraints"
+    ),
+)
 def fairlearn_rank(
     problem: Problem,
     model: Model,

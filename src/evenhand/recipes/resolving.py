@@ -19,7 +19,17 @@ from evenhand.recipes._needs import where_constrained
 from evenhand.recipes.defaults import given
 
 
-@named("X1", source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)")
+@named(
+    "X1",
+    source="evenhand's own; re-solving as in network revenue management (Jasin & Kumar 2012)",
+    use="start here",
+    fits=(
+        "budgets (never exceeded), hard budgets, budgets per period (never exceeded, and planned for), parity, "
+        "floors, ratios, convex sets, never worse, known costs, learned costs, concave objectives, several plays, "
+        "rankings, contexts, no contexts, late outcomes, drift (with Memories or Restarting as the model), "
+        "no constraints"
+    ),
+)
 def resolving(
     problem: Problem,
     model: Model | None = None,

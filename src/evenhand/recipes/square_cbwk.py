@@ -21,7 +21,15 @@ from evenhand.recipes._needs import need_spending
 from evenhand.recipes.defaults import given
 
 
-@named("S1", source="Han et al. 2022, Algorithm 1; Theorem 3.1, and A.1 for other Z")
+@named(
+    "S1",
+    source="Han et al. 2022, Algorithm 1; Theorem 3.1, and A.1 for other Z",
+    use="budgets and fairness",
+    fits=(
+        "budgets (never exceeded), hard budgets, known costs, learned costs, several plays, contexts, "
+        "no contexts, late outcomes"
+    ),
+)
 def square_cbwk(
     problem: Problem,
     model: Model,
@@ -65,7 +73,15 @@ def square_cbwk(
     return _priced(problem, model, choice, "net", max_price, step, name or "square_cbwk")  # no bonus is read
 
 
-@named("S4", source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1")
+@named(
+    "S4",
+    source="Agrawal & Devanur 2016, Linear contextual bandits with knapsacks, Algorithm 1",
+    use="budgets and fairness",
+    fits=(
+        "budgets (never exceeded), hard budgets, known costs, learned costs, several plays, contexts, "
+        "no contexts, late outcomes"
+    ),
+)
 def lin_cbwk(
     problem: Problem,
     model: Model,

@@ -25,7 +25,12 @@ from evenhand.recipes._needs import need_spending
 from evenhand.recipes.defaults import given
 
 
-@named("S2", source="Han et al. 2022, Algorithm 2; Theorem 4.1")
+@named(
+    "S2",
+    source="Han et al. 2022, Algorithm 2; Theorem 4.1",
+    use="budgets and fairness",
+    fits="budgets (never exceeded), hard budgets, known costs, learned costs, contexts, no contexts, late outcomes",
+)
 def two_stage_square_cbwk(
     problem: Problem,
     model: Model,

@@ -10,7 +10,12 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 
 
-@named("U2", source="optimism in the face of uncertainty, as in LinUCB: Li, Chu, Langford & Schapire 2010")
+@named(
+    "U2",
+    source="optimism in the face of uncertainty, as in LinUCB: Li, Chu, Langford & Schapire 2010",
+    use="to compare with",
+    fits="several plays, contexts, no contexts, late outcomes, no constraints",
+)
 def ucb(problem: Problem, model: Model, *, warmup: int = 50, name: str | None = None) -> Policy:
     """Play the action of highest optimistic value; constraints are ignored.
 

@@ -22,7 +22,15 @@ from evenhand.recipes._units import in_units_of_plays
 from evenhand.recipes.defaults import fluctuation, given
 
 
-@named("B1", source="Agrawal & Devanur 2014, Algorithm 1, in its convex form")
+@named(
+    "B1",
+    source="Agrawal & Devanur 2014, Algorithm 1, in its convex form",
+    use="no features of cases",
+    fits=(
+        "budgets (never exceeded), hard budgets, floors, ratios, convex sets, known costs, learned costs, "
+        "concave objectives, no contexts, late outcomes, no constraints"
+    ),
+)
 def ucb_bwcr(
     problem: Problem,
     model: Model,
@@ -97,7 +105,12 @@ def ucb_bwcr(
     )
 
 
-@named("B2", source="Agrawal & Devanur 2014, Algorithm 2")
+@named(
+    "B2",
+    source="Agrawal & Devanur 2014, Algorithm 2",
+    use="no features of cases",
+    fits="budgets (never exceeded), hard budgets, known costs, learned costs, no contexts, late outcomes",
+)
 def ucb_bwk(
     problem: Problem, model: Model, *, epsilon: float | None = None, hard: bool = True, name: str | None = None
 ) -> Policy:

@@ -14,7 +14,15 @@ from evenhand.problem.constraints import constraint_rows
 from evenhand.problem.problem import Problem
 
 
-@named("U1", source="evenhand's own baseline")
+@named(
+    "U1",
+    source="evenhand's own baseline",
+    use="to compare with",
+    fits=(
+        "budgets (never exceeded), hard budgets, budgets per period (never exceeded), known costs, learned costs, "
+        "several plays, contexts, no contexts, late outcomes, no constraints"
+    ),
+)
 def uniform(problem: Problem, n_features: int, *, name: str | None = None) -> Policy:
     """Draw actions at random, as evenly as the budgets allow; hard budgets.
 

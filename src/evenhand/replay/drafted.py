@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from evenhand.core.faces import amount
 from evenhand.core.validate import file, on_disk
+from evenhand.replay import toml_text
 from evenhand.replay.balance import chance
 from evenhand.replay.columns import POINT, Columns, plain
 from evenhand.replay.guesses import Guess, yes_no
@@ -106,7 +106,7 @@ class Written:
                 "which column is the outcome? No name looks like one; take it out of the features",
             )
         dear, known = actions[-1] if actions else "letter", named(KNOWN)["known"].about
-        self._lines += ["", *_BUDGET.format(action=_name(dear), known=known).splitlines()]
+        self._lines += ["", *_BUDGET.format(action=toml_text.key(dear), known=known).splitlines()]
         return Draft(text="\n".join([*self._head(), *self._lines]) + "\n", guessed=tuple(self._guessed),
                      open=tuple(self._open))  # fmt: skip
 
@@ -143,7 +143,7 @@ class Written:
         gaps = {c.name: "level" if c.kind == "name" else "indicator" for z in used.values() for c in z if c.gaps}
         if gaps:
             self._table("features.missing", known["missing"].within[0].about)
-            self._lines += [f"{_name(name)} = {_value(treatment)}" for name, treatment in gaps.items()]
+            self._lines += [f"{toml_text.key(name)} = {toml_text.value(treatment)}" for name, treatment in gaps.items()]
             self._guessed.append(f"missing values of {_listed(list(gaps))} are marked")
         if meant.left_out:
             self._guessed.append(f"left out: {_listed([c.name for c in meant.left_out])}, for the reasons below")
@@ -158,8 +158,11 @@ class Written:
             for column in self._found.columns:
                 if (column.kind == "name" or column.whole) and 2 <= len(column.values) <= _MOST:
                     names = {text: text for text in _ordered(column.values)}
-                    self._lines.append(f"# values = {_value(names)} # if it is {column.name!r}")
-            self._lines += [f"# {known['values'].about}", f"values = {{ {_value(MARK)} = {_value('none')} }}"]
+                    self._lines.append(f"# values = {toml_text.value(names)} # if it is {column.name!r}")
+            self._lines += [
+                f"# {known['values'].about}",
+                f"values = {{ {toml_text.value(MARK)} = {toml_text.value('none')} }}",
+            ]
             return []
         names = {text: text or "none" for text in _ordered(self._whole.names(action.name).counted()[0])}
         self._key("column", action.name, known["column"])
@@ -192,7 +195,7 @@ class Written:
 
     def _outcome(self, outcome: Look) -> None:
         known, names = named(LEARNED), self._whole.names(outcome.name)
-        self._table(f"outcomes.{_name(outcome.name)}")
+        self._table(f"outcomes.{toml_text.key(outcome.name)}")
         stated = yes_no(outcome.values) if outcome.kind != "number" else {}
         rest = [text for text in names.values if text not in stated and text not in self._found.missing]
         if stated and not rest:
@@ -214,9 +217,9 @@ class Written:
 
     def _key(self, name: str, value: object, key: Key, more: str = "") -> None:
         comment = f"{key.about} {more}." if more else key.about
-        written = f"{name} = {_value(value)}"
+        written = f"{name} = {toml_text.value(value)}"
         if isinstance(value, list) and len(written) > _WIDE:
-            written = "\n".join([f"{name} = [", *_wrapped([f"{_value(item)}," for item in value]), "]"])
+            written = "\n".join([f"{name} = [", *_wrapped([f"{toml_text.value(item)}," for item in value]), "]"])
         if len(written) + len(comment) + 3 <= _WIDE:
             self._lines.append(f"{written} # {comment}")
         else:
@@ -224,7 +227,7 @@ class Written:
 
     def _undecided(self, name: str, key: Key, question: str) -> None:
         self._open.append(question)
-        self._lines += [*_comment(f"{DECIDE}: {question}"), f"{name} = {_value(MARK)} # {key.about}"]
+        self._lines += [*_comment(f"{DECIDE}: {question}"), f"{name} = {toml_text.value(MARK)} # {key.about}"]
 
 
 def _plain(value: float) -> int | float:
@@ -260,19 +263,3 @@ def _ordered(texts: Sequence[str]) -> list[str]:
         return not nothing, int(text) if text.isdecimal() else 0.0, text
 
     return sorted(texts, key=place)
-
-
-def _name(name: str) -> str:
-    """Write the name of a key: bare where TOML allows it."""
-    return name if name.isascii() and name.replace("_", "").replace("-", "").isalnum() else _value(name)
-
-
-def _value(value: object) -> str:
-    """Write a text, a number, a list or a table as TOML."""
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_name(name)} = {_value(z)}" for name, z in value.items()) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return plain(float(value)) if isinstance(value, int | float) else str(value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -85,6 +85,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     ends = [f"{c} {units.said(c, z.low)} to {units.said(c, z.high)}" for c, z in learned]
     if ends:
         notes.append(f"numbers standardised by the log: {', '.join(ends)}")
+    notes += _merged(spec)
     actions, propensities = bad.kept(actions), bad.kept(propensities)
     if time is not None:
         time = bad.kept(time)
@@ -120,6 +121,15 @@ def feature(spec: Spec, columns: Columns, bad: BadRows, column: str) -> Floats:
         z = columns.numbers(column)
         bad.keep(column, np.isfinite(z) | gone, _finite(columns, column))
     return np.where(gone, np.nan, z) if gone.any() else z
+
+
+def _merged(spec: Spec) -> Iterator[str]:
+    """Say which actions stand for several logged values, as their propensities have to be sums."""
+    for action in _names(spec):
+        values = [value for value, of in spec.actions.items() if of == action]
+        if len(values) > 1:
+            told = ", ".join(map(repr, values))
+            yield f"{action!r} stands for {told}: its propensity has to be that of any of them, the sum of theirs"
 
 
 def _late(spec: Spec, time: Floats) -> list[str]:

@@ -20,10 +20,23 @@ OF_RECIPES = ("problem", "model", "n_features", "name")
 OF_MODELS = ("problem", "n_features", "n_outcomes", "arms")
 WIDTH = 0.5  # in units of an outcome's range
 
+_SAMPLING = ("thompson", "posterior_sampling")  # what is a recipe elsewhere, and a model here
+_SAMPLED = (
+    'a recipe such as "resolving"; Thompson sampling is a model here, beside it: '
+    'model = { name = "sampled", inner = { kind = "ridge" } }'
+)
+
 
 def recipes() -> dict[str, Callable[..., Policy]]:
     """Return all recipes by name."""
     return {name: z for name, z in exported("evenhand.recipes").items() if inspect.isfunction(z)}
+
+
+def _recipe(name: str) -> Callable[..., Policy]:
+    """Return the recipe of a name; where the name is that of a model, say so."""
+    if name not in recipes() and name.lower().startswith(_SAMPLING):
+        raise InvalidInput("policy.name", _SAMPLED, name)
+    return closest("policy.name", recipes(), name)
 
 
 def models() -> dict[str, Any]:
@@ -55,7 +68,7 @@ class Settings:
     model_arguments: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        closest("policy.name", recipes(), self.name)
+        _recipe(self.name)
         closest("policy.model", models(), self.model)
         of_recipe, of_model = writable(self.recipe, OF_RECIPES), writable(self.model_part, OF_MODELS)
         for key in self.arguments:
@@ -74,7 +87,7 @@ class Settings:
         """
         rest = dict(table)
         name, model = read("policy.name", rest.pop("name", "pgd"), str, {}), rest.pop("model", "advised")
-        recipe = closest("policy.name", recipes(), name)
+        recipe = _recipe(name)
         if isinstance(model, dict):
             inside = dict(model)
             named = read("policy.model.name", inside.pop("name", "advised"), str, {})

@@ -8,6 +8,8 @@ from typing import ClassVar
 from evenhand.experiments.experiment import sections_of_study
 from evenhand.experiments.options import option
 
+PICTURE = "demo.png"
+
 
 @dataclass(frozen=True, kw_only=True)
 class DemoExperiment:
@@ -17,7 +19,7 @@ class DemoExperiment:
     title: ClassVar[str] = "the main job: several policies share scarce help"
     about: ClassVar[str] = (
         "Share 500 rides and 2,000 vouchers among 10,000 people of two groups, learning who benefits. "
-        "Prints a table and, with --out, writes results.json and a picture."
+        "Prints a table and what it shows, and writes results.json and a picture if matplotlib is there."
     )
     sections = sections_of_study
     replicas: int = option(20, "R")

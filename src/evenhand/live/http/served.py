@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
+from evenhand.core.short_turns import short_turns
 from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.http.commits import Commits
@@ -32,11 +33,11 @@ class Served:
         self.campaign, self.commits, self.tally = campaign, Commits(campaign), Tally(campaign)
         self.readiness = Readiness(campaign)
         self._reader = ThreadPoolExecutor(1, "evenhand reports")  # reports wait for the campaign's lock anyway
-        self.upkeep = Upkeep(lambda: self._reader.submit(self.stand))
+        self.upkeep = Upkeep(lambda: self._reader.submit(_beside, self.stand))
 
     async def reading(self, call: Callable[[], T]) -> T:
         """Call in the thread for reports."""
-        return await asyncio.wrap_future(self._reader.submit(call))
+        return await asyncio.wrap_future(self._reader.submit(_beside, call))
 
     def stand(self) -> Status:
         """Return the status, after which the tally is up to date."""
@@ -47,6 +48,12 @@ class Served:
     def standing(self) -> list[Family]:
         """Say where the campaign stands, for metrics."""
         return list(standing(self.campaign, self.stand(), self.tally, self.commits.waiting()))
+
+
+def _beside(call: Callable[[], T]) -> T:
+    """Call what takes long while others decide."""
+    with short_turns():
+        return call()
 
 
 class Hall:

@@ -13,7 +13,7 @@ import psycopg.errors
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from evenhand.core.errors import InvalidInput
-from evenhand.live.events import Busy, Conflict, Damaged
+from evenhand.live.events import AGAIN, Busy, Conflict, Damaged
 
 _DAMAGED = (
     psycopg.errors.DataCorrupted,
@@ -106,7 +106,7 @@ class Sessions:
             told = f"PostgreSQL: {message(error)}; see `evenhand audit`, and restore a backup"
             raise Damaged(told) from error
         except psycopg.Error as error:
-            raise Busy(f"PostgreSQL: {message(error)}; say the same again, with the same key") from error
+            raise Busy(f"PostgreSQL: {message(error)}{AGAIN}") from error
 
 
 def message(error: psycopg.Error) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
-from evenhand.live.events import Busy, Damaged
+from evenhand.live.events import AGAIN, Busy, Damaged
 
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT)
 _UNREADABLE = (
@@ -56,4 +56,4 @@ class Translated:
             raise Damaged(f"{self._path} is damaged: {error}; see `evenhand audit`, and restore a backup") from error
         name = getattr(error, "sqlite_errorname", "")
         told = f" ({name})" if name.startswith("SQLITE_IOERR") else ""
-        raise Busy(f"{self._path}: {error}{told}; say the same again, with the same key") from error
+        raise Busy(f"{self._path}: {error}{told}{AGAIN}") from error

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
 
 from evenhand.core.errors import MissingExtra
+from evenhand.live.events import AGAIN, Busy
 from evenhand.live.stores._archive import Archive
 from evenhand.live.stores.base import Readable, Store, unknown_url
 
@@ -38,14 +41,16 @@ def connect(url: object) -> Store:
             process.
 
     Raises:
-        InvalidInput: the kind of store is unknown, or the URL is invalid for its kind.
+        InvalidInput: the kind of store is unknown, or the URL is invalid for its kind; or its folder is not there.
         MissingExtra: the database's driver is not installed, such as psycopg for PostgreSQL.
         Busy: the store cannot be opened.
 
     >>> type(connect("memory://")).__name__
     'MemoryStore'
     """
-    store: Store = _module(url).connect(url)
+    module = _module(url)
+    with _first():
+        store: Store = module.connect(url)
     return store
 
 
@@ -59,8 +64,18 @@ def readable(url: object) -> Readable:
         Damaged: the store is damaged.
     """
     module = _module(url)
-    store: Readable = getattr(module, "reading", module.connect)(url)
+    with _first():
+        store: Readable = getattr(module, "reading", module.connect)(url)
     return store
+
+
+@contextmanager
+def _first() -> Iterator[None]:
+    """Say of a store that cannot be opened that its URL may be wrong: there is nothing yet to be said again."""
+    try:
+        yield
+    except Busy as error:
+        raise Busy(f"{str(error).removesuffix(AGAIN)}; check the URL of the store, or try later") from error
 
 
 def connect_to_read(url: object) -> Archive:

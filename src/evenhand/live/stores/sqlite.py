@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from evenhand.core.errors import MissingFile
 from evenhand.live.events import Busy, Conflict, Event, Kind, linked
 from evenhand.live.stores._clock import Watch, clock
 from evenhand.live.stores._sqlite_reading import (
@@ -215,7 +216,10 @@ class SqliteStore:
 
 def connect(url: str) -> SqliteStore:
     """Open the store in a file, for `sqlite:///FILE`."""
-    return SqliteStore(file_of(url))
+    file = file_of(url)
+    if not file.parent.is_dir():
+        raise MissingFile("store", "a file in a folder that is there", file)
+    return SqliteStore(file)
 
 
 def reading(url: str) -> SqliteReader:

@@ -1,0 +1,7 @@
+"""A problem of one's own to begin with: five questions, and the files that are written of the answers."""
+
+from evenhand.new.answers import Answers
+from evenhand.new.questions import QUESTIONS, example, read
+from evenhand.new.writing import write
+
+__all__ = ["QUESTIONS", "Answers", "example", "read", "write"]
