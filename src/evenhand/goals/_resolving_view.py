@@ -9,8 +9,8 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.goals import _entries
 from evenhand.goals._directions import Directions
-from evenhand.goals._entries import compare, directed, enter_arrived, enter_settled, is_due
 from evenhand.goals._pull import pulled
 from evenhand.goals._resolving_state import ResolvingState, look
 from evenhand.goals._shared import row_prices
@@ -85,7 +85,7 @@ class ResolvingView(NamedTuple):
             _settle(self.rows, self.facts, d, self.plan, books, (gap, since, jump))
         unmoved, off = np.zeros(len(now), np.bool_), (since, self.noise, jump, gap)
         known = self.arrived, self.due, self.news
-        return is_due(d.counted, now, self.last_round, *known, unmoved, self.drift, *off)[2]
+        return _entries.is_due(d.counted, now, self.last_round, *known, unmoved, self.drift, *off)[2]
 
     @kernel
     def plans(self, c: Context, d: Decision, t: Floats) -> bool:
@@ -94,7 +94,7 @@ class ResolvingView(NamedTuple):
             return True
         unmoved, off = np.zeros(len(t), np.bool_), (self.since, self.noise, self.jump, self.gap)
         known = self.arrived, self.due, self.news
-        return is_due(d.counted, t, self.last_round, *known, unmoved, self.drift, *off)[2]
+        return _entries.is_due(d.counted, t, self.last_round, *known, unmoved, self.drift, *off)[2]
 
     @kernel
     def on_decision(self, d: Decision) -> None:
@@ -116,11 +116,11 @@ class ResolvingView(NamedTuple):
     def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
         of, v = self.facts, self.rows.post(d, y, z)
         books = self.spent, self.counted, self.seen
-        filled, _, _ = enter_arrived(d.counted, v, of.is_known, of.finite, of.followed, *books)
-        used = directed(d.counted, v, filled, of.first, of.bounds, self.plan)
+        filled, _, _ = _entries.enter_arrived(d.counted, v, of.is_known, of.finite, of.followed, *books)
+        used = _entries.directed(d.counted, v, filled, of.first, of.bounds, self.plan)
         for r in range(len(v)):
             self.arrived[r] += d.counted[r]
-        compare(d.counted, used, of.awaited, d.forced, self.plan, self.gap, self.since, self.jump)
+        _entries.compare(d.counted, used, of.awaited, d.forced, self.plan, self.gap, self.since, self.jump)
 
     @kernel
     def on_exposure(self, d: Decision, exposed: Bools) -> None:
@@ -132,8 +132,8 @@ class ResolvingView(NamedTuple):
 def _settle(rows: Any, of: _Facts, d: Decision, plan: Floats, books: tuple[Any, ...], off: tuple[Any, ...]) -> None:
     """Enter the rows that a decision alone settles, and compare their use with the plan."""
     v, k = rows.post_known(d), plan.shape[1]
-    _, _, used = enter_settled(d.counted, 1.0, v, of.is_known, of.first, of.followed, k, *books)
-    compare(d.counted, used, of.settled, d.forced, plan, *off)
+    _, _, used = _entries.enter_settled(d.counted, 1.0, v, of.is_known, of.first, of.followed, k, *books)
+    _entries.compare(d.counted, used, of.settled, d.forced, plan, *off)
 
 
 def resolving_view(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -97,21 +97,9 @@ def priced(p: Floats, center: Floats, sigma: Floats, ends: Floats, half: float) 
 
 
 @kernel
-def _value(
-    theta: Floats,
-    inverse: Floats,
-    sigma: Floats,
-    count: Floats,
-    rounds: Floats,
-    taught: Floats,
-    horizon: Floats,
-    part: Floats,
-    scale: float,
-    spreads: Floats,
-    ends: Floats,
-    x: Floats,
-    w: Floats,
-) -> tuple[Floats, Floats]:
+def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """Mean worth and optimism at prices, `(A,n),(K,1|A,M)->(K,A),(K,A)`."""
+    theta, inverse, sigma, count, rounds, taught, horizon, part, scale, spreads, ends = s
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     n, outcomes, actions = theta.shape[2], w.shape[3], len(theta) // len(x)
@@ -130,6 +118,26 @@ def _value(
             for k in range(w.shape[1]):
                 mean[r, k, a], bonus[r, k, a] = priced(w[r, k, own], center, sigma[r], ends, half)
     return mean, bonus
+
+
+@kernel
+def _value(
+    theta: Floats,
+    inverse: Floats,
+    sigma: Floats,
+    count: Floats,
+    rounds: Floats,
+    taught: Floats,
+    horizon: Floats,
+    part: Floats,
+    scale: float,
+    spreads: Floats,
+    ends: Floats,
+    x: Floats,
+    w: Floats,
+) -> tuple[Floats, Floats]:
+    """Mean worth and optimism at prices, `(A,n),(K,1|A,M)->(K,A),(K,A)`."""
+    return _predict((theta, inverse, sigma, count, rounds, taught, horizon, part, scale, spreads, ends), x, w)
 
 
 @kernel
@@ -263,7 +271,7 @@ class _BayesianRidgeView(NamedTuple):
                     for m in range(w.shape[3]):
                         price[r, k, a, m] = w[r, k, a, m] * self.units[m]
         books = s.n_seen, self.rounds, self.taught, self.horizon, self.ahead
-        return _value(s.theta, s.inverse, s.sigma, *books, self.scale, s.spreads, self.ends, x, price)
+        return _predict((s.theta, s.inverse, s.sigma, *books, self.scale, s.spreads, self.ends), x, price)
 
     @kernel
     def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:

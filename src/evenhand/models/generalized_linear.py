@@ -41,17 +41,9 @@ class GeneralizedLinearState:
 
 
 @kernel
-def _value(
-    link: int,
-    clipped: bool,
-    theta: Floats,
-    inverse: Floats,
-    radius: Floats,
-    low: Floats,
-    high: Floats,
-    x: Floats,
-    w: Floats,
-) -> tuple[Floats, Floats]:
+def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """Mean worth and optimism at prices, `(A,n),(K,1|A,1)->(K,A),(K,A)`."""
+    link, clipped, theta, inverse, radius, low, high = s
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     each, product = w.shape[2] > 1, np.empty(x.shape[2])
@@ -70,20 +62,25 @@ def _value(
 
 
 @kernel
-def _update(
+def _value(
     link: int,
+    clipped: bool,
     theta: Floats,
     inverse: Floats,
-    log_det: Floats,
-    count: Floats,
-    fitted: Floats,
-    root: Floats,
-    past: Arrays,
+    radius: Floats,
+    low: Floats,
+    high: Floats,
     x: Floats,
-    y: Floats,
-    seen: Bools,
-    rule: tuple[float, float, float, int],
-) -> None:
+    w: Floats,
+) -> tuple[Floats, Floats]:
+    """Mean worth and optimism at prices, `(A,n),(K,1|A,1)->(K,A),(K,A)`."""
+    return _predict((link, clipped, theta, inverse, radius, low, high), x, w)
+
+
+@kernel
+def _absorb(s: Any, x: Floats, y: Floats, seen: Bools, rule: tuple[float, float, float, int]) -> None:
+    """Absorb plays, and fit again where the data grew enough."""
+    link, theta, inverse, log_det, count, fitted, root, past = s
     gain = np.empty(x.shape[2])
     past_x, past_y, kept, weight, anchor, slope, curve = past
     ridge, growth, tolerance, room = rule
@@ -110,6 +107,25 @@ def _update(
             fitted[r] = count[r]
 
 
+@kernel
+def _update(
+    link: int,
+    theta: Floats,
+    inverse: Floats,
+    log_det: Floats,
+    count: Floats,
+    fitted: Floats,
+    root: Floats,
+    past: Arrays,
+    x: Floats,
+    y: Floats,
+    seen: Bools,
+    rule: tuple[float, float, float, int],
+) -> None:
+    """Absorb plays, and fit again where the data grew enough."""
+    _absorb((link, theta, inverse, log_det, count, fitted, root, past), x, y, seen, rule)
+
+
 class FittedView(NamedTuple):
     """What kernels see of a model that is fitted again."""
 
@@ -130,12 +146,12 @@ class FittedView(NamedTuple):
     @kernel
     def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
         radius = self.width.radius(self.observations, self.log_det)
-        return _value(self.link, self.clipped, self.theta, self.inverse, radius, self.low, self.high, x, w)
+        return _predict((self.link, self.clipped, self.theta, self.inverse, radius, self.low, self.high), x, w)
 
     @kernel
     def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         books = self.theta, self.inverse, self.log_det, self.observations, self.fitted, self.root
-        _update(self.link, *books, self.past, x, y, seen, self.rule)
+        _absorb((self.link, *books, self.past), x, y, seen, self.rule)
 
     @kernel
     def grows(self, d: Decision) -> bool:
