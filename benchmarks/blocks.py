@@ -10,9 +10,9 @@ from benchmarks.drawn import own_coefficients
 from benchmarks.plain_linucb import ARMS, FEATURES, WIDTH, PlainDisjoint
 from evenhand.environments import Court
 from evenhand.environments.base import Environment
-from evenhand.models import Fixed, PerAction, Ridge
+from evenhand.models import BayesianRidge, Fixed, PerAction, Ridge
 from evenhand.policy.policy import Policy
-from evenhand.recipes import pgd, ucb
+from evenhand.recipes import pgd, resolving, ucb
 from evenhand.report.summary import table
 from evenhand.run.simulation import simulate
 
@@ -20,7 +20,7 @@ from evenhand.run.simulation import simulate
 def blocks_table(times: int = 4) -> str:
     """Microseconds of a core per round and replica: process time, the least of several runs in turn."""
     rows: list[list[str]] = []
-    for title, rounds, ways in (_linucb(), _rankings(5), _rankings(10), _court()):
+    for title, rounds, ways in (_linucb(), _rankings(5), _rankings(10), _court(), _plans()):
         seconds = _fastest(ways, times)
         first = next(iter(seconds.values()))
         rows += [[f"{title}: {name}", f"{1e6 * s / rounds:.1f}", f"{first / s:.1f}"] for name, s in seconds.items()]
@@ -61,6 +61,12 @@ def _court(rounds: int = 4000) -> tuple[str, int, Ways]:
     court = Court(horizon=rounds)
     policy = pgd(court.problem, Ridge(n_features=5, width=Fixed(0.1)), hard=True, warmup=50)
     return "court, pgd with hard budgets", rounds, _both(policy, court)
+
+
+def _plans(rounds: int = 10_000) -> tuple[str, int, Ways]:
+    court = Court(horizon=rounds)
+    policy = resolving(court.problem, BayesianRidge(n_features=court.n_features))
+    return "court, resolving with hard budgets", rounds, _both(policy, court)
 
 
 def _fastest(ways: Ways, times: int) -> dict[str, float]:

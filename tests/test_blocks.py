@@ -113,7 +113,18 @@ def test_a_log_is_converted_once_for_kernels():
 
 
 # By recipe, the examples whose parts all have views. An example of none of these is run by Python alone.
-SEEN = {"fw_linucb_rank": [0], "fw_rank": [1], "linucb_rank": [0], "uniform": [0], "ucb": [2]}
+SEEN = {
+    "fw_linucb_rank": [0],
+    "fw_rank": [1],
+    "linucb_rank": [0],
+    "uniform": [0],
+    "ucb": [0, 2],
+    "lin_cbwk": [0, 1],
+    "resolving": [7, 9],
+    "pgd": [0],
+    "pgd_adaptive": [0, 1],
+    "mixed_oracle": [0, 1],
+}
 
 
 def seen(policy, world):

@@ -150,6 +150,27 @@ def test_runs_leave_the_state_of_single_events(policy, seed, entered, monkeypatc
     assert len(plans) < 100  # of 230 decisions; stale views would plan at each
 
 
+@pytest.mark.slow
+def test_observations_for_which_arrays_grow_are_entered_by_python(entered, monkeypatch):
+    """An action has room for 256 observations at first."""
+    monkeypatch.setattr("evenhand.live.runs._FEW", 3)
+    problem = eh.Problem(
+        actions=("none", "letter"),
+        features=(eh.Numeric("age", 20, 60),),
+        outcomes=(eh.Outcome("answer"), eh.Outcome("stamps", known={"letter": 1})),
+        maximize="answer",
+        subject_to=(eh.Budget("stamps", total=600.0),),
+        horizon=900,
+    )
+    policy = eh.resolving(problem, eh.PerAction.of(problem, eh.models.BayesianLogistic))
+    single, runs, fold, fold_all = Log(policy, 8, 700).folds()
+    fold()
+    assert single.state.model.past.y.shape[1] > 256
+    fold_all()
+    same(single, runs)
+    assert sum(entered) > 0.7 * single.seq
+
+
 def test_what_waits_can_be_settled_afterwards(policy):
     log = Log(policy, 5)
     single, runs, fold, fold_all = log.folds()

@@ -31,14 +31,21 @@ def place_of(name: str, nothing: int | None, worth: Worth) -> int:
     return nothing
 
 
+@kernel
+def _write(counted: Floats, forced: Floats, carried: Floats, first: int, z: Floats) -> None:
+    """Write the columns from `first` on to z, in place; a warm-up carries nothing, `(),(),(W),(),(n)`."""
+    for r in range(len(z)):
+        if counted[r] > 0.0 and forced[r] == 0.0:
+            for i in range(z.shape[1]):
+                z[r, i] = carried[r, first + i]
+
+
 def go_on(decision: Decision, *kept: Floats) -> None:
     """Write the `carried` part of a decision to arrays of a state, in the replicas where its own choice made it."""
-    mine = (decision.counted > 0) & (decision.forced == 0)
-    if mine.any():  # else a warm-up chose, which carries nothing
-        first = 0
-        for z in kept:
-            z[mine] = decision.carried[mine, first : first + z.shape[1]]
-            first += z.shape[1]
+    first = 0
+    for z in kept:
+        _write(decision.counted, decision.forced, decision.carried, first, z)
+        first += z.shape[1]
 
 
 @kernel

@@ -7,7 +7,7 @@ import numpy as np
 from evenhand.choices._shared import TIE
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.welfare._kernels import utility
+from evenhand.welfare._kernels import slope, utility
 from evenhand.welfare.curves import Curves
 
 
@@ -30,10 +30,13 @@ def perturbed(value: Floats, beside: Floats, eligible: Bools, arms: int, u: Floa
 
 @kernel
 def by_luck(value: Floats, beside: Floats, eligible: Bools, capacity: Ints, curves: Curves, chosen: Ints) -> Bools:
-    """Whether another arm of a user, or an exchange of two users, is worth as much, `(N,C),(N,C),(N,C),(C),(N)->()`."""
+    """Whether another arm of a user, or an exchange of two users, is worth as much, `(N,C),(N,C),(N,C),(C),(N)->()`.
+
+    Most changes lose more than a tie even by the slopes at present sums, which tell at most too little of the loss.
+    """
     count, users, columns = value.shape
     luck = np.zeros(count, np.bool_)
-    sums, held, now = np.empty(columns), np.empty(columns, np.int64), np.empty(columns)
+    sums, held, now, slopes = np.empty(columns), np.empty(columns, np.int64), np.empty(columns), np.empty(columns)
     for r in range(count):
         sums[:] = 0.0
         held[:] = 0
@@ -46,7 +49,7 @@ def by_luck(value: Floats, beside: Floats, eligible: Bools, capacity: Ints, curv
                 sums[chosen[r, i]] += value[r, i, chosen[r, i]]
                 held[chosen[r, i]] += 1
         for a in range(columns):
-            now[a] = utility(curves, a, sums[a])
+            now[a], slopes[a] = utility(curves, a, sums[a]), slope(curves, a, sums[a])
         near = 2.0 * TIE * size
         for i in range(users):
             a = chosen[r, i]
@@ -55,6 +58,8 @@ def by_luck(value: Floats, beside: Floats, eligible: Bools, capacity: Ints, curv
             m, alone = value[r, i], utility(curves, a, max(sums[a] - value[r, i, a], 0.0)) - now[a] - beside[r, i, a]
             for b in range(columns):
                 if b != a and eligible[r, i, b] and held[b] < capacity[b]:
+                    if alone + slopes[b] * m[b] + beside[r, i, b] < -2.0 * near:
+                        continue
                     more = utility(curves, b, sums[b] + m[b]) - now[b] + beside[r, i, b]
                     luck[r] = luck[r] or abs(alone + more) <= near
             for j in range(users):
@@ -66,6 +71,11 @@ def by_luck(value: Floats, beside: Floats, eligible: Bools, capacity: Ints, curv
                     or not eligible[r, j, a]
                     or (b >= 0 and not eligible[r, i, b])
                 ):
+                    continue
+                top = slopes[a] * (value[r, j, a] - m[a]) + beside[r, j, a] - beside[r, i, a]
+                if b >= 0:
+                    top += slopes[b] * (m[b] - value[r, j, b]) + beside[r, i, b] - beside[r, j, b]
+                if top < -2.0 * near:
                     continue
                 into = utility(curves, a, max(sums[a] - m[a] + value[r, j, a], 0.0)) - now[a]
                 gain = into + beside[r, j, a] - beside[r, i, a]

@@ -196,11 +196,14 @@ def _always_fits(playable: Bools, worst: Floats, left: Floats, arms: int) -> Boo
 
 
 @kernel
-def _plays(chosen: Ints, chances: Floats, arms: int) -> tuple[Ints, Floats]:
-    """Pairs of users with their arms, in the order of users; users without an arm leave the last places empty."""
+def _plays(chosen: Ints, chances: Floats, unsure: Bools, arms: int) -> tuple[Ints, Floats]:
+    """Pairs of users with their arms, in the order of users, and chances, which are NaN where they are unsure.
+
+    `(N),(N),(),()->(N),(N)`; users without an arm leave the last places empty.
+    """
     plays, propensities = np.full(chosen.shape, -1), np.ones(chosen.shape)
     for r in range(len(chosen)):
-        place, sure = 0, 1.0
+        place, sure = 0, np.nan if unsure[r] else 1.0
         for i in range(chosen.shape[1]):
             if 0 <= chosen[r, i] < arms:
                 plays[r, place] = i * arms + chosen[r, i]
@@ -308,23 +311,21 @@ class Allocate:
         )
         own = self.oracle.draws(self.users, self._columns)
         u, pairs = u[:, :own], u[:, own:].copy()
-        mixed, some = np.zeros(count, bool), pairs.shape[1] > 0
+        unsure, some = np.zeros(count, bool), pairs.shape[1] > 0
         if worth.mix is not None and some:
-            mixed = _mixed(*worth.mix, eligible, beside, self.arms, pairs)
+            unsure = _mixed(*worth.mix, eligible, beside, self.arms, pairs)
         settles_ties, plain_beside, curves = some and own == 0, beside, plain(self._curves)
         beside = perturbed(value, beside, eligible, self.arms, pairs) if settles_ties else beside
         case = Round(value, beside, eligible, self._capacity)
         before = np.where(state.prices >= 0.0, state.prices, np.nan)
         chosen, chances, prices = self.oracle.allocate(case, self._curves, before, u)
         if settles_ties:
-            tied = by_luck(value, plain_beside, eligible, self._capacity, curves, chosen)
-            chances = np.where(tied[:, None], np.nan, chances)
+            unsure |= by_luck(value, plain_beside, eligible, self._capacity, curves, chosen)
         if offer.left.shape[1] > 0:
             _fit(value, beside, eligible, self._capacity, curves, offer.worst, offer.left, self.arms, chosen)
             if own:  # other draws may end in these plays as well
-                sure = _always_fits(offer.playable, offer.worst, offer.left, self.arms)
-                chances = np.where(sure[:, None], chances, np.nan)
-        plays, propensities = _plays(chosen, np.where(mixed[:, None], np.nan, chances), self.arms)
+                unsure |= ~_always_fits(offer.playable, offer.worst, offer.left, self.arms)
+        plays, propensities = _plays(chosen, chances, unsure, self.arms)
         lottery = np.full(offer.playable.shape, np.nan)
         forced = np.full(count, float(self.oracle.blind))
         return Pick(plays, propensities, lottery, forced, np.where(prices >= 0.0, prices, -1.0))

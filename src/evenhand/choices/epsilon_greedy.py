@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -44,6 +44,17 @@ def _draw(
     return plays, propensities, lottery
 
 
+class _EpsilonGreedyView(NamedTuple):
+    epsilon: float
+    n_plays: int
+
+    @kernel
+    def pick(self, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
+        playable, worst, left = offer
+        made = _draw(worth.mean, worth.bonus, playable, worst, left, self.epsilon, u, self.n_plays)
+        return Pick(made[0], made[1], made[2], np.zeros(len(playable)), None)
+
+
 @checked
 @dataclass(frozen=True)
 class EpsilonGreedy(DrawPerPlay):
@@ -80,3 +91,6 @@ class EpsilonGreedy(DrawPerPlay):
     def pick(self, state: None, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         known = worth.mean, worth.bonus, offer.playable, offer.worst, offer.left
         return Pick(*_draw(*known, self.epsilon, u, self.n_plays), forced=np.zeros(len(offer.playable)))
+
+    def view(self, state: None) -> _EpsilonGreedyView:
+        return _EpsilonGreedyView(float(self.epsilon), self.n_plays)

@@ -32,6 +32,7 @@ except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
 _STALE = 86_400.0  # seconds after which the machine code of another text is removed
+_WAY = 2  # of compiling methods of views (`core.views`), which their text does not tell
 _PATIENCE = 60.0  # seconds to wait for a process that compiles the same
 
 
@@ -46,7 +47,8 @@ class KernelCache(FunctionCache):
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         """The key of an entry, with the text of the methods of all views among the arguments (`core.views`)."""
-        return (*super()._index_key(sig, codegen), *(text(method) for kind in sig for method in _methods(kind)))
+        methods = [text(method) for kind in sig for method in _methods(kind)]
+        return (*super()._index_key(sig, codegen), *([_WAY, *methods] if methods else []))
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save machine code; parts of kernels have none."""

@@ -6,14 +6,16 @@ part sees. To Numba every class of views is a type, which it keeps by its name, 
 any other kernel; kernels that are passed as arguments, or closed over, would be compiled anew in every process.
 
 A view is passed as all of its arrays, seven machine words each, so that a policy would be hundreds of arguments. `hold`
-puts a view behind a pointer, through which `held.part` reads it.
+puts a view behind a pointer, through which `held.part` reads it. That arrays of views are not counted is stated anew in
+every method and at every reading, so that the compiler leaves the counts out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from inspect import Parameter, Signature
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numba import typeof
@@ -21,10 +23,12 @@ from numba.core import cgutils, types
 from numba.core.dispatcher import Dispatcher
 from numba.core.typing.templates import _OverloadMethodTemplate, infer_getattr, make_overload_attribute_template
 from numba.experimental import structref
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic, lower_getattr, overload
 
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats
+
+Kind = TypeVar("Kind", bound=type)
 
 
 def view_of(part: object, *state: object) -> Any:
@@ -50,6 +54,19 @@ def addresses(view: object) -> set[tuple[int, tuple[int, ...]]]:
     return found.union(*map(addresses, view)) if isinstance(view, tuple) else found
 
 
+def alike(a: object, b: object) -> bool:
+    """Whether two views are of the same arrays, by address and shape, and of equal settings."""
+    if a is b:
+        return True
+    if isinstance(a, np.ndarray):
+        if not isinstance(b, np.ndarray) or a.dtype != b.dtype or a.shape != b.shape:
+            return False
+        return a.size == 0 or (a.strides == b.strides and a.ctypes.data == b.ctypes.data)
+    if isinstance(a, tuple):
+        return type(a) is type(b) and len(a) == len(b) and all(map(alike, a, b))
+    return bool(a == b)
+
+
 @structref.register
 class HeldType(types.StructRef):
     """The type of what holds a view."""
@@ -67,26 +84,64 @@ def _inside(kind: Any) -> list[Any]:
     return list(kind)
 
 
+def _forget(context: Any, builder: Any, kind: Any, value: Any) -> Any:
+    """The same value, whose arrays have nothing by which to count their references."""
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo = cgutils.get_null_value(array.meminfo.type)
+        array.parent = cgutils.get_null_value(array.parent.type)
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        parts: Any = zip(_inside(kind), cgutils.unpack_tuple(builder, value, len(kind)), strict=True)
+        return context.make_tuple(builder, kind, [_forget(context, builder, *part) for part in parts])
+    context.nrt.incref(builder, kind, value)  # what holds another view
+    return value
+
+
 @intrinsic
 def _borrowed(typing: Any, view: Any) -> Any:
     """A view whose arrays do not count their references: to count those of a policy's takes microseconds per round."""
 
-    def forget(context: Any, builder: Any, kind: Any, value: Any) -> Any:
-        if isinstance(kind, types.Array):
-            array = context.make_array(kind)(context, builder, value)
-            array.meminfo = cgutils.get_null_value(array.meminfo.type)
-            array.parent = cgutils.get_null_value(array.parent.type)
-            return array._getvalue()
-        if isinstance(kind, types.BaseTuple):
-            parts: Any = zip(_inside(kind), cgutils.unpack_tuple(builder, value, len(kind)), strict=True)
-            return context.make_tuple(builder, kind, [forget(context, builder, *part) for part in parts])
-        context.nrt.incref(builder, kind, value)  # what holds another view
-        return value
-
     def build(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return forget(context, builder, view, arguments[0])
+        return _forget(context, builder, view, arguments[0])
 
     return view(view), build
+
+
+_borrow: Any = _borrowed  # with the arguments that kernels give
+
+
+@lower_getattr(HeldType, "part")
+def _part(context: Any, builder: Any, kind: Any, held: Any) -> Any:
+    """Read a view that is held; that its arrays are not counted must be plain to the compiler at every reading."""
+    values = structref._Utils(context, builder, kind).get_data_struct(held)
+    return _forget(context, builder, kind.field_dict["part"], values.part)
+
+
+@cache
+def _uncounted(method: Dispatcher, arguments: int) -> Any:
+    """A method of a view that does not count the references of the view's own arrays."""
+    inner = inlined(method.py_func)
+
+    def none(view: Any) -> Any:
+        return inner(_borrow(view))
+
+    def one(view: Any, a: Any) -> Any:
+        return inner(_borrow(view), a)
+
+    def two(view: Any, a: Any, b: Any) -> Any:
+        return inner(_borrow(view), a, b)
+
+    def three(view: Any, a: Any, b: Any, c: Any) -> Any:
+        return inner(_borrow(view), a, b, c)
+
+    def four(view: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
+        return inner(_borrow(view), a, b, c, d)
+
+    def five(view: Any, a: Any, b: Any, c: Any, d: Any, e: Any) -> Any:
+        return inner(_borrow(view), a, b, c, d, e)
+
+    return (none, one, two, three, four, five)[arguments]
 
 
 @kernel
@@ -100,9 +155,38 @@ def type_of(value: object) -> Any:
     return typeof(value)
 
 
+def apart(*fields: str) -> Callable[[Kind], Kind]:
+    """Mark a class of views that has views in some fields, which kernels read as `view.field.part`.
+
+    What is passed on to a method is then a pointer, and not all arrays of all views behind it.
+    """
+
+    def mark(kind: Kind) -> Kind:
+        marked: Any = kind
+        marked.apart = fields
+        return kind
+
+    return mark
+
+
+def held(view: Any) -> Any:
+    """A pointer to a view, in which the fields that its class has `apart` are pointers as well."""
+    inner = {name: held(getattr(view, name)) for name in getattr(view, "apart", ())}
+    return hold(view._replace(**inner) if inner else view)
+
+
 def type_held(kind: Any) -> Any:
     """The type of what `hold` makes of a view of some type, for which nothing is compiled."""
     return HeldType((("part", kind),))
+
+
+def type_of_held(view: Any) -> Any:
+    """The type of what `held` makes of a view, for which nothing is compiled."""
+    fields = getattr(view, "apart", ())
+    if not fields:
+        return type_held(type_of(view))
+    kinds = [type_of_held(z) if name in fields else type_of(z) for name, z in view._asdict().items()]
+    return type_held(type_together(type(view), *kinds))
 
 
 def type_together(record: type, *kinds: Any) -> Any:
@@ -120,9 +204,12 @@ class _Method(_OverloadMethodTemplate):
 def _verb(name: str, arguments: int, otherwise: Callable[..., object] | None = None) -> None:
     """Declare a method of views by which kernels may ask, and what views do that do not have it."""
 
-    def find(view: Any, *arguments: Any) -> Any:
+    def find(view: Any, *given: Any) -> Any:
         method = getattr(view.instance_class, name, otherwise)
-        return method.py_func if isinstance(method, Dispatcher) else None  # None: Numba says that there is no such name
+        if not isinstance(method, Dispatcher):
+            return None  # Numba says that there is no such name
+        is_default = method is otherwise  # which reads no array
+        return method.py_func if is_default else _uncounted(method, arguments)
 
     takes = [Parameter(f"a{i}", Parameter.POSITIONAL_OR_KEYWORD) for i in range(1 + arguments)]
     find.__signature__ = Signature(takes)  # Numba takes no function of any number of them
@@ -159,6 +246,18 @@ def _one_case(view: Any, step: Any) -> Floats:
 
 
 @kernel
+def _nothing_rare(view: Any, context: Any, decision: Any, t: Any) -> bool:
+    """For parts whose kernels can commit every decision."""
+    return False
+
+
+@kernel
+def _room_for_all(view: Any, decision: Any) -> bool:
+    """For models whose arrays stay as long as they are."""
+    return False
+
+
+@kernel
 def _goes_on(view: Any, t: Any, candidates: Any) -> bool:
     """For parts that never leave a round to Python."""
     return False
@@ -180,12 +279,18 @@ _ASKED = {
     "room": 1,
     "fits": 1,
     "pull": 5,  # rows
-    "post": 4,
+    "post": 3,
     "post_known": 1,
     "on_shares": 2,  # goals with rows by share, and their books
     "shares_now": 2,
     "restate": 3,
+    "coming": 4,
     "reenter": 4,
+    "heat": 0,  # plans
+    "add_gain": 4,  # goals beside a plan
+    "mix": 5,  # plans and goals beside them
+    "tell_ahead": 2,  # what a policy tells of a model
+    "tell_zeros": 2,
     "pick": 4,  # choices, and their rates
     "rates": 2,
     "context": 1,  # worlds, and what records a run
@@ -200,6 +305,8 @@ _TOLD: dict[str, tuple[int, Any]] = {
     "on_exposure": (2, _nothing_shown),
     "plans": (3, _no_plan),  # whether Python is to tell the goals of a context, after which views are made anew
     "pauses": (2, _goes_on),  # whether Python is to do the next round, after which views are made anew
+    "defers": (3, _nothing_rare),  # whether Python is to decide again and commit, as something rare follows
+    "grows": (1, _room_for_all),  # whether arrays of a model are too short for the outcomes of a decision
     "cases": (1, _one_case),
 }
 for _name, _count in _ASKED.items():

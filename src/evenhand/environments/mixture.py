@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from evenhand.core.catalogue import named
-from evenhand.core.luck import Luck, Stream
+from evenhand.core.kernel import kernel
+from evenhand.core.luck import Luck, Stream, uniform_within
 from evenhand.core.records import Context, Decision
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.environments._arms import ArmsWorld
 from evenhand.environments._cases import Cases, blocks, coins, means, no_groups
 from evenhand.environments.bernoulli_knapsacks import knapsack_problem
@@ -28,6 +30,7 @@ SLOPES: Floats = np.array(
     ]
 )
 CONTEXT_RATES = (0.15, 0.12)
+_CONTEXT, _OUTCOME = np.uint64(Stream.CONTEXT), np.uint64(Stream.OUTCOME)
 
 
 @named("S5", source="evenhand's own instance: a mixture of arms is optimal, costs are coins")
@@ -56,6 +59,39 @@ class MixedArms:
 
     def start(self, seed: int, replicas: Ints) -> ArmsWorld:
         return ArmsWorld(self.problem, np.concatenate([np.zeros((1, 3)), ARMS]), False, seed, replicas)
+
+
+@kernel
+def _outcomes(mean: Floats, u: Floats) -> Floats:
+    """A coin for the reward, and costs that are uniform between 0 and twice their means, `(P,M),(M)->(P,M)`."""
+    y = coins(mean, u)
+    for r in range(len(y)):
+        for p in range(y.shape[1]):
+            for m in range(1, y.shape[2]):
+                y[r, p, m] = 2.0 * mean[r, p, m] * u[r, m]
+    return y
+
+
+class _MixedView(NamedTuple):
+    seed: Any
+    replicas: Ints
+    known: Floats
+    groups: Ints
+    offered: Bools
+    theta: Floats
+    every_play: Bools  # shown
+    size: int  # numbers that describe a case
+
+    @kernel
+    def context(self, step: int) -> tuple[Context, None]:
+        z = uniform_within(self.seed, _CONTEXT, self.replicas, np.full(1, step), self.size)
+        return Context(blocks(z, self.offered.shape[1] - 1), self.known, self.groups, self.offered, None), None
+
+    @kernel
+    def respond(self, step: int, c: Context, hidden: None, d: Decision) -> tuple[Floats, Bools, Floats]:
+        mean = means(c.features, self.theta, d.plays)
+        u = uniform_within(self.seed, _OUTCOME, self.replicas, np.full(1, step), mean.shape[2])
+        return _outcomes(mean, u), self.every_play, mean
 
 
 @named("S5", source="evenhand's own instance: a mixture of arms is optimal, with contexts and bounded costs")
@@ -90,9 +126,8 @@ class MixedContexts:
             return Context(blocks(z, arms), known, groups, offered)
 
         def outcomes(step: int, decision: Decision, mean: Floats) -> Floats:
-            u = luck.uniform(Stream.OUTCOME, np.array([step]), mean.shape[2])
-            y = coins(mean, u)
-            y[:, :, 1:] = 2.0 * mean[:, :, 1:] * u[:, None, 1:]
-            return y
+            return _outcomes(mean, luck.uniform(Stream.OUTCOME, np.array([step]), mean.shape[2]))
 
-        return Cases(self.horizon, luck, case, lambda x, plays: means(x, theta, plays), outcomes)
+        fixed = np.ascontiguousarray(known), groups, offered, theta
+        view = _MixedView(np.uint64(seed), replicas, *fixed, np.zeros((0, 0), bool), SLOPES.shape[2] - 1)
+        return Cases(self.horizon, luck, case, lambda x, plays: means(x, theta, plays), outcomes, view)

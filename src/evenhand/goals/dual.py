@@ -116,7 +116,7 @@ class _DualGradientView(NamedTuple):
 
     @kernel
     def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
-        v, moves = self.rows.post(d.groups, d.shares, y, z), (self.sizes, self.falls, self.bound)
+        v, moves = self.rows.post(d, y, z), (self.sizes, self.falls, self.bound)
         _step(self.prices, self.regime, self.rounds, moves, ~self.ahead, d.counted, d.forced, v)
         if len(self.limits) > 1:
             ends = self.limits, self.reset, self.bound
@@ -288,7 +288,7 @@ class _DualHedgeView(NamedTuple):
 
     @kernel
     def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
-        v = self.rows.post(d.groups, d.shares, y, z)
+        v = self.rows.post(d, y, z)
         _hedge(self.weight, self.step, self.bound, d.counted, d.forced, v)
 
     @kernel

@@ -81,7 +81,7 @@ class _FrankWolfeView(NamedTuple):
 
     @kernel
     def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
-        v = self.rows.post(d.groups, d.shares, y, z)
+        v = self.rows.post(d, y, z)
         _enter_observed(self.total, self.rounds, d.counted, self.waits, v)
 
 

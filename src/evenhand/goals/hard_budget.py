@@ -72,7 +72,7 @@ class _HardBudgetView(NamedTuple):
     @kernel
     def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
         if self.settles:
-            v = self.rows.post(d.groups, d.shares, y, z)
+            v = self.rows.post(d, y, z)
             settle(self.limits, d.known, d.plays, d.counted, v, self.taken)
 
 

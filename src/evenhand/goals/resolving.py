@@ -18,7 +18,7 @@ from evenhand.goals._directions import Directions
 from evenhand.goals._entries import compare, directed, enter_arrived, enter_settled, is_due
 from evenhand.goals._pull import pull, pulled
 from evenhand.goals._resolving_state import Left, ResolvingState, look, start
-from evenhand.goals._resolving_view import ResolvingView, Settings
+from evenhand.goals._resolving_view import ResolvingView, resolving_view
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.base import Sloped
 from evenhand.models.base import Ask
@@ -204,25 +204,9 @@ class Resolving:
             self._schedule(state, due, planned, left, t, state.arrived + 1.0)
 
     def view(self, state: ResolvingState) -> ResolvingView | None:
-        of, rows, s = self._directions, self.rows.view(), state
-        if rows is None or self.regions or self._pace.moves or self.reserve > 0.0 or self._cases > 1:
+        if self.regions or self._pace.moves or self.reserve > 0.0 or self.rounds.arms > 0 or self._cases > 1:
             return None
-        settings = Settings(
-            rows=rows,
-            is_known=self.rows.is_known,
-            any_known=self.rows.any_known,
-            finite=of.finite,
-            bounds=of.bounds,
-            first=of.first,
-            followed=of.followed,
-            settled=of.settled,
-            awaited=of.awaited,
-            last=float(self.problem.last_round),
-            drift=float(self.drift),
-        )
-        books = s.spent, s.counted, s.seen, s.plan, s.gap, s.since, s.jump, s.noise, s.made, s.looked
-        past = history.view(s.history, self.contexts)
-        return ResolvingView(settings, *books, s.arrived, s.due, s.news, past)
+        return resolving_view(state, self._directions, self.contexts, float(self.drift), self.problem.last_round)
 
     def replan(self, state: ResolvingState) -> None:
         state.due[:] = 0.0

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
+from evenhand.models._laplace import BELIEVED, Known, fit_evidence
 from evenhand.models._parts import logistic_parts
 from evenhand.models._shared import check_binary, check_exploration, check_sizes, count_round, optimism, without_data
 from evenhand.models.base import AHEAD, ROUND, Lesson, WithoutLuck, Worth
-from evenhand.models.past import Arrays, Past, fold_older, no_past
+from evenhand.models.past import Arrays, Past, fold_older, lacks_room, no_past
 from evenhand.models.prior import Prior
-from evenhand.numerics.evidence import LEAST, STRONG, ahead, log_volume, reach, within
-from evenhand.numerics.likelihood import LOGISTIC, add_losses, add_quadratic
-from evenhand.numerics.newton import fit, invert, sigmoid
+from evenhand.numerics.evidence import LEAST, ahead, reach
+from evenhand.numerics.likelihood import LOGISTIC
+from evenhand.numerics.newton import sigmoid
 from evenhand.numerics.precision import absorb, blank, dot, quadratic
-
-_BELIEVED = 2.0**2  # variance of a log-odds before any data: an observation at even odds is worth as much
-_PASSES = 2
 
 
 @dataclass
@@ -53,32 +52,10 @@ class BayesianLogisticState:
         without_data(rows, self.ridge, self.inverse)
 
 
-class _Known(NamedTuple):
-    """The data and the prior of a replica's estimate."""
-
-    past: Arrays
-    first: int  # row of the state; the others of the replica follow
-    size: float
-    n_seen: float
-    origin: Floats  # (A, n)
-    believed: float
-
-
 @kernel
-def _value(
-    theta: Floats,
-    inverse: Floats,
-    count: Floats,
-    rounds: Floats,
-    taught: Floats,
-    horizon: Floats,
-    part: Floats,
-    scale: float,
-    believed: float,
-    ends: Floats,
-    x: Floats,
-    w: Floats,
-) -> tuple[Floats, Floats]:
+def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """Mean worth and optimism at prices, `(A,n),(K,1|A,1)->(K,A),(K,A)`."""
+    theta, inverse, count, rounds, taught, horizon, part, scale, believed, ends = s
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     n, actions = theta.shape[1], len(theta) // len(x)
@@ -101,69 +78,66 @@ def _value(
 
 
 @kernel
-def _climb(known: _Known, ridge: float, theta: Floats, inverse: Floats) -> float:
-    """Climb from a penalty to a maximum of the evidence; return the penalty, `()->(A,n),(A,n,n),()`."""
-    x, y, kept, weight, anchor, slope, curve = known.past
-    origin, believed, (actions, n) = known.origin, known.believed, theta.shape
-    scale, total = known.size / known.n_seen, float(actions * n)
-    root = np.empty((n, n))
-    rho = ridge if ridge > 0.0 else scale / believed
-    for step in range(_PASSES):
-        rho = within(rho, known.size)
-        for b in range(actions):
-            r = known.first + b
-            s = int(kept[r])
-            older = anchor[r], slope[r] - rho * origin[b], curve[r]  # which centres the penalty
-            fit(LOGISTIC, (x[r, :s], y[r, :s], weight[r, :s]), older, theta[b], root, rho, 1e-4)
-            invert(root, inverse[b])
-        if step + 1 < _PASSES:
-            free, squares = total, 0.0
-            for b in range(actions):
+def _value(
+    theta: Floats,
+    inverse: Floats,
+    count: Floats,
+    rounds: Floats,
+    taught: Floats,
+    horizon: Floats,
+    part: Floats,
+    scale: float,
+    believed: float,
+    ends: Floats,
+    x: Floats,
+    w: Floats,
+) -> tuple[Floats, Floats]:
+    """Mean worth and optimism at prices, `(A,n),(K,1|A,1)->(K,A),(K,A)`."""
+    return _predict((theta, inverse, count, rounds, taught, horizon, part, scale, believed, ends), x, w)
+
+
+@kernel
+def _absorb(s: Any, x: Floats, y: Floats, seen: Bools, share: Floats, weight: float, others: bool) -> None:
+    """Absorb plays, those of an action after those of the one before it."""
+    inverse, theta, ridge, count, fitted, rounds, taught, size, origin, believed, past, growth, room = s
+    n, actions = theta.shape[1], len(theta) // len(x)
+    lead, gain, line = x.shape[2] - n, np.empty(n), np.empty(n)
+    past_x, past_y, kept, weights = past[:4]
+    for r in range(len(x)):
+        some, first, own = False, r * actions, slice(r * actions, (r + 1) * actions)
+        for a in range(actions):
+            row = first + a
+            for p in range(x.shape[1]):
+                if (lead > 0 and x[r, p, 0] != a) or not seen[r, p, 0]:
+                    continue
+                z, some = x[r, p, lead:], True
+                if blank(z):
+                    continue
+                if kept[row] >= room:  # what is folded is folded at an estimate that knows it
+                    known = Known(past, first, size[r], count[r], origin[own], believed)
+                    ridge[r] = fit_evidence(known, ridge[r], theta[own], inverse[own])
+                    fitted[r] = count[r]
+                    fold_older(past, row, LOGISTIC, theta[row])
+                s = int(kept[row])
                 for i in range(n):
-                    squares += (theta[b, i] - origin[b, i]) ** 2
-                    free -= rho * inverse[b, i, i]
-            spread = (believed + scale * squares) / (1.0 + min(max(free, 0.0), total))
-            rho = scale / spread
-    return rho
-
-
-@kernel
-def _evidence(known: _Known, rho: float, theta: Floats, inverse: Floats) -> float:
-    """ln of the evidence of a fit times the density of the prior, up to a constant, `(),(A,n),(A,n,n)->()`."""
-    x, y, kept, weight, anchor, slope, curve = known.past
-    actions, n = theta.shape
-    gradient, hessian, nonzero = np.zeros(n), np.zeros((n, n)), np.empty(n, np.int64)
-    spread, loss = known.size / known.n_seen / rho, 0.0
-    for b in range(actions):
-        r = known.first + b
-        s = int(kept[r])
-        loss = add_quadratic(anchor[r], slope[r], curve[r], theta[b], loss, gradient, hessian)
-        data = x[r, :s], y[r, :s], weight[r, :s]
-        loss = add_losses(LOGISTIC, data, theta[b], loss, gradient, hessian, nonzero)
-        for i in range(n):
-            loss += float(0.5 * rho * (theta[b, i] - known.origin[b, i]) ** 2)
-    volume = actions * n * math.log(rho) + log_volume(inverse)
-    return float(0.5 * (volume - math.log(spread) - known.believed / spread) - loss)
-
-
-@kernel
-def _fit(known: _Known, ridge: float, theta: Floats, inverse: Floats) -> float:
-    """Maximise the evidence of a replica by Laplace's approximation; return its penalty, `()->(A,n),(A,n,n),()`.
-
-    As in `numerics.evidence.fit`, a narrow prior has it climbed from the penalty that is believed by default, too.
-    """
-    wide = theta.copy(), np.empty_like(inverse)
-    rho = _climb(known, ridge, theta, inverse)
-    if known.believed < _BELIEVED:
-        other = _climb(known, known.size / known.n_seen / _BELIEVED, *wide)
-        if _evidence(known, other, *wide) > _evidence(known, rho, theta, inverse) + STRONG:
-            for b in range(len(theta)):
-                for i in range(theta.shape[1]):
-                    theta[b, i] = wide[0][b, i]
-                    for j in range(theta.shape[1]):
-                        inverse[b, i, j] = wide[1][b, i, j]
-            return other
-    return rho
+                    past_x[row, s, i] = z[i]
+                past_y[row, s] = y[r, p, 0]
+                weights[row, s] = weight
+                kept[row] += 1.0
+                count[r] += weight
+                size[r] += weight * dot(z, z)
+                if ridge[r] > 0.0:
+                    center = sigmoid(dot(z, theta[row]))
+                    root = math.sqrt(weight * center * (1.0 - center))
+                    for i in range(n):
+                        line[i] = root * z[i]
+                    absorb(inverse[row], line, gain)
+        if some:
+            count_round(Lesson(share, weight, others), r, rounds, taught)
+        if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
+            known = Known(past, first, size[r], count[r], origin[own], believed)
+            ridge[r] = fit_evidence(known, ridge[r], theta[own], inverse[own])
+            fitted[r] = count[r]
 
 
 @kernel
@@ -189,44 +163,15 @@ def _update(
     others: bool,
 ) -> None:
     """Absorb plays, those of an action after those of the one before it."""
-    n, actions = theta.shape[1], len(theta) // len(x)
-    lead, gain, line = x.shape[2] - n, np.empty(n), np.empty(n)
-    past_x, past_y, kept, weights = past[:4]
-    for r in range(len(x)):
-        some, first, own = False, r * actions, slice(r * actions, (r + 1) * actions)
-        for a in range(actions):
-            row = first + a
-            for p in range(x.shape[1]):
-                if (lead > 0 and x[r, p, 0] != a) or not seen[r, p, 0]:
-                    continue
-                z, some = x[r, p, lead:], True
-                if blank(z):
-                    continue
-                if kept[row] >= room:  # what is folded is folded at an estimate that knows it
-                    known = _Known(past, first, size[r], count[r], origin[own], believed)
-                    ridge[r] = _fit(known, ridge[r], theta[own], inverse[own])
-                    fitted[r] = count[r]
-                    fold_older(past, row, LOGISTIC, theta[row])
-                s = int(kept[row])
-                for i in range(n):
-                    past_x[row, s, i] = z[i]
-                past_y[row, s] = y[r, p, 0]
-                weights[row, s] = weight
-                kept[row] += 1.0
-                count[r] += weight
-                size[r] += weight * dot(z, z)
-                if ridge[r] > 0.0:
-                    center = sigmoid(dot(z, theta[row]))
-                    root = math.sqrt(weight * center * (1.0 - center))
-                    for i in range(n):
-                        line[i] = root * z[i]
-                    absorb(inverse[row], line, gain)
-        if some:
-            count_round(Lesson(share, weight, others), r, rounds, taught)
-        if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
-            known = _Known(past, first, size[r], count[r], origin[own], believed)
-            ridge[r] = _fit(known, ridge[r], theta[own], inverse[own])
-            fitted[r] = count[r]
+    _absorb(
+        (inverse, theta, ridge, count, fitted, rounds, taught, size, origin, believed, past, growth, room),
+        x,
+        y,
+        seen,
+        share,
+        weight,
+        others,
+    )
 
 
 @kernel
@@ -267,14 +212,49 @@ def _fade(
                 for j in range(n):
                     curve[row, i, j] *= part
         if count[r] > 0.0:
-            known = _Known(past, first, size[r], count[r], origin[own], believed)
-            ridge[r] = _fit(known, ridge[r], theta[own], inverse[own])
+            known = Known(past, first, size[r], count[r], origin[own], believed)
+            ridge[r] = fit_evidence(known, ridge[r], theta[own], inverse[own])
         else:
             ridge[r] = 0.0
             for row in range(first, first + actions):
                 kept[row] = 0.0
                 for i in range(n):
                     theta[row, i] = origin[row, i]
+
+
+class _BayesianLogisticView(NamedTuple):
+    inverse: Floats
+    theta: Floats
+    ridge: Floats
+    observations: Floats
+    fitted: Floats
+    rounds: Floats
+    taught: Floats
+    size: Floats
+    origin: Floats
+    believed: float
+    past: Arrays
+    horizon: Floats
+    ahead: Floats
+    ends: Floats
+    scale: float
+    growth: float
+    most: int
+
+    @kernel
+    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        books = self.observations, self.rounds, self.taught, self.horizon, self.ahead
+        return _predict((self.theta, self.inverse, *books, self.scale, self.believed, self.ends), x, w)
+
+    @kernel
+    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        books = self.ridge, self.observations, self.fitted, self.rounds, self.taught, self.size
+        settings, once = (self.origin, self.believed, self.past, self.growth, self.most), (np.ones(1), 1.0, False)
+        _absorb((self.inverse, self.theta, *books, *settings), x, y, seen, *once)
+
+    @kernel
+    def grows(self, d: Decision) -> bool:
+        return lacks_room(self.past, d.plays.shape[1], self.most)
 
 
 @named("X5", source="evenhand's own: MacKay 1992 (The evidence framework applied to classification networks)")
@@ -348,7 +328,7 @@ class BayesianLogistic(WithoutLuck):
             size=np.zeros(n_replicas),
             past=no_past(rows, n, self.buffer),
             origin=origin,
-            spread=self.prior.variance(1, np.full(1, _BELIEVED)),
+            spread=self.prior.variance(1, np.full(1, BELIEVED)),
             ends=np.stack([low, high]),
             horizon=np.full(n_replicas, float(horizon)),
         )
@@ -369,6 +349,12 @@ class BayesianLogistic(WithoutLuck):
         s.past.make_room(x.shape[1], self.buffer)
         books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, s.spread.item()
         _update(s.inverse, s.theta, *books, s.past.arrays, *settings, x, y, seen, share, weight, taught)
+
+    def view(self, state: BayesianLogisticState) -> _BayesianLogisticView:
+        s, believed = state, state.spread.item()
+        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, believed, s.past.arrays
+        settings = s.horizon, s.ahead, s.ends, float(self.scale), float(self.growth), self.buffer
+        return _BayesianLogisticView(s.inverse, s.theta, *books, *settings)
 
     def fade(self, state: BayesianLogisticState, keep: Floats, ahead: Floats) -> None:
         """Multiply the weights of what is kept and the quadratic of what is folded, and fit again, `(),()->`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -97,21 +97,9 @@ def priced(p: Floats, center: Floats, sigma: Floats, ends: Floats, half: float) 
 
 
 @kernel
-def _value(
-    theta: Floats,
-    inverse: Floats,
-    sigma: Floats,
-    count: Floats,
-    rounds: Floats,
-    taught: Floats,
-    horizon: Floats,
-    part: Floats,
-    scale: float,
-    spreads: Floats,
-    ends: Floats,
-    x: Floats,
-    w: Floats,
-) -> tuple[Floats, Floats]:
+def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """Mean worth and optimism at prices, `(A,n),(K,1|A,M)->(K,A),(K,A)`."""
+    theta, inverse, sigma, count, rounds, taught, horizon, part, scale, spreads, ends = s
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     n, outcomes, actions = theta.shape[2], w.shape[3], len(theta) // len(x)
@@ -130,6 +118,26 @@ def _value(
             for k in range(w.shape[1]):
                 mean[r, k, a], bonus[r, k, a] = priced(w[r, k, own], center, sigma[r], ends, half)
     return mean, bonus
+
+
+@kernel
+def _value(
+    theta: Floats,
+    inverse: Floats,
+    sigma: Floats,
+    count: Floats,
+    rounds: Floats,
+    taught: Floats,
+    horizon: Floats,
+    part: Floats,
+    scale: float,
+    spreads: Floats,
+    ends: Floats,
+    x: Floats,
+    w: Floats,
+) -> tuple[Floats, Floats]:
+    """Mean worth and optimism at prices, `(A,n),(K,1|A,M)->(K,A),(K,A)`."""
+    return _predict((theta, inverse, sigma, count, rounds, taught, horizon, part, scale, spreads, ends), x, w)
 
 
 @kernel
@@ -243,14 +251,27 @@ def _fade(s: Estimates, counts: tuple[Floats, Floats], keep: Floats, growth: flo
 
 
 class _BayesianRidgeView(NamedTuple):
-    """What learns of outcomes; Python says what candidates are worth."""
-
     estimates: Estimates
     rounds: Floats
     taught: Floats
+    horizon: Floats
+    ahead: Floats
+    ends: Floats
     units: Floats
     share: Floats
+    scale: float
     growth: float
+
+    @kernel
+    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        price, s = np.empty_like(w), self.estimates
+        for r in range(w.shape[0]):
+            for k in range(w.shape[1]):
+                for a in range(w.shape[2]):
+                    for m in range(w.shape[3]):
+                        price[r, k, a, m] = w[r, k, a, m] * self.units[m]
+        books = s.n_seen, self.rounds, self.taught, self.horizon, self.ahead
+        return _predict((s.theta, s.inverse, s.sigma, *books, self.scale, s.spreads, self.ends), x, price)
 
     @kernel
     def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
@@ -366,7 +387,8 @@ class BayesianRidge(WithoutLuck):
     def view(self, state: BayesianRidgeState) -> _BayesianRidgeView:
         s, made = state, (state.gram, state.moment, state.squares, state.inverse, state.theta, state.sigma)
         estimates = Estimates(*made, s.ridge, s.count, s.zeros, s.fitted, s.origin, s.spreads)
-        return _BayesianRidgeView(estimates, s.rounds, s.taught, s.units, ROUND.share, float(self.growth))
+        books = s.rounds, s.taught, s.horizon, s.ahead, s.ends, s.units
+        return _BayesianRidgeView(estimates, *books, ROUND.share, float(self.scale), float(self.growth))
 
     def fade(self, state: BayesianRidgeState, keep: Floats, ahead: Floats) -> None:
         """Multiply the sums and counts, and fit again, `(),()->`; the ranges' one observation stays whole."""

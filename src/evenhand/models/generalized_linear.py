@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
+from evenhand.core.views import view_of
 from evenhand.models._linked import Linked, check_fit, check_link, check_range, linear_unit, spread, turned
 from evenhand.models._shared import ends, optimism, unit
 from evenhand.models.base import ROUND, Lesson, Worth
 from evenhand.models.links import Canonical, bounded
-from evenhand.models.past import Arrays, Past, fold_older, no_past
+from evenhand.models.past import Arrays, Past, fold_older, lacks_room, no_past
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import fit
 from evenhand.numerics.precision import absorb, blank, dot, fresh, quadratic
@@ -39,17 +41,9 @@ class GeneralizedLinearState:
 
 
 @kernel
-def _value(
-    link: int,
-    clipped: bool,
-    theta: Floats,
-    inverse: Floats,
-    radius: Floats,
-    low: Floats,
-    high: Floats,
-    x: Floats,
-    w: Floats,
-) -> tuple[Floats, Floats]:
+def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+    """Mean worth and optimism at prices, `(A,n),(K,1|A,1)->(K,A),(K,A)`."""
+    link, clipped, theta, inverse, radius, low, high = s
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     each, product = w.shape[2] > 1, np.empty(x.shape[2])
@@ -68,20 +62,25 @@ def _value(
 
 
 @kernel
-def _update(
+def _value(
     link: int,
+    clipped: bool,
     theta: Floats,
     inverse: Floats,
-    log_det: Floats,
-    count: Floats,
-    fitted: Floats,
-    root: Floats,
-    past: Arrays,
+    radius: Floats,
+    low: Floats,
+    high: Floats,
     x: Floats,
-    y: Floats,
-    seen: Bools,
-    rule: tuple[float, float, float, int],
-) -> None:
+    w: Floats,
+) -> tuple[Floats, Floats]:
+    """Mean worth and optimism at prices, `(A,n),(K,1|A,1)->(K,A),(K,A)`."""
+    return _predict((link, clipped, theta, inverse, radius, low, high), x, w)
+
+
+@kernel
+def _absorb(s: Any, x: Floats, y: Floats, seen: Bools, rule: tuple[float, float, float, int]) -> None:
+    """Absorb plays, and fit again where the data grew enough."""
+    link, theta, inverse, log_det, count, fitted, root, past = s
     gain = np.empty(x.shape[2])
     past_x, past_y, kept, weight, anchor, slope, curve = past
     ridge, growth, tolerance, room = rule
@@ -106,6 +105,66 @@ def _update(
             s = int(kept[r])
             fit(link, (past_x[r, :s], past_y[r, :s], weight[r, :s]), older, theta[r], root[r], ridge, tolerance)
             fitted[r] = count[r]
+
+
+@kernel
+def _update(
+    link: int,
+    theta: Floats,
+    inverse: Floats,
+    log_det: Floats,
+    count: Floats,
+    fitted: Floats,
+    root: Floats,
+    past: Arrays,
+    x: Floats,
+    y: Floats,
+    seen: Bools,
+    rule: tuple[float, float, float, int],
+) -> None:
+    """Absorb plays, and fit again where the data grew enough."""
+    _absorb((link, theta, inverse, log_det, count, fitted, root, past), x, y, seen, rule)
+
+
+class FittedView(NamedTuple):
+    """What kernels see of a model that is fitted again."""
+
+    link: int
+    clipped: bool
+    theta: Floats
+    inverse: Floats
+    log_det: Floats
+    observations: Floats
+    fitted: Floats
+    root: Floats
+    past: Arrays
+    low: Floats
+    high: Floats
+    width: Any
+    rule: tuple[float, float, float, int]
+
+    @kernel
+    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        radius = self.width.radius(self.observations, self.log_det)
+        return _predict((self.link, self.clipped, self.theta, self.inverse, radius, self.low, self.high), x, w)
+
+    @kernel
+    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        books = self.theta, self.inverse, self.log_det, self.observations, self.fitted, self.root
+        _absorb((self.link, *books, self.past), x, y, seen, self.rule)
+
+    @kernel
+    def grows(self, d: Decision) -> bool:
+        return lacks_room(self.past, d.plays.shape[1], self.rule[3])
+
+
+def fitted_view(model: Fitted, state: GeneralizedLinearState) -> FittedView | None:
+    """Return the view of a model that is fitted again, None where its width has none."""
+    s, width = state, view_of(model.width, model._start)
+    if width is None:
+        return None
+    books = s.theta, s.inverse, s.log_det, s.count, s.fitted, s.root
+    return FittedView(model._link, model.clipped, *books, s.past.arrays, s.low, s.high, width, model._rule)
 
 
 class Fitted(Linked, Protocol):
@@ -145,10 +204,10 @@ class Fitted(Linked, Protocol):
         self, state: GeneralizedLinearState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
     ) -> None:
         """Append plays whose outcome was seen; refit if the data grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        s, rule = state, (float(self.ridge), float(self.growth), float(self.tolerance), self.buffer)
+        s = state
         s.past.make_room(x.shape[1], self.buffer)
         books = s.theta, s.inverse, s.log_det, s.count, s.fitted, s.root
-        _update(self._link, *books, s.past.arrays, x, y, seen, rule)
+        _update(self._link, *books, s.past.arrays, x, y, seen, self._rule)
 
     def deviations(self, state: GeneralizedLinearState, z: Floats) -> Floats:
         """Compute deviations of draws from N(theta, unit^2 H^-1), `(U,n)->(U,n)`; unit is 1 unless links are linear.
@@ -163,6 +222,11 @@ class Fitted(Linked, Protocol):
     def inside(self, state: GeneralizedLinearState, z: Floats) -> Floats:
         """Compute deviations of parameters by unit root(V^-1) z, `(U,n)->(U,n)`; O(n^3)."""
         return spread(state.inverse, linear_unit(self.link, state.low, state.high) * z)
+
+    @property
+    def _rule(self) -> tuple[float, float, float, int]:
+        """The settings of fits."""
+        return float(self.ridge), float(self.growth), float(self.tolerance), self.buffer
 
 
 @named("A8", source="Li, Lu & Zhou 2017 and Filippi et al. 2010, as in Shibukawa et al. 2026, Section 4.1")
@@ -222,6 +286,9 @@ class GeneralizedLinear(Fitted):
         if self.width_ridge is not None:
             expected = "a finite number above 0, or None"
             number("GeneralizedLinear.width_ridge", self.width_ridge, expected, lambda x: 0 < x < math.inf)
+
+    def view(self, state: GeneralizedLinearState) -> FittedView | None:
+        return fitted_view(self, state)
 
     @cached_property
     def _start(self) -> float:

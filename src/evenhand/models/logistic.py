@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from evenhand.core.catalogue import named
 from evenhand.models._linked import check_fit
-from evenhand.models.generalized_linear import Fitted
+from evenhand.models.generalized_linear import Fitted, FittedView, GeneralizedLinearState, fitted_view
 from evenhand.models.links import Canonical
 from evenhand.models.widths import Fixed, Width
 
@@ -46,3 +46,6 @@ class Logistic(Fitted):
 
     def __post_init__(self) -> None:
         check_fit("Logistic", self.n_features, self.ridge, self.growth, self.tolerance, self.buffer)
+
+    def view(self, state: GeneralizedLinearState) -> FittedView | None:
+        return fitted_view(self, state)

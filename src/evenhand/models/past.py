@@ -75,6 +75,12 @@ def no_past(n_replicas: int, n: int, most: int) -> Past:
 
 
 @kernel
+def lacks_room(past: Arrays, plays: int, most: int) -> bool:
+    """Whether the arrays have to grow before the plays of a round fit in."""
+    return bool(min(int(past[2].max()) + plays, most) > past[1].shape[1])
+
+
+@kernel
 def fold_older(past: Arrays, r: int, link: int, theta: Floats) -> None:
     """Fold the older half of what a replica keeps into its quadratic at theta, and move the rest to the front."""
     x, y, kept, weight, anchor, slope, curve = past

@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.core.checked import checked, lacks, shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.core.views import view_of
@@ -120,6 +121,10 @@ class _PerActionView(NamedTuple):
     @kernel
     def pauses(self, t: Floats, candidates: int) -> bool:
         return self.inner.pauses(t, candidates)  # type: ignore[no-any-return]
+
+    @kernel
+    def grows(self, d: Decision) -> bool:
+        return self.inner.grows(d)  # type: ignore[no-any-return]
 
 
 @checked

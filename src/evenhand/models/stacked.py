@@ -10,7 +10,10 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
+from evenhand.core.views import apart, view_of
 from evenhand.models.base import ROUND, Lesson, Model, Note, Worth, by_action, fades, notes, weighs
 
 Columns = TypeVar("Columns", bound=np.ndarray[Any, Any])
@@ -21,6 +24,56 @@ class StackedState:
     """The states of the parts."""
 
     parts: list[Any]
+
+
+class _NoParts(NamedTuple):
+    replicas: int
+
+    @kernel
+    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        shape = len(x), w.shape[1], x.shape[1]
+        return np.zeros(shape), np.zeros(shape)
+
+    @kernel
+    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        """Nothing learns."""
+
+
+@apart("others", "model")
+class _StackedView(NamedTuple):
+    """A part after others, with the first and the last of its columns."""
+
+    others: Any
+    model: Any
+    features: tuple[int, int]
+    outcomes: tuple[int, int]
+
+    @kernel
+    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+        mean, bonus = self.others.part.value(x, w)
+        (i, j), (first, last) = self.features, self.outcomes
+        said, more = self.model.part.value(x[:, :, i:j].copy(), w[:, :, :, first:last].copy())
+        for r in range(len(mean)):
+            for k in range(mean.shape[1]):
+                for a in range(mean.shape[2]):
+                    mean[r, k, a] += said[r, k, a]
+                    bonus[r, k, a] += more[r, k, a]
+        return mean, bonus
+
+    @kernel
+    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
+        self.others.part.update(x, y, seen, w)
+        (i, j), (first, last) = self.features, self.outcomes
+        told = y[:, :, first:last].copy(), seen[:, :, first:last].copy(), w[:, :, :, first:last].copy()
+        self.model.part.update(x[:, :, i:j].copy(), told[0], told[1], told[2])
+
+    @kernel
+    def grows(self, d: Decision) -> bool:
+        return bool(self.others.part.grows(d) or self.model.part.grows(d))
+
+    @kernel
+    def pauses(self, t: Floats, candidates: int) -> bool:
+        return bool(self.others.part.pauses(t, candidates) or self.model.part.pauses(t, candidates))
 
 
 class _Part(NamedTuple):
@@ -123,6 +176,15 @@ class Stacked:
         for p, s in zip(self._cut, state.parts, strict=True):
             own = p.outcomes
             p.model.update(s, _block(x, p.features), _block(y, own), _block(seen, own), _block(w, own), lesson)
+
+    def view(self, state: StackedState) -> Any:
+        found: Any = _NoParts(0)
+        for (model, x, y), own in zip(self._cut, state.parts, strict=True):
+            part = view_of(model, own)
+            if part is None:
+                return None
+            found = _StackedView(found, part, (x.start, x.stop), (y.start, y.stop))
+        return found
 
     @cached_property
     def _cut(self) -> list[_Part]:

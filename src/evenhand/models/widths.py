@@ -32,6 +32,44 @@ class _SelfNormalisedView(NamedTuple):
         return _self_normalised(log_det, self.noise, self.risk, self.start)
 
 
+@kernel
+def _logarithmic(count: Floats, scale: float) -> Floats:
+    """scale (1 + ln max(count, 1)), `()->()`."""
+    radius = np.empty(len(count))
+    for r in range(len(count)):
+        radius[r] = scale * (1.0 + math.log(max(count[r], 1.0)))
+    return radius
+
+
+class _LogarithmicView(NamedTuple):
+    scale: float
+
+    @kernel
+    def radius(self, count: Floats, log_det: Floats) -> Floats:
+        return _logarithmic(count, self.scale)
+
+
+@kernel
+def _worst_case(count: Floats, n: int, per_case: float, risk: float, noise: float, start: float) -> Floats:
+    """noise sqrt(n (ln(1 + count per_case) - risk)) + start, `()->()`."""
+    radius = np.empty(len(count))
+    for r in range(len(count)):
+        radius[r] = noise * math.sqrt(n * (math.log1p(count[r] * per_case) - risk)) + start
+    return radius
+
+
+class _WorstCaseView(NamedTuple):
+    n: int
+    per_case: float
+    risk: float
+    noise: float
+    start: float
+
+    @kernel
+    def radius(self, count: Floats, log_det: Floats) -> Floats:
+        return _worst_case(count, self.n, self.per_case, self.risk, self.noise, self.start)
+
+
 class Width(Protocol):
     """A radius that depends on the number and the spread of the observations."""
 
@@ -81,7 +119,10 @@ class Logarithmic:
         nonnegative("Logarithmic.scale", self.scale)
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
-        return np.asarray(self.scale * (1.0 + np.log(np.maximum(count, 1.0))))
+        return _logarithmic(count, self.scale)
+
+    def view(self, ridge: float) -> _LogarithmicView:
+        return _LogarithmicView(float(self.scale))
 
 
 @kernel
@@ -156,8 +197,11 @@ class WorstCase:
         _check(self, ("noise", "norm_bound", "length"))
 
     def radius(self, count: Floats, log_det: Floats, ridge: float) -> Floats:
-        growth = np.log1p(count * (self.length**2 / ridge)) - math.log(self.delta)
-        return np.asarray(self.noise * np.sqrt(self.n_parameters * growth) + math.sqrt(ridge) * self.norm_bound)
+        return _worst_case(count, *self.view(ridge))
+
+    def view(self, ridge: float) -> _WorstCaseView:
+        per_case, start = self.length**2 / ridge, math.sqrt(ridge) * self.norm_bound
+        return _WorstCaseView(self.n_parameters, float(per_case), math.log(self.delta), float(self.noise), float(start))
 
 
 def _check(width: SelfNormalised | WorstCase, sizes: tuple[str, ...]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.luck import Stream, uniform_within
-from evenhand.core.records import Context, Decision, Mix, Offer, Worth
+from evenhand.core.records import Context, Decision, Offer, Worth
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.policy import books, checks, entries
 
@@ -40,6 +40,7 @@ class Facts(NamedTuple):
     n_noisy: int
     n_groups: int  # columns of groups
     draws: int  # of the choice
+    netted_from: int  # how many readings are summed to one, 0 where none are
     everywhere: Bools  # masks without entries: of outcomes, and of plays
     unnumbered: Ints  # the receipt of a decision before it is committed
 
@@ -55,6 +56,9 @@ class Compiled(NamedTuple):
     goals: Any  # all, as one
     restated: Any  # those with rows by estimated shares
     choice: Any
+    mixture: Any  # of a plan
+    ahead: Any  # what the model is told of rounds to come
+    zeros: Any  # and of declared zeros
 
 
 class Answer(NamedTuple):
@@ -88,6 +92,8 @@ def decide(p: Compiled, c: Context) -> tuple[bool, Decision]:
     worst, left = p.limits.part.room(c)
     playable = entries.fitting(c.offered, worst, left, f.t, f.last_round)
     q, o = p.prices.part.price()
+    if q.shape[1] == f.netted_from:
+        q, o = entries.netted(q, o)
     w, offset, row_prices = p.rows.part.pull(c.groups, shares, c.known, q, o)
     mean, bonus = p.model.part.value(c.features, w)
     sound = checks.bad_worth(mean, bonus, w, f.reach)[0] < 0
@@ -96,24 +102,27 @@ def decide(p: Compiled, c: Context) -> tuple[bool, Decision]:
             for a in range(mean.shape[2]):
                 mean[r, k, a] += offset[r, k, a]
     luck = uniform_within(f.seed, _CHOICE, f.replicas, f.t, f.draws)
-    unmixed = Mix(np.zeros((1, 0)), np.zeros((1, 0)), np.zeros(0))
-    pick = p.choice.part.pick(Worth(mean, bonus, False, o, unmixed), Offer(playable, worst, left), f.t, luck)
+    mixed, mix = p.mixture.part.mix(c, shares, p.model.part, mean, bonus)
+    pick = p.choice.part.pick(Worth(mean, bonus, False, o, mix), Offer(playable, worst, left), f.t, luck)
     x, z, groups, counted, restricted = entries.take(
         c.features, c.known, c.groups, pick.plays, c.offered, playable, f.t, f.last_round
     )
     prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
     made = f.unnumbered, pick.plays, pick.propensities, counted, pick.forced, restricted, f.t.copy()
-    return sound, Decision(*made, x, z, groups, shares, prices, row_prices, np.zeros((len(f.t), 0)), ())
+    return sound and mixed, Decision(*made, x, z, groups, shares, prices, row_prices, np.zeros((len(f.t), 0)), ())
 
 
 @kernel
-def may_commit(p: Compiled, d: Decision, candidates: int) -> tuple[bool, bool]:
-    """Whether a decision may be committed, and whether it counts in any replica; as the checks of `Loop.commit`."""
-    f = p.facts.part
+def may_commit(p: Compiled, c: Context, d: Decision) -> tuple[bool, bool]:
+    """Whether kernels may commit a decision, and whether it counts in any replica; as the checks of `Loop.commit`."""
+    f, candidates = p.facts.part, c.features.shape[1]
     r, _, counts, late, _ = entries.standing(
         d.plays, d.counted, d.time, d.groups, d.known, candidates, f.n_groups, f.t, f.last_round
     )
-    return r < 0 and not late and p.limits.part.fits(d), counts
+    if r >= 0 or late or not p.limits.part.fits(d):
+        return False, counts
+    coming = p.restated.part.coming(c, d, f.seen, f.t)
+    return not (p.model.part.grows(coming) or p.goals.part.defers(c, coming, f.t)), counts
 
 
 @kernel
@@ -131,6 +140,7 @@ def count(p: Any, c: Context, d: Decision) -> Decision:
     for r in range(len(f.t)):
         f.t[r] += d.counted[r]
     books.commit(d.plays, d.counted, d.groups, d.known, f.certain, 1.0, f.books)
+    p.ahead.part.tell_ahead(f.t, f.books)
     if c.groups.shape[2] > 0:
         entries.believe(c.groups, c.offered, d.counted, f.seen)
     now = p.restated.part.restate(d, before, p.restated.part.shares_now(f.seen, f.t))
@@ -155,7 +165,9 @@ def learn(p: Any, d: Decision, a: Answer) -> None:
     f = p.facts.part
     nothing = f.everywhere
     books.arrive(d.plays, d.counted, d.groups, a.learned, a.known, nothing, a.exposed, 1.0, f.books)
+    p.ahead.part.tell_ahead(f.t, f.books)
     now = p.restated.part.reenter(d, a.learned, a.known, p.restated.part.shares_now(f.seen, f.t))
     p.goals.part.on_outcome(now, a.learned, a.known)
     p.goals.part.on_exposure(d, a.exposed)
+    p.zeros.part.tell_zeros(d.plays, a.seen)
     p.model.part.update(d.features, a.learned, a.seen, d.prices)

@@ -19,7 +19,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.kernel_cache import KernelCache
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.views import hold, type_held, type_of, type_together
+from evenhand.core.views import held, type_of, type_of_held, type_together
 from evenhand.policy import checks, compiled, entries
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
@@ -101,6 +101,8 @@ def _enter(entry: Entry, steps: Steps, shares: Floats, first: int, last: int) ->
             entry.goals.part.on_context(context, now, f.t)
         elif steps.what[i] == OBSERVES:
             d = _of(steps.decisions, j)
+            if entry.model.part.grows(d):
+                return i, False
             sound, answer = compiled.arriving(entry, d, steps.y[j], steps.exposed[j])
             if not sound:
                 return i, False
@@ -128,8 +130,8 @@ class Entering:
         if self._views is None or coming < _PAYS_LOADED:
             return False
         if self._key is None:
-            held = type_together(Entry, *(type_held(type_of(view)) for view in self._views))
-            key = held, type_of(steps)
+            entry = type_together(Entry, *map(type_of_held, self._views))
+            key = entry, type_of(steps)
             if not (key in _loaded or coming >= _PAYS or (coming >= _PAYS_KEPT and self._is_kept(key))):
                 return False
             self._key = key
@@ -190,7 +192,7 @@ class Entering:
     def _hold(self) -> bool:
         self._views = entry_views(self._policy, self._state)
         if self._views is not None:
-            self._entry = Entry(*map(hold, self._views))
+            self._entry = Entry(*map(held, self._views))
         return self._views is not None
 
     def _receive(self, steps: Steps, first: int, last: int) -> None:

@@ -213,6 +213,19 @@ def below(q: Floats, o: Floats, part: Floats, constant: Floats) -> tuple[Floats,
 
 
 @kernel
+def netted(q: Floats, o: Floats) -> tuple[Floats, Floats]:
+    """Sum the prices and the constants of all readings to those of one, `(k,d),(k)->(1,d),(1)`."""
+    price, constant = np.zeros((len(q), 1, q.shape[2])), np.zeros((len(o), 1))
+    for r in range(len(q)):
+        for k in range(q.shape[1]):
+            for j in range(q.shape[2]):
+                price[r, 0, j] += q[r, k, j]
+        for k in range(o.shape[1]):
+            constant[r, 0] += o[r, k]
+    return price, constant
+
+
+@kernel
 def net(mean: Floats, bonus: Floats) -> Floats:
     """Mean and bonus, summed over readings, `(K,A),(K,A)->(A)`."""
     total = np.zeros((len(mean), mean.shape[2]))

@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats
+from evenhand.core.views import apart
 from evenhand.policy import entries
 
 
@@ -26,6 +27,7 @@ class NoGoals(NamedTuple):
         """Tell nobody."""
 
 
+@apart("others", "goal")
 class InTurn(NamedTuple):
     """A goal after others."""
 
@@ -34,37 +36,41 @@ class InTurn(NamedTuple):
 
     @kernel
     def price(self) -> tuple[Floats, Floats]:
-        q, o = self.others.price()
-        part, constant = self.goal.price()
+        q, o = self.others.part.price()
+        part, constant = self.goal.part.price()
         return entries.below(q, o, part, constant)
 
     @kernel
     def on_decision(self, d: Decision) -> None:
-        self.others.on_decision(d)
-        self.goal.on_decision(d)
+        self.others.part.on_decision(d)
+        self.goal.part.on_decision(d)
 
     @kernel
     def plans(self, c: Context, d: Decision, t: Floats) -> bool:
-        return bool(self.others.plans(c, d, t) or self.goal.plans(c, d, t))
+        return bool(self.others.part.plans(c, d, t) or self.goal.part.plans(c, d, t))
 
     @kernel
     def on_context(self, c: Context, d: Decision, t: Floats) -> None:
-        self.others.on_context(c, d, t)
-        self.goal.on_context(c, d, t)
+        self.others.part.on_context(c, d, t)
+        self.goal.part.on_context(c, d, t)
 
     @kernel
     def on_outcome(self, d: Decision, y: Floats, z: Floats) -> None:
-        self.others.on_outcome(d, y, z)
-        self.goal.on_outcome(d, y, z)
+        self.others.part.on_outcome(d, y, z)
+        self.goal.part.on_outcome(d, y, z)
 
     @kernel
     def on_exposure(self, d: Decision, exposed: Bools) -> None:
-        self.others.on_exposure(d, exposed)
-        self.goal.on_exposure(d, exposed)
+        self.others.part.on_exposure(d, exposed)
+        self.goal.part.on_exposure(d, exposed)
+
+    @kernel
+    def defers(self, c: Context, d: Decision, t: Floats) -> bool:
+        return bool(self.others.part.defers(c, d, t) or self.goal.part.defers(c, d, t))
 
     @kernel
     def pauses(self, t: Floats, candidates: int) -> bool:
-        return bool(self.others.pauses(t, candidates) or self.goal.pauses(t, candidates))
+        return bool(self.others.part.pauses(t, candidates) or self.goal.part.pauses(t, candidates))
 
 
 class Unlimited(NamedTuple):

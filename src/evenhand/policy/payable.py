@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,6 +34,36 @@ def _rounds(t: Floats, horizon: float, books: Floats, weights: Floats, totals: F
                 out[r] = min(out[r], max(paid, 0.0))
 
 
+class Untold(NamedTuple):
+    """For models that do not ask."""
+
+    replicas: int
+
+    @kernel
+    def tell_ahead(self, t: Floats, books: Floats) -> None:
+        """Tell nobody."""
+
+
+class PayableView(NamedTuple):
+    """What kernels see of the rounds that can be paid for, and the arrays of a model that are told of them."""
+
+    horizon: float
+    weights: Floats
+    totals: Floats
+    ahead: tuple[Floats, ...]
+
+    @kernel
+    def tell_ahead(self, t: Floats, books: Floats) -> None:
+        part = np.empty(len(t))
+        _rounds(t, self.horizon, books, self.weights, self.totals, part)
+        for r in range(len(part)):
+            part[r] /= self.horizon
+        for ahead in self.ahead:
+            each = len(ahead) // len(part)
+            for i in range(len(ahead)):
+                ahead[i] = part[i // each]
+
+
 @dataclass(frozen=True, eq=False)
 class Payable:
     """Tells a model how many rounds to come budgets can pay for.
@@ -57,6 +88,12 @@ class Payable:
             part = self.rounds(state) / self.problem.horizon
             for ahead in state.recent.ahead:
                 ahead[:] = part if len(ahead) == len(part) else np.repeat(part, len(ahead) // len(part))
+
+    def view(self, state: PolicyState) -> PayableView | Untold:
+        ahead = tuple(marked(state.model, "ahead"))
+        if not ahead:
+            return Untold(len(state.t))
+        return PayableView(float(self.problem.horizon), *self._budgets, ahead)
 
     @cached_property
     def _budgets(self) -> tuple[Floats, Floats]:

@@ -98,7 +98,7 @@ class Questions:
         for i, goal in others:
             q, o = entries.below(q, o, *goal.price(state.goals[i]))
         if self.can.nets and q.shape[1] == len(self.can.priced):
-            q, o = np.add.reduce(q, 1, keepdims=True), np.add.reduce(o, 1, keepdims=True)
+            q, o = entries.netted(q, o)
         return *self.rows.read(context, shares, q, o), o
 
     def worth(self, state: PolicyState, x: Floats, w: Floats, u: Floats | None = None) -> Worth:

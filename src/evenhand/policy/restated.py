@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from evenhand.core.kernel import kernel
-from evenhand.core.records import Decision
+from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.views import apart
 from evenhand.policy import entries
 
 
@@ -43,10 +44,15 @@ class Declared(NamedTuple):
         return d
 
     @kernel
+    def coming(self, c: Context, d: Decision, seen: Floats, t: Floats) -> Decision:
+        return d
+
+    @kernel
     def reenter(self, d: Decision, y: Floats, z: Floats, now: Floats) -> Decision:
         return d
 
 
+@apart("goals")
 class Estimated(NamedTuple):
     """Sums inside of groups, and the goals whose rows are divided by shares that are estimated."""
 
@@ -67,7 +73,7 @@ class Estimated(NamedTuple):
     def restate(self, d: Decision, before: Floats, now: Floats) -> Decision:
         """Restate books whose shares were others; returns the decision at present shares; as `Restating.commit`."""
         v = moved(self.inside, self.column, before, now)
-        self.goals.on_shares(d, v)
+        self.goals.part.on_shares(d, v)
         known = self.rows.post_known(d)
         for r in range(len(v)):
             for j in range(v.shape[1]):
@@ -76,9 +82,17 @@ class Estimated(NamedTuple):
         return _at_shares(d, now)
 
     @kernel
+    def coming(self, c: Context, d: Decision, seen: Floats, t: Floats) -> Decision:
+        """A decision at the shares that will hold once it is committed, `(C),()`; nothing changes."""
+        after = seen.copy()
+        if c.groups.shape[2] > 0:
+            entries.believe(c.groups, c.offered, d.counted, after)
+        return _at_shares(d, entries.frequencies(after, t + d.counted, self.declared))
+
+    @kernel
     def reenter(self, d: Decision, y: Floats, z: Floats, now: Floats) -> Decision:
         """Enter outcomes; returns the decision at present shares, `(P,M),(P,L),(C)`; as `Restating.learn`."""
-        v = self.rows.post(d.groups, d.shares, y, z)
+        v = self.rows.post(d, y, z)
         for r in range(len(v)):
             for j in range(v.shape[1]):
                 if not self.is_known[j]:
@@ -92,6 +106,7 @@ def _at_shares(d: Decision, now: Floats) -> Decision:
     return Decision(*made, now, d.prices, d.row_prices, d.carried, d.names)
 
 
+@apart("others", "goal")
 class Told(NamedTuple):
     """A goal after others, and the rows that it has among those of all."""
 
@@ -102,5 +117,5 @@ class Told(NamedTuple):
 
     @kernel
     def on_shares(self, d: Decision, v: Floats) -> None:
-        self.others.on_shares(d, v)
-        self.goal.on_shares(d, v[:, self.first : self.last].copy())
+        self.others.part.on_shares(d, v)
+        self.goal.part.on_shares(d, v[:, self.first : self.last].copy())

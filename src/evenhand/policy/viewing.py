@@ -6,15 +6,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from evenhand.core.types import Floats
 from evenhand.core.views import view_of
 from evenhand.policy import checks
 from evenhand.policy.compiled import Facts
 from evenhand.policy.in_turn import Unlimited, in_turn
-from evenhand.policy.marks import marked
+from evenhand.policy.mixing import Gains, NoGains, WithoutPlan, WithPlan
+from evenhand.policy.payable import Untold
 from evenhand.policy.policy import Policy
 from evenhand.policy.restated import Declared, Estimated, Told
 from evenhand.policy.state import PolicyState
+from evenhand.policy.zeros import NoZeros
+from evenhand.problem.factors import stated_by_cases
 from evenhand.problem.problem import Problem
+
+_UNNUMBERED = np.full(3, -1)  # kernels do not number decisions
 
 
 def views(policy: Policy, state: PolicyState) -> tuple[Any, ...] | None:
@@ -23,10 +29,10 @@ def views(policy: Policy, state: PolicyState) -> tuple[Any, ...] | None:
     can = parts.can
     if type(policy) is not Policy:
         return None
-    special = can.mixes or can.follows or can.hears or can.timed or can.nets or can.compares
+    special = can.follows or can.hears or can.timed or can.compares
     if special or len(can.limits) > 1 or not _plain(problem):
         return None
-    if parts.zeros._some or state.periods is not None or list(marked(state.model, "ahead")):
+    if state.periods is not None:
         return None
     if policy.model.draws(len(problem.actions)):
         return None
@@ -37,10 +43,11 @@ def views(policy: Policy, state: PolicyState) -> tuple[Any, ...] | None:
         return None
     limits = goals[can.limits[0][0]] if can.limits else Unlimited(count)
     priced = in_turn([goals[i] for i, _ in can.priced], count)
-    restated = _restated(policy, state, goals)
-    if restated is None:
+    restated, mixture = _restated(policy, state, goals), _mixture(policy, state, goals)
+    if restated is None or mixture is None:
         return None
-    return _facts(policy, state), rows, model, priced, limits, in_turn(goals, count), restated, choice
+    told = parts.payable.view(state), parts.zeros.view(state.model, count)
+    return _facts(policy, state), rows, model, priced, limits, in_turn(goals, count), restated, choice, mixture, *told
 
 
 class Entry(NamedTuple):
@@ -51,6 +58,8 @@ class Entry(NamedTuple):
     limits: Any
     goals: Any
     restated: Any
+    ahead: Any
+    zeros: Any
 
 
 def entry_views(policy: Policy, state: PolicyState) -> Entry | None:
@@ -71,7 +80,8 @@ def entry_views(policy: Policy, state: PolicyState) -> Entry | None:
     restated = _restated(policy, state, goals)
     if restated is None:
         return None
-    return Entry(_facts(policy, state), model, limits, in_turn(goals, len(state.t)), restated)
+    told = Untold(len(state.t)), NoZeros(len(state.t))  # Python tells the model, which nobody asks until then
+    return Entry(_facts(policy, state), model, limits, in_turn(goals, len(state.t)), restated, *told)
 
 
 def _restated(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
@@ -91,10 +101,33 @@ def _restated(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
     return None if own is None else Estimated(state.inside, shares, own, *masks, found)
 
 
+def _mixture(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
+    """The view of a plan and of the priced goals beside it, None where one of them lacks what a mixture needs."""
+    can, count = policy._assembly.can, len(state.t)
+    if can.mixes is None:
+        return WithoutPlan(count)
+    others: Any = NoGains(count)
+    place = can.mixes[0]
+    if not hasattr(views[place], "heat"):
+        return None
+    for i, goal in can.priced:
+        if i != place:
+            rows = goal.rows.view()
+            if rows is None:
+                return None
+            others = Gains(others, views[i], rows, _reach(policy))
+    return WithPlan(views[place], others)
+
+
+def _reach(policy: Policy) -> Floats:
+    return np.ascontiguousarray(policy._assembly.questions._reach)
+
+
 def _plain(problem: Problem) -> bool:
     """Whether a problem has nothing that only the ordinary loop knows."""
     timed = problem.until is not None or problem.edges is not None
-    return not (timed or problem.noisy or problem.measures or problem.factors or problem.withdrawn)
+    states = stated_by_cases(problem.factors)
+    return not (timed or problem.noisy or problem.measures or states or problem.withdrawn)
 
 
 def _facts(policy: Policy, state: PolicyState) -> Facts:
@@ -109,7 +142,7 @@ def _facts(policy: Policy, state: PolicyState) -> Facts:
         shares=read(problem.shares[None]),
         estimates_shares=bool(np.isnan(problem.shares).any()),
         bounds=read(problem.bounds),
-        reach=read(policy._assembly.questions._reach),
+        reach=_reach(policy),
         sure=read(problem.sure),
         certain=read(problem.certain),
         span=read(problem.span),
@@ -117,6 +150,7 @@ def _facts(policy: Policy, state: PolicyState) -> Facts:
         n_noisy=len(problem.noisy),
         n_groups=len(problem.columns),
         draws=policy.choice.draws(len(problem.actions)),
+        netted_from=len(policy._assembly.can.priced) if policy._assembly.can.nets else 0,
         everywhere=checks.EVERYWHERE,
-        unnumbered=np.full(3, -1),
+        unnumbered=_UNNUMBERED,
     )

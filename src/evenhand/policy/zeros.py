@@ -4,11 +4,41 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
+from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.policy.marks import marked
+
+
+class NoZeros(NamedTuple):
+    """For problems without declared zeros, and models that do not count them."""
+
+    replicas: int
+
+    @kernel
+    def tell_zeros(self, plays: Ints, seen: Bools) -> None:
+        """Tell nobody."""
+
+
+class ZerosView(NamedTuple):
+    """What kernels see of declared zeros, and the arrays of a model that count them."""
+
+    declared: Floats
+    zeros: tuple[Floats, ...]
+
+    @kernel
+    def tell_zeros(self, plays: Ints, seen: Bools) -> None:
+        for zeros in self.zeros:
+            each = len(zeros) // len(plays)
+            for r in range(len(plays)):
+                for p in range(plays.shape[1]):
+                    if plays[r, p] >= 0 and seen[r, p].all():
+                        for i in range(each):
+                            for m in range(zeros.shape[1]):
+                                zeros[r * each + i, m] += self.declared[plays[r, p], m]
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +63,13 @@ class Zeros:
         for zeros in marked(state, "zeros"):
             if zeros.shape[1] == found.shape[1]:  # a part of `Stacked` has other outcomes
                 zeros += np.repeat(found, len(zeros) // len(found), 0)
+
+    def view(self, state: object, replicas: int) -> ZerosView | NoZeros:
+        """Return what kernels see of this and of a model's state."""
+        if not self._some:
+            return NoZeros(replicas)
+        told = tuple(z for z in marked(state, "zeros") if z.shape[1] == self._counts.shape[1])
+        return ZerosView(self._counts, told) if told else NoZeros(replicas)
 
     @cached_property
     def _some(self) -> bool:

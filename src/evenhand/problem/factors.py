@@ -79,10 +79,20 @@ class Factors:
         """The learned outcomes that have a known factor."""
         return np.flatnonzero(self.times >= 0)
 
+    @property
+    def declared(self) -> Floats | None:
+        """The factors of all candidates where none depends on the case, else None, `->(A,M)`."""
+        return None if len(self.known) else self._counts[0]
+
     @cached_property
     def _counts(self) -> Floats:
         """0 where an outcome is declared 0, 1 elsewhere, `->(1,A,M)`."""
         return np.asarray(1.0 - self.free)[None]
+
+
+def stated_by_cases(factors: Factors | None) -> bool:
+    """Whether any outcome has a factor that depends on the case."""
+    return factors is not None and factors.declared is None
 
 
 def check_factors(outcomes: Sequence[Outcome], actions: tuple[str, ...]) -> None:

@@ -17,8 +17,8 @@ from evenhand.problem.rows import Rows
 
 
 @kernel
-def _prices(mu: Floats, multiple: Floats, upper: Ints, lower: Ints) -> Floats:
-    """Prices of the rows from those of the k directions, `(k or more),(d),(k),(k)->(d)`."""
+def prices_of_rows(mu: Floats, multiple: Floats, upper: Ints, lower: Ints) -> Floats:
+    """Prices of the rows, all at least 0, from signed prices of the directions, `(k),(d),(k),(k)->(d)`."""
     price = np.zeros((len(mu), len(multiple)))
     for r in range(len(mu)):
         for i in range(len(upper)):
@@ -61,7 +61,7 @@ class MergedRows:
 
     def prices(self, mu: Floats) -> Floats:
         """Prices of the rows, all at least 0, from signed prices of the directions, of which others may follow."""
-        return _prices(mu, self.multiple, self.upper, self.lower)
+        return prices_of_rows(mu, self.multiple, self.upper, self.lower)
 
 
 def separate(bound: Floats) -> MergedRows:

@@ -28,7 +28,7 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.problem.declared import Declared
 from evenhand.problem.factors import Factors
-from evenhand.problem.row_kernels import RowsView, post, post_known, pull
+from evenhand.problem.row_kernels import RowsView, ZeroRowsView, pack, post, post_known, pull
 
 
 class Frame(Protocol):
@@ -169,7 +169,7 @@ class Rows:
     def post_known(self, decision: Decision) -> Floats:
         """Return rows of a decision's known outcomes, noisy ones at their means and learned ones at 0, `->(d)`."""
         d = decision
-        return post_known(self._packed, d.groups, d.shares, d.plays, d.counted, d.known)
+        return post_known(self._packed, self._learned[0], d.groups, d.shares, d.plays, d.counted, d.known)
 
     def pull(self, frame: Frame, shares: Floats, q: Floats) -> tuple[Floats, Floats]:
         """Return prices of learned outcomes and offsets of candidates at prices q of rows, `(k,d)->(k,1,M),(k,A)`.
@@ -185,7 +185,7 @@ class Rows:
 
         `(k,d),(i)->(k,1,M),(k,A),(d)`
         """
-        prices, offset, total = pull(self._packed, self._learned_by_group, frame.groups, shares, frame.known, q, o)
+        prices, offset, total = pull(self._packed, self._learned, frame.groups, shares, frame.known, q, o)
         if self.scaled is not None:
             prices = prices * self.scaled.of(frame.known, frame.plays)[:, None]
         return prices, offset, total
@@ -196,9 +196,12 @@ class Rows:
         read = self.factors is not None and bool((self.learned.any(0) & self.factors.matter).any())
         return self.factors if read else None
 
-    def view(self) -> RowsView | None:
-        """What kernels see of the rows; None where factors scale outcomes."""
-        return RowsView(self._packed, self._learned_by_group) if self.scaled is None else None
+    def view(self) -> RowsView | ZeroRowsView | None:
+        """What kernels see of the rows; None where cases state factors of outcomes."""
+        if self.scaled is None:
+            return RowsView(self._packed, self._learned)
+        declared = self.scaled.declared
+        return None if declared is None else ZeroRowsView(self._packed, self._learned, declared)
 
     def take(self, which: Ints) -> Rows:
         each = ("learned", "known", "always", "inside", "grouping", "column", "by_share")
@@ -214,12 +217,13 @@ class Rows:
     @cached_property
     def _packed(self) -> Floats:
         """All coefficients in one array: each array argument of a kernel costs a tenth of a microsecond."""
-        return np.column_stack([self.always, self.inside, self.by_share, self.column, self.learned, self.known])
+        return pack(np.column_stack([self.always, self.inside, self.by_share, self.column]), self.weights)
 
     @cached_property
-    def _learned_by_group(self) -> bool:
+    def _learned(self) -> tuple[int, bool]:
+        """The number of learned outcomes, and whether a row of some group reads one."""
         grouped = self.grouping[self.learned.any(1) & (self.inside != 0.0)]
-        return bool((grouped >= 0).any())
+        return self.learned.shape[1], bool((grouped >= 0).any())
 
 
 def stack(parts: list[Rows]) -> Rows:

@@ -6,6 +6,7 @@ part has no view. Luck is a pure function of the round, so results do not depend
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple, cast
 from warnings import warn
 
@@ -15,7 +16,7 @@ from numba.core.errors import NumbaError
 from evenhand.core.errors import EvenhandWarning
 from evenhand.core.kernel import kernel
 from evenhand.core.kernel_cache import KernelCache
-from evenhand.core.views import hold, type_held, type_of, type_together, view_of
+from evenhand.core.views import alike, held, hold, type_held, type_of, type_of_held, type_together, view_of
 from evenhand.environments.base import World
 from evenhand.policy import compiled
 from evenhand.policy.policy import Policy
@@ -26,6 +27,7 @@ from evenhand.run.recorder import Recorder
 
 # Least rounds x replicas at which blocks pay: if cached, and if they must be compiled.
 _PAYS_KEPT, _PAYS = 2_000, 300_000
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _UNTYPED = NumbaError, ValueError  # a view has a field that Numba cannot type
 
 
@@ -54,7 +56,7 @@ def _rounds(run: Any, first: int, last: int) -> tuple[int, int, bool]:
         if not sound:
             return step, committed, truth
         y, exposed, means = world.part.respond(step, context, hidden, decision)  # one that is rejected counts 0
-        fine, counts = compiled.may_commit(p, decision, context.features.shape[1])
+        fine, counts = compiled.may_commit(p, context, decision)
         sound, answer = compiled.arriving(p, decision, y, exposed)
         if not (fine and sound):
             return step, committed, truth
@@ -79,6 +81,7 @@ class Blocks:
         self._policy, self._state, self._world, self._recorder = policy, state, world, recorder
         self._views = self._look()
         self._held: Any = None
+        self._renew = True
         self.played = 0  # rounds in blocks
         self.works = self._views is not None and isinstance(_rounds, Dispatcher)
 
@@ -91,8 +94,8 @@ class Blocks:
             return rounds >= _PAYS
         v, step = self._views, type_of(steps)
         try:
-            of_policy = type_together(compiled.Compiled, *(type_held(type_of(view)) for view in v.policy))
-            run = type_together(_Run, of_policy, type_held(type_of(v.world)), type_of(v.record))
+            of_policy = type_together(compiled.Compiled, *map(type_of_held, v.policy))
+            run = type_together(_Run, of_policy, type_of_held(v.world), type_of(v.record))
         except _UNTYPED as error:
             self._give_up(error)
             return False
@@ -100,18 +103,18 @@ class Blocks:
 
     def renew(self) -> None:
         """Look at the parts anew, as the ordinary loop may have put other arrays into the state."""
-        self._held = None
+        self._renew = True
 
     @property
     def seen(self) -> _Views | None:
         """The views that the next block will use, None if they are to be made anew."""
-        return None if self._held is None else self._views
+        return None if self._renew else self._views
 
     def run(self, first: int, last: int) -> int:
         """Play steps up to `last` as far as possible, and return the step that comes next."""
         state, recorder = self._state, self._recorder
         while self.works and first < last and state.recent.compared and not state.receipts.waiting().size:
-            if self._held is None and not self._hold():
+            if self._renew and not self._hold():
                 break
             stop = min(last, recorder.next_kept)
             try:
@@ -137,17 +140,21 @@ class Blocks:
 
     def _hold(self) -> bool:
         """Look at the parts as kernels take them, if these still have views; the views themselves keep the arrays."""
-        v = self._views = self._look()
+        v, self._renew = self._look(), False
         self.works = v is not None
-        if v is not None:
+        if v is None:
+            self._views = None
+        elif self._held is None or not alike(v, self._views):
+            self._views = v
             try:
-                self._held = hold(_Run(compiled.Compiled(*map(hold, v.policy)), hold(v.world), v.record))
+                self._held = hold(_Run(compiled.Compiled(*map(held, v.policy)), held(v.world), v.record))
             except _UNTYPED as error:
                 self._give_up(error)
         return self.works
 
     def _give_up(self, error: Exception) -> None:
-        lines = [line.strip().removeprefix("- argument 0: ") for line in str(error).splitlines()]
+        plain = _COLOUR.sub("", str(error))  # Numba colours its messages where it can
+        lines = [line.strip().removeprefix("- argument 0: ") for line in plain.splitlines()]
         untyped = [line for line in lines if line.startswith("Cannot determine Numba type")]
         places = [line for line in lines if line.startswith('File "')]
         said = [*(f": {line}" for line in untyped), *(f"; see {line.rstrip(':')}" for line in places)]

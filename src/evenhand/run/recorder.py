@@ -18,6 +18,7 @@ from evenhand.policy.books import totals, waiting
 from evenhand.policy.credits import credits_left
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
+from evenhand.problem.factors import stated_by_cases
 from evenhand.problem.problem import Problem
 from evenhand.run.gathering import Gathering
 from evenhand.run.meter import Meter
@@ -200,7 +201,7 @@ class Recorder:
 
     def view(self) -> _RecorderView | None:
         """What kernels see of the recorder; None where it keeps more than sums of outcomes and of means."""
-        if self._meter or self._plays is not None or self._gathering or self._problem.factors is not None:
+        if self._meter or self._plays is not None or self._gathering or stated_by_cases(self._problem.factors):
             return None
         record = self._record
         return _RecorderView(record.clock, record.expected, self._horizon, self._counts_idle_steps)

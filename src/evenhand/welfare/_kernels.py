@@ -24,6 +24,22 @@ def utility(curves: Curves, a: int, x: float) -> float:
     return between(knots, values, a, x)
 
 
+@kernel
+def slope(curves: Curves, a: int, x: float) -> float:
+    """Compute a slope of r_a at x: r_a(y) <= r_a(x) + slope (y - x) for all y of at least 0, as r_a is concave."""
+    kind, size, knots, values = curves
+    if kind[a] == 0:
+        return 1.0 if x < size[a] else 0.0
+    if kind[a] == 1:
+        return float(1.0 / (1.0 + x / size[a]))
+    if kind[a] == 2:
+        return float(math.exp((size[a] - 1.0) * math.log1p(x)))
+    if x >= knots[a, -1]:
+        return 0.0
+    i = piece(knots, a, x)
+    return float((values[a, i + 1] - values[a, i]) / (knots[a, i + 1] - knots[a, i]))
+
+
 @inlined
 def drawn(weight: Floats, u: float) -> tuple[int, float]:
     """Draw an arm in proportion to weights; returns it and its probability, `(A),()->(),()`; -1 and 1 if all are 0."""
