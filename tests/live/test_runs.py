@@ -205,16 +205,26 @@ def test_many_cases_are_encoded_as_one_by_one():
     assert problem.n_features == many.features.shape[2] - 1
 
 
-def test_kernels_that_cannot_be_compiled_leave_it_to_python(monkeypatch):
+def test_kernels_that_cannot_be_compiled_leave_it_to_python_once_and_for_all(monkeypatch):
+    calls = []
+
     def fails(*_):
+        calls.append(1)
         raise NumbaError("no such type")
 
     monkeypatch.setattr(entering, "_enter", _Failing(fails))
-    single, runs, fold, fold_all = Log(shop(), 8).folds()
+    monkeypatch.setattr(entering, "_loaded", set())
+    monkeypatch.setattr(entering, "_failed", set())
+    log = Log(shop(), 8)
+    single, runs, fold, _ = log.folds()
+    events = list(log.campaign.events())
     fold()
     with pytest.warns(EvenhandWarning, match="no such type"):
-        fold_all()
+        fold_runs(runs, events[:200], 10**6)
+    for first in range(200, len(events), 100):
+        fold_runs(runs, events[first : first + 100], 10**6)
     same(single, runs)
+    assert calls == [1]
 
 
 class _Failing(Dispatcher):
