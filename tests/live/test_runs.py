@@ -176,6 +176,24 @@ def test_a_wrong_event_is_refused_where_single_events_refuse_it(text, monkeypatc
     assert single.seq == runs.seq == at
 
 
+class _Partly(Log):
+    """A campaign that never observes the first of its outcomes."""
+
+    def outcomes(self):
+        return {self.policy.problem.observed[0]: None, "cents": 0.1}
+
+
+@pytest.mark.parametrize("space", ["", " "])
+def test_events_that_are_seldom_plain_are_folded_one_by_one(space, entered):
+    log = _Partly(shop(6000.0), 3)
+    events = [e._replace(body=e.body.replace(":null", f":{space}null")) for e in log.campaign.events()]
+    single, runs, fold, fold_all = log.folds(events)
+    fold()
+    fold_all()
+    same(single, runs)
+    assert not entered
+
+
 def test_few_events_are_folded_one_by_one(entered):
     _, fold, _, _ = (log := Log(shop(), 7)).folds()
     fold_runs(fold, log.campaign.events(), 40)
