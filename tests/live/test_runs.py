@@ -14,6 +14,7 @@ from evenhand.live import Campaign
 from evenhand.live.runs import fold_runs
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy import entering
+from evenhand.problem.features import encode, encode_all
 from tests.states import equal
 
 START = 1_900_000_000 * 10**6  # microseconds since 1970
@@ -221,6 +222,18 @@ def test_many_cases_are_encoded_as_one_by_one():
             encode.stacked([cases[0], case])
         assert str(found.value) == str(one.value)
     assert problem.n_features == many.features.shape[2] - 1
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(2**53 + 1, 2**54), (0, 2**70), (-(2**53) - 1, 7), (0.1, 0.3), (20, 60), (-1e308, 7e307)]
+)
+def test_many_numbers_have_the_bits_of_single_ones(low, high):
+    feature = eh.Numeric("x", low, high)
+    values = [0.0, -0.0, 1e30, -1e30, float(low), float(high), 0.3 * low + 0.7 * high, 5e-324]
+    with np.errstate(all="raise", under="ignore"):
+        many = encode_all((feature,), (1,), [values], len(values))
+    for value, found in zip(values, many, strict=True):
+        assert encode((feature,), (1,), [value]).tobytes() == found.tobytes()
 
 
 def test_kernels_that_cannot_be_compiled_leave_it_to_python_once_and_for_all(monkeypatch):
