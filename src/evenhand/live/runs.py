@@ -33,6 +33,8 @@ def fold_runs(fold: Fold, events: Iterable[Event], coming: int) -> None:
 
     Raises:
         Rewritten, Missing, Conflict: as for `Fold.apply`; the events before were applied.
+        InvalidInput: a goal cannot plan with its predictions; the fold cannot be used then, as its state is ahead of
+            its last event.
     """
     if not Entering.may_pay(coming):
         fold.fold(events)
@@ -157,7 +159,7 @@ def _read(fold: Fold, events: Sequence[Event]) -> _Run | None:
                 bodies.append(body)
                 what[i] = DECIDES
         elif (ref in places or ref in fold.pending) and ref not in answers:
-            answers[ref] = fold.corrected[ref] if ref in fold.corrected else read(event)["y"]
+            answers[ref] = fold.corrected.get(ref, read(event)["y"])
             what[i] = OBSERVES
     if not bodies:
         return None
