@@ -17,7 +17,7 @@ from evenhand.live.runs import fold_runs
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy import entering
 from evenhand.problem.features import encode, encode_all
-from tests.states import equal
+from tests.states import equal, same_bits
 
 START = 1_900_000_000 * 10**6  # microseconds since 1970
 
@@ -136,8 +136,7 @@ def same(one, other):
     for ref, waiting in one.pending.items():
         assert (waiting.due, waiting.expired) == (other.pending[ref].due, other.pending[ref].expired)
         for z, y in zip(waiting.decision[1:14], other.pending[ref].decision[1:14], strict=True):
-            np.testing.assert_array_equal(z, y)
-            assert z.dtype == y.dtype
+            same_bits(z, y)
 
 
 @pytest.mark.parametrize("seed", range(4))
