@@ -111,20 +111,6 @@ def policy(request):
     return {"shop": shop, "fair": fair}[request.param]()
 
 
-@pytest.fixture
-def entered(monkeypatch):
-    """Counts the steps that kernels entered."""
-    found, run = [], entering.Entering.run
-
-    def counted(self, steps, first):
-        reached = run(self, steps, first)
-        found.append(reached - first)
-        return reached
-
-    monkeypatch.setattr(entering.Entering, "run", counted)
-    return found
-
-
 def same(one, other):
     # tokens of receipts are drawn by chance, and decide nothing
     assert one.state.receipts.base == other.state.receipts.base
