@@ -8,9 +8,15 @@ from evenhand.policy.saving import flatten
 
 
 def equal(state, other):
-    """Two states of one kind have the same numbers."""
+    """Two states of one kind have the same numbers, bit for bit."""
     for (path, z), (_, y) in zip(flatten(state), flatten(other), strict=True):
-        np.testing.assert_array_equal(z, y, err_msg=path)
+        same_bits(z, y, path)
+
+
+def same_bits(z, y, path=""):
+    """Two arrays have the same type and bits, so that a zero below differs from one above."""
+    np.testing.assert_array_equal(z, y, err_msg=path)
+    assert (z.dtype, z.shape, z.tobytes()) == (y.dtype, y.shape, y.tobytes()), path
 
 
 @contextmanager

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.policy import entering
 from tests.live.servers import running, schema
 
 HERE = Path(__file__).parent
@@ -50,3 +51,17 @@ def store(url):
     with made.write("one") as log:
         log.append("opened", "{}")
     return made
+
+
+@pytest.fixture
+def entered(monkeypatch):
+    """Counts the steps that kernels entered."""
+    found, run = [], entering.Entering.run
+
+    def counted(self, steps, first):
+        reached = run(self, steps, first)
+        found.append(reached - first)
+        return reached
+
+    monkeypatch.setattr(entering.Entering, "run", counted)
+    return found

@@ -137,7 +137,7 @@ def test_decisions_that_could_not_draw_every_action_are_left_out(tmp_path):
     each = [{}, {"offered": ["none", "a"]}, {"offered": ["b", "a", "none"]}]
     found = asked(tmp_path, text, each * 40)
     assert len(found.plays) == 80
-    assert found.notes[:-1] == ("left out: 40 decisions that were made with some of the actions alone on offer",)
+    assert found.notes[:-1] == ("left out: 40 decisions in which only some actions were offered",)
     assert all(each["visit"] == i // 2 % 2 for i, each in enumerate(found.outcomes))
 
 
@@ -146,7 +146,7 @@ def test_what_was_withdrawn_need_not_be_offered(tmp_path):
     text = text.replace("[features]", 'withdrawn = ["b"]\n[features]')
     found = asked(tmp_path, text, [{"offered": ["none", "a"]}, {"offered": ["a", "none", "b"]}, {"offered": ["a"]}])
     assert len(found.plays) == 2
-    assert found.notes[0] == "left out: 1 decisions that were made with some of the actions alone on offer"
+    assert found.notes[0] == "left out: 1 decision in which only some actions were offered"
 
 
 def test_decisions_with_known_outcomes_of_their_own_are_left_out(tmp_path):
@@ -166,7 +166,7 @@ def test_no_column_of_a_case_has_a_name_of_the_decisions(tmp_path, own):
 
 def test_what_is_no_log(tmp_path):
     url, problem = played(tmp_path, count=1)
-    with pytest.raises(InvalidInput, match="that were observed, by chances that are known, got left out: 1 decisions"):
+    with pytest.raises(InvalidInput, match="observed, by chances that are known, got left out: 1 decision that was"):
         decisions(url)
     with pytest.raises(Unknown, match="no campaign 'autumn'"):
         decisions(url, "autumn")

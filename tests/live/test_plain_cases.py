@@ -3,6 +3,7 @@
 import enum
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def _as_json(case):
     "case",
     [
         {},
-        {"b": 1, "a": 0.1, "c": -0.0, "": "", "\u00e9": "\ud800", "t": True, "big": 2**70, "small": 5e-324},
+        {"b": 1, "a": 0.1, "c": -0.0, "": "", "\u00e9": "\U0001f600", "t": True, "big": 2**70, "small": 5e-324},
         {"x10": 1e299, "x2": -1e299, "X": "\0", "_": False},
     ],
 )
@@ -62,6 +63,8 @@ def test_a_simple_case_is_as_after_a_round_trip(case):
         _Town("a"),
         _Kind.ONE,
         b"a",
+        "a\ud83d\ude00",
+        "\ud800",
     ],
     ids=lambda z: type(z).__name__,
 )
@@ -69,7 +72,7 @@ def test_all_else_goes_through_json(value):
     assert in_order({"a": 1, "b": value}) is None
 
 
-@pytest.mark.parametrize("case", [{1: "a"}, {_Town("a"): 1}, [("a", 1)], None, "a"])
+@pytest.mark.parametrize("case", [{1: "a"}, {_Town("a"): 1}, {"\ud83d\ude00": 1}, [("a", 1)], None, "a"])
 def test_only_dictionaries_by_texts_are_simple(case):
     assert in_order(case) is None
 
@@ -82,6 +85,18 @@ def test_the_log_has_the_same_of_both():
     assert list(bodies[0]["case"]) == ["age", "town"]
     assert bodies[0]["case"] == bodies[1]["case"]
     assert campaign.decide({"age": 30.0, "town": "a"}, key="other").repeated
+
+
+def test_two_halves_of_a_character_are_one_as_in_the_log():
+    smile, halves = "\U0001f600", "\ud83d\ude00"
+    towns = (eh.Categorical("town", ("a", smile), other="a"),)
+    policy = eh.resolving(replace(SHOP, features=towns), eh.PerAction.of(replace(SHOP, features=towns)))
+    campaign = eh.Campaign.open("memory://", "shop", policy)
+    for number in range(10):
+        campaign.observe(campaign.decide({"town": halves}, key=f"{number}").id, {"answer": number % 2})
+    assert campaign.decide({"town": smile}, key="9").repeated
+    assert campaign.decide({"town": halves}, key="9").repeated
+    assert eh.live.audit(campaign.store, "shop", [policy]).clean
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, 10**5000], ids=["NaN", "infinite", "long"])

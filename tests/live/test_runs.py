@@ -1,6 +1,7 @@
 """Runs of events that a fold enters in compiled calls leave the state that single events leave, bit for bit."""
 
 import random
+import re
 from functools import cache, partial
 
 import numpy as np
@@ -11,10 +12,12 @@ from numba.core.errors import NumbaError
 import evenhand as eh
 from evenhand.core.errors import EvenhandError, EvenhandWarning, InvalidInput
 from evenhand.live import Campaign
+from evenhand.live.events import read
 from evenhand.live.runs import fold_runs
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy import entering
-from tests.states import equal
+from evenhand.problem.features import encode, encode_all
+from tests.states import equal, same_bits
 
 START = 1_900_000_000 * 10**6  # microseconds since 1970
 
@@ -108,20 +111,6 @@ def policy(request):
     return {"shop": shop, "fair": fair}[request.param]()
 
 
-@pytest.fixture
-def entered(monkeypatch):
-    """Counts the steps that kernels entered."""
-    found, run = [], entering.Entering.run
-
-    def counted(self, steps, first):
-        reached = run(self, steps, first)
-        found.append(reached - first)
-        return reached
-
-    monkeypatch.setattr(entering.Entering, "run", counted)
-    return found
-
-
 def same(one, other):
     # tokens of receipts are drawn by chance, and decide nothing
     assert one.state.receipts.base == other.state.receipts.base
@@ -133,8 +122,7 @@ def same(one, other):
     for ref, waiting in one.pending.items():
         assert (waiting.due, waiting.expired) == (other.pending[ref].due, other.pending[ref].expired)
         for z, y in zip(waiting.decision[1:14], other.pending[ref].decision[1:14], strict=True):
-            np.testing.assert_array_equal(z, y)
-            assert z.dtype == y.dtype
+            same_bits(z, y)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -192,9 +180,58 @@ def test_a_wrong_event_is_refused_where_single_events_refuse_it(text, monkeypatc
     single, runs, fold, fold_all = log.folds(events)
     with pytest.raises(EvenhandError) as one:
         fold()
-    with pytest.raises(type(one.value), match=r"."):
+    with pytest.raises(type(one.value)) as found:
         fold_all()
+    assert str(found.value) == str(one.value)
     assert single.seq == runs.seq == at
+    same(single, runs)
+
+
+def test_a_damaged_outcome_is_refused_where_it_was_corrected_before(monkeypatch):
+    monkeypatch.setattr("evenhand.live.runs._FEW", 3)
+    log = Log(shop(), 6)
+    events = list(log.campaign.events())
+    at = next(i for i, e in enumerate(events) if i > 200 and e.kind == "observed")
+    ref, answer = events[at].ref, read(events[at])["y"]
+    events[at] = events[at]._replace(body='{"y": 1')
+    single, runs, fold, fold_all = log.folds(events)
+    for each, way in ((single, fold), (runs, fold_all)):
+        each.corrected = {**each.corrected, ref: answer}
+        with pytest.raises(EvenhandError, match=f"event {at + 1}"):
+            way()
+        assert each.seq == at
+
+
+@pytest.mark.parametrize("flag", ["f", "r"])
+def test_a_decision_without_one_of_its_flags_is_refused(flag, monkeypatch):
+    monkeypatch.setattr("evenhand.live.runs._FEW", 3)
+    log = Log(shop(), 6)
+    events = list(log.campaign.events())
+    at = next(i for i, e in enumerate(events) if i > 200 and e.kind == "decided")
+    events[at] = events[at]._replace(body=re.sub(f'"{flag}":[01]', f'"{flag}":null', events[at].body))
+    single, runs, fold, fold_all = log.folds(events)
+    for each, way in ((single, fold), (runs, fold_all)):
+        with pytest.raises(TypeError):
+            way()
+        assert each.seq == at
+
+
+class _Partly(Log):
+    """A campaign that never observes the first of its outcomes."""
+
+    def outcomes(self):
+        return {self.policy.problem.observed[0]: None, "cents": 0.1}
+
+
+@pytest.mark.parametrize("space", ["", " "])
+def test_events_that_are_seldom_plain_are_folded_one_by_one(space, entered):
+    log = _Partly(shop(6000.0), 3)
+    events = [e._replace(body=e.body.replace(":null", f":{space}null")) for e in log.campaign.events()]
+    single, runs, fold, fold_all = log.folds(events)
+    fold()
+    fold_all()
+    same(single, runs)
+    assert not entered
 
 
 def test_few_events_are_folded_one_by_one(entered):
@@ -226,16 +263,38 @@ def test_many_cases_are_encoded_as_one_by_one():
     assert problem.n_features == many.features.shape[2] - 1
 
 
-def test_kernels_that_cannot_be_compiled_leave_it_to_python(monkeypatch):
+@pytest.mark.parametrize(
+    ("low", "high"), [(2**53 + 1, 2**54), (0, 2**70), (-(2**53) - 1, 7), (0.1, 0.3), (20, 60), (-1e308, 7e307)]
+)
+def test_many_numbers_have_the_bits_of_single_ones(low, high):
+    feature = eh.Numeric("x", low, high)
+    values = [0.0, -0.0, 1e30, -1e30, float(low), float(high), 0.3 * low + 0.7 * high, 5e-324]
+    with np.errstate(all="raise", under="ignore"):
+        many = encode_all((feature,), (1,), [values], len(values))
+    for value, found in zip(values, many, strict=True):
+        assert encode((feature,), (1,), [value]).tobytes() == found.tobytes()
+
+
+def test_kernels_that_cannot_be_compiled_leave_it_to_python_once_and_for_all(monkeypatch):
+    calls = []
+
     def fails(*_):
+        calls.append(1)
         raise NumbaError("no such type")
 
     monkeypatch.setattr(entering, "_enter", _Failing(fails))
-    single, runs, fold, fold_all = Log(shop(), 8).folds()
+    monkeypatch.setattr(entering, "_loaded", set())
+    monkeypatch.setattr(entering, "_failed", set())
+    log = Log(shop(), 8)
+    single, runs, fold, _ = log.folds()
+    events = list(log.campaign.events())
     fold()
     with pytest.warns(EvenhandWarning, match="no such type"):
-        fold_all()
+        fold_runs(runs, events[:200], 10**6)
+    for first in range(200, len(events), 100):
+        fold_runs(runs, events[first : first + 100], 10**6)
     same(single, runs)
+    assert calls == [1]
 
 
 class _Failing(Dispatcher):

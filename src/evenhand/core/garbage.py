@@ -19,8 +19,8 @@ def uncollected() -> Iterator[None]:
     False
     """
     was = gc.isenabled()
-    gc.disable()
     try:
+        gc.disable()
         yield
     finally:
         if was:

@@ -288,7 +288,7 @@ class Campaign:
     def many(self, verbs: Sequence[Callable[[Verbs], T]]) -> list[T | EvenhandError]:
         """Run several calls in one transaction, which costs one write to disk; each has its result or its own error.
 
-        The keys of those that are `evenhand.live.deciding.Deciding` are looked up together.
+        The keys of those with an attribute `key`, as `evenhand.live.deciding.Deciding`, are looked up together.
 
         >>> import evenhand as eh
         >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)

@@ -26,6 +26,7 @@ from evenhand.replay.problem_file import parse
 from evenhand.replay.spec import Spec
 
 _OWN = "decision: "  # before the names of columns that are no names in cases
+_FEWER = "in which only some actions were offered"
 ACTION, PROBABILITY, TIME = (f"{_OWN}{name}" for name in ("action", "probability", "time"))
 ADAPTIVE = (
     "the campaign learned while it decided: its propensities follow from earlier rows, which standard errors leave out"
@@ -126,7 +127,7 @@ def decisions(store: str | Path, campaign: str | None = None) -> Decided:
         rows, out = list[tuple[Mapping[str, Any], tuple[str, float, int], dict[str, float]]](), Counter[str]()
         for row in _rows(history, _playable(found, name), out):
             rows.append(row)
-    left_out = tuple(f"left out: {count:,} decisions that were {why}" for why, count in sorted(out.items()))
+    left_out = tuple(_left_out(count, why) for why, count in sorted(out.items()))
     if not rows:
         got = "; ".join(left_out) or "no decision"
         raise InvalidInput("store", "a campaign with decisions that were observed, by chances that are known", got)
@@ -162,13 +163,20 @@ def _rows(
             continue
         _, actions = playable[bisect(playable, event.seq, key=lambda each: each[0]) - 1]
         if not actions.issubset(body.get("offered", actions)):
-            out["made with some of the actions alone on offer"] += 1
+            out[_FEWER] += 1
             continue
         if "known" in body:
             out["made with known outcomes of their own"] += 1
             continue
         own = {name.removeprefix("outcome "): float(z) for name, z in outcome_columns(outcomes)}
         yield body.get("case", {}), (str(told.action), float(told.probability), event.at), own
+
+
+def _left_out(count: int, why: str) -> str:
+    """Say how many decisions were left out, and why."""
+    one = count == 1
+    whose = why if why == _FEWER else f"that {'was' if one else 'were'} {why}"
+    return f"left out: {count:,} decision{'' if one else 's'} {whose}"
 
 
 def _text(value: Any) -> str:

@@ -17,7 +17,7 @@ class Gathered:
     """A transaction that writes what is appended when it is asked for, or when there is much of it.
 
     The events are those that single appends would write. An event that contradicts the log is refused when it is
-    written, and the transaction has then to be rolled back.
+    written, and the transaction has then to be rolled back, which undoes all that was appended in it.
 
     Args:
         log: the transaction.

@@ -91,12 +91,13 @@ def unpack_all(bodies: Sequence[dict[str, Any]], contexts: Context, earlier: Seq
 
     Raises:
         ValueError: they do not have the same shapes.
+        TypeError: a flag that is no number.
     """
     count = len(bodies)
     plays = np.array([body["a"] for body in bodies], np.int64)
     made, at, rows = (plays >= 0)[:, :, None], np.maximum(plays, 0), np.arange(count)[:, None]
     groups = contexts.groups if contexts.groups.shape[1] == 1 else contexts.groups[rows, at]
-    flags = (np.array([body[short] for body in bodies], float) for short in ("n", "f", "r"))
+    flags = (np.array([float(body[short]) for body in bodies]) for short in ("n", "f", "r"))
     arrays = (np.array([body[short] for body in bodies], float) for short in _ARRAYS)
     propensities = np.array([body["p"] for body in bodies], float)  # None becomes NaN
     features, known = (np.where(made, z[rows, at], 0.0) for z in (contexts.features, contexts.known))

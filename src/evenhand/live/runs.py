@@ -25,6 +25,7 @@ from evenhand.problem.problem import Problem
 
 _AT_ONCE = 1_000  # events
 _FEW = 20  # plain events in a row that are not worth a run
+_PLAIN = 0.85  # of events; where fewer are plain, runs take longer than single events
 
 
 def fold_runs(fold: Fold, events: Iterable[Event], coming: int) -> None:
@@ -32,6 +33,8 @@ def fold_runs(fold: Fold, events: Iterable[Event], coming: int) -> None:
 
     Raises:
         Rewritten, Missing, Conflict: as for `Fold.apply`; the events before were applied.
+        InvalidInput: a goal cannot plan with its predictions; the fold cannot be used then, as its state is ahead of
+            its last event.
     """
     if not Entering.may_pay(coming):
         fold.fold(events)
@@ -82,6 +85,8 @@ class _Run:
         """Read events; None where that is left to the fold."""
         if events[0].seq != fold.seq + 1 or events[-1].seq != fold.seq + len(events):
             return None
+        if sum(":null" in event.body for event in events if event.ref is not None) > (1.0 - _PLAIN) * len(events):
+            return None  # as many outcomes were not observed, they need not be read first
         try:
             with uncollected():
                 return _read(fold, events)
@@ -154,7 +159,7 @@ def _read(fold: Fold, events: Sequence[Event]) -> _Run | None:
                 bodies.append(body)
                 what[i] = DECIDES
         elif (ref in places or ref in fold.pending) and ref not in answers:
-            answers[ref] = fold.corrected[ref] if ref in fold.corrected else read(event)["y"]
+            answers[ref] = fold.corrected.get(ref, read(event)["y"])
             what[i] = OBSERVES
     if not bodies:
         return None
@@ -162,13 +167,16 @@ def _read(fold: Fold, events: Sequence[Event]) -> _Run | None:
         if ref not in places:
             places[ref] = len(bodies) + len(earlier)
             earlier.append(fold.pending[ref].decision)
-    contexts = contexts_of(fold.encoder, bodies)
-    decisions = unpack_all(bodies, contexts, earlier)
-    y, exposed = np.zeros((len(places), problem.n_plays, len(problem.observed))), np.ones(decisions.plays.shape, bool)
+    y = np.zeros((len(places), problem.n_plays, len(problem.observed)))
+    exposed = np.ones(y.shape[:2], bool)
     plain = {ref for ref, answer in answers.items() if _fill(problem, answer, places[ref], y, exposed)}
     refs = np.array([event.seq if event.ref is None else event.ref for event in events])
     row = np.array([places.get(ref, 0) for ref in refs.tolist()])
     what[(what == OBSERVES) & ~np.isin(refs, list(plain))] = OTHER
+    if np.count_nonzero(what != OTHER) < _PLAIN * len(events):
+        return None
+    contexts = contexts_of(fold.encoder, bodies)
+    decisions = unpack_all(bodies, contexts, earlier)
     steps = Steps.of(what, row, decisions, contexts, y, exposed)
     checks.context(steps.context(0), 1, fold.policy.model.n_features, problem)
     checks.decision(steps.decision(0, ()), 1, problem.n_plays, fold.policy.model.n_features, problem)

@@ -156,8 +156,13 @@ def check_text(field: str, value: object) -> None:
     """Refuse a value that is not a text that stores can hold."""
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST:
         raise InvalidInput(field, f"a text of 1 to {_LONGEST} characters", shown(value))
-    if not value.isprintable() and ("\0" in value or any("\ud800" <= z <= "\udfff" for z in value)):
+    if not value.isprintable() and ("\0" in value or _has_halves(value)):
         raise InvalidInput(field, "a text in Unicode, without NUL and halves of characters", shown(value))
+
+
+def _has_halves(text: str) -> bool:
+    """Return whether a text contains halves of characters, which are surrogates in Unicode."""
+    return not text.isascii() and any("\ud800" <= z <= "\udfff" for z in text)
 
 
 def is_text(value: object) -> TypeGuard[str]:
@@ -201,6 +206,8 @@ def in_order(value: object) -> dict[str, Any] | None:
     each = value.values()
     if not _KINDS.issuperset(map(type, each)) or not all(-_LARGE < z < _LARGE for z in each if type(z) is not str):
         return None
+    if any(_has_halves(text) for some in (value, each) for text in some if type(text) is str):
+        return None  # of two halves JSON makes one character
     return {name: value[name] for name in sorted(value)}
 
 

@@ -113,6 +113,7 @@ def _enter(entry: Entry, steps: Steps, shares: Floats, first: int, last: int) ->
 
 
 _loaded = set[Any]()  # the types of arguments for which machine code is loaded
+_failed = set[Any]()  # those for which there is none
 
 
 class Entering:
@@ -132,6 +133,9 @@ class Entering:
         if self._key is None:
             entry = type_together(Entry, *map(type_of_held, self._views))
             key = entry, type_of(steps)
+            if key in _failed:
+                self._views = None
+                return False
             if not (key in _loaded or coming >= _PAYS or (coming >= _PAYS_KEPT and self._is_kept(key))):
                 return False
             self._key = key
@@ -164,6 +168,8 @@ class Entering:
                     reached, plans = _enter(self._entry, steps, shares, first, last)
                 except NumbaError as error:  # before anything ran
                     warn(f"events cannot be entered by compiled code, so Python does it: {error}", EvenhandWarning, 2)
+                    _loaded.discard(self._key)
+                    _failed.add(self._key)
                     self._views = None
                     return first
                 self._receive(steps, first, reached + plans)

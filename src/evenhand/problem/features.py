@@ -16,6 +16,8 @@ from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.core.validate import number
 
+_EXACT = 2**53  # up to which all integers are doubles
+
 
 @runtime_checkable
 class Feature(Protocol):
@@ -101,10 +103,16 @@ class Numeric:
         x = low if x < low else high if x > high else x
         return (2.0 * (x - low) / (high - low) - 1.0,)
 
+    @property
+    def is_double(self) -> bool:
+        """Whether arrays hold both ends of the range as they are, also where they are large integers."""
+        return all(isinstance(z, float) or abs(z) <= _EXACT for z in (self.low, self.high))
+
     def scaled(self, x: Floats) -> Floats:
-        """Return the numbers of many values, which are finite, `(N)->(N)`."""
+        """Return the numbers of many values, which are finite, where the range `is_double`, `(N)->(N)`."""
         x = np.where(x < self.low, self.low, np.where(x > self.high, self.high, x))
-        return np.asarray(2.0 * (x - self.low) / (self.high - self.low) - 1.0)
+        with np.errstate(over="ignore"):  # as without arrays
+            return np.asarray(2.0 * (x - self.low) / (self.high - self.low) - 1.0)
 
     def outside(self, value: Any) -> bool:
         """Return whether a number counts as the nearest end of the range."""
@@ -202,7 +210,7 @@ def encode_all(
 
 def _column(feature: Feature, size: int, values: list[object]) -> Floats:
     """The numbers of many values of a feature, `->(N,size)`."""
-    if type(feature) is Numeric and set(map(type, values)) <= {float}:
+    if type(feature) is Numeric and feature.is_double and set(map(type, values)) <= {float}:
         x: Floats = np.array(values, float)
         if np.isfinite(x).all():
             return feature.scaled(x)[:, None]
