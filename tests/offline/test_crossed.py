@@ -1,5 +1,7 @@
 """What folds move of each other's plans, against models of rows and plans of every pair of folds, one by one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -16,8 +18,9 @@ from evenhand.offline.outcome_models import predicted
 from evenhand.offline.planned import moves
 from evenhand.offline.scores import Estimate, normalised
 from evenhand.offline.sums import Sums
+from evenhand.problem import Outcome
 from tests.offline import use_coverage
-from tests.offline.logs import draw
+from tests.offline.logs import draw, problem
 from tests.offline.test_delta import drawn
 
 FOLDS, SEED = 4, 2
@@ -134,6 +137,40 @@ def test_models_by_sums_are_those_of_rows():
             if k != j:
                 assert sums.of(j, k) == pytest.approx(rows.of(j, k), rel=1e-7, abs=1e-9)
                 assert not np.allclose(sums.of(j, k), sums.of(j), rtol=1e-4)
+
+
+@pytest.mark.parametrize("constant", [-0.176, 0.1, 1 / 3, 0.7])
+@pytest.mark.parametrize("model", [RidgeByErrors, ByRows])
+def test_a_feature_that_is_always_the_same_explains_nothing(model, constant):
+    """Its means by fold are the same to the last bit, as rounding would be divided by itself."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        x, y = np.column_stack([np.ones(150), np.full(150, constant)]), rng.standard_normal(150)
+        actions, members = rng.integers(0, 2, 150), tuple(np.arange(150)[k::5] for k in range(5))
+        models = fold_models(Asked(x, actions, y, members, model, np.arange(2)))
+        for j in range(5):
+            outside = np.arange(150) % 5 != j
+            means = [y[outside & (actions == a)].mean() for a in range(2)]
+            assert models.of(j) == pytest.approx(np.tile(means, (30, 1)), abs=1e-12)
+
+
+def test_a_feature_that_is_rare_moves_no_value():
+    """It is the same in all rows of some action; every policy brings 10 on average."""
+    p = problem(outcomes=(Outcome("sale", low=0.0, high=1000.0), LOG.problem.outcomes[1]))
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        rare = (rng.random(150) < 0.03).astype(float)
+        x = np.column_stack([np.ones(150), (rare - rare.mean()) / rare.std()])
+        actions = rng.integers(0, 3, 150)
+        log = replace(
+            draw(150, seed, stated=p).evidence,
+            features=x,
+            actions=actions,
+            outcomes=10.0 + rng.standard_normal((150, 1)),
+        )
+        found = value(log, seed=seed).policies
+        assert [one.value.value for one in found] == pytest.approx([10.0] * len(found), abs=1.0)
+        assert [one.direct for one in found] == pytest.approx([10.0] * len(found), abs=1.0)
 
 
 @pytest.mark.parametrize("model", [RidgeByErrors, ByRows])
