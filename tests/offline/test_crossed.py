@@ -14,7 +14,7 @@ from evenhand.offline.evidence import Tables
 from evenhand.offline.fold_models import Asked, fold_models
 from evenhand.offline.frontier import _order
 from evenhand.offline.lines import planned
-from evenhand.offline.outcome_models import predicted
+from evenhand.offline.outcome_models import by_sums, predicted
 from evenhand.offline.planned import moves
 from evenhand.offline.scores import Estimate, normalised
 from evenhand.offline.sums import Sums
@@ -171,6 +171,47 @@ def test_a_feature_that_is_rare_moves_no_value():
         found = value(log, seed=seed).policies
         assert [one.value.value for one in found] == pytest.approx([10.0] * len(found), abs=1.0)
         assert [one.direct for one in found] == pytest.approx([10.0] * len(found), abs=1.0)
+
+
+class AtLeast(RidgeByErrors):
+    """Predicts no less than 0."""
+
+    def predict(self, x):
+        return np.maximum(super().predict(x), 0.0)
+
+
+class OfLogarithms(RidgeByErrors):
+    """Is fitted to logarithms, and predicts by their inverse."""
+
+    def fit(self, x, y):
+        return super().fit(x, np.log1p(y))
+
+    def predict(self, x):
+        return np.expm1(super().predict(x))
+
+
+class Shifted(RidgeByErrors):
+    """Is fitted to something else."""
+
+    def fit(self, x, y):
+        return super().fit(x, y + 1.0)
+
+
+class Renamed(RidgeByErrors):
+    """The same regression by another name."""
+
+
+@pytest.mark.parametrize("model", [AtLeast, OfLogarithms, Shifted, Renamed])
+def test_subclasses_of_the_ridge_are_fitted_and_predict_in_their_own_way(model):
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.ones(120), rng.standard_normal(120)])
+    y, members = np.exp(x[:, 1] + 0.3 * rng.standard_normal(120)), tuple(np.arange(120)[k::4] for k in range(4))
+    models = fold_models(Asked(x, np.zeros(120, int), y, members, model, np.arange(1)))
+    for j in range(4):
+        outside = np.arange(120) % 4 != j
+        own = model().fit(x[outside], y[outside]).predict(x[members[j]])
+        assert models.of(j)[:, 0] == pytest.approx(own, rel=1e-9)
+    assert by_sums(model()) == (model is Renamed)
 
 
 @pytest.mark.parametrize("model", [RidgeByErrors, ByRows])
