@@ -89,6 +89,16 @@ def test_totals_of_pairs_are_those_of_plans_one_by_one(case):
         assert np.array_equal([at.moves for at in planned(crossed, planner, outcome)], d[:, 0])
 
 
+def test_plans_that_are_the_same_move_nothing():
+    """Totals that differ by rounding are the same, in any unit; what is small beside them is not."""
+    same = np.array([[3.0, 0.1 + 0.2, 0.3], [2.0, 2.0 + 1e-15, 2.0], [1.0, 1.0 + 1e-9, 1.0]])
+    expected = np.array([[0.0, 2.7, 2.7], [0.0, 0.0, 0.0], [0.0, -1e-9, 0.0]]) / 10
+    for unit in (1.0, 1e-12, 1e12):
+        found = moves(np.stack([unit * same, np.zeros((3, 3))]), 10)
+        assert found[0] == pytest.approx(unit * expected, rel=1e-5, abs=0.0)
+        assert not found[1].any()
+
+
 def test_a_line_has_its_rows_one_fold_after_the_other():
     crossed = Crossed(LOG, FOLDS, SEED)
     cost, order = crossed.tables["cents"], crossed.rows.order
