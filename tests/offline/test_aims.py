@@ -217,3 +217,24 @@ def test_welfare_of_what_is_known_is_planned_as_any_other():
     assert targeted.value.value == pytest.approx(0.5, abs=1e-6)
     assert targeted.used["songs"].value <= 0.5 + 1e-9
     assert all(0.0 <= line.value[0].value <= 0.5 + 1e-9 for line in curve(log, budgets=[0.5]).lines)
+
+
+def test_welfare_of_costs_that_all_rows_share_has_standard_errors():
+    """No row says anything about what is known: every line has the value of its averages, and no error."""
+    goal, costs = AlphaFair(("cents", "work"), alpha=1.0, offset=0.1), ([0.0, 1.0, 2.0], [1.0, 0.0, 0.5])
+    outcomes = tuple(
+        Outcome(name, known=dict(zip(("none", "small", "large"), own, strict=True)))
+        for name, own in zip(goal.outcomes, costs, strict=True)
+    )
+    p = problem(outcomes=(Outcome("sale"), *outcomes), maximize=goal, subject_to=(Budget("cents", rate=0.7),))
+    log = replace(draw(60, 0).evidence, problem=p, known=p.declared[None])
+    assert Aim.of(log, log.tables()).rows == log.rows
+    found = {line.name: line for line in curve(log, budgets=[0.2, 0.7]).lines}
+    assert set(found) == {"targeted", "only small", "only large"}
+    for name, action in (("only small", 1), ("only large", 2)):
+        for i, budget in enumerate((0.2, 0.7)):
+            share = budget / costs[0][action]
+            averages = [(1 - share) * cost[0] + share * cost[action] for cost in costs]
+            assert found[name].value[i] == pytest.approx((float(goal.value(np.array(averages))), 0.0), abs=1e-9)
+            assert found[name].less[i].se == pytest.approx(0.0, abs=1e-9)
+    assert all(one.value >= -1e-6 for one in found["only large"].less)

@@ -1,5 +1,7 @@
 """What folds move of each other's plans, against models of rows and plans of every pair of folds, one by one."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,12 +14,13 @@ from evenhand.offline.evidence import Tables
 from evenhand.offline.fold_models import Asked, fold_models
 from evenhand.offline.frontier import _order
 from evenhand.offline.lines import planned
-from evenhand.offline.outcome_models import predicted
+from evenhand.offline.outcome_models import by_sums, predicted
 from evenhand.offline.planned import moves
 from evenhand.offline.scores import Estimate, normalised
 from evenhand.offline.sums import Sums
+from evenhand.problem import Outcome
 from tests.offline import use_coverage
-from tests.offline.logs import draw
+from tests.offline.logs import draw, problem
 from tests.offline.test_delta import drawn
 
 FOLDS, SEED = 4, 2
@@ -86,6 +89,16 @@ def test_totals_of_pairs_are_those_of_plans_one_by_one(case):
         assert np.array_equal([at.moves for at in planned(crossed, planner, outcome)], d[:, 0])
 
 
+def test_plans_that_are_the_same_move_nothing():
+    """Totals that differ by rounding are the same, in any unit; what is small beside them is not."""
+    same = np.array([[3.0, 0.1 + 0.2, 0.3], [2.0, 2.0 + 1e-15, 2.0], [1.0, 1.0 + 1e-9, 1.0]])
+    expected = np.array([[0.0, 2.7, 2.7], [0.0, 0.0, 0.0], [0.0, -1e-9, 0.0]]) / 10
+    for unit in (1.0, 1e-12, 1e12):
+        found = moves(np.stack([unit * same, np.zeros((3, 3))]), 10)
+        assert found[0] == pytest.approx(unit * expected, rel=1e-5, abs=0.0)
+        assert not found[1].any()
+
+
 def test_a_line_has_its_rows_one_fold_after_the_other():
     crossed = Crossed(LOG, FOLDS, SEED)
     cost, order = crossed.tables["cents"], crossed.rows.order
@@ -134,6 +147,81 @@ def test_models_by_sums_are_those_of_rows():
             if k != j:
                 assert sums.of(j, k) == pytest.approx(rows.of(j, k), rel=1e-7, abs=1e-9)
                 assert not np.allclose(sums.of(j, k), sums.of(j), rtol=1e-4)
+
+
+@pytest.mark.parametrize("constant", [-0.176, 0.1, 1 / 3, 0.7])
+@pytest.mark.parametrize("model", [RidgeByErrors, ByRows])
+def test_a_feature_that_is_always_the_same_explains_nothing(model, constant):
+    """Its means by fold are the same to the last bit, as rounding would be divided by itself."""
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        x, y = np.column_stack([np.ones(150), np.full(150, constant)]), rng.standard_normal(150)
+        actions, members = rng.integers(0, 2, 150), tuple(np.arange(150)[k::5] for k in range(5))
+        models = fold_models(Asked(x, actions, y, members, model, np.arange(2)))
+        for j in range(5):
+            outside = np.arange(150) % 5 != j
+            means = [y[outside & (actions == a)].mean() for a in range(2)]
+            assert models.of(j) == pytest.approx(np.tile(means, (30, 1)), abs=1e-12)
+
+
+def test_a_feature_that_is_rare_moves_no_value():
+    """It is the same in all rows of some action; every policy brings 10 on average."""
+    p = problem(outcomes=(Outcome("sale", low=0.0, high=1000.0), LOG.problem.outcomes[1]))
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        rare = (rng.random(150) < 0.03).astype(float)
+        x = np.column_stack([np.ones(150), (rare - rare.mean()) / rare.std()])
+        actions = rng.integers(0, 3, 150)
+        log = replace(
+            draw(150, seed, stated=p).evidence,
+            features=x,
+            actions=actions,
+            outcomes=10.0 + rng.standard_normal((150, 1)),
+        )
+        found = value(log, seed=seed).policies
+        assert [one.value.value for one in found] == pytest.approx([10.0] * len(found), abs=1.0)
+        assert [one.direct for one in found] == pytest.approx([10.0] * len(found), abs=1.0)
+
+
+class AtLeast(RidgeByErrors):
+    """Predicts no less than 0."""
+
+    def predict(self, x):
+        return np.maximum(super().predict(x), 0.0)
+
+
+class OfLogarithms(RidgeByErrors):
+    """Is fitted to logarithms, and predicts by their inverse."""
+
+    def fit(self, x, y):
+        return super().fit(x, np.log1p(y))
+
+    def predict(self, x):
+        return np.expm1(super().predict(x))
+
+
+class Shifted(RidgeByErrors):
+    """Is fitted to something else."""
+
+    def fit(self, x, y):
+        return super().fit(x, y + 1.0)
+
+
+class Renamed(RidgeByErrors):
+    """The same regression by another name."""
+
+
+@pytest.mark.parametrize("model", [AtLeast, OfLogarithms, Shifted, Renamed])
+def test_subclasses_of_the_ridge_are_fitted_and_predict_in_their_own_way(model):
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.ones(120), rng.standard_normal(120)])
+    y, members = np.exp(x[:, 1] + 0.3 * rng.standard_normal(120)), tuple(np.arange(120)[k::4] for k in range(4))
+    models = fold_models(Asked(x, np.zeros(120, int), y, members, model, np.arange(1)))
+    for j in range(4):
+        outside = np.arange(120) % 4 != j
+        own = model().fit(x[outside], y[outside]).predict(x[members[j]])
+        assert models.of(j)[:, 0] == pytest.approx(own, rel=1e-9)
+    assert by_sums(model()) == (model is Renamed)
 
 
 @pytest.mark.parametrize("model", [RidgeByErrors, ByRows])

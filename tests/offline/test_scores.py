@@ -42,6 +42,8 @@ def test_an_estimate_has_the_standard_error_of_a_mean():
     assert found.se == pytest.approx(z.std(ddof=1) / 10)
     assert found.interval == pytest.approx((z.mean() - 1.959964 * found.se, z.mean() + 1.959964 * found.se), abs=1e-6)
     assert np.isnan(Estimate.of(np.zeros(1), 0.0).se)
+    far = 1e8 + z  # where a sum of squares less a square of sums has no digits
+    assert Estimate.of(far, 1e8).se == pytest.approx(np.sqrt(far.var(ddof=1) / 100), rel=1e-12)
 
 
 def test_a_policy_that_never_agrees():
@@ -74,6 +76,39 @@ def test_predictions_do_not_depend_on_units():
     a = RidgeByErrors().fit(x, y).predict(x)
     b = RidgeByErrors().fit(x * np.array([1.0, 1e6, 1e6, 1e6]), 1e-3 * y).predict(x * np.array([1.0, 1e6, 1e6, 1e6]))
     assert 1e3 * b == pytest.approx(a)
+
+
+@pytest.mark.parametrize("rows", [6, 12, 30, 31, 32])
+@pytest.mark.filterwarnings("error")
+def test_the_penalty_is_no_rounding_where_there_are_as_many_features_as_rows(rows):
+    """The same errors by the rows themselves, in long double numbers; other units choose the same penalty."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        x = np.column_stack([np.ones(rows), rng.standard_normal((rows, 30))])
+        y = x[:, 1] + rng.standard_normal(rows)
+        found = RidgeByErrors().fit(x, y)
+        z, centred = x[:, 1:] - x[:, 1:].mean(0), y - y.mean()
+        values, vectors = np.linalg.eigh(z @ z.T)  # by rows: one direction is that of the mean, with 0
+        there = values > 1e-9 * values.max()
+        values, along = values[there].astype(np.longdouble), (vectors.T @ centred)[there].astype(np.longdouble)
+        spare = rows - 1 - there.sum()
+        rest = max(centred @ centred - along @ along, 0.0) if spare else 0.0
+        kept = [k * (z**2).sum() / 30 / (values + k * (z**2).sum() / 30) for k in PENALTIES]
+        errors = np.array([(rest + ((k * along) ** 2).sum()) / (spare + k.sum()) ** 2 for k in kept], float)
+        best = PENALTIES[np.flatnonzero(errors <= errors.min() * (1.0 + 1e-9))[-1]]
+        assert found.penalty == pytest.approx(best * (z**2).sum() / 30)
+        for unit in (3.0, 1e-7, 1e12):
+            other = RidgeByErrors().fit(x, unit * y)
+            assert other.penalty == found.penalty
+            assert other.predict(x) / unit == pytest.approx(found.predict(x), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_outcome_that_is_always_the_same_has_the_largest_penalty():
+    x = np.column_stack([np.ones(9), np.random.default_rng(0).standard_normal((9, 8))])
+    found = RidgeByErrors().fit(x, np.full(9, 0.25))
+    assert found.predict(x).tolist() == [0.25] * 9
+    assert found.penalty == pytest.approx(PENALTIES[-1] * ((x[:, 1:] - x[:, 1:].mean(0)) ** 2).sum() / 8)
 
 
 def test_no_model_has_seen_the_row_that_it_predicts():

@@ -68,6 +68,9 @@ class Aim:
             return Aim.summed(evidence.worth(tables, rows))
         objective = evidence.problem.objective
         each = tuple(tables[name] for name in objective.outcomes)
+        if all(len(table.predicted) == 1 for table in each):  # costs that all rows share are those of each row
+            count = evidence.rows if rows is None else rows
+            each = tuple(Tables(*[np.repeat(table.predicted, count, 0)] * 2) for table in each)
         middle = np.array(evidence.problem.middle(tuple(objective.outcomes)))
         try:
             objective.check(middle, "the middle of outcomes")

@@ -14,13 +14,16 @@ from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.sums import Sums
 
 PENALTIES = np.logspace(-8, 3, 45)  # of ridge regressions, in units of the mean square of the features
+_REAL = 1e-12  # of the largest sum of squares along a direction: what is less is rounding
+_FREE = 1e-12  # rows less degrees of freedom, where there are none
+_TIE = 1e-9  # relative, of errors
 
 
 class RidgeByErrors:
     """A ridge regression whose penalty is the one of the least generalised cross-validation error.
 
     Equation: min |y - x t|^2 + k |t|^2 over t, where k minimises N |y - x t_k|^2 / (N - df_k)^2 among 45 values (Golub,
-    Heath and Wahba 1979). The first column is an intercept, which is not penalised.
+    Heath and Wahba 1979), the largest of those that tie. The first column is an intercept, which is not penalised.
 
     >>> x = np.column_stack([np.ones(200), np.linspace(-1, 1, 200)])
     >>> model = RidgeByErrors().fit(x, 1.0 + 2.0 * x[:, 1])
@@ -37,15 +40,15 @@ class RidgeByErrors:
         """Fit the coefficients by sums over rows, and return them, `->(n)`."""
         count, mean, level = sums.rows, sums.mean, sums.level
         values, vectors = np.linalg.eigh(sums.squares)
-        values = np.maximum(values, 0.0)
-        along = vectors.T @ sums.products
+        real = values > _REAL * values.max(initial=0.0)  # the others are rounding, as of more features than rows
+        values, along = np.where(real, values, 0.0), np.where(real, vectors.T @ sums.products, 0.0)
         penalties = PENALTIES * (float(values.mean()) or 1.0 if len(values) else 1.0)
-        explained = along * along  # by direction, as |y - z t|^2 = |y|^2 - sum_j (along_j)^2 (v_j + 2 k) / (v_j + k)^2
-        shrunk = values + penalties[:, None]
-        left = sums.square - (explained * (values + 2.0 * penalties[:, None]) / shrunk**2).sum(1)
-        free = count - 1.0 - (values / shrunk).sum(1)
-        errors = np.where(free > 0.0, np.maximum(left, 0.0) / np.maximum(free, 1e-300) ** 2, np.inf)
-        best = self.penalty = float(penalties[int(errors.argmin())])
+        explained, spare = along[real] ** 2 / values[real], max(count - 1 - int(real.sum()), 0)
+        rest = max(sums.square - float(explained.sum()), 0.0) if spare else 0.0  # what no direction explains
+        kept = penalties[:, None] / (values[real] + penalties[:, None])  # of what each direction explains
+        left, free = rest + (explained * kept**2).sum(1), spare + kept.sum(1)
+        errors = left / np.maximum(free, _FREE) ** 2
+        best = self.penalty = float(penalties[np.flatnonzero(errors <= errors.min() * (1.0 + _TIE))[-1]])
         slopes = vectors @ (along / (values + best))
         self.coefficients = np.concatenate([[level - mean @ slopes], slopes])
         return self.coefficients

@@ -197,7 +197,7 @@ class Evidence:
         """The actions whose outcome is predicted: those that may be played, and are not free of it.
 
         Raises:
-            InvalidInput: one of them has less than two rows, outside of a fold if there are folds.
+            InvalidInput: one of them has fewer than two rows, outside of a fold if there are folds.
         """
         needed, count = self.playable[~self.problem.free[self.playable, outcome]], len(self.problem.actions)
         there = np.bincount(self.actions, minlength=count)

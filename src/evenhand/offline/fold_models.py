@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints
-from evenhand.offline.outcome_models import BySums, Regressor, finite, predicted
+from evenhand.offline.outcome_models import BySums, Regressor, by_sums, finite, predicted
 from evenhand.offline.sums import Sums
 
 
@@ -21,10 +21,10 @@ class FoldModels(Protocol):
     def of(self, fold: int, other: int | None = None) -> Floats:
         """Predict the rows of a fold by models without it, and without another one if it is named, `->(N_k,A')`.
 
-        Where an action has less than two rows in the folds that are left, its predictions are 0 if two are left out.
+        Where an action has fewer than two rows in the folds that are left, its predictions are 0 if two are left out.
 
         Raises:
-            InvalidInput: there are less than two rows without one fold; or a model predicts no finite numbers.
+            InvalidInput: there are fewer than two rows without one fold; or a model predicts no finite numbers.
         """
 
 
@@ -40,8 +40,8 @@ class Asked(NamedTuple):
 
 
 def fold_models(asked: Asked) -> FoldModels:
-    """Return the models of an outcome, by sums over folds where these are enough."""
-    return _BySums(asked) if isinstance(asked.model(), BySums) else _ByRows(asked)
+    """Return the models of an outcome, by sums over folds where these are enough; see `by_sums`."""
+    return _BySums(asked) if by_sums(asked.model()) else _ByRows(asked)
 
 
 class _ByRows:

@@ -11,6 +11,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
 from evenhand.offline.sums import Sums
 
+_OF_SUMS = ("fit", "predict", "fit_sums")
+
 
 class Regressor(Protocol):
     """What a model of outcomes has to have; estimators of scikit-learn have it."""
@@ -27,12 +29,27 @@ class Classifier(Protocol):
     def predict_proba(self, x: Floats) -> Floats: ...
 
 
-@runtime_checkable
 class BySums(Protocol):
-    """A linear model that needs no rows, but sums over them."""
+    """A linear model that needs no rows, but sums over them; where it is taken by them, `fit` is not called."""
 
     def fit_sums(self, sums: Sums) -> Floats:
         """Fit the coefficients, and return them, `->(n)`; the first is that of the intercept."""
+
+
+def by_sums(model: object) -> bool:
+    """Whether sums over rows are enough for a model: one class has `fit`, `predict` and `fit_sums`.
+
+    A subclass that has a `fit` or a `predict` of its own does something else with rows than `fit_sums` says.
+
+    >>> from evenhand.offline import RidgeByErrors
+    >>> class Rounded(RidgeByErrors):
+    ...     def predict(self, x):
+    ...         return super().predict(x).round()
+    >>> by_sums(RidgeByErrors()), by_sums(Rounded())
+    (True, False)
+    """
+    owners = {next((c for c in type(model).__mro__ if name in vars(c)), None) for name in _OF_SUMS}
+    return len(owners) == 1 and None not in owners
 
 
 def predicted(model: Callable[[], Regressor], x: Floats, y: Floats, cases: Floats) -> Floats:

@@ -33,6 +33,7 @@ class Planned(Protocol):
         """Return the lottery of every row, `->(N,A)`."""
 
 
+_ROUNDED = 1e-13  # of the largest total: what sums over rows differ by if they are the same
 T = TypeVar("T")
 Brings = Callable[[Planned], Floats]  # what a policy brings of the objective in every row, `->(N)`
 
@@ -235,11 +236,14 @@ def moves(totals: Floats, rows: int) -> Floats:
     the plan is made without fold k as well. The errors e_j and e_k of the value in two folds have E e_j e_k =
     E d_jk d_kj, up to what the plans differ in truth: the part of e_j that owes nothing to fold k has mean 0 given fold
     k, and so has that of e_k given fold j. Values of plans that are nearly the best hardly differ in truth. What they
-    use, or how even they are, may differ, so that this is no guide to the errors of these.
+    use, or how even they are, may differ, so that this is no guide to the errors of these. Where plans are the same,
+    d is exactly 0, as totals of different sums differ by rounding.
 
     Args:
         totals: V.
         rows: N.
     """
     own = np.diagonal(totals, axis1=-2, axis2=-1)
-    return np.asarray((own[..., None] - totals) / rows)
+    found = own[..., None] - totals
+    rounded = np.abs(found) <= _ROUNDED * np.abs(totals).max((-2, -1), keepdims=True)
+    return np.asarray(np.where(rounded, 0.0, found / rows))

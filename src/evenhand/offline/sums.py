@@ -28,7 +28,8 @@ class Sums(NamedTuple):
     @staticmethod
     def of(x: Floats, y: Floats) -> Sums:
         """Sum over at least one row, `(N,n),(N)->`."""
-        mean, level = x[:, 1:].mean(0), float(y.mean())
+        first = x[0, 1:]  # a feature that is the same in all rows has exactly that mean
+        mean, level = first + (x[:, 1:] - first).mean(0), float(y.mean())
         z, centred = x[:, 1:] - mean, y - level
         return Sums(len(y), mean, level, z.T @ z, z.T @ centred, float(centred @ centred))
 
@@ -36,12 +37,14 @@ class Sums(NamedTuple):
     def together(parts: Sequence[Sums]) -> Sums:
         """Return the sums over all rows of at least one part.
 
-        Equation: sum_i (x_i - m)(x_i - m)' = sum_p [S_p + N_p (m_p - m)(m_p - m)'], which loses no digits where means
-        are large (Chan, Golub and LeVeque 1979).
+        Equation: sum_i (x_i - m)(x_i - m)' = sum_p [S_p + N_p (m_p - m)(m_p - m)'] (Chan, Golub and LeVeque 1979).
+        No squares of means are subtracted, so that errors are of the rounding of values, and not of their squares. A
+        feature that is the same in all rows has products that are exactly 0.
         """
         shares = np.array([part.rows for part in parts], float)
         means, levels = np.stack([part.mean for part in parts]), np.array([part.level for part in parts])
-        mean, level = shares @ means / shares.sum(), float(shares @ levels / shares.sum())
+        mean = means[0] + shares @ (means - means[0]) / shares.sum()  # exactly that of all parts where they are equal
+        level = float(shares @ levels / shares.sum())
         apart, off = means - mean, levels - level
         return Sums(
             sum(part.rows for part in parts),
