@@ -1,4 +1,4 @@
-"""A server of PostgreSQL for stores, and a warning that most campaigns of these tests give."""
+"""A server of PostgreSQL, a count of compiled steps, and a warning that most campaigns of these tests give."""
 
 import signal
 from itertools import count

@@ -1,7 +1,8 @@
 """Runs of decisions and outcomes of a log, which a fold enters in compiled calls; the state is the same, bit for bit.
 
 Whatever is not plain is applied event by event: all other kinds, decisions of other policies, corrections, outcomes
-that were not observed, and bodies that cannot be read, so that errors are those of `Fold.apply`.
+that were not observed, and bodies that cannot be read, so that errors are those of `Fold.apply`. Where much is not
+plain, all is applied so.
 """
 
 from __future__ import annotations
