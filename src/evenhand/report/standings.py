@@ -10,11 +10,12 @@ import numpy as np
 from evenhand.core.types import Floats
 from evenhand.report import scales, style
 from evenhand.report.forest import NAME
+from evenhand.report.limits import beyond
 from evenhand.report.style import Artist, Axes, Line2D
 
 WIDTH = 3.9  # inches of a panel
 _MEAN, _WORST, _OVER = "mean ± 2 standard errors", "worst replica", "worst replica, beyond the limit"
-_SLACK = 1e-9  # relative: sums of costs are rounded
+_LIMIT, _BEST = "limit", "optimum"
 
 
 class Column(NamedTuple):
@@ -38,11 +39,21 @@ class Column(NamedTuple):
 
     def over(self, i: int) -> int:
         """Count the replicas of a policy that are beyond the limit."""
-        if self.limit is None:
-            return 0
-        slack = _SLACK * max(1.0, abs(self.limit))
-        beyond = self.values[i] - self.limit
-        return int(((beyond if self.worst == "high" else -beyond) > slack).sum())
+        return 0 if self.limit is None else int(beyond(self.values[i], self.limit, self.worst).sum())
+
+    def runs(self, i: int) -> int:
+        """Count the replicas of a policy that have a number."""
+        return int(np.isfinite(self.values[i]).sum())
+
+    def mean(self, i: int) -> float:
+        """Average the replicas of a policy that have a number, NaN if none has."""
+        found = self.values[i][np.isfinite(self.values[i])]
+        return float(found.mean()) if len(found) else float("nan")
+
+
+def runs(count: int) -> str:
+    """Write a number of runs."""
+    return f"{count} run" if count == 1 else f"{count} runs"
 
 
 def draw(names: Sequence[str], columns: Sequence[Column], headline: str, main: str = "") -> list[Axes]:
@@ -55,9 +66,9 @@ def draw(names: Sequence[str], columns: Sequence[Column], headline: str, main: s
         for i, name in enumerate(names):
             legend |= _line(axes, i, column, style.PALETTE[0] if name == main else style.GREY)
         if column.limit is not None:
-            axes.axvline(column.limit, color=style.LEVEL, lw=1.0)
+            legend[_LIMIT] = axes.axvline(column.limit, color=style.LEVEL, lw=1.0)
         if column.best is not None:
-            axes.axvline(column.best, color=style.LEVEL, lw=1.0, ls=":")
+            legend[_BEST] = axes.axvline(column.best, color=style.LEVEL, lw=1.0, ls=":")
         scales.linear(axes.xaxis)
         style.title(axes, column.title, WIDTH)
         style.labels(axes, column.below, "", WIDTH, tall)
@@ -76,15 +87,16 @@ def _line(axes: Axes, i: int, column: Column, color: str) -> Mapping[str, Artist
         return {}
     error = 2.0 * values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
     axes.errorbar(values.mean(), i, xerr=error, fmt="o", color=color, capsize=3, ms=7, lw=2, zorder=3)
-    if len(values) == 1:
-        return {}
     over = column.over(i)
+    if len(values) == 1 and not over:
+        return {}
     worst = values.max() if column.worst == "high" else values.min()
     mark, label = (style.PALETTE[1], _OVER) if over else (color, _WORST)
     axes.plot(worst, i, "x" if over else "|", color=mark, ms=8 if over else 9, mew=2, zorder=4)
-    axes.plot([values.mean(), worst], [i, i], color=mark, lw=0.8, alpha=0.6, zorder=2)
+    if len(values) > 1:
+        axes.plot([values.mean(), worst], [i, i], color=mark, lw=0.8, alpha=0.6, zorder=2)
     if over:
-        said = f"{over} of {len(column.values[i])} runs"  # beside the panel, where no mark can be
+        said = f"{over} of {runs(len(column.values[i]))}"  # beside the panel, where no mark can be
         at, where, red = (1.02, i), ("axes fraction", "data"), style.PALETTE[1]
         axes.annotate(said, at, xycoords=where, va="center", fontsize=style.TICK, color=red, annotation_clip=False)
     own = Line2D(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from evenhand.experiments.lock_in import BASELINE
+from evenhand.report.limits import beyond
 from evenhand.report.results import Results
 from evenhand.run.trace import Trace
 
@@ -16,7 +17,7 @@ def overspent(trace: Trace) -> list[bool]:
     """Say of every replica whether it exceeded a budget."""
     budgets = zip(GOODS, trace.problem.spending, strict=True)
     totals = [(trace.total(good), b.total_over(trace.problem.horizon)) for good, b in budgets]
-    return [bool(z) for z in np.any([spent > total + 1e-6 for spent, total in totals], axis=0)]
+    return [bool(z) for z in np.any([beyond(spent, total) for spent, total in totals], axis=0)]
 
 
 def seen(results: Results) -> str:

@@ -138,14 +138,30 @@ def picture(found: list[Trace], best: float, path: Path) -> Path:
 
 
 def _headline(names: Sequence[str], columns: Sequence[Column]) -> str:
-    """Say what the best policy gained, in how many runs it overspent, and what the next best gained."""
+    """Say what the best policy gained that never overspends, and what the best of the others did.
+
+    Where all policies overspend, the best of them comes first, and in how many runs it overspends is said.
+    """
     gains, used, _ = columns
-    order = sorted(range(len(names)), key=lambda i: -float(gains.values[i].mean()))
-    first, runs, over = order[0], len(gains.values[0]), used.over(order[0])
-    kept = f"overspends in {over} of {runs} runs" if over else f"never overspends in {runs} runs"
-    said = f"{names[first]} brings {gains.values[first].mean():.0%} of the possible gain and {kept}"
-    others = [f"; the next best, {names[i]}, brings {gains.values[i].mean():.0%}" for i in order[1:2]]
-    return "".join([said, *others])
+    order = sorted((i for i in range(len(names)) if gains.runs(i)), key=lambda i: (used.over(i) > 0, -gains.mean(i)))
+    if not order:
+        return "no run has ended"
+    first, *rest = order
+    said = f"{names[first]} brings {gains.mean(first):.0%} of the possible gain and {_kept(used, first)}"
+    if not rest:
+        return said
+    other = max(rest, key=gains.mean)
+    if gains.mean(other) <= gains.mean(first):
+        return f"{said}; the next best, {names[other]}, brings {gains.mean(other):.0%}"
+    return f"{said}; {names[other]} brings {gains.mean(other):.0%}, but {_kept(used, other)}"
+
+
+def _kept(used: Column, i: int) -> str:
+    """Say in how many runs a policy overspends."""
+    from evenhand.report.standings import runs
+
+    over, each = used.over(i), runs(used.runs(i))
+    return f"overspends in {over} of {each}" if over else f"never overspends in {each}"
 
 
 def _table(traces: list[Trace], best: float) -> str:

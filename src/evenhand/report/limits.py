@@ -1,0 +1,26 @@
+"""Which numbers are beyond a limit, where sums are rounded."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from evenhand.core.types import Bools, Floats
+
+_SLACK = 1e-9  # of the limit: sums of costs are rounded
+
+
+def beyond(values: Floats, limit: float, worst: Literal["low", "high"] = "high") -> Bools:
+    """Say which numbers are beyond a limit by more than 1e-9 of it, `(R)->(R)`; NaN is not.
+
+    Args:
+        values: what was used or reached.
+        limit: that they should keep.
+        worst: "high" if it is the most, "low" if it is the least.
+
+    >>> beyond(np.array([1.0, 1.0 + 1e-12, 1.1]), 1.0).tolist()
+    [False, False, True]
+    """
+    over = values - limit if worst == "high" else limit - values
+    return np.asarray(over > _SLACK * abs(limit))
