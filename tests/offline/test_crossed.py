@@ -135,7 +135,7 @@ def test_errors_by_weights_have_what_folds_move_of_the_weights():
 def test_models_by_sums_are_those_of_rows():
     """Of features far from 0, of which one is always the same, and an action that a fold lacks."""
     rng = np.random.default_rng(4)
-    x = np.column_stack([np.ones(400), 1e6 + rng.standard_normal(400), rng.standard_normal(400), np.full(400, 3.0)])
+    x = np.column_stack([np.ones(400), 1e6 + rng.standard_normal(400), rng.standard_normal(400), np.full(400, -0.176)])
     actions, y = rng.integers(0, 3, 400), x[:, 2] + rng.standard_normal(400)
     members = tuple(np.arange(400)[k::4] for k in range(4))
     actions[members[1]] = np.minimum(actions[members[1]], 1)
@@ -181,6 +181,34 @@ def test_a_feature_that_is_rare_moves_no_value():
         found = value(log, seed=seed).policies
         assert [one.value.value for one in found] == pytest.approx([10.0] * len(found), abs=1.0)
         assert [one.direct for one in found] == pytest.approx([10.0] * len(found), abs=1.0)
+
+
+@pytest.mark.parametrize("rows", [30, 60])
+def test_units_change_no_value_where_there_are_as_many_features_as_rows(rows):
+    """Of two actions and 30 features: about half as many rows of an action, or as many."""
+
+    def drawn_in(unit, seed):
+        rng = np.random.default_rng(seed)
+        x, actions = rng.standard_normal((rows, 30)), rng.integers(0, 2, rows)
+        y = (x[:, 0] + actions + rng.standard_normal(rows)) * unit
+        p = problem(
+            actions=("none", "small"),
+            outcomes=(Outcome("sale", low=-100.0 * unit, high=100.0 * unit), Outcome("cents", known={"small": 1.0})),
+        )
+        return replace(
+            draw(rows, seed).evidence,
+            problem=p,
+            features=np.column_stack([np.ones(rows), x]),
+            actions=actions,
+            propensities=np.full(rows, 0.5),
+            outcomes=y[:, None],
+            known=p.declared[None],
+        )
+
+    for seed in range(6):
+        one, other = (value(drawn_in(unit, seed), seed=seed).policies for unit in (1.0, 3.0))
+        for a, b in zip(one, other, strict=True):
+            assert (b.value.value / 3.0, b.value.se / 3.0) == pytest.approx(tuple(a.value), rel=1e-6)
 
 
 class AtLeast(RidgeByErrors):
@@ -240,6 +268,16 @@ def test_sums_of_parts_are_those_of_all_rows():
     assert parts.rows == whole.rows
     for name in ("mean", "level", "squares", "products", "square"):
         assert getattr(parts, name) == pytest.approx(getattr(whole, name), rel=1e-6), name
+
+
+@pytest.mark.parametrize("constant", [-0.176, 0.1, 1 / 3, 0.7])
+def test_sums_of_a_feature_that_is_always_the_same_are_exactly_0(constant):
+    y = np.random.default_rng(6).standard_normal(90)
+    x = np.column_stack([np.ones(90), np.full(90, constant)])
+    for a, b in ((1, 50), (7, 31), (29, 60), (30, 61)):
+        parts = [Sums.of(x[i:j], y[i:j]) for i, j in ((0, a), (a, b), (b, 90))]
+        for one in (*parts, Sums.together(parts)):
+            assert (one.mean.tolist(), one.squares.tolist(), one.products.tolist()) == ([constant], [[0.0]], [0.0])
 
 
 def test_rows_that_are_alike_are_predicted_alike_to_the_last_bit():
