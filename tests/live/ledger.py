@@ -87,8 +87,8 @@ class Ledger:
         if line.outcomes:
             if line.outcomes[-1] == said:
                 return False
-            if not revise:
-                return Conflict
+            if not revise:  # an outcome beyond its range is wrong whatever the decision has
+                return InvalidInput if y[1] > self.worst else Conflict
         if line.erased:
             return Conflict
         if y[1] > self.worst or (line.action == 0 and y != (0, 0)):
