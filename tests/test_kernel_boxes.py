@@ -10,7 +10,7 @@ import pytest
 from numba.core import pythonapi, types
 
 from evenhand.core.kernel import kernel
-from evenhand.core.kernel_boxes import _box
+from evenhand.core.kernel_boxes import _box, known_types
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 
@@ -82,3 +82,10 @@ def test_arrays_are_freed_and_their_type_is_not():
 def test_other_functions_of_numba_are_compiled_as_ever():
     several(3)
     assert pythonapi._boxers.functions[types.Array] is not _box
+
+
+def test_a_version_of_numba_that_keeps_boxes_elsewhere_has_its_own_way(monkeypatch):
+    monkeypatch.delattr(pythonapi, "_boxers")
+    with known_types():
+        pass
+    assert not hasattr(pythonapi, "_boxers")

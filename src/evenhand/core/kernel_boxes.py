@@ -32,7 +32,10 @@ def _box(kind: Any, value: Any, c: Any) -> Any:
 @contextmanager
 def known_types() -> Iterator[None]:
     """Let what is compiled keep the type of its arrays; the lock of the compiler is held."""
-    boxes = pythonapi._boxers.functions
+    boxes = getattr(getattr(pythonapi, "_boxers", None), "functions", None)
+    if boxes is None:  # a version of Numba that keeps them elsewhere; its own way is as right
+        yield
+        return
     usual = boxes.get(types.Array, boxing.box_array)
     boxes[types.Array] = _box
     try:
