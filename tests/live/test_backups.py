@@ -8,7 +8,7 @@ import pytest
 import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
-from evenhand.live import Damaged
+from evenhand.live import Busy, Damaged
 from evenhand.live.proof import prove
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
@@ -151,3 +151,48 @@ def test_a_log_is_restored_whole_or_not_at_all(tmp_path):
     with pytest.raises(Exception, match="append only"):
         store.adopt([("one", events), ("two", events[3:])])
     assert store.campaigns() == []
+
+
+class Paged(MemoryStore):
+    """A store whose logs are read page by page, while decisions are erased in between."""
+
+    erase = None  # called once an event was read; returns what is called at the next one
+
+    def scan(self, campaign, after=0, kinds=()):
+        last = after
+        while True:
+            event = next(iter(super().scan(campaign, last, kinds)), None)
+            if event is None:
+                return
+            yield event
+            last = event.seq
+            if not kinds and event.seq == 5 and self.erase is not None:
+                call, self.erase = self.erase, None
+                self.erase = call()
+
+
+def test_a_backup_has_nothing_that_was_erased_while_it_was_made(tmp_path):
+    store = filled(Paged())
+    campaign = eh.Campaign.open(store, "coins", POLICY)
+    keys = [e.key for e in store.scan("coins", kinds=("decided",))]
+    store.erase = lambda: campaign.erase(keys[:1]) and None
+    heads = eh.live.backup(store, tmp_path / "backup.db")
+    assert heads["coins"].seq > 22
+    copy = connect_to_read(f"sqlite:///{tmp_path}/backup.db")
+    assert prove(copy, "coins").faults == ()
+    assert keys[0] not in [e.key for e in copy.scan("coins")]
+
+
+def test_a_backup_that_erasures_do_not_let_end_is_refused(tmp_path):
+    store = filled(Paged())
+    campaign = eh.Campaign.open(store, "coins", POLICY)
+    keys = iter([e.key for e in store.scan("coins", kinds=("decided",))])
+
+    def erase():
+        campaign.erase([next(keys)])
+        return erase
+
+    store.erase = erase
+    with pytest.raises(Busy, match="decisions were erased while the logs were copied"):
+        eh.live.backup(store, tmp_path / "backup.db")
+    assert list(tmp_path.iterdir()) == []

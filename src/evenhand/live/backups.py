@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
@@ -11,13 +11,15 @@ from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
 from evenhand.live.elsewhere import make_folder, refuse_own
-from evenhand.live.events import Conflict, Damaged, Event, Unknown, read
+from evenhand.live.events import Busy, Conflict, Damaged, Event, Unknown, read
 from evenhand.live.life import LIFE, Life
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Adopting, Closing, Copying, Readable, Store
 from evenhand.live.stores.opening import as_store, connect_to_read, readable
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.taught import copy_learned
+
+_TIMES = 5  # copies that are made, where erasures come meanwhile
 
 
 def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
@@ -142,8 +144,28 @@ def _new(path: str | Path) -> Iterator[Path]:
 
 
 def _copy(store: Readable, campaigns: Iterable[str], part: Path) -> None:
-    """Copy logs event by event, and what was learned from other logs before them."""
+    """Copy logs event by event, and what was learned from other logs before them; again if an erasure comes meanwhile.
+
+    A log is read page by page: of an event that was read before an erasure, the copy would have what was erased.
+
+    Raises:
+        Busy: an erasure came while each of some copies was made.
+    """
     names = list(campaigns)
+    for _ in range(_TIMES):
+        before = _erasures(store, names)
+        _copy_once(store, names, part)
+        if _erasures(store, names) == before:
+            return
+        part.unlink()
+    raise Busy("decisions were erased while the logs were copied: say the same again")
+
+
+def _erasures(store: Readable, names: Sequence[str]) -> list[tuple[str, int]]:
+    return [(name, event.seq) for name in names for event in store.scan(name, kinds=("erased",))]
+
+
+def _copy_once(store: Readable, names: Sequence[str], part: Path) -> None:
     with closing(SqliteStore(part)) as copy:
         copy.adopt((name, store.scan(name)) for name in names)
         for name in names:
