@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evenhand.core.views import alike
 from evenhand.policy import entering
 from tests.live.servers import running, schema
 
@@ -55,10 +56,12 @@ def store(url):
 
 @pytest.fixture
 def entered(monkeypatch):
-    """Counts the steps that kernels entered."""
+    """Counts the steps that kernels entered, whose views are of the arrays that are in the state by then."""
     found, run = [], entering.Entering.run
 
     def counted(self, steps, first):
+        if self._entry is not None:
+            assert alike(self._views, entering.entry_views(self._policy, self._state))
         reached = run(self, steps, first)
         found.append(reached - first)
         return reached

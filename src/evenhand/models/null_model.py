@@ -18,7 +18,9 @@ class NullState:
     """An empty state."""
 
 
-class _NullView(NamedTuple):
+class NullView(NamedTuple):
+    """The view of a model that predicts 0 and learns nothing."""
+
     n_features: int  # which no kernel reads: Numba cannot hand over a tuple without fields
 
     @kernel
@@ -54,5 +56,5 @@ class NullModel(WithoutLuck):
     def update(self, state: NullState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Learn nothing."""
 
-    def view(self, state: NullState) -> _NullView:
-        return _NullView(self.n_features)
+    def view(self, state: NullState) -> NullView:
+        return NullView(self.n_features)

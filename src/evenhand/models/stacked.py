@@ -15,6 +15,7 @@ from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.views import apart, view_of
 from evenhand.models.base import ROUND, Lesson, Model, Note, Worth, by_action, fades, notes, weighs
+from evenhand.models.null_model import NullView
 
 Columns = TypeVar("Columns", bound=np.ndarray[Any, Any])
 
@@ -24,19 +25,6 @@ class StackedState:
     """The states of the parts."""
 
     parts: list[Any]
-
-
-class _NoParts(NamedTuple):
-    replicas: int
-
-    @kernel
-    def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        shape = len(x), w.shape[1], x.shape[1]
-        return np.zeros(shape), np.zeros(shape)
-
-    @kernel
-    def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
-        """Nothing learns."""
 
 
 @apart("others", "model")
@@ -178,7 +166,7 @@ class Stacked:
             p.model.update(s, _block(x, p.features), _block(y, own), _block(seen, own), _block(w, own), lesson)
 
     def view(self, state: StackedState) -> Any:
-        found: Any = _NoParts(0)
+        found: Any = NullView(0)  # before the first part
         for (model, x, y), own in zip(self._cut, state.parts, strict=True):
             part = view_of(model, own)
             if part is None:

@@ -66,8 +66,7 @@ def entry_views(policy: Policy, state: PolicyState) -> Entry | None:
     """The views by which kernels enter decisions that are made and outcomes; None where a part has none."""
     parts, problem = policy._assembly, policy.problem
     can = parts.can
-    hears = can.hears is not None and view_of(policy.choice, state.choice) is None  # one with a view hears nothing
-    special = can.follows or hears or can.compares or len(can.limits) > 1 or not _plain(problem)
+    special = can.follows or can.hears or can.compares or len(can.limits) > 1 or not _plain(problem)
     if type(policy) is not Policy or special or problem.clock.since is not None:
         return None
     if parts.zeros._some or state.periods is not None:
