@@ -2,6 +2,7 @@
 
 import ast
 import difflib
+import json
 import os
 import re
 import shutil
@@ -203,12 +204,10 @@ def test_new_parts_are_found_and_keep_the_contract_of_their_kind(added):
 
 @pytest.mark.slow
 def test_new_parts_are_listed(added):
-    done = run(added[0], "-m", "evenhand", "systems")
-    listed = {line.split()[0]: line.split() for line in done.stdout.splitlines() if line}
-    for i, kind in enumerate(
-        ("choice", "model", "objective", "constraint", "set", "environment", "recipe", "oracle"), 1
-    ):
-        assert {"welfare" if kind == "oracle" else kind, NEWCOMERS[kind][1]} <= set(listed[f"Z{i}"])
+    done = run(added[0], "-m", "evenhand", "systems", "--json")
+    listed = {(part["kind"], part["name"]) for part in json.loads(done.stdout)}
+    for kind in ("choice", "model", "goal", "objective", "constraint", "set", "environment", "recipe", "oracle"):
+        assert ({"oracle": "welfare"}.get(kind, kind), NEWCOMERS[kind][1]) in listed
 
 
 @pytest.mark.slow
