@@ -154,6 +154,9 @@ def test_names_that_moved_say_where_they_are():
         _ = evenhand.DualGradent
     with pytest.raises(AttributeError, match=r"did you mean simulate\?"):
         _ = evenhand.simulat
+    for sampling in ("thompson", "ThompsonSampling", "posterior_sampling"):
+        with pytest.raises(AttributeError, match=rf"'{sampling}': Thompson .* evenhand\.models\.Sampled\(inner="):
+            getattr(evenhand, sampling)
     with pytest.raises(AttributeError, match=r"no attribute 'xyzzy'$"):
         _ = evenhand.xyzzy
     with pytest.raises(AttributeError, match=r"'evenhand\.core' has no attribute 'nothing'"):

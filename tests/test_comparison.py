@@ -134,6 +134,17 @@ def test_an_interrupted_run_is_the_last(monkeypatch):
     assert "resolving: INTERRUPTED after 200 of 200 rounds" in str(found)
 
 
+@pytest.mark.parametrize("other", [object(), dict, eh.uniform])
+def test_what_is_no_policy_is_told_how_to_become_one(other):
+    words = r"expected a Policy from a recipe, or from `eh\.Wrapped\(make=.*\)` for an algorithm of your own, got"
+    with pytest.raises(InvalidInput, match=rf"^policies\[0\]: {words}"):
+        eh.compare([other], court())
+    with pytest.raises(InvalidInput, match=rf"^policy: {words}"):
+        eh.simulate(other, court())
+    with pytest.raises(InvalidInput, match=rf"^policies\[0\]: {words}"):
+        eh.sweep(lambda problem: [other], "rides", {0.1: court()})
+
+
 def test_bad_input_is_refused():
     problem = court().problem
     twin = eh.uniform(problem, n_features=5)

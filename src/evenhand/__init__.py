@@ -120,7 +120,10 @@ def __dir__() -> list[str]:
 
 
 def _meant(name: str) -> str:
-    """The closest name of any place, with its place."""
+    """Hint at what was meant: the closest name of any place, with its place."""
+    registry = importlib.import_module("evenhand.core.registry")
+    if registry.samples(name):
+        return ": Thompson sampling is a model here, for any recipe: evenhand.models.Sampled(inner=evenhand.Ridge(...))"
     found = {n: f"evenhand.{p}.{n}" for p in reversed(PLACES) for n in importlib.import_module(f"evenhand.{p}").__all__}
     guess = difflib.get_close_matches(name, found, n=1)
     return f" (did you mean {guess[0] if guess[0] in _PLACE else found[guess[0]]}?)" if guess else ""

@@ -9,7 +9,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar, Union
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
@@ -156,7 +156,7 @@ def _members(protocol: Any) -> list[str]:
 
 @functools.cache
 def _declared(part: Any) -> tuple[inspect.Signature, dict[str, Any]]:
-    return inspect.signature(part), typing.get_type_hints(part)
+    return inspect.signature(part), typing.get_type_hints(part, include_extras=True)
 
 
 def _refuse(part: Any, given: tuple[Any, ...], named: dict[str, Any]) -> None:
@@ -214,6 +214,9 @@ def _nameless(name: str, by_place: list[str], by_name: list[str], given: int) ->
 def _wrong(value: Any, hint: Any) -> Wrong | None:
     """Find the fault of a value of a type, None where it fits or the type cannot be checked."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:  # a type, and where its values come from
+        wrong = _wrong(value, inner[0])
+        return wrong and wrong._replace(expected=f"{wrong.expected} {inner[1]}")
     if hint in _KINDS:
         fits = isinstance(value, _KINDS[hint])
     elif hint is bool:
@@ -293,9 +296,10 @@ def _wrong_items(value: Any, origin: type, inner: tuple[Any, ...], hint: Any) ->
 def _wrong_part(value: Any, hint: type) -> Wrong | None:
     if hint in (object, Any) or (hint in _also and _also[hint](value)):
         return None
-    if isinstance(value, type) and not issubclass(hint, type):
+    protocol = getattr(hint, "_is_protocol", False)
+    if isinstance(value, type) and not issubclass(hint, type) and (protocol or issubclass(value, hint)):
         return Wrong("", f"{_in_words(hint)}, as {value.__name__}(...) makes one", shown(value))
-    if not getattr(hint, "_is_protocol", False):
+    if not protocol:
         return None if isinstance(value, hint) else Wrong("", _in_words(hint), shown(value))
     missing = lacks(value, hint)
     if not missing:
@@ -309,6 +313,8 @@ def _wrong_part(value: Any, hint: type) -> Wrong | None:
 
 def _in_words(hint: Any, many: bool = False) -> str:
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        return _in_words(inner[0], many)
     if hint in _WORDS:
         return _WORDS[hint][many]
     if origin is Literal:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from evenhand.core.errors import InvalidInput
 
 T = TypeVar("T")
+_SAMPLING = ("thompson", "posteriorsampling")
 _OPPOSITE = ("minimize", "minimise")
 
 
@@ -23,6 +24,15 @@ def snake(name: str) -> str:
     ('generalized_gini', 'pgd_adaptive', 'top_k')
     """
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+def samples(name: str) -> bool:
+    """Return whether a name is that of posterior sampling, which is a recipe elsewhere, and a model here.
+
+    >>> samples("thompson_sampling"), samples("PosteriorSampling"), samples("sampled")
+    (True, True, False)
+    """
+    return name.lower().replace("_", "").startswith(_SAMPLING)
 
 
 def public(package: str) -> list[str]:

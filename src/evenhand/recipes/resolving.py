@@ -42,7 +42,7 @@ def resolving(
     explore: float = 0.0,
     name: str | None = None,
 ) -> Policy:
-    """Play the best actions at prices that are optimal for the budgets and rounds that are left; hard budgets.
+    """Maximise the objective within hard budgets and all other constraints, re-planning with what is left of them.
 
     Equation: the P actions with the largest upper bound of r(a) - lam.v(a), best first; lam from the fluid problem of
     the remaining budgets and rounds on the contexts so far (`goals.Resolving`). The sum has one bonus; where the

@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.core.arguments import arguments, build, can_be_written, kinds, read
 from evenhand.core.errors import InvalidInput
-from evenhand.core.registry import closest, exported, unknown_key
+from evenhand.core.registry import closest, exported, samples, unknown_key
 from evenhand.models import Fixed, Stacked, Width, advised
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
@@ -20,7 +20,6 @@ OF_RECIPES = ("problem", "model", "n_features", "name")
 OF_MODELS = ("problem", "n_features", "n_outcomes", "arms")
 WIDTH = 0.5  # in units of an outcome's range
 
-_SAMPLING = ("thompson", "posterior_sampling")  # what is a recipe elsewhere, and a model here
 _SAMPLED = (
     'a recipe such as "resolving"; Thompson sampling is a model here, beside it: '
     'model = { name = "sampled", inner = { kind = "ridge" } }'
@@ -34,7 +33,7 @@ def recipes() -> dict[str, Callable[..., Policy]]:
 
 def _recipe(name: str) -> Callable[..., Policy]:
     """Return the recipe of a name; where the name is that of a model, say so."""
-    if name not in recipes() and name.lower().startswith(_SAMPLING):
+    if name not in recipes() and samples(name):
         raise InvalidInput("policy.name", _SAMPLED, name)
     return closest("policy.name", recipes(), name)
 

@@ -11,11 +11,11 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.environments.base import Environment
-from evenhand.policy.policy import Policy
 from evenhand.report.summary import Summary, number, table
 from evenhand.run.paired import Paired, paired
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace
+from evenhand.run.wrapped import AnyPolicy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +99,7 @@ class Comparison:
 
 @checked
 def compare(
-    policies: Sequence[Policy],
+    policies: Sequence[AnyPolicy],
     environment: Environment,
     *,
     replicas: int | Sequence[int] = 20,
@@ -136,7 +136,8 @@ def compare(
     return Comparison(tuple(traces))
 
 
-def refuse(policies: Sequence[Policy], environment: Environment) -> None:
+@checked
+def refuse(policies: Sequence[AnyPolicy], environment: Environment) -> None:
     """Refuse, before any runs, what `simulate` would refuse when its turn comes."""
     names = [policy.name for policy in policies]
     if not names:

@@ -22,6 +22,7 @@ from evenhand.run.checkpoint import Checkpoint, Checkpoints, Halfway
 from evenhand.run.parallel import Watch, bar_disabled, check_jobs, run_chunks
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.trace import Trace, join
+from evenhand.run.wrapped import AnyPolicy
 
 _EVERY = 64  # steps between two calls of a watch
 TRIAL = 10 * _EVERY  # steps of a trial
@@ -61,7 +62,7 @@ def play(policy: Policy, state: PolicyState, world: World, steps: range) -> Iter
 
 @checked
 def simulate(
-    policy: Policy,
+    policy: AnyPolicy,
     environment: Environment,
     *,
     replicas: int | Sequence[int] = 20,

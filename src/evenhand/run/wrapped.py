@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from evenhand.objectives import Linear
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 
+AnyPolicy = Annotated[  # for signatures of runs, whose errors then say how an algorithm becomes a policy
+    Policy, "from a recipe, or from `eh.Wrapped(make=...).policy(problem, n_features)` for an algorithm of your own"
+]
 REMEMBERED = 1000  # contexts whose outcomes may be late
 
 
