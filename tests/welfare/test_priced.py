@@ -145,8 +145,8 @@ def test_the_order_of_users_and_arms_hardly_matters(name, room):
     case, curve = round_of(3, 20, 4, holes=0.1, room=room, bonus=0.3, replicas=40), CURVES[name]
     rng, plain = np.random.default_rng(0), reached(case, curve)
     i, a = rng.permutation(20), rng.permutation(4)
-    users = Round(case.value[:, i], case.bonus[:, i], case.eligible[:, i], case.capacity)
-    arms = Round(case.value[:, :, a], case.bonus[:, :, a], case.eligible[:, :, a], case.capacity[a])
+    users = Round(*(z.take(i, axis=1) for z in case[:3]), case.capacity)
+    arms = Round(*(z.take(a, axis=2) for z in case[:3]), case.capacity[a])
     for other in (users, arms):
         there = reached(other, curve)
         assert (np.abs(there / plain - 1.0) > 1e-9).mean() <= 0.05
@@ -173,7 +173,7 @@ def _matchings(world, rounds, bonus=0.0, room=None):
     for step in range(rounds):
         context = running.context(step)
         value = running.means(context)
-        eligible = np.broadcast_to(context.offered, (1, value[0].size)).reshape(value.shape)
+        eligible = np.broadcast_to(context.offered, (1, value[0].size)).reshape(value.shape).copy()
         capacity = np.full(world.arms, world.users if room is None else room)
         yield Round(value, bonus * rng.normal(size=value.shape), eligible, capacity)
 
