@@ -1,7 +1,5 @@
 """Small rounds of allocations, and their best allocation by brute force."""
 
-from itertools import product
-
 import numpy as np
 
 from evenhand.welfare import Round, satisfaction
@@ -21,20 +19,27 @@ def welfare_of(case, curve, arms):
     return satisfaction(curve, (given * case.value).sum(1)).sum(1) + (given * case.bonus).sum((1, 2))
 
 
+def which_are_allowed(case, arms):
+    """Which allocations are eligible, fit, and leave nobody out for whom there is room, of replica 0, `(n,N)->(n)`."""
+    counts = (arms[:, :, None] == np.arange(len(case.capacity))).sum(1)
+    eligible, room = case.eligible[0], counts < case.capacity
+    given = np.take_along_axis(eligible, np.maximum(arms, 0).T, 1).T
+    left_out = (eligible & room[:, None]).any(2)
+    return (counts <= case.capacity).all(1) & np.where(arms >= 0, given, ~left_out).all(1)
+
+
 def is_allowed(case, arms):
-    """Whether one allocation is eligible, fits, and leaves nobody out for whom there is room, `(N)`, of replica 0."""
-    counts = np.bincount(arms[arms >= 0], minlength=len(case.capacity))
-    if (counts > case.capacity).any():
-        return False
-    room = counts < case.capacity
-    for i, a in enumerate(arms):
-        if (a >= 0 and not case.eligible[0, i, a]) or (a < 0 and (case.eligible[0, i] & room).any()):
-            return False
-    return True
+    """Whether one allocation of replica 0 is allowed, `(N)`."""
+    return which_are_allowed(case, arms[None])[0]
+
+
+def all_allowed(case):
+    """Every allowed allocation of replica 0, `->(n,N)`."""
+    users, arms = case.value.shape[1:]
+    every = np.indices((arms + 1,) * users).reshape(users, -1).T - 1
+    return every[which_are_allowed(case, every)]
 
 
 def brute_force(case, curve):
     """The best allowed allocation of replica 0: its welfare."""
-    users, arms = case.value.shape[1:]
-    allowed = [np.array(some) for some in product(range(-1, arms), repeat=users) if is_allowed(case, np.array(some))]
-    return max(welfare_of(case._replace(value=case.value[:1], bonus=case.bonus[:1]), curve, np.array(allowed)))
+    return max(welfare_of(case._replace(value=case.value[:1], bonus=case.bonus[:1]), curve, all_allowed(case)))

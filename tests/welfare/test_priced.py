@@ -1,7 +1,5 @@
 """Our oracle: near the best, whatever the units, the order, the noise and the round before; and what it certifies."""
 
-from itertools import product
-
 import numpy as np
 import pytest
 
@@ -11,19 +9,13 @@ from evenhand.welfare._case import Case, Held
 from evenhand.welfare.curves import plain
 from evenhand.welfare.local_search import climb
 from tests.examples.oracles import CURVES
-from tests.welfare.instances import is_allowed, round_of, welfare_of
+from tests.welfare.instances import all_allowed, is_allowed, round_of, welfare_of
 
 
 def allocate(case, curve, prices=None, oracle=None):
     count, _, arms = case.value.shape
     none = np.full((count, arms), np.nan) if prices is None else prices
     return (oracle or Priced()).allocate(case, curve.curves(arms), none, np.zeros((count, 0)))
-
-
-def allowed(case):
-    users, arms = case.value.shape[1:]
-    every = (np.array(some) for some in product(range(-1, arms), repeat=users))
-    return [some for some in every if is_allowed(case, some)]
 
 
 def reached(case, curve, **options):
@@ -40,13 +32,14 @@ def test_nobody_is_left_out_who_can_be_placed_and_what_is_certified_holds(curve)
         bonus, holes = (0.0, 0.4, 15.0)[seed % 3], 0.3 * (seed % 2)
         case = round_of(seed, 6, 3, holes=holes, room=ROOMS[seed // 3 % 3], bonus=bonus)
         case.bonus[:] -= (0.0, 3.0)[seed // 9 % 2]
-        some = allowed(case)
-        most = max((z >= 0).sum() for z in some)
-        worth = welfare_of(case, curve, np.array(some))
+        some = all_allowed(case)
+        placed = (some >= 0).sum(1)
+        most = placed.max()
+        worth = welfare_of(case, curve, some)
         got = allocate(case, curve).arms
         assert is_allowed(case, got[0])
         assert (got >= 0).sum() == most
-        best = max(w for w, z in zip(worth, some, strict=True) if (z >= 0).sum() == most)
+        best = worth[placed == most].max()
         found, above, linear = (
             welfare_of(case, curve, got)[0],
             certificate(case, curve.curves(3))[0],
@@ -89,7 +82,7 @@ def test_rounds_of_one_arm_one_user_nothing_or_everything_alike(name):
             assert ((got.prices >= 0.0) & (got.prices < np.inf)).all()
             found, above = welfare_of(case, curve, got.arms)[0], bound(case, curve.curves(arms))[0]
             assert found <= above + 1e-9
-            best = max(welfare_of(case, curve, np.array(allowed(case))))
+            best = max(welfare_of(case, curve, all_allowed(case)))
             assert found >= best - 1e-9
             assert certificate(case, curve.curves(arms))[0] >= best - 1e-9
 
