@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from evenhand.experiments.demo import study as demo
+from evenhand.experiments.court.picture import headline
 from evenhand.experiments.lessons import study as lessons
 from evenhand.report.plots import save
 from evenhand.report.standings import Column, draw
@@ -47,29 +47,31 @@ def test_a_single_replica_beyond_a_limit_is_marked(tmp_path):
 
 
 def test_the_demo_says_who_gained_most_and_who_overspent():
-    def headline(first, second):
+    def said(first, second):
         gains = Column("gain", "", [np.full(4, 0.7), np.full(4, 0.98)], "low")
         used = Column("used", "", [np.full(4, first), np.array([1.0, 1.0, second, 1.0])], "high", limit=1.0)
-        return demo._headline(["a", "b"], [gains, used, used])
+        return headline(["a", "b"], [gains, used, used])
 
-    assert headline(2.0, 1.0) == (
-        "b brings 98% of the possible gain and never overspends in 4 runs; the next best, a, brings 70%"
+    assert said(2.0, 1.0) == (
+        "b brings 98% of the possible gain and never overspends in 4 runs; the next best, a, brings 70% and overspends "
+        "in 4 of 4 runs"
     )
-    assert headline(0.5, 1.01) == (
+    assert said(0.9, 1.0).endswith("the next best, a, brings 70%")
+    assert said(0.5, 1.01) == (
         "a brings 70% of the possible gain and never overspends in 4 runs; b brings 98%, but overspends in 1 of 4 runs"
     )
-    assert headline(2.0, 1.01).startswith("b brings 98% of the possible gain and overspends in 1 of 4 runs; the next")
+    assert said(2.0, 1.01).startswith("b brings 98% of the possible gain and overspends in 1 of 4 runs; the next")
 
 
 def test_the_demo_leaves_out_runs_that_were_interrupted():
     nan = np.nan
     gains = Column("gain", "", [np.array([nan, 0.5]), np.array([0.4, 0.4]), np.array([nan, nan])], "low")
     used = Column("used", "", [np.array([nan, 1.0]), np.array([1.0, 1.0]), np.array([nan, nan])], "high", limit=1.0)
-    assert demo._headline(["a", "b", "c"], [gains, used, used]) == (
+    assert headline(["a", "b", "c"], [gains, used, used]) == (
         "a brings 50% of the possible gain and never overspends in 1 run; the next best, b, brings 40%"
     )
     none = Column("gain", "", [np.array([nan])], "low")
-    assert demo._headline(["a"], [none, none, none]) == "no run has ended"
+    assert headline(["a"], [none, none, none]) == "no run has ended"
 
 
 def test_lessons_say_by_how_much_averages_may_be_beyond_limits():

@@ -1,4 +1,4 @@
-"""The picture of a replay: the objective of each system, and the outcomes of groups under each constraint."""
+"""The picture of a replay: what each system brings, what it used of budgets, and what groups got under each limit."""
 
 from __future__ import annotations
 
@@ -10,13 +10,16 @@ import numpy as np
 from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.base import OneOutcome
 from evenhand.problem.problem import Problem
+from evenhand.replay.cells import Difference
 from evenhand.replay.measures import Digest, Measure, Run
-from evenhand.report import scales, style
+from evenhand.replay.systems import BLIND
+from evenhand.replay.tables import Tables
+from evenhand.report import forest, rows, scales, style
+from evenhand.report.forest import Panel, Uses
+from evenhand.report.intervals import Interval
 from evenhand.report.quantities import objective_name
 from evenhand.report.style import Artist, Axes, Line2D
 
-WIDTH = 5.2  # of a panel, in inches
-NAME = 2.2  # inches of a system's name
 MARKERS = "Dos^vP"  # of groups: a marker for every lap of the colours
 
 
@@ -38,31 +41,34 @@ class Drawn(Protocol):
     @property
     def measured(self) -> Mapping[str, Mapping[str, tuple[Measure, Digest]]]: ...
 
+    @property
+    def tables(self) -> Tables: ...
+
+    def headline(self) -> str: ...
+
+    def beyond(self, system: str) -> Interval | None: ...
+
 
 def draw(replay: Drawn) -> list[Axes]:
-    """Draw one panel for the objective and one per constraint on groups."""
-    compared = list(by_group(replay.problem.subject_to))
-    names = [style.wrap(run.name, NAME, style.LABEL) for run in replay.runs]
-    tall = sum(max(0.55, 0.25 + 0.17 * len(name.split("\n"))) for name in names) + 1.5
-    figure, panels = style.sheet(1 + len(compared), 1 + len(compared), WIDTH, tall, shared="y")
+    """Draw what each system brings beyond a blind lottery, what it used of budgets, and a panel per limit on groups."""
+    compared, names = list(by_group(replay.problem.subject_to)), [run.name for run in replay.runs]
+    budgets = replay.tables.used()
+    figure, panels = rows.sheet(names, 1 + bool(budgets) + len(compared), names[0])
+    forest.differences(panels[0], _objective(replay))
     legend: dict[str, Artist] = {}
-    _objective(panels[0], replay)
-    for axes, (c, by) in zip(panels[1:], compared, strict=True):
+    if budgets:
+        limit = "budget: the line is all of it" if len(budgets) == 1 else "budgets: the line is all of one"
+        legend = forest.used(panels[1], Uses("budgets used", f"part of the {limit}", budgets))
+    for axes, (c, by) in zip(panels[1 + bool(budgets) :], compared, strict=True):
         _rates(axes, replay, c, by, legend)
-    panels[0].set_yticks(range(len(replay.runs)), names, fontsize=style.LABEL)
-    for label in panels[0].get_yticklabels():
-        label.set_parse_math(False)
-    panels[0].set_ylim(len(replay.runs) - 0.4, -0.6)
-    style.finish(figure, "\n".join(_caption(replay)), legend)
+    style.finish(figure, "\n".join(_caption(replay)), legend, headline=replay.headline())
     return panels
 
 
 def _caption(replay: Drawn) -> list[str]:
     lines = [f"INTERRUPTED: nothing is known of {'; '.join(replay.missing)}"] if replay.missing else []
     known = any(d.se for run in replay.runs for _, d in (replay.measured[run.name][objective_name(replay.problem)],))
-    bars = (
-        "two standard errors to either side, for the population behind the log" if known else "none, nothing resampled"
-    )
+    bars = "95 %, for the population behind the log" if known else "none, nothing resampled"
     shuffles = "a single shuffle" if replay.shuffles == 1 else f"{replay.shuffles} shuffles"
     lines.append(f"large dots: means over {shuffles}; bars: {bars}")
     if list(by_group(replay.problem.subject_to)):
@@ -70,22 +76,15 @@ def _caption(replay: Drawn) -> list[str]:
     return lines
 
 
-def _objective(axes: Axes, replay: Drawn) -> None:
-    name, means, ends = objective_name(replay.problem), [], []
-    for i, run in enumerate(replay.runs):
-        _, d = replay.measured[run.name][name]
-        bar = 2 * (d.se or 0.0)
-        axes.errorbar(d.mean, i, xerr=bar, fmt="o", color=style.INK, capsize=3, ms=6 if i == 0 else 5, lw=2 - (i > 0))
-        means.append(np.array([d.mean - bar, d.mean + bar]))
-        ends.append(d.mean)
-    scale = scales.limits(means)
-    axes.set_xlim(*scales.pad(scale.low, scale.high))
-    for i, place, marker in [*((i, 1.0, ">") for i in scale.above), *((i, 0.0, "<") for i in scale.below)]:
-        axes.plot([place], [i], marker, color=style.INK, ms=8, clip_on=False, transform=axes.get_yaxis_transform())
-    off = [f"off the scale: {replay.runs[i].name} ({ends[i]:.3g})" for i in (*scale.above, *scale.below)]
-    style.title(axes, "\n".join([f"{name} per round", *off]), WIDTH - 0.5 * NAME)
-    style.labels(axes, "per round", "", WIDTH - NAME, 3.0)
-    scales.linear(axes.xaxis)
+def _objective(replay: Drawn) -> Panel:
+    """Return the differences to the blind lottery or, where there is none, what each system brings."""
+    name, systems = objective_name(replay.problem), [run.name for run in replay.runs]
+    beyond = [replay.beyond(system) for system in systems]
+    if any(beyond):
+        return Panel(f"{name} per round beyond {BLIND}", "by pairs of runs on the same rows", beyond)
+    each = ((system, replay.measured[system][name][1]) for system in systems)
+    alone = [Difference.of(d, replay.tables.bootstrap).named(system) for system, d in each]
+    return Panel(f"{name} per round", "per round", alone)
 
 
 def _limit(replay: Drawn, c: OneOutcome) -> float:
@@ -116,6 +115,5 @@ def _rates(axes: Axes, replay: Drawn, c: OneOutcome, by: str, legend: dict[str, 
             shown.append(m.values)
     low, high = axes.get_xlim()
     axes.set_xlim(max(low, -0.05) if min(v.min(initial=0.0) for v in shown) >= 0.0 else low, high)
-    style.title(axes, f"{c.outcome} per case, by {by}", WIDTH)
-    style.labels(axes, f"{c.outcome} per case", "", WIDTH, 3.0)
+    rows.entitle(axes, f"{c.outcome} per case, by {by}", f"{c.outcome} per case")
     scales.linear(axes.xaxis)

@@ -118,7 +118,7 @@ class Replay:
         if not self.runs:
             return "Nothing has finished"
         first, name = self.runs[0].name, objective_name(self.problem)
-        beyond = self._beyond(first)
+        beyond = self.beyond(first)
         if beyond is None:
             return f"{first} brings {self.measured[first][name][1].mean:.4f} {name} per round"
         return f"{first} brings {beyond.words(f' {name} per round beyond {BLIND}')}"
@@ -179,7 +179,7 @@ class Replay:
         return data_frame([tuple(line) for line in self.lines()], list(Line._fields))
 
     def plot(self) -> Figure:
-        """Draw the objective of every system, and the outcomes of groups under each constraint.
+        """Draw what every system brings beyond `uniform`, what it used of budgets, and what groups got.
 
         Raises:
             MissingExtra: matplotlib is not installed.
@@ -194,7 +194,7 @@ class Replay:
         parts: list[Part] = []
         if self.runs:
             names = [run.name for run in self.runs]
-            beyond = [d for d in map(self._beyond, names) if d is not None]
+            beyond = [d for d in map(self.beyond, names) if d is not None]
             used = {
                 s.outcome: [self.measured[n].get(f"{s.outcome} of budget") for n in names] for s in self.tables.budgets
             }
@@ -217,7 +217,7 @@ class Replay:
             settings=self.results().settings,
         )
 
-    def _beyond(self, system: str) -> Interval | None:
+    def beyond(self, system: str) -> Interval | None:
         """Return by how much a system exceeds `uniform`, with its interval; None for that itself, or without it."""
         found = self.measured[system].get(f"{objective_name(self.problem)} minus {BLIND}")
         if found is None or system == BLIND:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from evenhand.report import scales, style
+from evenhand.report import rows, scales, style
 from evenhand.report.intervals import Interval
 from evenhand.report.style import Artist, Axes, Line2D
-
-WIDTH, NAME = 5.0, 2.0  # inches of a panel, and of the names beside the first
 
 
 class Panel(NamedTuple):
@@ -31,38 +29,27 @@ class Uses(NamedTuple):
 
 def draw(names: Sequence[str], panels: Sequence[Panel], uses: Uses | None, headline: str) -> list[Axes]:
     """Draw a panel per comparison, and one of what was used."""
-    wrapped = [style.wrap(name, NAME, style.LABEL) for name in names]
-    tall = 0.34 * sum(len(name.split("\n")) for name in wrapped) + 1.5
-    count = len(panels) + (uses is not None)
-    figure, sheet = style.sheet(count, count, WIDTH, tall, shared="y")
+    figure, sheet = rows.sheet(names, len(panels) + (uses is not None))
     for axes, panel in zip(sheet, panels, strict=False):
-        _differences(axes, panel.found)
-        style.title(axes, panel.title, WIDTH)
-        style.labels(axes, panel.below, "", WIDTH, tall)
-    legend: dict[str, Artist] = {}
-    if uses is not None:
-        legend = _used(sheet[-1], uses)
-        style.title(sheet[-1], uses.title, WIDTH)
-        style.labels(sheet[-1], uses.below, "", WIDTH, tall)
-    sheet[0].set_yticks(range(len(wrapped)), wrapped, fontsize=style.LABEL)
-    sheet[0].set_ylim(len(wrapped) - 0.4, -0.6)
-    for label in sheet[0].get_yticklabels():
-        label.set_parse_math(False)
+        differences(axes, panel)
+    legend = {} if uses is None else used(sheet[-1], uses)
     style.finish(figure, legend=legend, headline=headline)
     return sheet
 
 
-def _differences(axes: Axes, found: Sequence[Interval | None]) -> None:
+def differences(axes: Axes, panel: Panel) -> None:
+    """Draw a dot per difference with its interval; one that leaves out 0 is coloured."""
     axes.axvline(0.0, color=style.LEVEL, lw=1.0)
-    for i, d in enumerate(found):
+    for i, d in enumerate(panel.found):
         if d is not None:
             reach = 0.0 if d.high is None else d.high - d.mean
             color = style.PALETTE[0] if d.told > 0 else style.PALETTE[1] if d.told < 0 else style.GREY
             axes.errorbar(d.mean, i, xerr=reach, fmt="o", color=color, capsize=3, ms=5, lw=2)
     scales.linear(axes.xaxis)
+    rows.entitle(axes, panel.title, panel.below)
 
 
-def _used(axes: Axes, uses: Uses) -> dict[str, Artist]:
+def used(axes: Axes, uses: Uses) -> dict[str, Artist]:
     """Draw how much of each limit was used; returns the legend."""
     legend: dict[str, Artist] = {}
     axes.axvline(1.0, color=style.LEVEL, lw=1.0)
@@ -80,4 +67,5 @@ def _used(axes: Axes, uses: Uses) -> dict[str, Artist]:
         legend[name] = Line2D([], [], color=style.INK, marker="d", ls="none")
     axes.set_xlim(-0.02, max(1.05, axes.get_xlim()[1]))
     scales.linear(axes.xaxis)
+    rows.entitle(axes, uses.title, uses.below)
     return legend

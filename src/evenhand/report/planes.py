@@ -11,18 +11,19 @@ from evenhand.objectives import Objective
 from evenhand.report import scales, style
 from evenhand.report.style import Axes
 
+COLUMNS = 2  # which a narrow screen can show
 PATHS = "line: averages over the rounds; dot: at the end; shaded: where they are to be"
 PREFERENCES = (
     "lines: averages that are equally good, from dark to light the better; arrows: slopes, what the outcomes are worth"
 )
 
 
-def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str]) -> list[Axes]:
+def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str], headline: str = "") -> list[Axes]:
     """Draw averages of two outcomes over the rounds, `(G,2)` each, and the outline of their target region, `(n,2)`.
 
     Every path has its own panel; a dot marks its end.
     """
-    figure, grid = style.sheet(len(paths), 3, 3.2, 3.2, shared="xy", square=True)
+    figure, grid = style.sheet(len(paths), COLUMNS, 2.9, 2.9, shared="xy", square=True)
     for axes, (title, path) in zip(grid, paths.items(), strict=True):
         axes.fill(*region.T, color=style.GREY, alpha=0.25, lw=0)
         axes.plot(*region.T, color=style.GREY, lw=1)
@@ -43,14 +44,14 @@ def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str]
     figure.supylabel(
         style.wrap(f"average {names[1]}", float(figure.get_size_inches()[1]) - 0.5, style.LABEL), fontsize=style.LABEL
     )
-    style.finish(figure, f"average {names[0]}\n{PATHS}")
-    figure.suptitle(" ", fontsize=style.CAPTION)  # room above, as titles of square panels may leave the sheet by points
+    # a headline of one space makes room above, as titles of square panels may leave the sheet by points
+    style.finish(figure, f"average {names[0]}\n{PATHS}", headline=headline or " ")
     return grid
 
 
 def preferences(objectives: Mapping[str, Objective], points: int = 81) -> list[Axes]:
     """Draw objectives of two outcomes: level lines over the unit square, and their gradients, which are the prices."""
-    figure, grid = style.sheet(len(objectives), 3, 3.6, 3.5, square=True)
+    figure, grid = style.sheet(len(objectives), COLUMNS, 2.9, 2.9, square=True)
     ticks = np.linspace(0.01, 1.0, points)
     square = np.stack(np.meshgrid(ticks, ticks), -1)
     for axes, (title, objective) in zip(grid, objectives.items(), strict=True):
@@ -62,8 +63,8 @@ def preferences(objectives: Mapping[str, Objective], points: int = 81) -> list[A
         slope = slope[steep] / length[steep, None]
         if steep.any():
             axes.quiver(*at[steep].T, *slope.T, color=style.PALETTE[1], width=0.008, scale=12)
-        style.title(axes, title, 2.85 + style.BESIDE)
-        style.labels(axes, objective.outcomes[0], objective.outcomes[1], 3.6, 3.5)
+        style.title(axes, title, 2.3 + style.BESIDE)
+        style.labels(axes, objective.outcomes[0], objective.outcomes[1], 2.9, 2.9)
         axes.set_xlim(0.0, 1.0)
         axes.set_ylim(0.0, 1.0)
         scales.linear(axes.xaxis)

@@ -11,11 +11,12 @@ import numpy as np
 from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats
-from evenhand.report import curves as draw, scales, style
+from evenhand.report import curves as draw, ends, scales, style
 from evenhand.report.quantities import Course, quantities
 from evenhand.report.style import Axes as Axes, Figure as Figure, Look
 
-WIDTH, HEIGHT = 4.6, 3.4  # of a panel, in inches
+WIDTH, HEIGHT = 4.6, 3.4  # of a panel without names beside it, in inches
+INSIDE = 1.1  # inches of a panel's height that its title and labels take
 SETTLED = 0.1  # the first part of the rounds, which no scale depends on
 
 
@@ -28,6 +29,7 @@ class Panel(NamedTuple):
     zoom: bool = False  # start the vertical axis where the curves settle
     unit: str = "per round"  # of the vertical axis
     log: bool = False  # whether the vertical axis is logarithmic; nothing is left out of its scale
+    within: tuple[float, float] | None = None  # the ends of the vertical axis, chosen by default
 
 
 class Curve(NamedTuple):
@@ -59,10 +61,12 @@ def over_rounds(
     main: str = "",
     references: Sequence[str] = (),
     log_rounds: bool = False,
+    headline: str = "",
 ) -> list[Axes]:
     """Draw each panel over the rounds for every trace, with bands of two standard errors of the mean.
 
-    Traces of interrupted runs are labelled as such and end at the point that they reached.
+    Curves have their names at their ends, or in a legend where these do not fit. Traces of interrupted runs are
+    labelled as such and end at the point that they reached.
 
     Args:
         traces: one curve each.
@@ -71,6 +75,7 @@ def over_rounds(
         main: the policy with the thickest line; by default the first.
         references: policies to compare with, in grey.
         log_rounds: whether the axis of the rounds is logarithmic.
+        headline: what is found, in a sentence.
     """
     if not traces:
         raise InvalidInput("traces", "at least one run to draw", "none")
@@ -80,24 +85,29 @@ def over_rounds(
     names = [f"{n} ({names[: i + 1].count(n)})" if n in names[:i] else n for i, n in enumerate(names)]
     first = next((n for n in names if n not in references), names[0])
     looks = style.looks(names, main if main in names else first, references)
-    figure, grid = style.sheet(len(panels), columns, WIDTH, HEIGHT)
+    beside = len(traces) > 1 and ends.fit(names, HEIGHT - INSIDE)
+    figure, grid = style.sheet(len(panels), columns, WIDTH + (ends.width(names) if beside else 0.0), HEIGHT)
     coincide = False
     for axes, panel in zip(grid, panels, strict=True):
-        coincide |= _draw(axes, panel, traces, looks)
+        found, means = _draw(axes, panel, traces, looks)
+        coincide |= found
         if log_rounds:
             scales.logarithmic(axes, "x", [float(t) for trace in traces for t in (trace.times[0], trace.times[-1])])
         else:
             scales.linear(axes.xaxis, whole=True)
             axes.set_xlim(left=0.0)
+        if beside:
+            ends.write(axes, ends.of(names, looks, [t.times for t in traces], means), HEIGHT - INSIDE)
     notes = [f"{t.policy}: {t.interrupted}" for t in traces if t.interrupted]
     notes.append(draw.caption([t.under_way.shape[1] for t in traces], "mean", coincide))
     legend = {name: look.line() for name, look in zip(names, looks, strict=True)}
-    style.finish(figure, "\n".join(notes), legend if len(traces) > 1 else None)
+    shown = legend if len(traces) > 1 and not beside else None
+    style.finish(figure, "\n".join(notes), shown, headline=headline)
     return grid
 
 
-def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Look]) -> bool:
-    """Draw a panel; returns whether curves coincide in it."""
+def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Look]) -> tuple[bool, list[Floats]]:
+    """Draw a panel; returns whether curves coincide in it, and the curves."""
     means, shown, drawn = [], [], []
     for trace, look in zip(traces, looks, strict=True):
         values = panel.value(trace)
@@ -111,6 +121,7 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Lo
     if not panel.zoom and scale.low >= 0.0:
         low = 0.0
         high = max(high, 1e-9) if scale.high > 0.0 else 0.05
+    low, high = panel.within or (low, high)
     axes.set_ylim(low, high)
     scale = scale._replace(above=(), below=()) if panel.log else scales.within(scale, shown, low, high)
     for dashes, level in zip(((5.0, 2.0), (1.0, 1.5), (5.0, 1.5, 1.0, 1.5)), panel.lines.values(), strict=False):
@@ -123,10 +134,10 @@ def _draw(axes: Axes, panel: Panel, traces: Sequence[Course], looks: Sequence[Lo
     style.title(axes, "\n".join([text, *draw.notes(scale, names, shown)]), WIDTH)
     style.labels(axes, "round", panel.unit, WIDTH, HEIGHT)
     if panel.log:
-        scales.logarithmic(axes, "y", [float(v) for values in shown for v in values])
+        scales.logarithmic(axes, "y", panel.within or [float(v) for values in shown for v in values])
     else:
         scales.linear(axes.yaxis, ticks=6)
-    return found
+    return found, means
 
 
 def over_sweep(
@@ -137,36 +148,47 @@ def over_sweep(
     *,
     main: str = "",
     log: Literal["", "x", "xy"] = "",
+    headline: str = "",
 ) -> list[Axes]:
-    """Draw each panel's curves over a parameter: means or medians, with bands of two standard errors of the mean.
+    """Draw each panel's curves over a parameter, the panels below one another: means or medians, with bands.
 
-    A name has the same look in all panels, which may show different systems. The main one, by default the first, has
-    the thickest line. `log` names the logarithmic axes.
+    Bands are two standard errors of the mean. A name has the same look in all panels, which may show different
+    systems; it stands at the end of its curve, or in a legend where names do not fit. The main one, by default the
+    first, has the thickest line. `log` names the logarithmic axes; `headline` states what is found.
     """
     if not any(panels.values()):
         raise InvalidInput("panels", "at least one curve to draw", "none")
-    figure, grid = style.sheet(len(panels), len(panels), 5.2, 3.9)
     own: dict[str, str] = {}
     for curves in panels.values():
         for curve in curves:
             own.setdefault(curve.name, curve.look)
     names = list(own)
     looks = dict(zip(names, style.looks(names, main if main in own else names[0], (), own), strict=True))
+    beside = len(names) > 1 and ends.fit(names, HEIGHT - INSIDE)
+    figure, grid = style.sheet(len(panels), 1, WIDTH + (ends.width(names) if beside else 0.0), HEIGHT)
     coincide = False
     for axes, (title, curves) in zip(grid, panels.items(), strict=True):
-        coincide |= _sweep(axes, title, curves, looks, middle, "y" in log)
-        style.labels(axes, parameter, quantity, 5.2, 3.9)
+        found, middles = _sweep(axes, title, curves, looks, middle, "y" in log)
+        coincide |= found
+        style.labels(axes, parameter, quantity, WIDTH, HEIGHT)
         if "x" in log:
             scales.logarithmic(axes, "x", [float(x) for curve in curves for x in curve.at])
         else:
-            scales.linear(axes.xaxis, ticks=7)
+            scales.linear(axes.xaxis, ticks=6)
+        if beside:
+            mine = [c.name for c in curves]
+            shown = ends.of(mine, [looks[n] for n in mine], [c.at for c in curves], middles)
+            ends.write(axes, shown, HEIGHT - INSIDE)
     replicas = [c.values.shape[1] for curves in panels.values() for c in curves]
-    style.finish(figure, draw.caption(replicas, middle, coincide), {n: looks[n].line() for n in names})
+    legend = None if beside else {n: looks[n].line() for n in names}
+    style.finish(figure, draw.caption(replicas, middle, coincide), legend, headline=headline)
     return grid
 
 
-def _sweep(axes: Axes, title: str, curves: Sequence[Curve], looks: Mapping[str, Look], middle: str, log: bool) -> bool:
-    """Draw a panel; returns whether curves coincide in it."""
+def _sweep(
+    axes: Axes, title: str, curves: Sequence[Curve], looks: Mapping[str, Look], middle: str, log: bool
+) -> tuple[bool, list[Floats]]:
+    """Draw a panel; returns whether curves coincide in it, and the curves."""
     shown, drawn = [], []
     for curve in curves:
         shown.append(curve.values.mean(1) if middle == "mean" else np.median(curve.values, 1))
@@ -184,9 +206,9 @@ def _sweep(axes: Axes, title: str, curves: Sequence[Curve], looks: Mapping[str, 
         axes.set_ylim(*scales.pad(scale.low, scale.high))
         scales.linear(axes.yaxis, ticks=6)
     draw.arrows(axes, scale, names, shown, drawn)
-    style.title(axes, "\n".join([title, *draw.notes(scale, names, shown)]), 5.2)
+    style.title(axes, "\n".join([title, *draw.notes(scale, names, shown)]), WIDTH)
     low, high = axes.get_ylim()
-    return draw.alternate(drawn, shown, 0.0 if log else high - low)
+    return draw.alternate(drawn, shown, 0.0 if log else high - low), shown
 
 
 def figure_of(axes: Sequence[Axes]) -> Figure:

@@ -8,12 +8,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.types import Floats
-from evenhand.report import scales, style
-from evenhand.report.forest import NAME
+from evenhand.report import rows, scales, style
 from evenhand.report.limits import beyond
 from evenhand.report.style import Artist, Axes, Line2D
 
-WIDTH = 3.9  # inches of a panel
 _MEAN, _WORST, _OVER = "mean ± 2 standard errors", "worst replica", "worst replica, beyond the limit"
 _LIMIT, _BEST = "limit", "optimum"
 
@@ -56,11 +54,11 @@ def runs(count: int) -> str:
     return f"{count} run" if count == 1 else f"{count} runs"
 
 
-def draw(names: Sequence[str], columns: Sequence[Column], headline: str, main: str = "") -> list[Axes]:
+def draw(
+    names: Sequence[str], columns: Sequence[Column], headline: str, main: str = "", caption: str = ""
+) -> list[Axes]:
     """Draw a panel per column with a line per policy; the main policy is in the first colour."""
-    wrapped = [style.wrap(name, NAME, style.LABEL) for name in names]
-    tall = 0.34 * sum(len(name.split("\n")) for name in wrapped) + 1.5
-    figure, sheet = style.sheet(len(columns), len(columns), WIDTH, tall, shared="y")
+    figure, sheet = rows.sheet(names, len(columns), main)
     legend: dict[str, Artist] = {_MEAN: Line2D([], [], color=style.GREY, marker="o", lw=2)}
     for axes, column in zip(sheet, columns, strict=True):
         for i, name in enumerate(names):
@@ -70,13 +68,8 @@ def draw(names: Sequence[str], columns: Sequence[Column], headline: str, main: s
         if column.best is not None:
             legend[_BEST] = axes.axvline(column.best, color=style.LEVEL, lw=1.0, ls=":")
         scales.linear(axes.xaxis)
-        style.title(axes, column.title, WIDTH)
-        style.labels(axes, column.below, "", WIDTH, tall)
-    sheet[0].set_yticks(range(len(wrapped)), wrapped, fontsize=style.LABEL)
-    sheet[0].set_ylim(len(wrapped) - 0.4, -0.6)
-    for label, name in zip(sheet[0].get_yticklabels(), names, strict=True):
-        label.set_fontweight("bold" if name == main else "normal")
-    style.finish(figure, legend=legend, headline=headline)
+        rows.entitle(axes, column.title, column.below)
+    style.finish(figure, caption, legend, headline=headline)
     return sheet
 
 

@@ -19,6 +19,7 @@ try:
     from matplotlib.figure import Figure as Figure
     from matplotlib.font_manager import FontProperties
     from matplotlib.lines import Line2D as Line2D
+    from matplotlib.patches import ConnectionPatch as ConnectionPatch
     from matplotlib.text import Text
     from matplotlib.textpath import text_to_path
     from matplotlib.ticker import (
@@ -28,6 +29,7 @@ try:
         NullFormatter as NullFormatter,
         NullLocator as NullLocator,
     )
+    from matplotlib.transforms import ScaledTranslation as ScaledTranslation
 except ImportError as error:  # pragma: no cover
     raise MissingExtra("plots", "plot") from error
 

@@ -11,8 +11,9 @@ from evenhand.environments import AudienceMatching, LastFM, Matching
 from evenhand.experiments.allocation import LONG, AllocationExperiment
 from evenhand.experiments.allocation.figures import mean_matches, mean_satisfaction, measurements, summary
 from evenhand.experiments.allocation.standards import Standards, standards
-from evenhand.experiments.allocation.systems import SYSTEMS, World, policy
+from evenhand.experiments.allocation.systems import ABLATIONS, SYSTEMS, World, policy
 from evenhand.experiments.experiment import Case, Point, Run, Session, traces
+from evenhand.report.leaders import leads
 from evenhand.report.results import Measurement, Results
 
 LISTENERS = 500
@@ -62,12 +63,15 @@ class Learning:
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
         from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
-        lines = {}
+        lines, bound = {}, 0.0
         for known in self.known:
-            lines = {"paper's routine, true parameter": known.reference.mean(), "upper bound": known.bound.mean()}
+            bound = float(known.bound.mean())
+            lines = {"paper's routine, true parameter": float(known.reference.mean()), "upper bound": bound}
         panels = [
             Panel("satisfaction per round", mean_satisfaction, lines, zoom=True, unit="satisfaction per round"),
             Panel("matches per round", mean_matches, {}, zoom=True, unit="matches per round"),
         ]
-        axes = over_rounds(traces(runs), panels)
+        shown = [t for t in traces(runs) if t.policy not in ABLATIONS]
+        said = leads({t.policy: mean_satisfaction(t)[-1] for t in shown}, bound, "the upper bound")
+        axes = over_rounds(shown, panels, 1, headline=said)
         return [save(axes, out / f"allocation-{'listeners' if self.listeners else '2ab'}.png")]

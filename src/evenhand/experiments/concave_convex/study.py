@@ -121,7 +121,10 @@ class Lengths:
         axes = over_sweep(panels, "rounds of a run", "per round, where above 0", main=OURS, log="xy")
         drawn = [save(axes, out / f"concave-convex-{self.setting.name.replace(' ', '-')}.png")]
         if self.setting.name == "disc":
-            drawn.append(save(in_plane(self._paths(runs), outline(DISC), PLANE), out / "concave-convex-paths.png"))
+            far = {system: by[OUTSIDE][1][-1] for system, by in found.items()}
+            drawn.append(
+                save(in_plane(self._paths(runs), outline(DISC), PLANE, _nearest(far)), out / "concave-convex-paths.png")
+            )
         return drawn
 
     def _paths(self, runs: Sequence[Run]) -> dict[str, Floats]:
@@ -147,6 +150,13 @@ class Lengths:
                 regret, far = (np.stack([f(t) for _, t in mine]) for f in (self._regret, outside))
                 found[system] = {REGRET: (rounds, regret), OUTSIDE: (rounds, far)}
         return found
+
+
+def _nearest(far: Mapping[str, Floats]) -> str:
+    """Say which averages end nearest to their region, on average over the replicas."""
+    first, *rest = sorted(far, key=lambda name: float(far[name].mean()))
+    said = f"{first} ends nearest to the region: {far[first].mean():.3f} away from it"
+    return f"{said}; the next, {rest[0]}, {far[rest[0]].mean():.3f}" if rest else said
 
 
 def looks_of(systems: Sequence[str]) -> dict[str, str]:

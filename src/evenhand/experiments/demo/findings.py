@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from evenhand.experiments.court.picture import GOODS, OURS
 from evenhand.experiments.lock_in import BASELINE
 from evenhand.report.limits import beyond
 from evenhand.report.results import Results
 from evenhand.run.trace import Trace
 
-OURS, OVERSPENT = "resolving", "overspent"
-GOODS = "ride", "voucher"  # in the order of the budgets
+OVERSPENT = "overspent"
 
 
 def overspent(trace: Trace) -> list[bool]:

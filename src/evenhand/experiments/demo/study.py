@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from evenhand.environments import Court
+from evenhand.experiments.court.picture import picture
 from evenhand.experiments.court.study import MEASURES, METRICS, WORST, fairness, model
 from evenhand.experiments.demo import PICTURE, DemoExperiment
 from evenhand.experiments.demo.findings import OVERSPENT, overspent
@@ -20,16 +20,12 @@ from evenhand.experiments.experiment import Case, Point, Run, Section, Session, 
 from evenhand.experiments.lock_in import BASELINE, lock_ins, locked_in
 from evenhand.models import BayesianLogistic
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import by_group
 from evenhand.problem.problem import Problem
 from evenhand.recipes import pgd, pgd_adaptive, resolving, uniform
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import number, standard_error, table
 from evenhand.run.optimum import Optimum, opt
 from evenhand.run.trace import Trace
-
-if TYPE_CHECKING:
-    from evenhand.report.standings import Column
 
 TIME = ": some 20 seconds on one core, and about a minute the first time, as kernels are compiled then"
 
@@ -104,64 +100,12 @@ class Comparison(Section):
         return "\n".join([_table(found, best), known, legend])
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
-        return [picture(traces(runs), self.optimum.value, out / PICTURE)]
+        return [picture(traces(runs), self.optimum.value, fairness, out / PICTURE)]
 
 
 def sections(settings: DemoExperiment, session: Session) -> Iterator[Comparison]:
     """Yield the single section."""
     yield Comparison(settings=settings, session=session)
-
-
-def picture(found: list[Trace], best: float, path: Path) -> Path:
-    """Draw what every policy gained of what is possible, what it used of its budgets, and its unfairness.
-
-    The possible gain is that of the optimum over drawing actions at random.
-    """
-    from evenhand.report.plots import save  # matplotlib only when asked for
-    from evenhand.report.standings import Column, draw
-
-    problem = found[0].problem
-    base = next((t.objective()[-1].mean() for t in found if t.policy == BASELINE), 0.0)
-    span = best - base if best > base else 1.0  # after few rounds there may be nothing to gain
-    gains = [(t.objective()[-1] - base) / span for t in found]
-    columns = [Column("share of the possible gain", "0: at random; 1: optimum", gains, "low", best=1.0)]
-    totals = [budget.total_over(problem.horizon) for budget in problem.spending]
-    used = [np.maximum(t.total("ride") / totals[0], t.total("voucher") / totals[1]) for t in found]
-    columns.append(
-        Column("budget used", "share of the rides or the vouchers, whichever is more", used, "high", limit=1.0)
-    )
-    tolerance = next(c.limit(problem.horizon) for c, _ in by_group(problem.subject_to))
-    unfair = [fairness(t)[-1] for t in found]
-    columns.append(Column("unfairness", "help per person between two groups", unfair, "high", limit=tolerance))
-    names = [t.policy for t in found]
-    return save(draw(names, columns, _headline(names, columns), main="resolving"), path)
-
-
-def _headline(names: Sequence[str], columns: Sequence[Column]) -> str:
-    """Say what the best policy gained that never overspends, and what the best of the others did.
-
-    Where all policies overspend, the best of them comes first, and in how many runs it overspends is said.
-    """
-    gains, used, _ = columns
-    order = sorted((i for i in range(len(names)) if gains.runs(i)), key=lambda i: (used.over(i) > 0, -gains.mean(i)))
-    if not order:
-        return "no run has ended"
-    first, *rest = order
-    said = f"{names[first]} brings {gains.mean(first):.0%} of the possible gain and {_kept(used, first)}"
-    if not rest:
-        return said
-    other = max(rest, key=gains.mean)
-    if gains.mean(other) <= gains.mean(first):
-        return f"{said}; the next best, {names[other]}, brings {gains.mean(other):.0%}"
-    return f"{said}; {names[other]} brings {gains.mean(other):.0%}, but {_kept(used, other)}"
-
-
-def _kept(used: Column, i: int) -> str:
-    """Say in how many runs a policy overspends."""
-    from evenhand.report.standings import runs
-
-    over, each = used.over(i), runs(used.runs(i))
-    return f"overspends in {over} of {each}" if over else f"never overspends in {each}"
 
 
 def _table(traces: list[Trace], best: float) -> str:

@@ -17,6 +17,7 @@ from evenhand.experiments.fair_ranking.constraints import Constrained
 from evenhand.experiments.fair_ranking.world import CLICK, Aim, aim, clipped, inequality, model, untuned, world
 from evenhand.objectives import Linear, Objective
 from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, unbiased_linucb_rank, uniform
+from evenhand.report.leaders import leads
 from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import Optimum, opt
 from evenhand.run.trace import Trace
@@ -125,6 +126,9 @@ class Objectives(Section):
         return paths
 
 
+TRADE = "utility against inequality"
+
+
 @dataclass(frozen=True, kw_only=True)
 class TradeOff:
     """Measures utility and inequality at the end by beta of equation 2 and by the share that FairLearn guarantees."""
@@ -184,9 +188,7 @@ class TradeOff:
             if ends:
                 at, useful = zip(*sorted(ends, key=lambda e: e[0].mean()), strict=True)
                 curves.append(Curve(recipe, [float(x.mean()) for x in at], np.array(useful)))
-        axes = over_sweep(
-            {"utility against inequality": curves}, "mean absolute difference of exposures", "clicks per round"
-        )
+        axes = over_sweep({TRADE: curves}, "mean absolute difference of exposures", "clicks per round")
         return [save(axes, out / "fair-ranking-trade-off.png")]
 
 
@@ -205,13 +207,15 @@ def picture(traces: Sequence[Trace], a: Aim, best: Optimum | None, path: Path) -
     from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
 
     line = {} if best is None else {OPTIMUM: best.value}
-    items, both = f"items: their part of {a.name}", f"{a.name}: users + {a.beta:g} items"
+    items, both = f"items: their part of {a.name}", f"both: {a.name}, users + {a.beta:g} items"
     panels = [
+        Panel(both, lambda t: value(t, a.objective), line, zoom=True, unit="objective"),
         Panel("users: clicks per round", lambda t: value(t, Linear({CLICK: 1.0})), {}, zoom=True, unit="clicks"),
         Panel(items, lambda t: value(t, a.of_items), {}, zoom=True, unit="objective of items"),
-        Panel(both, lambda t: value(t, a.objective), line, zoom=True, unit="objective"),
     ]
-    return save(over_rounds(traces, panels, log_rounds=True), path)
+    ends = {t.policy: value(t, a.objective)[-1] for t in traces}
+    said = leads(ends, 0.0 if best is None else best.value, f"the optimum of {a.name}")
+    return save(over_rounds(traces, panels, 1, log_rounds=True, headline=said), path)
 
 
 def _fw(a: Aim) -> str:

@@ -38,6 +38,7 @@ from evenhand.report.summary import number, table
 from evenhand.run.optimum import draw, opt
 from evenhand.run.trace import Trace
 
+OURS = "resolving"
 TOLERANCE = 0.025
 OTHERS = 10**6  # the seed of the optimum: people other than those of the policies
 WORKS = 0.9, 0.01  # a policy works if it gains the first on average, and overspends at most the second
@@ -230,15 +231,47 @@ def _limits(found: Found) -> str:
 
 
 def picture(found: Found, path: Path) -> Path:
-    """Draw gains and overspending against the budget."""
+    """Draw gains against the budget, and by how much those policies overspend that do."""
     from evenhand.report.plots import Curve, over_sweep, save  # matplotlib only when asked for
 
-    panels: dict[str, list[Curve]] = {"share of the possible gain": [], "overspent, share of the budget": []}
+    gains, over = "share of the possible gain", "overspent, share of the budget"
+    panels: dict[str, list[Curve]] = {gains: [], over: []}
+    never = []
     for name, there in found.items():
         run = {budget: o for budget, o in there.items() if o is not None}
-        if run:
-            for title, field in zip(panels, Outcomes._fields, strict=True):
-                values = np.stack([getattr(o, field) for o in run.values()])
-                panels[title].append(Curve(name, list(run), values, LOOKS[name]))
-    axes = over_sweep(panels, "total of each budget, in rides or vouchers", "share", main="resolving", log="x")
+        if not run:
+            continue
+        values = np.stack([o.gained for o in run.values()])
+        panels[gains].append(Curve(name, list(run), values, LOOKS[name]))
+        beyond = np.stack([o.overspent for o in run.values()])
+        if beyond.max() > 0.0:
+            panels[over].append(Curve(name, list(run), beyond, LOOKS[name]))
+        else:
+            never.append(name)
+    titled = {gains: panels[gains]}
+    if panels[over]:
+        titled[over + (f"; never: {', '.join(never)}" if never else "")] = panels[over]
+    axes = over_sweep(
+        titled,
+        "total of each budget, in rides or vouchers",
+        "share",
+        main=OURS,
+        log="x",
+        headline=_headline(found, OURS in never),
+    )
     return save(axes, path)
+
+
+def _headline(found: Found, kept: bool) -> str:
+    """Say what ours gains at the least and at the largest budget, and what the next best does at the least."""
+    ours = {budget: float(o.gained.mean()) for budget, o in found.get(OURS, {}).items() if o is not None}
+    if not ours:
+        return ""
+    least = min(ours)
+    said = f"{OURS} gains {min(ours.values()):.0%} to {max(ours.values()):.0%} of what is possible"
+    said += " and never overspends" if kept else ""
+    others = {n: float(o.gained.mean()) for n, there in found.items() if n != OURS and (o := there.get(least))}
+    if not others:
+        return said
+    best = max(others, key=others.__getitem__)
+    return f"{said}; with {least:,.0f} rides it gains {ours[least]:.0%}, and the next best, {best}, {others[best]:.0%}"

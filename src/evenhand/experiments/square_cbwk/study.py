@@ -15,6 +15,7 @@ from evenhand.experiments.experiment import Case, Point as At, Run, Session
 from evenhand.experiments.lock_in import BASELINE, LOCKED_IN, lock_ins, locked_in
 from evenhand.experiments.square_cbwk import SquareCBwKExperiment
 from evenhand.experiments.square_cbwk.systems import GRADIENT, NEWTON, UCB, Point, systems
+from evenhand.report.leaders import least
 from evenhand.report.results import Measurement, Results
 from evenhand.report.summary import number, standard_error, table
 from evenhand.run.trace import Trace
@@ -130,7 +131,19 @@ def picture(letter: str, found: Found, path: Path) -> Path:
                 curves.append(Curve(name, [p._asdict()[letter] for p in there], values, look))
         if curves:
             panels[title] = curves
-    return save(over_sweep(panels, sweep.label, "regret over the run", sweep.middle, main=OURS), path)
+    axes = over_sweep(
+        panels, sweep.label, "regret over the run", sweep.middle, main=OURS, headline=_headline(sweep, found)
+    )
+    return save(axes, path)
+
+
+def _headline(sweep: Sweep, found: Found) -> str:
+    """Say at how many points ours has the least regret."""
+    points = [p for every in sweep.panels.values() for p in every if all(name in found.get(p, {}) for name in LOOKS)]
+    if not points:
+        return ""
+    middle = np.mean if sweep.middle == "mean" else np.median
+    return least({n: [float(middle(found[p][n])) for p in points] for n in LOOKS}, OURS, f"{sweep.middle} regret")
 
 
 def _report(letter: str, points: Sequence[Point], found: Found) -> list[str]:
