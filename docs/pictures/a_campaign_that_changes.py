@@ -3,15 +3,16 @@
 from dataclasses import replace
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import evenhand as eh
+from evenhand.report import ends, scales, style
+from evenhand.report.plots import save
 from tests.days import Days
 
-ROUNDS, FIRST = 3000, 360.0
-TOTALS = {"adopted under 240": 240.0, "not told (360)": 360.0, "adopted under 600": 600.0}
-COLORS = {"adopted under 240": "#c0392b", "not told (360)": "#7f8c8d", "adopted under 600": "#1f6f8b"}
+ROUNDS, FIRST, WIDTH, HEIGHT = 3000, 360.0, 4.6, 3.4
+TOTALS = {"adopted under 600": 600.0, "not told (360)": FIRST, "adopted under 240": 240.0}
+LOOKS = {name: style.look(i)._replace(width=2.0) for i, name in enumerate(TOTALS)}
 
 
 def spending(total: float) -> np.ndarray:
@@ -31,23 +32,31 @@ def spending(total: float) -> np.ndarray:
     return np.array(spent)
 
 
-def draw() -> plt.Figure:
+def draw() -> list[style.Axes]:
     """Draw what is spent so far under three totals, which are told after half of the cases."""
-    figure, axes = plt.subplots(figsize=(9.0, 4.5))
-    for name, total in TOTALS.items():
-        axes.plot(np.cumsum(spending(total)), color=COLORS[name], lw=1.8)
-        axes.hlines(total, ROUNDS / 2, ROUNDS, color=COLORS[name], lw=0.9, ls="--")
-        axes.annotate(name, (ROUNDS + 30, total), color=COLORS[name], va="center", annotation_clip=False)
-    axes.axvline(ROUNDS / 2, color="#2c3e50", lw=0.8)
-    axes.annotate("the budget changes", (ROUNDS / 2 + 30, 12), color="#2c3e50")
-    axes.set(xlim=(0, ROUNDS), ylim=(0, 640), xlabel="cases", ylabel="spent so far")
-    axes.set_title(
-        "A new total is spent evenly over the cases that are left, and never exceeded", loc="left", fontsize=11
-    )
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.tight_layout()
-    return figure
+    paths = {name: np.cumsum(spending(total)) for name, total in TOTALS.items()}
+    figure, (axes,) = style.sheet(1, 1, WIDTH + ends.width(list(TOTALS)), HEIGHT)
+    for name, path in paths.items():
+        axes.plot(path, color=LOOKS[name].color, lw=2.0)
+        axes.plot([ROUNDS / 2, ROUNDS], [TOTALS[name]] * 2, color=LOOKS[name].color, lw=1.0, ls="--")
+    axes.axvline(ROUNDS / 2, color=style.LEVEL, lw=0.8)
+    axes.set(xlim=(0, ROUNDS), ylim=(0, 640))
+    scales.linear(axes.xaxis, whole=True)
+    style.labels(axes, "cases", "spent so far", WIDTH, HEIGHT)
+    at = [np.arange(ROUNDS)] * len(paths)
+    ends.write(axes, ends.of(list(paths), list(LOOKS.values()), at, list(paths.values())), HEIGHT - 1.1)
+    caption = "lines: spent so far; dashed: the total from then on; upright: the case after which it is told"
+    style.finish(figure, caption, headline=headline({name: float(path[-1]) for name, path in paths.items()}))
+    return [axes]
+
+
+def headline(spent: dict[str, float]) -> str:
+    """Say which part of each total is spent, and whether one is exceeded."""
+    *parts, last = [f"{spent[name] / total:.0%} of {total:,.0f}" for name, total in TOTALS.items()]
+    over = sum(spent[name] > total * (1.0 + 1e-9) for name, total in TOTALS.items())
+    kept = f"{over} of {len(spent)} totals are exceeded" if over else "No total is exceeded"
+    return f"{kept} when it changes half way: {', '.join(parts)} and {last} are spent"
 
 
 if __name__ == "__main__":
-    draw().savefig(Path(__file__).parents[1] / "changes.png", dpi=110)
+    save(draw(), Path(__file__).parents[1] / "changes.png")

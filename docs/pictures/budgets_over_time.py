@@ -2,16 +2,17 @@
 
 from pathlib import Path
 
-import matplotlib.pyplot as plt
 import numpy as np
 
 import evenhand as eh
+from evenhand.report import scales, style
+from evenhand.report.plots import save
 from tests.days import Days, cases, forecast
 
-DAYS, ALLOWANCE = 6, 48.0
+DAYS, ALLOWANCE, WIDTH, HEIGHT = 6, 48.0, 5.8, 1.7
 BUDGETS = {
     "a new allowance every day (per=1)": eh.Budget("money", total=ALLOWANCE, per=1.0),
-    "what a day leaves goes on (carry=True)": eh.Budget("money", total=ALLOWANCE, per=1.0, carry=True),
+    "allowances that carry over (carry=True)": eh.Budget("money", total=ALLOWANCE, per=1.0, carry=True),
     "one total for all days": eh.Budget("money", total=ALLOWANCE * DAYS),
 }
 
@@ -30,29 +31,33 @@ def spending(budget: eh.Budget) -> tuple[np.ndarray, np.ndarray]:
     return shop.times, np.array(spent)
 
 
-def draw() -> plt.Figure:
+def draw() -> list[style.Axes]:
     """Draw what is spent so far, beside what the spans allow."""
-    figure, (above, *each) = plt.subplots(4, 1, figsize=(9.0, 8.0), sharex=True, height_ratios=(1, 2, 2, 2))
+    figure, (above, *each) = style.sheet(1 + len(BUDGETS), 1, WIDTH, HEIGHT, shared="x")
+    spent_of = {}
     for axes, (name, budget) in zip(each, BUDGETS.items(), strict=True):
         times, spent = spending(budget)
         day = np.floor(times).astype(int)
-        daily = "every" in name
+        daily = budget.per is not None and not budget.carry
         so_far = np.concatenate([np.cumsum(spent[day == d]) for d in range(DAYS)]) if daily else np.cumsum(spent)
         for d in range(DAYS):
-            here = day == d
-            axes.plot(times[here], so_far[here], color="#1f6f8b", lw=1.8)
-        steps = np.arange(DAYS + 1.0)
-        totals = np.arange(1, DAYS + 1) if budget.carry else np.full(DAYS, 1 if daily else DAYS)
-        allowed = ALLOWANCE * totals
-        axes.stairs(allowed, steps, color="#c0392b", lw=1.2, baseline=None)
-        axes.set_title(f"{name}: spent so far, and what is allowed", fontsize=10, loc="left")
+            axes.plot(times[day == d], so_far[day == d], color=style.PALETTE[0], lw=2.0)
+        many = np.arange(1, DAYS + 1) if budget.carry else np.full(DAYS, 1 if daily else DAYS)
+        allowed = ALLOWANCE * many
+        axes.stairs(allowed, np.arange(DAYS + 1.0), color=style.PALETTE[1], lw=1.4, baseline=None)
+        style.title(axes, name, WIDTH)
+        style.labels(axes, "", "money", WIDTH, 3.0)
         axes.set_ylim(0, 1.1 * allowed.max())
-    above.hist(times, bins=24 * DAYS, color="#95a5a6")
-    above.set_title("cases per hour", fontsize=10, loc="left")
-    each[-1].set_xlabel("day")
-    figure.tight_layout()
-    return figure
+        scales.linear(axes.yaxis, ticks=4)
+        spent_of[name] = spent.sum() / (ALLOWANCE * DAYS)
+    above.hist(times, bins=24 * DAYS, color=style.GREY)
+    style.title(above, "when cases come", WIDTH)
+    style.labels(above, "", "per hour", WIDTH, 3.0)
+    style.labels(each[-1], "day", "money", WIDTH, 3.0)
+    parts = ", ".join(f"{part:.0%} with {name.split(' (')[0]}" for name, part in spent_of.items())
+    style.finish(figure, "blue: spent so far; orange: what is allowed", headline=f"Spent of the same money: {parts}")
+    return [above, *each]
 
 
 if __name__ == "__main__":
-    draw().savefig(Path(__file__).parents[1] / "budgets-over-time.png", dpi=110)
+    save(draw(), Path(__file__).parents[1] / "budgets-over-time.png")

@@ -13,15 +13,15 @@ BOTH = ("a", "b")
 SUM = eh.objectives.Linear({"a": 1.0, "b": 1.0})
 OBJECTIVES = {
     "Linear: a + b": SUM,
-    "GeneralizedGini: least + half the other": eh.objectives.GeneralizedGini.welfare(BOTH),
-    "AlphaFair: Nash welfare (alpha = 1)": eh.objectives.AlphaFair(BOTH, alpha=1.0),
-    "AlphaFair.welfare: sqrt a + sqrt b": eh.objectives.AlphaFair.welfare(BOTH, power=0.5),
+    "GeneralizedGini:\nleast + half the other": eh.objectives.GeneralizedGini.welfare(BOTH),
+    "AlphaFair:\nNash welfare (alpha = 1)": eh.objectives.AlphaFair(BOTH, alpha=1.0),
+    "AlphaFair.welfare:\nsqrt a + sqrt b": eh.objectives.AlphaFair.welfare(BOTH, power=0.5),
     "EqualExposure": eh.objectives.EqualExposure(BOTH),
-    "WeightedSum: a + b, less their difference twice": eh.objectives.WeightedSum(
+    "WeightedSum:\na + b, less their difference twice": eh.objectives.WeightedSum(
         ((1.0, SUM), (2.0, eh.objectives.GeneralizedGini.difference(BOTH)))
     ),
-    "DistancePenalty: a at most 0.6,\nb at most 0.4": eh.objectives.DistancePenalty(BOTH, Box.below((0.6, 0.4))),
-    "Concave: sqrt a + sqrt b + min(a, b) / 2": eh.objectives.Concave(
+    "DistancePenalty:\na at most 0.6, b at most 0.4": eh.objectives.DistancePenalty(BOTH, Box.below((0.6, 0.4))),
+    "Concave:\nsqrt a + sqrt b + min(a, b) / 2": eh.objectives.Concave(
         BOTH, lambda z: cp.sum(cp.sqrt(z)) + 0.5 * cp.min(z)
     ),
 }

@@ -32,8 +32,12 @@ def fit(names: Sequence[str], inches: float) -> bool:
 
 
 def width(names: Sequence[str]) -> float:
-    """Measure the inches that the widest name takes beside axes."""
-    return _AWAY + max(style.width_of(line, style.CAPTION) for name in names for line in _wrapped(name).split("\n"))
+    """Measure the inches that the widest name takes beside axes, with an edge."""
+    return (
+        _AWAY
+        + style.EDGE
+        + max(style.width_of(line, style.CAPTION) for name in names for line in _wrapped(name).split("\n"))
+    )
 
 
 def of(names: Sequence[str], looks: Sequence[Look], at: Sequence[Any], values: Sequence[Floats]) -> list[End]:

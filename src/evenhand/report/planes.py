@@ -63,7 +63,7 @@ def preferences(objectives: Mapping[str, Objective], points: int = 81) -> list[A
         slope = slope[steep] / length[steep, None]
         if steep.any():
             axes.quiver(*at[steep].T, *slope.T, color=style.PALETTE[1], width=0.008, scale=12)
-        style.title(axes, title, 2.3 + style.BESIDE)
+        style.title(axes, title, 2.5 + style.BESIDE, style.LABEL)
         style.labels(axes, objective.outcomes[0], objective.outcomes[1], 2.9, 2.9)
         axes.set_xlim(0.0, 1.0)
         axes.set_ylim(0.0, 1.0)
