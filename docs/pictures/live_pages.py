@@ -20,6 +20,7 @@ from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import serving
 
 HOUR = 3_600_000_000  # microseconds
+WIDTH = 600  # pixels of the page, whose texts can be read on a narrow screen as well
 Case = dict[str, Any]
 Outcomes = Mapping[str, float]
 START = int(datetime(2026, 11, 2, 8, tzinfo=UTC).timestamp() * 1e6)
@@ -124,11 +125,12 @@ def picture(campaign: eh.Campaign, path: Path, last: str) -> None:
     """Take a picture of the page, down to a part of it."""
     with serving(app(campaign)) as client, sync_playwright() as started:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
+        view = {"width": WIDTH, "height": 900}
+        page = browser.new_page(viewport=view, device_scale_factor=1.5, color_scheme="light")
         page.goto(str(client.base_url))
         end = page.locator(last).bounding_box()
         assert end is not None
-        size = {"x": 0.0, "y": 0.0, "width": 1280.0, "height": end["y"] + end["height"] + 20.0}
+        size = {"x": 0.0, "y": 0.0, "width": float(WIDTH), "height": end["y"] + end["height"] + 20.0}
         page.screenshot(path=path, full_page=True, clip=size)
         browser.close()
 

@@ -8,7 +8,7 @@ from evenhand.report import style
 from evenhand.report.style import Axes, Figure
 
 WIDTH, NAME = 5.8, 1.9  # inches of a sheet, and of the names at its left
-ROW, AROUND = 0.27, 1.0  # inches of a row, and of the title and the labels of a panel
+ROW, AROUND = 0.3, 1.05  # inches of a row, and of the title and the labels of a panel
 _FREE = 2.6  # inches that names and notes leave to titles
 
 
