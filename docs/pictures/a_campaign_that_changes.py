@@ -1,4 +1,4 @@
-"""Draw docs/changes.png: `python docs/pictures/a_campaign_that_changes.py` (needs the extra `plot`)."""
+"""Draw docs/changes.png: `PYTHONPATH=. python docs/pictures/a_campaign_that_changes.py` (needs the extra `plot`)."""
 
 from dataclasses import replace
 from pathlib import Path

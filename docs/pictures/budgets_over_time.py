@@ -1,4 +1,4 @@
-"""Draw docs/budgets-over-time.png: `python docs/pictures/budgets_over_time.py` (needs the extra `plot`)."""
+"""Draw docs/budgets-over-time.png: `PYTHONPATH=. python docs/pictures/budgets_over_time.py` (needs `plot`)."""
 
 from pathlib import Path
 
