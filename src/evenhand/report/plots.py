@@ -18,6 +18,7 @@ from evenhand.report.style import Axes as Axes, Figure as Figure, Look
 WIDTH, HEIGHT = 4.6, 3.4  # of a panel without names beside it, in inches
 INSIDE = 1.1  # inches of a panel's height that its title and labels take
 SETTLED = 0.1  # the first part of the rounds, which no scale depends on
+DECADES = 1000.0  # from the first to the last round of a logarithmic axis, as averages of few rounds say little
 
 
 class Panel(NamedTuple):
@@ -92,7 +93,9 @@ def over_rounds(
         found, means = _draw(axes, panel, traces, looks)
         coincide |= found
         if log_rounds:
-            scales.logarithmic(axes, "x", [float(t) for trace in traces for t in (trace.times[0], trace.times[-1])])
+            last = float(max(t.times[-1] for t in traces))
+            first = float(min(t.times[0] for t in traces))
+            scales.logarithmic(axes, "x", [max(first, last / DECADES), last])
         else:
             scales.linear(axes.xaxis, whole=True)
             axes.set_xlim(left=0.0)
