@@ -75,7 +75,7 @@ def test_places_are_moved_as_little_as_texts_need():
         bounds = [LinearConstraint(np.eye(n)[:-1] - np.eye(n)[1:], gaps, np.inf)] if n > 1 else []
         ends = Bounds(np.full(n, -np.inf), np.full(n, np.inf))
         ends.lb[-1], ends.ub[0] = tall[-1] / 2, 1.0 - tall[0] / 2
-        best = minimize(lambda x: ((x - at) ** 2).sum(), found, constraints=bounds, bounds=ends, method="SLSQP")
+        best = minimize(lambda x, at=at: ((x - at) ** 2).sum(), found, constraints=bounds, bounds=ends, method="SLSQP")
         assert ((found - at) ** 2).sum() <= best.fun + 1e-6
 
 
