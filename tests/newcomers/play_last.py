@@ -23,7 +23,7 @@ class PlayLast:
     """
 
     n_plays: ClassVar[int] = 1
-    reads_bonus: ClassVar[bool] = False
+    reads_bonus = False
 
     def draws(self, candidates: int) -> int:
         return 0

@@ -270,7 +270,7 @@ class Allocate:
     capacity: tuple[int, ...] | None = None
     may_stay: bool = False
     goes_on: ClassVar[bool] = True
-    reads_bonus: ClassVar[bool] = True
+    reads_bonus = True
 
     def __post_init__(self) -> None:
         counts(self, {"users": 1, "arms": 1})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -54,7 +53,7 @@ class Cycle:
     """
 
     n_plays: int = 1
-    reads_bonus: ClassVar[bool] = False
+    reads_bonus = False
 
     def __post_init__(self) -> None:
         whole("Cycle.n_plays", self.n_plays, 1)

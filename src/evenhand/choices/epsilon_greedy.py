@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -81,7 +81,7 @@ class EpsilonGreedy(DrawPerPlay):
 
     epsilon: float
     n_plays: int = 1
-    reads_bonus: ClassVar[bool] = True
+    reads_bonus = True
 
     def __post_init__(self) -> None:
         if not (isinstance(self.epsilon, Real) and 0 <= self.epsilon <= 1):

@@ -105,7 +105,7 @@ class FairLearn:
     share: float
     tolerance: float = 1.0
     goes_on: ClassVar[bool] = True
-    reads_bonus: ClassVar[bool] = True
+    reads_bonus = True
 
     def __post_init__(self) -> None:
         counts(self, {"n_plays": 1, "candidates": 1})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -96,7 +96,7 @@ class Gibbs(DrawPerPlay):
 
     temperature: float
     n_plays: int = 1
-    reads_bonus: ClassVar[bool] = True
+    reads_bonus = True
 
     def __post_init__(self) -> None:
         positive("Gibbs.temperature", self.temperature)

@@ -114,7 +114,7 @@ class GradientLottery:
     steps: int = 1
     goes_on: ClassVar[bool] = True
     n_plays: ClassVar[int] = 1
-    reads_bonus: ClassVar[bool] = True
+    reads_bonus = True
 
     def __post_init__(self) -> None:
         counts(self, {"candidates": 1, "steps": 1})

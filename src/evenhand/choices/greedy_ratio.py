@@ -117,7 +117,7 @@ class GreedyRatio(OneDraw):
     nothing: int | None = None
     rent: float = 0.0
     n_plays: ClassVar[int] = 1
-    reads_bonus: ClassVar[bool] = True
+    reads_bonus = True
 
     def __post_init__(self) -> None:
         whole("GreedyRatio.wanted", self.wanted, 1)

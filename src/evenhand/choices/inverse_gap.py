@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -154,7 +154,7 @@ class InverseGap(DrawPerPlay):
 
     rate: Rate | Schedule | float  # in a file, a table without a kind is a `Rate`
     n_plays: int = 1
-    reads_bonus: ClassVar[bool] = False
+    reads_bonus = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rate", Rate.of(self.rate))

@@ -76,7 +76,7 @@ class LinearProgram(OneDraw):
     bound: tuple[float, ...]
     nothing: int | None = None
     n_plays: ClassVar[int] = 1
-    reads_bonus: ClassVar[bool] = True
+    reads_bonus = True
 
     def __post_init__(self) -> None:
         whole("LinearProgram.wanted", self.wanted, 1)

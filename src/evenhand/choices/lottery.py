@@ -158,7 +158,7 @@ class Lottery(OneDraw):
     wanted: int
     nothing: int | None = None
     n_plays: ClassVar[int] = 1
-    reads_bonus: ClassVar[bool] = True
+    reads_bonus = True
 
     def __post_init__(self) -> None:
         whole("Lottery.wanted", self.wanted, 1)

@@ -74,7 +74,7 @@ class OptimisticProgram:
     every: int = 1
     tolerance: float = 1e-4
     n_plays: ClassVar[int] = 1
-    reads_bonus: ClassVar[bool] = True
+    reads_bonus = True
     goes_on: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class Random(DrawPerPlay):
 
     weights: tuple[float, ...] | None = None
     n_plays: int = 1
-    reads_bonus: ClassVar[bool] = False
+    reads_bonus = False
 
     def __post_init__(self) -> None:
         whole("Random.n_plays", self.n_plays, 1)

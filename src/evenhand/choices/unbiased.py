@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -52,7 +51,7 @@ class Unbiased:
 
     n_plays: int
     candidates: int
-    reads_bonus: ClassVar[bool] = True
+    reads_bonus = True
 
     def __post_init__(self) -> None:
         counts(self, {"n_plays": 1, "candidates": 1})

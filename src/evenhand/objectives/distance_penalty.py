@@ -46,7 +46,7 @@ class DistancePenalty:
     within: ConvexSet
     low: tuple[float, ...] | None = None
     high: tuple[float, ...] | None = None
-    smooth: ClassVar[bool] = False  # the boundary of the set is a kink
+    smooth = False  # the boundary of the set is a kink
     lipschitz: ClassVar[float] = 1.0
     whole_space: ClassVar[bool] = True
 

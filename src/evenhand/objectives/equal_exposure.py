@@ -36,7 +36,7 @@ class EqualExposure:
     """
 
     outcomes: tuple[str, ...]
-    smooth: ClassVar[bool] = False  # points of equal outcomes are kinks
+    smooth = False  # points of equal outcomes are kinks
     whole_space: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

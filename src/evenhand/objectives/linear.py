@@ -36,7 +36,7 @@ class Linear:
     """
 
     weights: Mapping[str, float]
-    smooth: ClassVar[bool] = True
+    smooth = True
     whole_space: ClassVar[bool] = True
 
     def __post_init__(self) -> None:

@@ -67,8 +67,7 @@ class Budget:
     window: int = 1
 
     by: ClassVar[str | None] = None
-    spends: ClassVar[bool] = True
-    worst: ClassVar[Literal["low", "high"]] = "high"
+    spends = True
 
     def __post_init__(self) -> None:
         name = f"Budget({self.outcome!r})"
@@ -84,6 +83,10 @@ class Budget:
         whole(f"{name}.window", self.window, 1)
         if self.window > 1 and (self.carry or isinstance(self.total, Mapping)):
             raise InvalidInput(f"{name}.window", "1, where carry= or a total for each month is given", self.window)
+
+    @property
+    def worst(self) -> Literal["low", "high"]:
+        return "high"
 
     @property
     def label(self) -> str:

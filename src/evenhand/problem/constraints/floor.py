@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -61,8 +61,7 @@ class Floor:
     hard: bool | None = None
     per: Per | None = None
 
-    spends: ClassVar[bool] = False
-    worst: ClassVar[Literal["low", "high"]] = "low"
+    spends = False
 
     def __post_init__(self) -> None:
         name = f"Floor({self.outcome!r})"
@@ -77,6 +76,10 @@ class Floor:
         if self.hard:
             expected = "False or None, as forbidding plays does not bring any outcome about"
             raise InvalidInput(f"{name}.hard", expected, self.hard)
+
+    @property
+    def worst(self) -> Literal["low", "high"]:
+        return "low"
 
     @property
     def label(self) -> str:

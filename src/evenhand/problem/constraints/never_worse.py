@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Literal
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
@@ -54,15 +54,18 @@ class NeverWorse:
     slack: float = 0.0
     action: str | None = None
 
-    hard: ClassVar[bool | None] = None
-    spends: ClassVar[bool] = False
-    worst: ClassVar[Literal["low", "high"]] = "low"
+    hard = None
+    spends = False
 
     def __post_init__(self) -> None:
         if not 0.0 < self.alpha < 1.0:
             raise InvalidInput(f"NeverWorse({self.outcome!r}).alpha", "a number above 0 and below 1", self.alpha)
         if not (math.isfinite(self.slack) and self.slack >= 0.0):
             raise InvalidInput(f"NeverWorse({self.outcome!r}).slack", "a finite number of at least 0", self.slack)
+
+    @property
+    def worst(self) -> Literal["low", "high"]:
+        return "low"
 
     @property
     def label(self) -> str:

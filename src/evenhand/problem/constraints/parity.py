@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -51,8 +51,7 @@ class Parity:
     hard: bool | None = None
     per: Per | None = None
 
-    spends: ClassVar[bool] = False
-    worst: ClassVar[Literal["low", "high"]] = "high"
+    spends = False
 
     def __post_init__(self) -> None:
         refuse_truth(f"Parity({self.outcome!r}).per", self.per)
@@ -61,6 +60,10 @@ class Parity:
         if self.hard:
             expected = "False or None, as no play is sure to keep a gap between groups whatever its outcome"
             raise InvalidInput(f"Parity({self.outcome!r}).hard", expected, self.hard)
+
+    @property
+    def worst(self) -> Literal["low", "high"]:
+        return "high"
 
     @property
     def label(self) -> str:

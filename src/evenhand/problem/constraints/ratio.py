@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -64,7 +64,7 @@ nothing may be played that could earn it back, got True
     hard: bool | None = None
     per: Per | None = None
 
-    spends: ClassVar[bool] = False
+    spends = False
 
     def __post_init__(self) -> None:
         name = f"Ratio({self.of!r})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -45,8 +45,7 @@ class Within:
     norm: Norm = "euclidean"
     hard: bool | None = None
 
-    spends: ClassVar[bool] = False
-    worst: ClassVar[Literal["low", "high"]] = "high"
+    spends = False
 
     def __post_init__(self) -> None:
         names = self.outcomes
@@ -63,6 +62,10 @@ class Within:
         if self.hard is not None and self.hard is not False:
             expected = "False or None, as no play is sure to keep an average in a set"
             raise InvalidInput("Within.hard", expected, self.hard)
+
+    @property
+    def worst(self) -> Literal["low", "high"]:
+        return "high"
 
     @property
     def label(self) -> str:
