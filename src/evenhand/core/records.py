@@ -161,6 +161,13 @@ class Decision(NamedTuple):
     names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
+        return faces.text(*self._shown())
+
+    def _repr_html_(self) -> str:
+        return faces.table(*self._shown())
+
+    def _shown(self) -> tuple[str, list[tuple[str, str]]]:
+        """A title, and a line per play; of a batch, one per candidate that is played."""
         plays = self.plays[0].tolist() if len(self.plays) == 1 else []
         rows = [
             (self._name(a), "" if p != p else f"with probability {p:.4g}")
@@ -175,7 +182,7 @@ class Decision(NamedTuple):
         title = f"Decision ({number})" + ("" if rows else ": nothing is played")
         if len(self.plays) > 1:
             title += f" of {faces.count(len(self.plays), 'replica')}"
-        return faces.text(title, rows)
+        return title, rows
 
     def _name(self, candidate: int) -> str:
         return self.names[candidate] if candidate < len(self.names) else f"candidate {candidate}"

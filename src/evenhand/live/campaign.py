@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from evenhand.core import faces
 from evenhand.core.beside import beside
 from evenhand.core.checked import shown
 from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
@@ -72,6 +73,15 @@ class Campaign:
 
     def __enter__(self) -> Campaign:
         return self
+
+    def __repr__(self) -> str:
+        return f"Campaign {self.name!r}: decided by {self.policy.name!r}, {faces.count(self._worker.fold.seq, 'event')}"
+
+    def _repr_html_(self) -> str:
+        try:
+            return faces.table(repr(self), ()) + self.status()._repr_html_()
+        except EvenhandError as error:  # such as after `close`: what it was is still shown
+            return faces.table(repr(self), [("status", str(error))])
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evenhand.core import faces
 from evenhand.live.events import Event
 
 
@@ -35,6 +36,18 @@ class Reply:
     def probability(self) -> float | None:
         """The probability of the first action."""
         return self.probabilities[0]
+
+    def __repr__(self) -> str:
+        return faces.text(*self._shown())
+
+    def _repr_html_(self) -> str:
+        return faces.table(*self._shown())
+
+    def _shown(self) -> tuple[str, list[tuple[str, str]]]:
+        """A title, and a line per play."""
+        plays = zip(self.actions, self.probabilities, strict=True)
+        rows = [(a, "" if p is None else f"with probability {p:.4g}") for a, p in plays if a is not None]
+        return f"Decision {self.id} of {self.key!r}: {self.explanation}", rows
 
     def to_dict(self) -> dict[str, Any]:
         """Convert the reply to a dictionary for JSON."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from evenhand.core import faces
 from evenhand.core.extras import data_frame
 from evenhand.core.validate import file, folder
 from evenhand.offline import shown
@@ -150,6 +151,9 @@ class Curve:
 
     def __str__(self) -> str:
         return shown.text(self, head(self, self._what), self._reading())
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
         return shown.html(self)

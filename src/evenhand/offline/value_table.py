@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evenhand.core import faces
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import few
 from evenhand.core.validate import file
@@ -185,6 +186,9 @@ class Value:
     def __str__(self) -> str:
         whom = "" if self.whom is None else "\n\n" + printed([], self.whom.tables(), [self.whom.summary()])
         return shown.text(self, self._head(), self._reading()) + whom
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
         return shown.html(self)

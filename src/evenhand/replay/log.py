@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from evenhand.core import faces
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Texts
@@ -79,6 +80,13 @@ class Log:
         lines = [f"{self.name}: {len(self):,} usable rows of {self.bad.total:,}: {', '.join(shares)}"]
         lines += [f"left out: {reason}" for reason in self.bad.messages()]
         return "\n".join([*lines, *(f"note: {note}" for note in self.encoded.notes)])
+
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
+
+    def _repr_html_(self) -> str:
+        first, *rest = str(self).split("\n")
+        return faces.table(first, [line.split(": ", 1) for line in rest])
 
     def columns(self) -> dict[str, Floats | Texts]:
         """Return the features of the usable rows as the log has them, `->(N)` each: numbers, or texts."""

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+_PAIRS = "by pairs: replica i of all policies met the same contexts and luck"
+
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
@@ -60,13 +62,20 @@ class Comparison:
         return "\n".join([*lines, *_notes(summaries)])
 
     def _beyond(self) -> Iterator[str]:
-        """Make a table of how the objective of the other policies differs from that of the first."""
+        """Say how the objective of the other policies differs from that of the first."""
+        head, rows = self._differences()
+        if rows:
+            yield "\n" + table(head, rows)
+            yield _PAIRS
+
+    def _differences(self) -> tuple[list[str], list[list[str]]]:
+        """Make the head and the rows of a table of how the objective differs; without rows if there is one policy."""
         found = self.differences()
         shown = [d for d in found if d.name == found[0].name]
-        if shown:
-            head = [f"{shown[0].name} beyond {shown[0].beyond}", "mean", "se", "95 % from", "to", "worst"]
-            yield "\n" + table(head, [[d.policy, *map(number, (d.mean, d.se, d.low, d.high, d.worst))] for d in shown])
-            yield "by pairs: replica i of all policies met the same contexts and luck"
+        if not shown:
+            return [], []
+        head = [f"{shown[0].name} beyond {shown[0].beyond}", "mean", "se", "95 % from", "to", "worst"]
+        return head, [[d.policy, *map(number, (d.mean, d.se, d.low, d.high, d.worst))] for d in shown]
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
@@ -74,7 +83,9 @@ class Comparison:
     def _repr_html_(self) -> str:
         summaries = self.summaries()
         head, rows = _cells(summaries)
-        return faces.table("; ".join([_units(summaries), *_notes(summaries)]), rows, head)
+        shown = faces.table("; ".join([_units(summaries), *_notes(summaries)]), rows, head)
+        head, rows = self._differences()
+        return shown + faces.table(_PAIRS, rows, head) if rows else shown
 
     def differences(self) -> tuple[Paired, ...]:
         """Compare all policies with the first one by pairs of replicas: every quantity at the end of the runs."""

@@ -50,11 +50,19 @@ class Sweep:
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
 
+    def _repr_html_(self) -> str:
+        head, rows = self._cells()
+        return faces.table(f"Sweep of {' and '.join(self._names)}", rows, head)
+
     def table(self) -> str:
         """Make a table with a row per point and policy: the objective, and the limits that were missed.
 
         Its head is the name of the objective, or `objective` where points differ in it.
         """
+        return table(*self._cells())
+
+    def _cells(self) -> tuple[list[str], list[list[str]]]:
+        """Make the head and the rows of the table."""
         names, rows = set(), []
         for at, comparison in self.comparisons.items():
             for summary in comparison.summaries():
@@ -65,7 +73,7 @@ class Sweep:
                 cut = [summary.interrupted] if summary.interrupted else []
                 rows.append([*values, summary.policy, *numbers, "; ".join([*cut, *rest])])
         objective = names.pop() if len(names) == 1 else "objective"
-        return table([*self._names, "policy", objective, "se", "worst", "missed"], rows)
+        return [*self._names, "policy", objective, "se", "worst", "missed"], rows
 
     def differences(self) -> dict[Any, tuple[Paired, ...]]:
         """Compare all policies with the first one by pairs of replicas, by the value of the parameter."""
