@@ -67,13 +67,13 @@ def test_a_trace_says_whose_it_is_and_where_it_ended():
 
 def test_tables_of_notebooks_are_escaped_and_load_nothing():
     shown = [t for t in everything(make(), 1) if hasattr(t, "_repr_html_")]
-    assert {type(t).__name__ for t in shown} == {"Problem", "Policy", "Status", "Summary"}
+    assert {type(t).__name__ for t in shown} == {"Problem", "Policy", "Decision", "Status", "Summary"}
     for thing in shown:
         text = thing._repr_html_()
         assert text.startswith("<table><caption>")
         assert not re.search(r"<(?!/?(table|caption|thead|tbody|tr|th|td)>)", text), text  # no tag with attributes
         assert NASTY not in text
-    assert all("&lt;b&gt;&quot;a &amp; b&quot;&lt;/b&gt;" in shown[i]._repr_html_() for i in (0, 1, 3))
+    assert all("&lt;b&gt;&quot;a &amp; b&quot;&lt;/b&gt;" in shown[i]._repr_html_() for i in (0, 1, 4))
 
 
 def test_a_problem_shows_what_was_stated():

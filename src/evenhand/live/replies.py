@@ -44,10 +44,10 @@ class Reply:
         return faces.table(*self._shown())
 
     def _shown(self) -> tuple[str, list[tuple[str, str]]]:
-        """A title, and a line per play."""
+        """A title, a line per play, and the reason."""
         plays = zip(self.actions, self.probabilities, strict=True)
         rows = [(a, "" if p is None else f"with probability {p:.4g}") for a, p in plays if a is not None]
-        return f"Decision {self.id} of {self.key!r}: {self.explanation}", rows
+        return f"Decision {self.id} of {self.key!r}", [*rows, ("why", self.explanation)]
 
     def to_dict(self) -> dict[str, Any]:
         """Convert the reply to a dictionary for JSON."""

@@ -38,7 +38,7 @@ def other_version(found: str) -> str:
     """Say that another version of evenhand decides for a campaign; two do not decide in turn, as bits may differ.
 
     >>> other_version("9.0")
-    'evenhand 9.0 decides for the campaign, and this is 0.1.0: restart this worker with that version'
+    'evenhand 9.0 decides for the campaign, and this is 0.9.0: restart this worker with that version'
     """
     return (
         f"evenhand {found} decides for the campaign, and this is {__version__}: restart this worker with that version"

@@ -151,6 +151,9 @@ class ForWhom:
     def __str__(self) -> str:
         return printed(head(self, f"who gets what by {self.policy!r}"), self.tables(), [self.summary()])
 
+    def __repr__(self) -> str:
+        return faces.first(str(self), rest=": `print` shows all")
+
     def _repr_html_(self) -> str:
         first = next(self.tables())
         return faces.table(self.summary(), first.rows, first.head)
