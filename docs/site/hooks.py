@@ -24,6 +24,8 @@ def on_files(files: Files, config) -> Files:
         files.append(File.generated(config, uri, content=text))
     for uri, text in repository.pages(sources).items():
         files.append(File.generated(config, uri, content=text, inclusion=InclusionLevel.NOT_IN_NAV))
+    for uri, picture in repository.pictures().items():
+        files.append(File.generated(config, uri, content=picture))
     return files
 
 

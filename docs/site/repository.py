@@ -10,6 +10,8 @@ import posixpath
 import re
 from pathlib import Path
 
+import notebooks
+
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"(?<=\])\((?![a-z+]+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 CODE = re.compile(r"(^ *```.*?^ *```|`[^`\n]+`)", re.DOTALL | re.MULTILINE)
@@ -30,6 +32,8 @@ def uri(path: str) -> str:
         return "index.md"
     if path.startswith("docs/") and Path(path).suffix in SHOWN:
         return path.removeprefix("docs/")
+    if path.endswith(".png"):
+        return f"repository/{path}"
     return f"repository/{path}" if path.endswith(".md") else f"repository/{path}.md"
 
 
@@ -65,16 +69,26 @@ def pages(sources: dict[str, str]) -> dict[str, str]:
     A link to what is not a file is left to MkDocs, which warns.
     """
     waiting = [*ALWAYS, *(to for path, text in sources.items() for to in links(path, text))]
-    waiting += [str(file.relative_to(ROOT)) for file in _examples()]
+    waiting += [str(file.relative_to(ROOT)) for file in [*_examples(), *(ROOT / "notebooks").glob("*.ipynb")]]
     found = {EXAMPLES: examples()}
     while waiting:
         path = waiting.pop()
         if uri(path) in found or not uri(path).startswith("repository/") or not (ROOT / path).is_file():
             continue
-        text, is_page = (ROOT / path).read_text(encoding="utf-8"), path.endswith(".md")
+        text, is_page = _text(path), path.endswith((".md", ".ipynb"))
         found[uri(path)] = rewritten(path, text) if is_page else shown(path, text)
         waiting += links(path, text) if is_page else ()
     return found
+
+
+def pictures() -> dict[str, bytes]:
+    """The pictures of all notebooks."""
+    files = sorted((ROOT / "notebooks").glob("*.ipynb"))
+    return {uri(f"notebooks/{name}"): z for file in files for name, z in notebooks.page(file)[1].items()}
+
+
+def _text(path: str) -> str:
+    return notebooks.page(ROOT / path)[0] if path.endswith(".ipynb") else (ROOT / path).read_text(encoding="utf-8")
 
 
 def examples() -> str:

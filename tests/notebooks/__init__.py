@@ -1,0 +1,1 @@
+"""The notebooks run, and show what they say."""

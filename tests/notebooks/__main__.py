@@ -1,0 +1,10 @@
+"""Runs the notebooks and writes what they show into them: `python -m tests.notebooks`."""
+
+import nbformat
+
+from tests.notebooks.executed import NOTEBOOKS, executed
+
+for path in NOTEBOOKS:
+    found = executed(path)
+    path.write_text(nbformat.writes(found, indent=1) + "\n", encoding="utf-8")
+    print(f"{path.name}: {path.stat().st_size:,} bytes")
