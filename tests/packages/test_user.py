@@ -1,4 +1,4 @@
-"""The script of a user has every name; `.ci/packages` runs it and has type checkers read it outside of the repository."""
+"""The script of a user has every name; `.ci/packages` runs it, and has type checkers read it, elsewhere."""
 
 import re
 from pathlib import Path
