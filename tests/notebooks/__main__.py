@@ -1,10 +1,13 @@
-"""Runs the notebooks and writes what they show into them: `python -m tests.notebooks`."""
+"""Runs notebooks and writes what they show into them: `python -m tests.notebooks`, or with names such as `live`."""
+
+import sys
 
 import nbformat
 
 from tests.notebooks.executed import NOTEBOOKS, executed
 
 for path in NOTEBOOKS:
-    found = executed(path)
-    path.write_text(nbformat.writes(found, indent=1) + "\n", encoding="utf-8")
-    print(f"{path.name}: {path.stat().st_size:,} bytes")
+    if path.stem in (sys.argv[1:] or [path.stem]):
+        found = executed(path)
+        path.write_text(nbformat.writes(found, indent=1) + "\n", encoding="utf-8")
+        print(f"{path.name}: {path.stat().st_size:,} bytes")
