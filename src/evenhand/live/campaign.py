@@ -20,6 +20,7 @@ from evenhand.live.dashboard.report import report
 from evenhand.live.deciding import keys_of
 from evenhand.live.erasing import Erasure, erase
 from evenhand.live.events import Event
+from evenhand.live.frozen import in_parts, spread
 from evenhand.live.history import History
 from evenhand.live.life import Life, OnExpiry
 from evenhand.live.opening import Terms, warn_of_jams
@@ -298,7 +299,8 @@ class Campaign:
     def many(self, verbs: Sequence[Callable[[Verbs], T]]) -> list[T | EvenhandError]:
         """Run several calls in one transaction, which costs one write to disk; each has its result or its own error.
 
-        The keys of those with an attribute `key`, as `evenhand.live.deciding.Deciding`, are looked up together.
+        The keys of those with an attribute `key`, as `evenhand.live.deciding.Deciding`, are looked up together, and
+        those in a row that are `frozen` are decided at one state.
 
         >>> import evenhand as eh
         >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
@@ -311,7 +313,9 @@ class Campaign:
         def within(verb: Callable[[Verbs], T]) -> Callable[[Transaction], T]:
             return lambda log: verb(Verbs(self._worker, log))
 
-        return self._worker.run([within(verb) for verb in verbs], keys_of(verbs))
+        parts = in_parts(verbs)
+        found = self._worker.run([within(part) for part in parts], keys_of(verbs))
+        return spread(parts, found)
 
     def explain(self, decision: int) -> str:
         """Explain a decision in numbers: the prices, values and limits at the time it was made.

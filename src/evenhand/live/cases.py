@@ -13,6 +13,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
+from evenhand.core.types import Floats
 from evenhand.core.validate import LARGEST
 from evenhand.policy.policy import Policy
 from evenhand.policy.reasons import origins
@@ -66,8 +67,14 @@ def context_of(encoder: Encoder, clock: Clock, body: Mapping[str, Any], at: int)
     Decisions from before the start, by a policy that the campaign was switched from, count as made at the start.
     """
     context = encoder.context(body["case"], body.get("offered"), body.get("known"))
+    time = time_at(clock, at)
+    return context if time is None else context._replace(time=time)
+
+
+def time_at(clock: Clock, at: int) -> Floats | None:
+    """Return the time of contexts at microseconds since 1970, None where the problem has no dates, `->(1)`."""
     time = clock.of_micros(at)
-    return context if time is None else context._replace(time=np.array([max(time, 0.0)]))
+    return None if time is None else np.array([max(time, 0.0)])
 
 
 @runtime_checkable

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from evenhand.live.cases import Case
 from evenhand.live.replies import Reply
@@ -16,6 +17,9 @@ class Deciding:
 
     Args:
         case, key, offered, known: as for `Campaign.decide`.
+        frozen: whether it may be decided at the state before the calls in a row that are frozen, which takes less time.
+            Rounds and budgets go on from one to the next; the model and prices wait for the end, or for a twentieth
+            of the rounds so far, or of those that are left.
 
     >>> import evenhand as eh
     >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
@@ -28,10 +32,19 @@ class Deciding:
     key: str
     offered: Sequence[str] | None = None
     known: Mapping[str, Mapping[str, float] | float] | None = None
+    frozen: bool = False
 
     def __call__(self, verbs: Verbs) -> Reply:
         """Decide within a transaction."""
         return verbs.decide(self.case, self.key, self.offered, self.known)
+
+    def asked(self, verbs: Verbs) -> dict[str, Any]:
+        """Return the request as it comes from the log."""
+        return verbs.asked(self.case, self.key, self.offered, self.known)
+
+    def told(self, reply: Reply) -> Reply:
+        """Return the result of the call."""
+        return reply
 
 
 def keys_of(calls: Iterable[object]) -> list[str]:

@@ -81,7 +81,8 @@ class Gathered:
 
 def gathered(log: Transaction, keys: Iterable[str], calls: int) -> Gathered | None:
     """Return a transaction for so many calls that gathers what they append; None where that is of no use."""
-    return Gathered(log, list(keys)) if calls > 1 and isinstance(log, Gathering) else None
+    asked = list(keys)
+    return Gathered(log, asked) if max(calls, len(asked)) > 1 and isinstance(log, Gathering) else None
 
 
 class Folds(Protocol):

@@ -38,12 +38,16 @@ def pack(decision: Decision) -> dict[str, Any]:
 
 
 def chances(state: PolicyState) -> dict[str, Any]:
-    """Return the probability of each candidate for the first play of the latest decision; zeros are left out.
+    """Return the probability of each candidate for the first play of the latest decision, as `listed` does."""
+    return listed(state.recent.chances)
+
+
+def listed(found: Floats | None) -> dict[str, Any]:
+    """Return the probability of each candidate for the first play, `(1,A)`; zeros are left out.
 
     The result is empty if the policy does not know them, as with a model that samples from its posterior, or if more
     than 100 are not 0.
     """
-    found = state.recent.chances
     if found is None or np.count_nonzero(found[0]) > _MOST:
         return {}
     each = found[0].tolist()

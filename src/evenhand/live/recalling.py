@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from evenhand.core.checked import shown
 from evenhand.core.records import Context, Decision
+from evenhand.live.as_of import advance
 from evenhand.live.cases import context_of
 from evenhand.live.events import Conflict, Unknown, is_erased, read
 from evenhand.live.fold import Fold
@@ -14,7 +17,7 @@ from evenhand.live.worker import Worker
 
 
 def recall(worker: Worker, decision: int) -> tuple[Fold, Context, Decision]:
-    """Return the fold before a decision, its context, and the decision.
+    """Return the fold with the state at which a decision was made, its context, and the decision.
 
     Raises:
         Unknown: there is no such decision.
@@ -29,8 +32,11 @@ def recall(worker: Worker, decision: int) -> tuple[Fold, Context, Decision]:
     other = f"decision {decision} was made by policy {body['by']}, which the campaign was switched from"
     if decision < base.seq and body["by"] != mark_in(base):
         raise Conflict(other)
-    fold = worker.before(decision)
+    as_of = min(body.get("as_of", decision - 1), decision - 1)
+    fold = worker.before(as_of + 1)
     if body["by"] != fold.mark:
         raise Conflict(other)
+    if "as_of" in body:
+        advance(fold, takewhile(lambda event: event.seq < decision, worker.store.scan(worker.name, as_of)))
     context = context_of(fold.encoder, fold.policy.problem.clock, body, event.at)
     return fold, context, unpack(body, context, fold.policy, fold.state.t)

@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
+from evenhand.live.as_of import AsOf
 from evenhand.live.cases import Teacher
 from evenhand.live.events import Conflict, Damaged, Event, is_erased, read
 from evenhand.live.fold import Fold, Survey
@@ -25,6 +26,7 @@ from evenhand.live.phases import Phase, Phases, begins
 from evenhand.live.snapshots import apart, dump
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import connect_to_read
+from evenhand.policy.state import PolicyState
 from evenhand.run.parallel import Watch, check_jobs, run_chunks
 
 _EXACT = ("a", "n", "f", "r", "late")  # plays and flags; the other entries of a decision are real numbers
@@ -101,25 +103,30 @@ class Count:
             self.between += not is_erased(event)
 
     def compare(
-        self, event: Event, body: dict[str, Any], fold: Fold | None, context: Context | None
+        self, event: Event, body: dict[str, Any], fold: Fold | None, context: Context | None, at: AsOf
     ) -> Decision | None:
         """Make a decision again and compare it with the stored one; it is returned if it has the same bits."""
         self.decisions += 1
         if fold is None or context is None or body["by"] != fold.mark:
             self.unknown += 1
             return None
-        decision = fold.decide(context)
-        again = {**pack(decision), "late": int(fold.is_late(context))}
-        again["late"] *= again["n"]
-        again |= chances(fold.state) if "l" in body else {}  # earlier versions did not store them
-        gap = 0.0
-        for name, value in again.items():
-            gap = max(gap, _gap(body.get(name, 0), value, exact=name in _EXACT))
+        state, decision, gap = at.state(fold, body), None, math.inf
+        if state is not None:
+            decision = fold.decide(context) if state is fold.state else fold.policy.decide(state, context)
+            gap = self._gap(body, decision, state, late=fold.is_late(context))
+            at.pass_on(fold, body, context, decision if gap == 0.0 else fold.made(body, context).decision)
         self.largest = max(self.largest, gap)
         if gap > self.tolerance:
             self.differing += 1
             self.first = event.seq if self.first is None else self.first
         return decision if gap == 0.0 else None
+
+    def _gap(self, body: dict[str, Any], decision: Decision, state: PolicyState, *, late: bool) -> float:
+        """Return the largest difference of a decision from the stored one."""
+        again = pack(decision)
+        again |= {"late": int(late) * again["n"]}
+        again |= chances(state) if "l" in body else {}  # earlier versions did not store them
+        return max(_gap(body.get(name, 0), value, exact=name in _EXACT) for name, value in again.items())
 
 
 class _Stretch(NamedTuple):
@@ -213,7 +220,7 @@ def _recomputed(task: _Task, watch: Watch) -> _Done:
         until = takewhile(lambda event: event.kind != "erased", place.scan(given.campaign))
         folds = Folds(given.folding(given.first), given.folding(given.first).survey(until))
         after = Folds(given.folding(begins(place, given.campaign)[0]), task.found, erasure)
-    events = takewhile(lambda event: event.seq <= end, place.scan(given.campaign, begin))
+    events, at = takewhile(lambda event: event.seq <= end, place.scan(given.campaign, begin)), AsOf(begin)
     while some := list(islice(events, _STEP)):
         for event in some:
             if erasure is not None and begin == 0 and event.seq >= gone:
@@ -221,20 +228,20 @@ def _recomputed(task: _Task, watch: Watch) -> _Done:
                 if event.seq <= erasure.seq:
                     count.leave_out(event)
                     continue
-            _one(event, folds, count)
+            _one(event, folds, count, at)
         count.events = some[-1].seq
         if not watch(len(some)):
             return _Done(count, b"", whole=False)
     return _Done(count, dump(folds.main) if task.keeps and folds.main is not None else b"")
 
 
-def _one(event: Event, folds: Folds, count: Count) -> None:
+def _one(event: Event, folds: Folds, count: Count, at: AsOf) -> None:
     """Compare an event if it is a decision, and apply it."""
     body, context, again = dict[str, Any](), None, None
     if event.kind == "decided":
         body = read(event)
         context = folds.context(body, event.at)
-        again = count.compare(event, body, folds.main, context)
+        again = count.compare(event, body, folds.main, context, at)
     folds.apply(event, body, context, again)
 
 

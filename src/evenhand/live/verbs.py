@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context, Decision
 from evenhand.live.cases import Case, context_of
 from evenhand.live.changing import Ask
 from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, read
@@ -47,6 +48,16 @@ class Verbs:
         known: Mapping[str, Mapping[str, float] | float] | None = None,
     ) -> Reply:
         """See `Campaign.decide`."""
+        return self.decide_plain(self.asked(case, key, offered, known), key)
+
+    def asked(
+        self,
+        case: Case,
+        key: str,
+        offered: Sequence[str] | None = None,
+        known: Mapping[str, Mapping[str, float] | float] | None = None,
+    ) -> dict[str, Any]:
+        """Return a request to decide as it comes from the log."""
         check_text("key", key)  # before errors of the case
         asked: dict[str, Any] = {"case": case}
         if offered is not None:
@@ -55,7 +66,7 @@ class Verbs:
             # the order of a set differs between processes, and a repeated request must equal the first
             asked["offered"] = sorted(offered, key=str) if isinstance(offered, Set) else list(offered)
         asked |= {} if known is None else {"known": known}
-        return self.decide_plain(_plain(asked, "what JSON has, and no NaN"), key)
+        return _plain(asked, "what JSON has, and no NaN")
 
     def decide_plain(self, plain: dict[str, Any], key: str) -> Reply:
         """Decide what is as it comes from the log: `case`, and `offered` and `known` if they are stated.
@@ -64,26 +75,49 @@ class Verbs:
             plain: of what JSON has, with the names of objects in order, so that encoders see live what they see later.
             key: as for `Campaign.decide`.
         """
-        check_text("key", key)
-        old = self.log.find(key)
-        if old is not None:
-            body = read(old)
-            if {k: body[k] for k in ("case", "offered", "known") if k in body} != plain:
-                raise Conflict(f"key {key!r} was used for another case")
-            return reply(old, body, self.worker.policy.problem.actions, repeated=True)
-        self.worker.fold.life.refuse(self.worker.name)
+        stored = self.stored(plain, key)
+        if stored is not None:
+            return stored
         context = context_of(self.worker.encoder, self.worker.policy.problem.clock, plain, self.log.now)
         fold = self.worker.fold
         refuse_late(self.worker.name, fold, context)
         decision = fold.decide(context)
-        due = self.log.now + int(fold.life.patience * 1e6)
-        body = {**plain, "by": self.worker.mark, "due": due, **pack(decision), **chances(fold.state)}
+        due = self.due
+        body = self.body(plain, context, decision, chances(fold.state))
         body |= {"late": 1} if decision.counted[0] and fold.is_late(context) else {}
-        body |= {"t": int(decision.time[0])} if context.time is None else {}  # a correction comes at a later round
-        body |= charged(decision, self.worker.policy.problem)
         stays, own = (encode(part) for part in apart(body))
         event = self.worker.enter(self.log, "decided", stays, key=key, own=own, made=Made(context, decision, due))
         return reply(event, body, self.worker.policy.problem.actions)
+
+    def stored(self, plain: dict[str, Any], key: str) -> Reply | None:
+        """Return the stored reply to a request, None if it is a new one that the campaign may decide.
+
+        Raises:
+            Conflict: the key was used for another case.
+            Paused, Ended: new cases are not decided.
+        """
+        check_text("key", key)
+        old = self.log.find(key)
+        if old is None:
+            self.worker.fold.life.refuse(self.worker.name)
+            return None
+        body = read(old)
+        if {k: body[k] for k in ("case", "offered", "known") if k in body} != plain:
+            raise Conflict(f"key {key!r} was used for another case")
+        return reply(old, body, self.worker.policy.problem.actions, repeated=True)
+
+    @property
+    def due(self) -> int:
+        """When the outcomes of what is decided now are overdue, in microseconds."""
+        return self.log.now + int(self.worker.fold.life.patience * 1e6)
+
+    def body(
+        self, plain: dict[str, Any], context: Context, decision: Decision, chances: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return the body of the event of a decision."""
+        body = {**plain, "by": self.worker.mark, "due": self.due, **pack(decision), **chances}
+        body |= {"t": int(decision.time[0])} if context.time is None else {}  # a correction comes at a later round
+        return body | charged(decision, self.worker.policy.problem)
 
     def observe(self, ref: int, outcomes: Outcomes, *, revise: bool = False) -> bool:
         """See `Campaign.observe`."""

@@ -132,6 +132,21 @@ class Worker:
         log.append(kind, body, ref=ref, key=key, own=own)
         return event
 
+    def enter_all(self, log: Transaction, events: Sequence[Event], made: Sequence[Made]) -> None:
+        """Apply new decisions to the fold, then append them to the log; if one is refused, neither has any.
+
+        Raises:
+            InvalidInput: a goal cannot plan with its predictions.
+        """
+        try:
+            for event, one in zip(events, made, strict=True):
+                self.fold.apply(event, one)
+        except EvenhandError:
+            self.fold = self._fold_log(log)
+            raise
+        for event in events:
+            log.append(event.kind, event.body, key=event.key, own=event.own)
+
     def switch(self, switch: Switch) -> None:
         """Append a switch to another policy, which adopts the state where it can; else the log is folded anew.
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import inlined, kernel
 from evenhand.core.luck import Stream, uniform_within
 from evenhand.core.records import Context, Decision, Offer, Worth
 from evenhand.core.types import Bools, Floats, Ints
@@ -82,9 +82,9 @@ def can_decide(p: Compiled, c: Context) -> bool:
     return bool(checks.sound(c.features, c.known, c.groups, f.bounds))
 
 
-@kernel
-def decide(p: Compiled, c: Context) -> tuple[bool, Decision]:
-    """Whether predictions passed all checks, and the decision; as `Loop.decide`."""
+@inlined
+def choose(p: Compiled, c: Context) -> tuple[bool, Decision, Floats]:
+    """As `decide`, with the chances of every candidate at the first place, `->(),Decision,(A)`."""
     f = p.facts.part
     shares = f.shares
     if f.estimates_shares:
@@ -109,7 +109,15 @@ def decide(p: Compiled, c: Context) -> tuple[bool, Decision]:
     )
     prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
     made = f.unnumbered, pick.plays, pick.propensities, counted, pick.forced, restricted, f.t.copy()
-    return sound and mixed, Decision(*made, x, z, groups, shares, prices, row_prices, np.zeros((len(f.t), 0)), ())
+    d = Decision(*made, x, z, groups, shares, prices, row_prices, np.zeros((len(f.t), 0)), ())
+    return sound and mixed, d, pick.lottery
+
+
+@kernel
+def decide(p: Compiled, c: Context) -> tuple[bool, Decision]:
+    """Whether predictions passed all checks, and the decision; as `Loop.decide`."""
+    sound, decision, _ = choose(p, c)
+    return sound, decision
 
 
 @kernel

@@ -1,0 +1,96 @@
+"""Decisions at an earlier state, in which rounds and budgets alone go on: what many decisions at once are made at.
+
+The model, prices and plans stay as they were. The number of the round, which draws the luck, the frequencies of groups,
+hard limits and what the choice follows take every decision in turn, as `Policy.enter` lets them. So no budget is
+exceeded, and no two decisions draw the same luck.
+"""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Floats
+from evenhand.policy import entries
+from evenhand.policy.policy import Policy
+from evenhand.policy.state import PolicyState
+
+_PART = 20
+
+
+def most(policy: Policy, state: PolicyState) -> int:
+    """Return how many rounds may be decided at one state of one replica: a twentieth of those so far, or left.
+
+    The loss of objective is then that of prices which are at most a twentieth older than they could be.
+    """
+    rounds = float(state.t[0])
+    return max(int(min(rounds, policy.problem.horizon - rounds)) // _PART, 0)
+
+
+def frozen(policy: Policy, state: PolicyState) -> PolicyState:
+    """Return a state to decide at, while the given one stays as it is: the two share the model, prices and plans.
+
+    >>> import evenhand as eh
+    >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"), eh.Outcome("post", known={"yes": 1})),
+    ...                   maximize="won", subject_to=(eh.Budget("post", total=2),), horizon=9)
+    >>> policy = eh.resolving(shop)
+    >>> state, context, found = policy.start(), policy.encode({}, offered=["yes"]), []
+    >>> at = frozen(policy, state)
+    >>> for _ in range(4):
+    ...     decision = policy.decide(at, context)
+    ...     pass_on(policy, at, context, decision)
+    ...     found.append(decision.action)
+    >>> found, state.t
+    (['yes', 'yes', None, None], array([0.]))
+    """
+    limits = {i for i, _ in policy._assembly.can.limits}
+    goals = [deepcopy(own) if i in limits else own for i, own in enumerate(state.goals)]
+    found = replace(state, t=state.t.copy(), seen=state.seen.copy(), goals=goals, choice=deepcopy(state.choice))
+    found.owner, found.recent.compared = state.owner, state.recent.compared
+    return found
+
+
+def pass_on(policy: Policy, state: PolicyState, context: Context, decision: Decision) -> None:
+    """Let a frozen state go on to the next decision: count the round, and hold back what the plays may use."""
+    can = policy._assembly.can
+    state.t += decision.counted
+    if context.groups.shape[2]:
+        entries.believe(context.groups, context.offered, decision.counted, state.seen)
+    limits = {i for i, _ in can.limits}
+    for i, goal in can.ahead:
+        if i in limits:
+            goal.on_decision(state.goals[i], decision, None)
+    if can.follows is not None:
+        can.follows.on_decision(state.choice, decision)
+
+
+class Chosen(NamedTuple):
+    """A decision that is still to be entered."""
+
+    context: Context
+    decision: Decision
+    chances: Floats | None  # of all candidates at the first place, None where they are unknown, (1, A)
+
+
+def decide_all(policy: Policy, state: PolicyState, contexts: Context, time: Floats | None = None) -> list[Chosen]:
+    """Decide cases in order at one state of one replica, which stays as it is.
+
+    Args:
+        policy, state: as for `Policy.decide`.
+        contexts: without times, `(N)` before every shape.
+        time: of all cases, None where the problem has no dates.
+
+    Raises:
+        InvalidInput: as for `Policy.decide`.
+    """
+    at, found = frozen(policy, state), list[Chosen]()
+    for j in range(len(contexts.features)):
+        own: Any = (z[j : j + 1] for z in contexts[:4])
+        context = Context(*own, time)
+        decision = policy.decide(at, context)
+        found.append(Chosen(context, decision, at.recent.chances))
+        pass_on(policy, at, context, decision)
+    state.recent.compared = at.recent.compared
+    return found
