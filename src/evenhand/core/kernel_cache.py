@@ -68,6 +68,12 @@ class KernelCache(FunctionCache):
             yield
 
 
+def is_kept(kernel: object, types: tuple[Any, ...]) -> bool:
+    """Whether there is machine code of a kernel on disk for these types of its arguments."""
+    cache, target = getattr(kernel, "_cache", None), getattr(kernel, "targetctx", None)
+    return isinstance(cache, KernelCache) and cache.holds(types, target)
+
+
 def is_part(compiled: Any) -> bool:
     """Whether a compiled function is a part of a kernel, without machine code of its own."""
     return getattr(compiled.library, "is_part", False)

@@ -8,6 +8,7 @@ from itertools import groupby
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from evenhand.core.errors import EvenhandError
+from evenhand.core.garbage import uncollected
 from evenhand.live.cases import contexts_of, time_at
 from evenhand.live.events import Busy, Event, encode
 from evenhand.live.fold import Made
@@ -113,11 +114,12 @@ def _most(verbs: Verbs) -> int:
     return 0 if over else most(fold.policy, fold.state)
 
 
-def _decided(verbs: Verbs, some: Sequence[_New]) -> list[Reply | EvenhandError]:
+def _decided(verbs: Verbs, some: Sequence[_New]) -> Sequence[Reply | EvenhandError]:
     """Decide requests at the present state, or one by one where one of them, or a plan, fails."""
     if len(some) > 1:
         try:
-            return list(_frozen(verbs, some))
+            with uncollected():
+                return _frozen(verbs, some)
         except Busy:
             raise
         except EvenhandError:
@@ -138,13 +140,15 @@ def _frozen(verbs: Verbs, some: Sequence[_New]) -> list[Reply]:
         time_at(worker.policy.problem.clock, log.now),
     )
     as_of, events, bodies, made = {"as_of": log.last}, list[Event](), list[dict[str, Any]](), list[Made]()
-    for new, chosen in zip(some, decide_all(worker.policy, worker.fold.state, contexts, time), strict=True):
+    worker.together += len(some)
+    found = decide_all(worker.policy, worker.fold.state, contexts, time, worker.together)
+    for new, chosen in zip(some, found, strict=True):
         body = verbs.body(new.plain, chosen.context, chosen.decision, listed(chosen.chances)) | as_of
         stays, own = (encode(part) for part in apart(body))
         events.append(Event(log.last + 1 + len(events), "decided", None, new.key, log.now, stays, own=own))
         bodies.append(body)
         made.append(Made(chosen.context, chosen.decision, due))
-    worker.enter_all(log, events, made)
+    worker.enter_all(log, events, bodies, made, contexts)
     names = worker.policy.problem.actions
     return [reply(event, body, names) for event, body in zip(events, bodies, strict=True)]
 

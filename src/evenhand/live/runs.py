@@ -15,13 +15,14 @@ import numpy as np
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.garbage import uncollected
-from evenhand.core.records import Decision
+from evenhand.core.records import Context, Decision
+from evenhand.core.types import Bools, Floats
 from evenhand.live.cases import contexts_of
 from evenhand.live.events import Event, is_erased, read
 from evenhand.live.fold import Fold, Pending
 from evenhand.live.packing import unpack_all
 from evenhand.policy import checks
-from evenhand.policy.entering import DECIDES, OBSERVES, OTHER, Entering, Steps
+from evenhand.policy.entering import DECIDES, MOST_WAITED, OBSERVES, OTHER, Entering, Steps
 from evenhand.problem.problem import Problem
 
 _AT_ONCE = 1_000  # events
@@ -57,6 +58,42 @@ def fold_runs(fold: Fold, events: Iterable[Event], coming: int) -> None:
                 fold.apply(some[end])
                 entering.renew()
             start = end + 1
+
+
+def fold_made(
+    fold: Fold, events: Sequence[Event], bodies: Sequence[dict[str, Any]], contexts: Context, coming: int
+) -> bool:
+    """Apply new decisions in compiled calls; returns False, with nothing applied, where that does not pay.
+
+    Args:
+        fold: before them.
+        events: in order.
+        bodies: of the decisions.
+        contexts: of their cases, `(N)` before every shape.
+        coming: about how many decisions will come, these and later ones.
+
+    Raises:
+        InvalidInput: as for `fold_runs`.
+    """
+    coming = min(coming, MOST_WAITED)
+    entering = Entering(fold.policy, fold.state) if Entering.may_pay(coming) else None
+    if entering is None or not entering.works:
+        return False
+    try:
+        decisions = unpack_all(bodies, contexts, ())
+    except ValueError:  # of odd shapes
+        return False
+    places = {event.seq: i for i, event in enumerate(events)}
+    none, exposed = _nothing_observed(fold.policy.problem, len(events))
+    rows = np.arange(len(events))
+    steps = Steps.of(np.full(len(events), DECIDES), rows, decisions, contexts, none, exposed)
+    return _Run(fold, events, bodies, places, steps).apply(entering, coming)
+
+
+def _nothing_observed(problem: Problem, n: int) -> tuple[Floats, Bools]:
+    """Outcomes of n decisions to be filled in, and the plays that were exposed, `->(P,M+B),(P)`."""
+    y = np.zeros((n, problem.n_plays, len(problem.observed)))
+    return y, np.ones(y.shape[:2], bool)
 
 
 class _Run:
@@ -168,8 +205,7 @@ def _read(fold: Fold, events: Sequence[Event]) -> _Run | None:
         if ref not in places:
             places[ref] = len(bodies) + len(earlier)
             earlier.append(fold.pending[ref].decision)
-    y = np.zeros((len(places), problem.n_plays, len(problem.observed)))
-    exposed = np.ones(y.shape[:2], bool)
+    y, exposed = _nothing_observed(problem, len(places))
     plain = {ref for ref, answer in answers.items() if _fill(problem, answer, places[ref], y, exposed)}
     refs = np.array([event.seq if event.ref is None else event.ref for event in events])
     row = np.array([places.get(ref, 0) for ref in refs.tolist()])

@@ -238,9 +238,12 @@ def in_order(value: object) -> dict[str, Any] | None:
     if type(value) is not dict or not _TEXT.issuperset(map(type, value)):
         return None
     each = value.values()
-    if not _KINDS.issuperset(map(type, each)) or not all(-_LARGE < z < _LARGE for z in each if type(z) is not str):
+    if not _KINDS.issuperset(map(type, each)):
         return None
-    if any(_has_halves(text) for some in (value, each) for text in some if type(text) is str):
+    texts, numbers = [*value], list[Any]()
+    for z in each:
+        (texts if type(z) is str else numbers).append(z)
+    if not all(-_LARGE < z < _LARGE for z in numbers) or _has_halves("".join(texts)):
         return None  # of two halves JSON makes one character
     return {name: value[name] for name in sorted(value)}
 

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from typing import Any, NamedTuple
+from warnings import warn
 
 import numpy as np
 from numba.core.dispatcher import Dispatcher
+from numba.core.errors import NumbaError
 
+from evenhand.core.errors import EvenhandWarning
 from evenhand.core.kernel import kernel
+from evenhand.core.kernel_cache import is_kept
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats
-from evenhand.core.views import held
+from evenhand.core.views import held, type_of, type_of_held, type_together
 from evenhand.policy import compiled, entries
 from evenhand.policy.compiled import Compiled
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.policy.viewing import views
+
+_PAYS_LOADED, _PAYS_KEPT = 20, 4_000  # cases from which on machine code pays that is loaded, or on disk
 
 
 class Choices(NamedTuple):
@@ -31,9 +37,8 @@ class Choices(NamedTuple):
         return Choices(Decision(*made), np.empty((n, *chances.shape)))
 
     def decision(self, j: int, names: tuple[str, ...]) -> Decision:
-        """Return one of the decisions, which shares nothing with the others."""
-        own: Any = (z[j].copy() for z in self.decisions[:14])
-        return Decision(*own)._replace(names=names)
+        """Return one of the decisions, as a part of the arrays of all."""
+        return Decision._make([*[z[j] for z in self.decisions[:14]], names])
 
 
 @kernel
@@ -60,3 +65,57 @@ def _decide(p: Compiled, contexts: Context, out: Choices, first: int, last: int)
             entries.believe(c.groups, c.offered, d.counted, f.seen)
         p.limits.part.on_decision(d)
     return last
+
+
+_loaded = set[Any]()  # the types of arguments for which machine code is loaded
+_failed = set[Any]()  # those for which there is none
+
+
+class Deciding:
+    """Decides cases at a frozen state in compiled calls, as far as all parts have views.
+
+    Nothing is compiled here, as others wait for who decides: machine code is loaded, or kept on disk (`ahead`).
+
+    Args:
+        policy: the policy.
+        at: the state, which goes on.
+        contexts: without times, `(N)` before every shape without replicas.
+    """
+
+    def __init__(self, policy: Policy, at: PolicyState, contexts: Context) -> None:
+        self._policy, self._at = policy, at
+        each: Any = (np.ascontiguousarray(z[:, None]) for z in contexts[:4])
+        self._contexts = Context(*each)
+        self._views = views(policy, at) if len(at.t) == 1 and isinstance(_decide, Dispatcher) else None
+
+    @property
+    def works(self) -> bool:
+        """Whether kernels can decide anything."""
+        return self._views is not None
+
+    def pays(self, choices: Choices, coming: int) -> bool:
+        """Whether kernels save more than they cost, where so many cases are to come, these and later ones."""
+        if self._views is None or len(self._contexts.features) < _PAYS_LOADED:
+            return False
+        types = self._types(choices)
+        return types not in _failed and (types in _loaded or (coming >= _PAYS_KEPT and is_kept(_decide, types)))
+
+    def run(self, choices: Choices, first: int, last: int) -> int:
+        """Decide cases from one to before `last`; returns the first one that is left to Python, `last` if none is."""
+        self._views = views(self._policy, self._at)
+        if self._views is None:
+            return first
+        try:
+            reached = _decide(Compiled(*map(held, self._views)), self._contexts, choices, first, last)
+        except NumbaError as error:  # before anything ran
+            warn(f"cases cannot be decided by compiled code, so Python does it: {error}", EvenhandWarning, 2)
+            _failed.add(self._types(choices))
+            self._views = None
+            return first
+        _loaded.add(self._types(choices))
+        return int(reached)
+
+    def _types(self, choices: Choices) -> tuple[Any, ...]:
+        """The types of the arguments of the kernel."""
+        number, of_policy = type_of(0), type_together(Compiled, *map(type_of_held, self._views or ()))
+        return of_policy, type_of(self._contexts), type_of(choices), number, number

@@ -7,7 +7,7 @@ gets the usual error.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from warnings import warn
 
 import numpy as np
@@ -16,7 +16,7 @@ from numba.core.errors import NumbaError
 
 from evenhand.core.errors import EvenhandWarning
 from evenhand.core.kernel import kernel
-from evenhand.core.kernel_cache import KernelCache
+from evenhand.core.kernel_cache import is_kept
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.views import held, type_of, type_of_held, type_together
@@ -28,6 +28,7 @@ from evenhand.policy.viewing import Entry, entry_views
 DECIDES, OBSERVES, OTHER = 0, 1, 2  # what a step does; others are for the caller
 # Steps from which on kernels save more than they cost: where they are loaded, kept on disk, or neither.
 _PAYS_LOADED, _PAYS_KEPT, _PAYS = 50, 4_000, 200_000
+MOST_WAITED = _PAYS - 1  # as many steps to come as where others wait, so that nothing is compiled meanwhile
 
 
 class Steps(NamedTuple):
@@ -136,21 +137,24 @@ class Entering:
             if key in _failed:
                 self._views = None
                 return False
-            if not (key in _loaded or coming >= _PAYS or (coming >= _PAYS_KEPT and self._is_kept(key))):
+            number = type_of(0)
+            types = *key, type_of(self._state.nothing), number, number
+            if not (key in _loaded or coming >= _PAYS or (coming >= _PAYS_KEPT and is_kept(_enter, types))):
                 return False
             self._key = key
             _loaded.add(key)
         return True
 
+    def load(self, steps: Steps) -> bool:
+        """Load or compile what enters such steps; returns whether there is such a thing."""
+        if not self.pays(steps, _PAYS) or not self._hold():
+            return False
+        _enter(self._entry, steps, np.zeros((1, len(self._policy.problem.columns))), 0, 0)
+        return True
+
     def is_of(self, policy: Policy, state: PolicyState) -> bool:
         """Whether this enters into a state of a policy."""
         return policy is self._policy and state is self._state
-
-    def _is_kept(self, key: tuple[Any, Any]) -> bool:
-        """Whether there is machine code on disk."""
-        cache, number = getattr(_enter, "_cache", None), type_of(0)
-        types = *key, type_of(self._state.nothing), number, number
-        return isinstance(cache, KernelCache) and cache.holds(types, cast(Any, _enter).targetctx)
 
     def run(self, steps: Steps, first: int) -> int:
         """Enter steps from one on; returns the number of the first one that is to be entered as usual, or of none.

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats
 from evenhand.policy import entries
+from evenhand.policy.deciding import Choices, Deciding
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 
@@ -67,30 +68,49 @@ def pass_on(policy: Policy, state: PolicyState, context: Context, decision: Deci
 
 
 class Chosen(NamedTuple):
-    """A decision that is still to be entered."""
+    """A decision that is still to be entered; its arrays may be parts of those of others."""
 
     context: Context
     decision: Decision
     chances: Floats | None  # of all candidates at the first place, None where they are unknown, (1, A)
 
 
-def decide_all(policy: Policy, state: PolicyState, contexts: Context, time: Floats | None = None) -> list[Chosen]:
+def decide_all(
+    policy: Policy, state: PolicyState, contexts: Context, time: Floats | None = None, coming: int = 0
+) -> list[Chosen]:
     """Decide cases in order at one state of one replica, which stays as it is.
 
     Args:
         policy, state: as for `Policy.decide`.
         contexts: without times, `(N)` before every shape.
         time: of all cases, None where the problem has no dates.
+        coming: about how many cases will come, these and later ones, by which machine code is loaded.
 
     Raises:
         InvalidInput: as for `Policy.decide`.
     """
-    at, found = frozen(policy, state), list[Chosen]()
-    for j in range(len(contexts.features)):
-        own: Any = (z[j : j + 1] for z in contexts[:4])
-        context = Context(*own, time)
+    at, found, n = frozen(policy, state), list[Chosen](), len(contexts.features)
+    kernels = Deciding(policy, at, contexts) if time is None else None
+    choices: Choices | None = None
+    while len(found) < n:
+        j = len(found)
+        context = _one(contexts, j, time)
         decision = policy.decide(at, context)
         found.append(Chosen(context, decision, at.recent.chances))
         pass_on(policy, at, context, decision)
+        if choices is None and kernels is not None and at.recent.chances is not None:
+            choices = Choices.like(decision, at.recent.chances, n)
+            kernels = kernels if kernels.pays(choices, coming) else None
+        if choices is not None and kernels is not None:
+            reached = kernels.run(choices, j + 1, n)
+            rows = range(j + 1, reached)
+            made = (choices.decision(i, decision.names) for i in rows)
+            found += [Chosen(_one(contexts, i, time), d, choices.chances[i]) for i, d in zip(rows, made, strict=True)]
     state.recent.compared = at.recent.compared
     return found
+
+
+def _one(contexts: Context, j: int, time: Floats | None) -> Context:
+    """The context of one of many cases."""
+    own: Any = [z[j : j + 1] for z in contexts[:4]]
+    return Context(own[0], own[1], own[2], own[3], time)
