@@ -53,6 +53,10 @@ class Ledger:
         self.must.append(("decided", None, key))
         return None
 
+    def together(self, *asks):
+        """Decisions of different keys at one state, each of which has its own answer."""
+        return [self.decide(key, case) for key, case in asks]
+
     def change(self, verb, new):
         """A pause and the like, which says nothing where nothing changes."""
         if verb == "change":

@@ -16,6 +16,7 @@ from evenhand.goals.linear_reward import indifferent
 from evenhand.live import Busy, Campaign, Conflict
 from evenhand.live.cases import Named
 from evenhand.live.clocks import set_clock
+from evenhand.live.deciding import Deciding
 from evenhand.live.events import is_erased
 from evenhand.live.life import Ended
 from evenhand.live.phases import Phase
@@ -178,9 +179,9 @@ class Schedule:
     def request(self):
         draw, known = self.luck.random(), list(self.ledger.decisions)
         if draw < 0.5 or not known:
-            self.cases += 1
-            key = f"key {self.cases}" if self.luck.random() < 0.9 else "key 1"
-            return "decide", key, float(20 + self.cases % 7)
+            count = self.luck.choice((1, 1, 1, 2, 4))
+            asks = [self.case() for _ in range(count)]
+            return ("decide", *asks[0]) if count == 1 else ("together", *dict(asks).items())
         ref = self.luck.choice(known) if self.luck.random() < 0.95 else self.luck.choice((1, 999, -1, 0))
         if draw < 0.6:
             return "cancel", ref
@@ -190,10 +191,18 @@ class Schedule:
             y = (0, 4)
         return "observe", ref, y, self.luck.random() < 0.25
 
+    def case(self):
+        """The key and the age of a case, which may have been decided before."""
+        self.cases += 1
+        key = f"key {self.cases}" if self.luck.random() < 0.9 else "key 1"
+        return key, float(20 + self.cases % 7)
+
     @staticmethod
     def call(campaign, verb, said):
         if verb == "decide":
             return campaign.decide({"age": said[1]}, key=said[0])
+        if verb == "together":
+            return campaign.many([Deciding({"age": age}, key, frozen=True) for key, age in said])
         if verb == "cancel":
             return campaign.cancel(said[0])
         return campaign.observe(said[0], {"answer": said[1][0], "cents": said[1][1]}, revise=said[2])
@@ -277,7 +286,11 @@ class Schedule:
             self.compare(self.team[i])
 
     def agree(self, promised, said):
-        if isinstance(promised, type):
+        if isinstance(promised, list):
+            assert isinstance(said, list), f"each has its own answer, and not {said!r}"
+            for one, answer in zip(promised, said, strict=True):
+                self.agree(one, answer)
+        elif isinstance(promised, type):
             assert type(said) is promised, f"{promised.__name__} is told, and not {said!r}"
         elif promised in (True, False):
             assert said is promised, f"the answer is {promised}, and not {said!r}"

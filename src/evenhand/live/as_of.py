@@ -38,7 +38,7 @@ class AsOf:
         as_of = body.get("as_of")
         if as_of is None:
             return fold.state
-        if isinstance(as_of, int) and as_of < self._first:
+        if isinstance(as_of, int) and 0 <= as_of < self._first:
             raise Damaged(f"event {fold.seq + 1} was decided at event {as_of}, before event {self._first}")
         if as_of == fold.seq:
             self._seq, self._fold, self._state = as_of, fold, frozen(fold.policy, deepcopy(fold.state))

@@ -9,6 +9,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.garbage import uncollected
+from evenhand.core.records import Context
 from evenhand.live.cases import contexts_of, time_at
 from evenhand.live.events import Busy, Event, encode
 from evenhand.live.fold import Made
@@ -115,17 +116,33 @@ def _most(verbs: Verbs) -> int:
 
 
 def _decided(verbs: Verbs, some: Sequence[_New]) -> Sequence[Reply | EvenhandError]:
-    """Decide requests at the present state, or one by one where one of them, or a plan, fails."""
-    if len(some) > 1:
-        try:
-            with uncollected():
-                return _frozen(verbs, some)
-        except Busy:
+    """Decide requests at the present state, or one by one where a model or a plan fails."""
+    if len(some) < 2:
+        return _alone(verbs, some)
+    try:
+        with uncollected():
+            return _frozen(verbs, some)
+    except Busy:
+        raise
+    except EvenhandError:
+        if not verbs.log.last == verbs.worker.fold.seq:
             raise
-        except EvenhandError:
-            if not verbs.log.last == verbs.worker.fold.seq:
-                raise
-    return _alone(verbs, some)
+    wrong = [isinstance(z, EvenhandError) for z in _encoded(verbs, some)]
+    if not any(wrong):
+        return _alone(verbs, some)
+    sound, others = ([new for new, z in zip(some, wrong, strict=True) if z is is_wrong] for is_wrong in (False, True))
+    answers = iter(_decided(verbs, sound)), iter(_alone(verbs, others))
+    return [next(answers[z]) for z in wrong]
+
+
+def _encoded(verbs: Verbs, some: Sequence[_New]) -> list[Context | EvenhandError]:
+    """Encode the cases of requests one by one."""
+    encoder = verbs.worker.encoder
+
+    def one(new: _New, _: Transaction) -> Context:
+        return encoder.context(new.plain["case"], new.plain.get("offered"), new.plain.get("known"))
+
+    return each(verbs.log, [partial(one, new) for new in some], verbs.worker)
 
 
 def _frozen(verbs: Verbs, some: Sequence[_New]) -> list[Reply]:

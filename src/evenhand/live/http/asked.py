@@ -12,7 +12,7 @@ from evenhand.core.registry import meant
 from evenhand.live.events import Unknown, is_erased, read
 from evenhand.live.http import stated
 from evenhand.live.http.bodies import plain as check
-from evenhand.live.replies import reply
+from evenhand.live.replies import Reply, reply
 from evenhand.live.switches import policies
 from evenhand.live.verbs import Verbs, check_text
 
@@ -25,22 +25,33 @@ class _Decide:
     """A request for a decision, whose key is looked up with those of others."""
 
     key: str
-    verb: Verb
+    plain: dict[str, Any]  # as it comes from the log
+    accepted: bool
+    frozen: bool
 
     def __call__(self, verbs: Verbs) -> dict[str, Any]:
-        return self.verb(verbs)
+        return self.told(verbs.decide_plain(self.asked(verbs), self.key))
+
+    def asked(self, verbs: Verbs) -> dict[str, Any]:
+        """Return the request; refuse known outcomes that a client may not state."""
+        stated.refuse(verbs, self.plain["case"], self.plain.get("known"), self.accepted)
+        return self.plain
+
+    def told(self, said: Reply) -> dict[str, Any]:
+        """Return the answer."""
+        return said.to_dict()
 
 
 def decide(body: object, accepted: bool = False) -> Verb:
     """Parse a request to decide.
 
     The case is stated as `case`, or as `features` and `groups`, which are merged. `accepted` says whether clients may
-    state known outcomes that declare no range.
+    state known outcomes that declare no range. Requests in a row that are `frozen` are decided at one state.
 
     Raises:
         InvalidInput: a field is missing, unknown or of another type; the other functions here raise it as well.
     """
-    asked = fields(body, ("key",), ("case", "features", "groups", "offered", "known"))
+    asked = fields(body, ("key",), ("case", "features", "groups", "offered", "known", "frozen"))
     case = _case(asked)
     offered, known = asked.get("offered"), asked.get("known")
     if offered is not None and not (isinstance(offered, list) and all(isinstance(z, str) for z in offered)):
@@ -49,20 +60,13 @@ def decide(body: object, accepted: bool = False) -> Verb:
         _mapping("known", known)
     stated_ = {"case": case, "offered": offered, "known": known}
     plain = _ordered({name: value for name, value in stated_.items() if value is not None})
-
-    def verb(verbs: Verbs) -> dict[str, Any]:
-        stated.refuse(verbs, case, known, accepted)
-        return verbs.decide_plain(plain, asked["key"]).to_dict()
-
-    return _Decide(asked["key"], verb)
+    return _Decide(asked["key"], plain, accepted, _flag(asked, "frozen"))
 
 
 def observe(body: object) -> Verb:
     """Parse a request to observe outcomes."""
     asked = fields(body, ("outcomes",), ("id", "key", "revise"))
-    which, outcomes, revise = _which(asked), asked["outcomes"], asked.get("revise", False)
-    if not isinstance(revise, bool):
-        raise InvalidInput("revise", "true or false", shown(revise))
+    which, outcomes, revise = _which(asked), asked["outcomes"], _flag(asked, "revise")
     for i, play in enumerate(outcomes if isinstance(outcomes, list) else [outcomes]):
         if play is not None or not isinstance(outcomes, list):
             _mapping(f"outcomes[{i}]" if isinstance(outcomes, list) else "outcomes", play)
@@ -129,6 +133,13 @@ def named(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Map
         if name not in asked:
             raise InvalidInput(name, "a value", "nothing")
     return asked
+
+
+def _flag(asked: Mapping[str, Any], field: str) -> bool:
+    value = asked.get(field, False)
+    if not isinstance(value, bool):
+        raise InvalidInput(field, "true or false", shown(value))
+    return value
 
 
 def _case(asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -65,6 +65,7 @@ def operations(campaign: Campaign) -> dict[str, Schema]:
                 "groups": part,
                 "offered": {"type": "array", "items": {"type": "string", "enum": list(problem.actions)}},
                 "known": {"type": "object", "properties": {name: {} for name in problem.known}},
+                "frozen": {"type": "boolean"},
             },
             some_of=("case", "features", "groups"),
         ),
