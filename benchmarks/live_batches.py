@@ -16,11 +16,15 @@ import evenhand as eh
 from benchmarks.live_logs import made, repeat
 from benchmarks.live_worlds import NAME, POLICY, case, opened
 from evenhand.live.deciding import Deciding
+from evenhand.live.replies import Reply
 from evenhand.live.stores.sqlite import SqliteStore
+from evenhand.live.verbs import Verbs
 from evenhand.policy import entering
+from evenhand.policy.ahead import compile_ahead
 from evenhand.report.summary import table
 
 _BATCH, _BATCHES = 1_000, 4
+_BEFORE = 20  # batches after which as many rounds are decided as allow the next one to be decided at one state
 
 
 def fold_table(folder: Path, events: int) -> str:
@@ -43,20 +47,38 @@ def fold_table(folder: Path, events: int) -> str:
 
 
 def batch_table(urls: Sequence[str]) -> str:
-    """Decisions in batches of 1,000 that share a transaction, with keys that are known beforehand or not."""
+    """Decisions in batches of 1,000 that share a transaction: one by one, and at the state before the batch."""
+    compile_ahead(POLICY)
     rows = []
     for url in urls:
-        for name in ("known", "unknown"):
-            campaign = eh.Campaign.open(url, f"{NAME}, {name}", POLICY)
-            best = min(_batch(campaign, number, known=name == "known") for number in range(_BATCHES))
+        for name, calls in (("keys known before", _known), ("keys unknown", _unknown), ("at one state", _frozen)):
+            campaign, before = eh.Campaign.open(url, f"{NAME}, {name}", POLICY), 0
+            if calls is _frozen:
+                for before in range(1, _BEFORE + 1):
+                    campaign.many(calls(before - 1))
+            best = min(_batch(campaign, calls(before + number)) for number in range(_BATCHES))
             rows.append([url.partition(":")[0], name, f"{_BATCH / best:,.0f}"])
-    return table(["store", "keys", "decisions a second of a core"], rows)
+    return table(["store", "decided", "decisions a second of a core"], rows)
 
 
-def _batch(campaign: eh.Campaign, number: int, *, known: bool) -> float:
-    first = number * _BATCH
-    calls = [Deciding(case(i), f"key {i}") for i in range(first, first + _BATCH)]
-    return _core(lambda: campaign.many(calls if known else [call.__call__ for call in calls]))
+def _batch(campaign: eh.Campaign, calls: Sequence[Callable[[Verbs], Reply]]) -> float:
+    return _core(lambda: campaign.many(calls))
+
+
+def _known(number: int) -> list[Callable[[Verbs], Reply]]:
+    return [Deciding(case(i), f"key {i}") for i in _numbers(number)]
+
+
+def _unknown(number: int) -> list[Callable[[Verbs], Reply]]:
+    return [Deciding(case(i), f"key {i}").__call__ for i in _numbers(number)]
+
+
+def _frozen(number: int) -> list[Callable[[Verbs], Reply]]:
+    return [Deciding(case(i), f"key {i}", frozen=True) for i in _numbers(number)]
+
+
+def _numbers(batch: int) -> range:
+    return range(batch * _BATCH, (batch + 1) * _BATCH)
 
 
 def _core(work: Callable[[], object]) -> float:

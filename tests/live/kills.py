@@ -17,6 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from evenhand.live import Busy, Campaign, Conflict, Paused, Unknown, backup
+from evenhand.live.deciding import Deciding
 from tests.live.kill_checks import POLICIES, check, errors
 from tests.live.servers import running, schema
 
@@ -30,6 +31,16 @@ def opened(url):
         for policies in (POLICIES, POLICIES[::-1]):
             with suppress(Conflict, Busy):  # the other one decides, or one that hardly gets a core holds the lock
                 return Campaign.open(url, "one", policies, patience=PATIENCE, on_expiry="fallback")
+
+
+def decided(campaign, first, count):
+    """Decisions at one state, or one alone."""
+    calls = [Deciding({"age": 20 + n % 30}, f"key {n}", frozen=True) for n in range(first, first + count)]
+    found = campaign.many(calls)
+    for reply in found:
+        if isinstance(reply, Exception):
+            raise reply
+    return found
 
 
 def serve(folder, url, name, seed):
@@ -46,10 +57,10 @@ def serve(folder, url, name, seed):
     while True:
         n = max(int(campaign._worker.fold.state.t[0]) + luck.randrange(-3, 5), 0)  # other workers ask for the same
         try:
-            reply = campaign.decide({"age": 20 + n % 30}, key=f"key {n}")
-            tell("decided", reply.id, reply.key, reply.action, reply.at)
-            if reply.action is not None:
-                known.append((reply.id, reply.action, reply.key))
+            for reply in decided(campaign, n, luck.choice((1, 1, 8))):
+                tell("decided", reply.id, reply.key, reply.action, reply.at)
+                if reply.action is not None:
+                    known.append((reply.id, reply.action, reply.key))
             if known and luck.random() < 0.8:
                 ref, action, key = known.pop(luck.randrange(len(known)))
                 with suppress(Conflict):  # another worker was told something else

@@ -20,7 +20,6 @@ from evenhand.live.dashboard.report import report
 from evenhand.live.deciding import keys_of
 from evenhand.live.erasing import Erasure, erase
 from evenhand.live.events import Event
-from evenhand.live.frozen import in_parts, spread
 from evenhand.live.history import History
 from evenhand.live.life import Life, OnExpiry
 from evenhand.live.opening import Terms, warn_of_jams
@@ -30,6 +29,7 @@ from evenhand.live.recalling import recall
 from evenhand.live.replies import Reply
 from evenhand.live.stores.base import Closing, Store, Transaction
 from evenhand.live.switching import Switch
+from evenhand.live.together import in_parts, spread
 from evenhand.live.verbs import Outcomes, Verbs
 from evenhand.live.why import Why, named
 from evenhand.live.worker import Worker

@@ -10,7 +10,6 @@ from itertools import takewhile
 from typing import Any, ClassVar, TypeVar
 
 from evenhand.core.errors import CannotSave, EvenhandError
-from evenhand.core.records import Context, Decision
 from evenhand.live.again import Again, is_due
 from evenhand.live.anew import Anew
 from evenhand.live.begun import Begun
@@ -25,7 +24,7 @@ from evenhand.live.horizon import refuse_soft
 from evenhand.live.limits import refuse_over
 from evenhand.live.opening import Terms
 from evenhand.live.phases import Missing, Phase, Phases, begins
-from evenhand.live.runs import fold_made, fold_runs
+from evenhand.live.runs import fold_runs
 from evenhand.live.sharing import Sharing
 from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
 from evenhand.live.switching import Switch, overtaken, refuse_other
@@ -129,40 +128,14 @@ class Worker:
             self.fold.apply(event, made)
         except EvenhandError:
             if kind == "decided":  # a plan can fail after the round was counted
-                self.fold = self._fold_log(log)
+                self.refold(log)
             raise
         log.append(kind, body, ref=ref, key=key, own=own)
         return event
 
-    def enter_all(
-        self,
-        log: Transaction,
-        events: Sequence[Event],
-        bodies: Sequence[dict[str, Any]],
-        made: Sequence[Made],
-        contexts: Context,
-    ) -> None:
-        """Apply new decisions to the fold, then append them to the log; if one is refused, neither has any.
-
-        Args:
-            log: the transaction.
-            events, bodies, made: the decisions, in order.
-            contexts: of their cases, `(N)` before every shape.
-
-        Raises:
-            InvalidInput: a goal cannot plan with its predictions.
-        """
-        try:
-            if not fold_made(self.fold, events, bodies, contexts, self.together):
-                for event, one in zip(events, made, strict=True):
-                    own = [z.copy() for z in one.decision[:14]]  # as it may wait for longer than the others
-                    decision = Decision._make([*own, one.decision.names])
-                    self.fold.apply(event, one._replace(decision=decision))
-        except EvenhandError:
-            self.fold = self._fold_log(log)
-            raise
-        for event in events:
-            log.append(event.kind, event.body, key=event.key, own=event.own)
+    def refold(self, log: Transaction) -> None:
+        """Fold the log as a transaction sees it, as the state may be ahead of it."""
+        self.fold = self._fold_log(log)
 
     def switch(self, switch: Switch) -> None:
         """Append a switch to another policy, which adopts the state where it can; else the log is folded anew.

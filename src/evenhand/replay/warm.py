@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.environments.logged import Logged, blocks
+from evenhand.policy.ahead import compile_ahead
 from evenhand.problem.problem import Problem
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.systems import systems
@@ -22,16 +23,19 @@ _ROWS, _UNITS = 60, 3
 def of_problem_file(path: Path) -> dict[str, Callable[[], object]]:
     """Return, by name, a replay of a few rows for every system that `replay_log` runs.
 
+    The first system is that of a campaign, of which what decides many cases at one state is compiled as well.
+
     Raises:
         InvalidInput: as for `read_spec`; or the recipe refuses the problem.
     """
     spec = read_spec(path)
     problem = spec.problem(dict.fromkeys(spec.groups, ("one", "other")))
     log = _made_up(problem)
-    return {
-        p.name: partial(simulate, p, replace(log, problem=p.problem), replicas=2, progress=False)
-        for p in systems(problem, spec.settings, log.n_features)
+    found = systems(problem, spec.settings, log.n_features)
+    jobs: dict[str, Callable[[], object]] = {
+        p.name: partial(simulate, p, replace(log, problem=p.problem), replicas=2, progress=False) for p in found
     }
+    return jobs | {f"{found[0].name}, many at once": partial(compile_ahead, found[0])}
 
 
 def _made_up(problem: Problem) -> Logged:

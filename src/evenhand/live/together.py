@@ -1,0 +1,140 @@
+"""Calls for decisions in a row, which are made at the states before some of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
+from typing import Any, Generic, Protocol, TypeVar, cast
+
+from evenhand.core.errors import EvenhandError
+from evenhand.core.garbage import uncollected
+from evenhand.core.records import Context
+from evenhand.live.events import Busy
+from evenhand.live.frozen import New, decide, size
+from evenhand.live.gathered import each
+from evenhand.live.replies import Reply
+from evenhand.live.stores.base import Transaction
+from evenhand.live.verbs import Verbs
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Asks(Protocol[T_co]):
+    """A call for a decision, which may be made at the state before the calls that come with it."""
+
+    @property
+    def key(self) -> str:
+        """The key, by which it is decided once."""
+
+    def asked(self, verbs: Verbs) -> dict[str, Any]:
+        """Return the request as it comes from the log.
+
+        Raises:
+            InvalidInput: it is refused.
+        """
+
+    def told(self, reply: Reply) -> T_co:
+        """Return the result of the call."""
+
+
+class Together(Generic[T]):
+    """Calls for decisions in a row, as one call.
+
+    Of those that are new, a twentieth of the rounds so far, or of those that are left, are decided at one state, and
+    then as many at the state after these. Events state as `as_of` the last event of that state. Where that is less than
+    two, decisions are made one by one. A key that comes twice has the reply of the first.
+
+    Args:
+        calls: in order.
+    """
+
+    def __init__(self, calls: Sequence[Asks[T]]) -> None:
+        self._calls = calls
+
+    def __call__(self, verbs: Verbs) -> list[T | EvenhandError]:
+        """Decide within a transaction; each call has its result or its own error."""
+        found: list[Any] = self._each(verbs, _looked, range(len(self._calls)))
+        first = dict[str, New]()
+        again = [z.place for z in found if isinstance(z, New) and first.setdefault(z.key, z) is not z]
+        rest = list(first.values())
+        while rest:
+            count = max(size(verbs), 1)
+            some, rest = rest[:count], rest[count:]
+            for new, answer in zip(some, _decided(verbs, some), strict=True):
+                found[new.place] = answer
+        for place, answer in zip(again, self._each(verbs, _whole, again), strict=True):
+            found[place] = answer
+        each_ = zip(self._calls, found, strict=True)
+        return [call.told(z) if isinstance(z, Reply) else z for call, z in each_]
+
+    def _each(self, verbs: Verbs, what: Callable[..., Any], places: Sequence[int]) -> list[Any]:
+        """Ask something about some of the calls; each has its result or its own error."""
+        asks = [partial(what, verbs, self._calls[place], place) for place in places]
+        return each(verbs.log, asks, verbs.worker)
+
+
+def _looked(verbs: Verbs, call: Asks[Any], place: int, _: Transaction) -> Reply | New:
+    """Look up a call in the log."""
+    plain = call.asked(verbs)
+    return verbs.stored(plain, call.key) or New(place, call.key, plain)
+
+
+def _whole(verbs: Verbs, call: Asks[Any], place: int, _: Transaction) -> Reply:
+    """Decide a call alone."""
+    return verbs.decide_plain(call.asked(verbs), call.key)
+
+
+def _alone(verbs: Verbs, some: Sequence[New]) -> list[Reply | EvenhandError]:
+    """Decide requests one by one."""
+
+    def one(new: New, _: Transaction) -> Reply:
+        return verbs.decide_plain(new.plain, new.key)
+
+    return each(verbs.log, [partial(one, new) for new in some], verbs.worker)
+
+
+def _decided(verbs: Verbs, some: Sequence[New]) -> Sequence[Reply | EvenhandError]:
+    """Decide requests at the present state, or one by one where a model or a plan fails."""
+    if len(some) < 2:
+        return _alone(verbs, some)
+    try:
+        with uncollected():
+            return decide(verbs, some)
+    except Busy:
+        raise
+    except EvenhandError:
+        if not verbs.log.last == verbs.worker.fold.seq:
+            raise
+    wrong = [isinstance(z, EvenhandError) for z in _encoded(verbs, some)]
+    if not any(wrong):
+        return _alone(verbs, some)
+    sound, others = ([new for new, z in zip(some, wrong, strict=True) if z is is_wrong] for is_wrong in (False, True))
+    answers = iter(_decided(verbs, sound)), iter(_alone(verbs, others))
+    return [next(answers[z]) for z in wrong]
+
+
+def _encoded(verbs: Verbs, some: Sequence[New]) -> list[Context | EvenhandError]:
+    """Encode the cases of requests one by one."""
+    encoder = verbs.worker.encoder
+
+    def one(new: New, _: Transaction) -> Context:
+        return encoder.context(new.plain["case"], new.plain.get("offered"), new.plain.get("known"))
+
+    return each(verbs.log, [partial(one, new) for new in some], verbs.worker)
+
+
+def in_parts(calls: Sequence[Callable[[Verbs], T]]) -> list[Callable[[Verbs], Any]]:
+    """Return calls in order, those in a row that are frozen as one."""
+    found = list[Callable[[Verbs], Any]]()
+    for is_frozen, some in groupby(calls, lambda call: getattr(call, "frozen", False) is True):
+        row = list(some)
+        found += [Together(cast("list[Asks[T]]", row))] if is_frozen and len(row) > 1 else row
+    return found
+
+
+def spread(parts: Sequence[Callable[[Verbs], Any]], found: Sequence[Any]) -> list[Any]:
+    """Return the results of calls, by those of their parts."""
+    each_ = zip(parts, found, strict=True)
+    return [z for part, some in each_ for z in (some if isinstance(part, Together) else [some])]
