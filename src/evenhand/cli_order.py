@@ -10,7 +10,7 @@ _STORE = re.compile(r"(sqlite|postgres|postgresql|memory):/")
 
 
 def refuse_swapped(o: argparse.Namespace) -> None:
-    """Refuse a store that stands where something else is expected, while something else stands in its place.
+    """Refuse a store given where another argument is expected, if the other argument is given in place of the store.
 
     Raises:
         InvalidInput: says what came, and the order.

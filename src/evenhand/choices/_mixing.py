@@ -16,7 +16,7 @@ _BELOW_ONE = np.nextafter(1.0, 0.0)
 
 
 class Around(Protocol):
-    """A choice of one play around another one, which keeps the state."""
+    """A choice of one play that wraps another one, which keeps the state."""
 
     then: Choice
 
@@ -60,7 +60,7 @@ class Around(Protocol):
 
 
 def check_one_play(field: str, then: Choice) -> None:
-    """Refuse a choice of several plays: nobody states the chance that it plays a list which a lottery drew."""
+    """Refuse a choice of several plays: the chance that it plays a list drawn by a lottery is unknown."""
     if then.n_plays != 1:
         raise InvalidInput(field, "a choice of one play, as no choice states the chances of all lists", then.n_plays)
 

@@ -62,7 +62,7 @@ def add_up(readings: Floats) -> Floats:
 
 @inlined
 def fits(worst: Floats, left: Floats, r: int, a: int) -> bool:
-    """Whether candidate a fits into the rest of the limits of replica r, `(A,d),(d)->()`."""
+    """Whether candidate a fits into the remaining limits of replica r, `(A,d),(d)->()`."""
     row = r if len(worst) > 1 else 0
     for j in range(left.shape[1]):  # noqa: SIM110, a loop compiles to less code than a generator
         if worst[row, a, j] > left[r, j]:

@@ -197,7 +197,7 @@ def _always_fits(playable: Bools, worst: Floats, left: Floats, arms: int) -> Boo
 
 @kernel
 def _plays(chosen: Ints, chances: Floats, unsure: Bools, arms: int) -> tuple[Ints, Floats]:
-    """Pairs of users with their arms, in the order of users, and chances, which are NaN where they are unsure.
+    """Pairs of users with their arms, in the order of users, and chances, which are NaN if they are unsure.
 
     `(N),(N),(),()->(N),(N)`; users without an arm leave the last places empty.
     """
@@ -236,7 +236,7 @@ class Allocate:
 
     An oracle without luck of its own gets numbers that are larger by up to 1e-9 of the largest of them, drawn for every
     user and arm, so that ties are broken evenly, whatever the order of arms and users.
-    Chances of plays are those that the oracle states; NaN where users stayed without an arm by luck, where limits might
+    Chances of plays are those that the oracle states; NaN if users stayed without an arm by luck, where limits might
     have changed what was drawn, where a plan mixed arms, or where another arm for a user, or an exchange of two users,
     is worth as much.
 

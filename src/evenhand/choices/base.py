@@ -98,15 +98,15 @@ class Hears(Protocol):
 
 @runtime_checkable
 class MayHear(Hears, Protocol):
-    """A choice made of others, which is told for those of them that hear."""
+    """A choice made of others, which is told of exposures if one of them listens to them."""
 
     @property
     def hears(self) -> bool:
-        """Whether one of the others hears."""
+        """Whether one of the others listens to exposures."""
 
 
 def hearing(choice: Choice) -> Hears | None:
-    """The choice if it is to be told of exposures, else None."""
+    """The choice if it has to be told of exposures, else None."""
     if isinstance(choice, MayHear) and not choice.hears:
         return None
     return choice if isinstance(choice, Hears) else None

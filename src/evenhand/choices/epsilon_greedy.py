@@ -58,7 +58,7 @@ class _EpsilonGreedyView(NamedTuple):
 @checked
 @dataclass(frozen=True)
 class EpsilonGreedy(DrawPerPlay):
-    """Play the candidate of highest optimistic value with probability 1 - epsilon, else a uniformly drawn one.
+    """Play the candidate with the highest optimistic value with probability 1 - epsilon, else a uniformly drawn one.
 
     Equation: p_a = epsilon / A + (1 - epsilon) 1{a best}, A the number of playable candidates; those that
     tie for the best share its part.

@@ -18,7 +18,7 @@ from evenhand.core.validate import number
 @named("X13", source="evenhand's own: a floor that is added, so that inverse propensities are bounded")
 @dataclass(frozen=True)
 class Floored(Around):
-    """Give every playable candidate at least some probability, so that what is logged can evaluate any other policy.
+    """Give every playable candidate at least some probability, so that any policy can be evaluated on the log.
 
     Equation: p_a = floor + (1 - n floor) q_a, with n the number of playable candidates and q the lottery of `then`.
     The floor is added, not clipped, so that p is exact. Inverse propensities are at most 1 / floor. A round that the

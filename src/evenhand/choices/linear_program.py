@@ -47,7 +47,7 @@ def _draw(
 @checked
 @dataclass(frozen=True)
 class LinearProgram(OneDraw):
-    """Draw from the lottery of highest expected worth whose expected uses keep to all bounds.
+    """Draw from the lottery with the highest expected worth whose expected uses keep to all bounds.
 
     Equation: p = argmax p.worth over lotteries p with use_j.p <= bound_j, where worth sums the mean and the bonus of
     the first readings, and use_j is minus mean and bonus of reading j after these (`goals.Intervals` with

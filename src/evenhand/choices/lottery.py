@@ -130,7 +130,7 @@ def _draw(
 @checked
 @dataclass(frozen=True)
 class Lottery(OneDraw):
-    """Draw from the lottery of highest expected worth whose expected slack is at least 0, both taken optimistically.
+    """Draw from the lottery with the highest optimistic worth whose optimistic expected slack is at least 0.
 
     Equation: p = argmax p.wanted over lotteries p with p.slack >= 0, where wanted sums the mean and the bonus of the
     first readings, slack those of the others. If none is feasible, it plays the candidate of most slack. Some

@@ -138,7 +138,7 @@ class Staged:
 
     @property
     def goes_on(self) -> bool:
-        """Whether one of the two choices goes on."""
+        """Whether one of the two choices continues from its decisions."""
         return bool(self._following)
 
     def on_decision(self, state: StagedState, decision: Decision) -> None:
@@ -147,7 +147,7 @@ class Staged:
 
     @property
     def hears(self) -> bool:
-        """Whether one of the two choices hears."""
+        """Whether one of the two choices listens to exposures."""
         return bool(self._hearing)
 
     def on_outcome(self, state: StagedState, decision: Decision, exposed: Bools | None) -> None:

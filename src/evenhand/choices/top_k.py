@@ -136,7 +136,7 @@ class _TopKView(NamedTuple):
 @checked
 @dataclass(frozen=True)
 class TopK:
-    """The k candidates of highest optimistic value, best first; k = 1 is the argmax.
+    """The k candidate with the highest optimistic value, best first; k = 1 is the argmax.
 
     Ties are drawn uniformly, so that the order of the candidates does not matter. Worths tie if they differ by less
     than 1e-9 of the best one. A candidate that does not fit beside the better ones is skipped.

@@ -26,7 +26,7 @@ class UnbiasedState:
 @checked
 @dataclass(frozen=True)
 class Unbiased:
-    """The k candidates of highest optimistic value, with bonuses that shrink by past exposure.
+    """The k candidate with the highest optimistic value, with bonuses that shrink with past exposure.
 
     Equation: worth_i = mean_i + eta_i bonus_i, eta_i = 1 - k N_i / sum_j N_j with N_i the exposures of candidate i so
     far. The factor is 1 before any exposure. It falls below 0 for candidates that took more than 1/k of all exposures,

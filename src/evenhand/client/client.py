@@ -145,11 +145,11 @@ class Client:
         return self._is_new("pause", {"why": why, "by": by})
 
     def resume(self, *, why: str, by: str | None = None) -> bool:
-        """Decide again after `pause`; returns False if the campaign runs already."""
+        """Resume decisions after `pause`; returns False if the campaign already runs."""
         return self._is_new("resume", {"why": why, "by": by})
 
     def end(self, *, why: str, by: str | None = None) -> bool:
-        """Make no decisions any more, which is final; returns False if the campaign has ended already."""
+        """Stop making decisions for good; returns False if the campaign has ended already."""
         return self._is_new("end", {"why": why, "by": by})
 
     def change(
@@ -161,7 +161,7 @@ class Client:
         on_expiry: Literal["hold", "fallback", "release"] | None = None,
         after: Literal["nothing", "stop"] | None = None,
     ) -> bool:
-        """Change settings from now on, as `Campaign.change` does; returns False if they are so already.
+        """Change settings from now on, as `Campaign.change` does; returns False if they already have these values.
 
         Args:
             why, by: as for `pause`.
@@ -173,7 +173,7 @@ class Client:
         return self._is_new("change", asked)
 
     def switch(self, problem: str, *, why: str, by: str | None = None, expected: str | None = None) -> dict[str, Any]:
-        """Go on with another problem file, and return what the log says of it.
+        """Continue with another problem file, and return what the log records of it.
 
         Args:
             problem: the text of the file.
@@ -186,7 +186,7 @@ class Client:
     def erase(
         self, keys: Sequence[str] | None = None, *, before: date | None = None, why: str, by: str | None = None
     ) -> Erased:
-        """Take cases and keys of decisions out of the log, and out of the files of the store.
+        """Remove cases and keys of decisions from the log, and from the files of the store.
 
         A long log may take longer than the `timeout` of a try: another try then does what is left.
 
@@ -202,7 +202,7 @@ class Client:
         return Erased(**counts, unknown=tuple(found["unknown"]))
 
     def set_clock(self, *, why: str, by: str | None = None) -> bool:
-        """Let the log go by the clock again, after that was wrong; returns False if it does so already."""
+        """Let the log follow the clock again, after the clock was wrong; returns False if it already does."""
         return self._is_new("clock", {"why": why, "by": by})
 
     def _is_new(self, route: str, asked: Mapping[str, Any]) -> bool:

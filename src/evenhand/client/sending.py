@@ -16,7 +16,7 @@ _FIRST, _LONGEST = 0.1, 5.0  # seconds between two tries
 
 
 class RequestRefused(EvenhandError):
-    """A request that the server refused, so that asking again is of no use.
+    """A request that the server refused, so that retrying is of no use.
 
     Args:
         status: the status of the response.

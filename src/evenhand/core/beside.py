@@ -10,7 +10,7 @@ from pathlib import Path
 
 @contextmanager
 def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
-    """Yield the path of a new, empty file in the folder of `out`, which takes its place once it is written.
+    """Yield the path of a new, empty file in the folder of `out`, which replaces `out` once it is written.
 
     If the block fails, `out` is as it was. A process that is killed leaves a file `.NAME.PROCESS.part`. A symbolic
     link is replaced; the file it points to is left unchanged, as it may belong to another user. A device or a pipe is

@@ -68,7 +68,7 @@ def catalogue(kind: str = "") -> list[System]:
 
 
 def parts(kind: str) -> list[System]:
-    """List the parts of a kind in the order of their names, also exported classes that have no source.
+    """List the parts of a kind in the order of their names, including exported classes without a source.
 
     >>> "TopK" in [s.name for s in parts("choice")]
     True
@@ -107,7 +107,7 @@ def says(part: object) -> str:
 
 
 def of_name(name: str) -> list[System]:
-    """Return every part with this name, also exported ones that are no named systems.
+    """Return every part with this name, including exported ones that are not named systems.
 
     Raises:
         InvalidInput: there is none.

@@ -41,7 +41,7 @@ class Wrong(NamedTuple):
 
 
 def checked(part: T) -> T:
-    """Make a function or class refuse arguments of other types than it declares, and keywords that it does not have.
+    """Make a function or class refuse arguments of types that it does not declare, and unknown keywords.
 
     Types are not taken too literally: any sequence is taken for a tuple, and any real number for a float. Protocols
     are compared by the names of their members, and by how many arguments their methods take. Where a class refuses an
@@ -93,7 +93,7 @@ def typed(part: T) -> T:
 
 
 def also_taken(protocol: Any, test: Callable[[object], bool]) -> None:
-    """Take values for which `test` is true in place of parts of a protocol, as a caller wraps them."""
+    """Accept values for which `test` is true in place of parts of a protocol, as a caller wraps them."""
     _also[protocol] = test
 
 
@@ -109,7 +109,7 @@ def lacks(value: object, protocol: Any) -> list[str]:
 
 @functools.cache
 def narrower(kind: Any, protocol: Any) -> tuple[str, str] | None:
-    """Return the first method of a protocol that a class has with fewer arguments: as asked for, and as it is.
+    """Return the first method of a protocol that a class has with fewer arguments: as required, and as it is.
 
     >>> from evenhand.models.base import Model
     >>> class Mine:
@@ -131,7 +131,7 @@ def narrower(kind: Any, protocol: Any) -> tuple[str, str] | None:
 
 
 def shown(value: object) -> str:
-    """Return a value as text for a message: in one line, and not too long.
+    """Return a value as text for a message: on one line, and not too long.
 
     >>> shown("a" * 90)
     "'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa..."
@@ -212,7 +212,7 @@ def _nameless(name: str, by_place: list[str], by_name: list[str], given: int) ->
 
 
 def _wrong(value: Any, hint: Any) -> Wrong | None:
-    """Find the fault of a value of a type, None where it fits or the type cannot be checked."""
+    """Find the fault of a value of a type, None if it fits or the type cannot be checked."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:  # a type, and where its values come from
         wrong = _wrong(value, inner[0])

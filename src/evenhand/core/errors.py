@@ -22,7 +22,7 @@ class EvenhandError(Exception):
 
 
 class EvenhandWarning(UserWarning):
-    """Input that can be used, but hardly as it was meant."""
+    """Input that can be used, but probably not as intended."""
 
 
 class InvalidInput(EvenhandError, ValueError):
@@ -72,7 +72,7 @@ class CannotSave(EvenhandError, TypeError):
 
 
 class CannotErase(EvenhandError, TypeError):
-    """A part of a state keeps single cases and cannot take one out."""
+    """A part of a state keeps single cases and cannot remove one."""
 
 
 class StaleDecision(EvenhandError, ValueError):
@@ -80,4 +80,4 @@ class StaleDecision(EvenhandError, ValueError):
 
 
 class ConcurrentUse(EvenhandError, RuntimeError):
-    """Two threads use one state at the same time; a state has one writer."""
+    """Two threads use one state at the same time, but a state has a single writer."""

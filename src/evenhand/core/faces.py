@@ -83,14 +83,14 @@ def _setting(name: str, value: object) -> str:
 
 
 def kinds(part: object) -> str:
-    """Return the kind of a part, and of those inside of it."""
+    """Return the kind of a part, and of the parts inside it."""
     inside = getattr(part, "parts", ()) or filter(None, [getattr(part, "inner", None)])
     names = ", ".join(map(kinds, inside))
     return type(part).__name__ + (f" of {names}" if names else "")
 
 
 def text(title: str, rows: Sequence[tuple[str, str]]) -> str:
-    """Return a title, and a line per row of a name and a text; the rows that are too many are counted.
+    """Return a title, and a line per row with its name and text; rows beyond the maximum are only counted.
 
     >>> print(text("Shop", [("actions", "none, letter"), ("horizon", "100")]))
     Shop
@@ -106,7 +106,7 @@ def text(title: str, rows: Sequence[tuple[str, str]]) -> str:
 
 
 def first(whole: str, rest: str = "") -> str:
-    """Return the first lines of a text, and the number of the others, with a word on them.
+    """Return the first lines of a text, and the number of the others, with a hint about them.
 
     >>> print(first("\\n".join("abcdefghijklmn"), ", see `print`")[-25:])
     k

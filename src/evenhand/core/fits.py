@@ -57,7 +57,7 @@ class Fit(NamedTuple):
 
 
 def fit(use: str, fits: str) -> Fit:
-    """Read what a recipe states about itself: words with commas between, each with a note in brackets or without.
+    """Read what a recipe states about itself: words separated by commas, each with or without a note in brackets.
 
     Raises:
         InvalidInput: an unknown use or word.
@@ -75,7 +75,7 @@ def fit(use: str, fits: str) -> Fit:
 
 
 def wanted(text: str) -> list[str]:
-    """Read words with commas between, also in the singular.
+    """Read words separated by commas, also in the singular.
 
     Raises:
         InvalidInput: no word, or an unknown one; the message lists all, and the one that was probably meant.

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Let Python not look for cycles of garbage while thousands of objects are made that are all needed.
+    """Keep Python from looking for garbage cycles while thousands of objects are made that are all needed.
 
     It looks through all objects of the process every time that their number has grown by a part, which takes as long as
     to read the objects from JSON. Garbage without cycles is freed at once as ever.

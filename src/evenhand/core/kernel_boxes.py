@@ -31,7 +31,7 @@ def _box(kind: Any, value: Any, c: Any) -> Any:
 
 @contextmanager
 def known_types() -> Iterator[None]:
-    """Let what is compiled keep the type of its arrays; the lock of the compiler is held."""
+    """Let compiled code keep the type of its arrays; the lock of the compiler is held."""
     boxes = getattr(getattr(pythonapi, "_boxers", None), "functions", None)
     if boxes is None:  # a version of Numba that keeps them elsewhere; its own way is as right
         yield

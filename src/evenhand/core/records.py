@@ -19,7 +19,7 @@ __all__ = ["Context", "Decision", "Offer", "Worth", "distinct"]
 
 
 def distinct(z: Floats) -> Floats:
-    """Return an array of one replica if all replicas share it, as a stride of 0 tells, else the array itself.
+    """Return an array of one replica if all replicas share it (a stride of 0), else the array itself.
 
     It saves reading the same numbers again for every replica.
 
@@ -64,7 +64,7 @@ class Context(NamedTuple):
 
 
 class Mix(NamedTuple):
-    """The lottery of a plan among candidates that gain the same: proportional to exp(worth / heat).
+    """The lottery of a plan among candidates with equal gains: proportional to exp(worth / heat).
 
     ========  ===================  ==================================================================================
     field     shape                meaning
@@ -128,7 +128,7 @@ class Decision(NamedTuple):
     ============  ===============  ==================================================================================
     id            (3,)             a number, a random token and a checksum, which `commit` gives; -1 before
     plays         (R, P)           the P chosen candidates, -1 where nothing (more) could be played
-    propensities  (R, P)           probability of each play given the plays before it; NaN where it is unknown
+    propensities  (R, P)           probability of each play given the plays before it; NaN if it is unknown
     counted       (R,)             1 for a round that counts, 0 where nothing is played or the decision is not taken
     forced        (R,)             1 where the values did not make the choice, as in a warm-up
     restricted    (R,)             1 where a hard limit masked something that was offered
@@ -189,7 +189,7 @@ class Decision(NamedTuple):
 
     @property
     def action(self) -> str | None:
-        """The action that is played, None where nothing could be played; for one play in one replica.
+        """The action that is played, None if nothing could be played; for one play in one replica.
 
         Raises:
             InvalidInput: several plays or replicas, or candidates without names.
@@ -199,7 +199,7 @@ class Decision(NamedTuple):
 
     @property
     def probability(self) -> float | None:
-        """The probability of the play, None where nothing is played or it is unknown; for one play in one replica.
+        """The probability of the play, None if nothing is played or it is unknown; for one play in one replica.
 
         Raises:
             InvalidInput: several plays or replicas.
@@ -210,7 +210,7 @@ class Decision(NamedTuple):
 
     @property
     def actions(self) -> tuple[str | None, ...]:
-        """The names of the plays of one replica, in order; None where nothing (more) could be played.
+        """The names of the plays of one replica, in order; None if nothing (more) could be played.
 
         Raises:
             InvalidInput: several replicas, or candidates without names.

@@ -14,7 +14,7 @@ _within, _usual = 0, 0.0
 
 @contextmanager
 def short_turns() -> Iterator[None]:
-    """Let threads run for half a millisecond at most while another one waits, until the last one within leaves.
+    """Let threads run for at most half a millisecond while another one waits, until the last thread leaves the block.
 
     Turns are longer otherwise, as sixteen clients together would pay a fifth more for short ones.
 

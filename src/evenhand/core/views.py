@@ -32,7 +32,7 @@ Kind = TypeVar("Kind", bound=type)
 
 
 def view_of(part: object, *state: object) -> Any:
-    """The view of a part in a state, None where the part has none, and Python is to ask it.
+    """The view of a part in a state, None if the part has none and has to be asked in Python.
 
     A class that changes anything of the one that it inherits its view from has none, nor one that adds a public method,
     as the view does not know of it.
@@ -73,7 +73,7 @@ class HeldType(types.StructRef):
 
 
 class Held(structref.StructRefProxy):
-    """Holds a view; to pass it takes as long as to pass a number."""
+    """Holds a view; passing it takes as long as passing a number."""
 
 
 structref.define_proxy(Held, HeldType, ["part"])

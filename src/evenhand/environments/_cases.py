@@ -30,7 +30,7 @@ def means(x: Floats, theta: Floats, plays: Ints) -> Floats:
 
 @kernel
 def coins(mean: Floats, u: Floats) -> Floats:
-    """Toss a coin for each mean, `(P,M),(M)->(P,M)`."""
+    """Draw 0 or 1 with each mean as the probability, `(P,M),(M)->(P,M)`."""
     y = np.zeros_like(mean)
     for r in range(len(y)):
         for p in range(y.shape[1]):

@@ -53,13 +53,13 @@ class World(Protocol):
 
 @runtime_checkable
 class Passing(Protocol):
-    """A world that passes over cases that no policy could have played."""
+    """A world that skips cases that no policy could have played."""
 
     def cases(self, step: int) -> Floats:
         """Count the cases that a step stands for, `->(R)`."""
 
     def ended(self, step: int) -> Bools:
-        """Say which replicas have no case any more from a step on, `->(R)`."""
+        """Say which replicas have no cases from a step on, `->(R)`."""
 
 
 class _OneByOne:
@@ -76,7 +76,7 @@ _ONE, _NO = np.ones(1), np.zeros(1, bool)
 
 
 def passing(world: World) -> Passing:
-    """Return how a world passes over cases; one that says nothing of it takes one after the other."""
+    """Return how a world skips cases; one that does not say so takes one after the other."""
     return world if isinstance(world, Passing) else _OneByOne()
 
 

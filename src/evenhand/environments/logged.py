@@ -311,7 +311,7 @@ class Logged:
         return bool(self.keep.min() < 1.0)
 
     def in_time(self, rows: Ints) -> Ints:
-        """Sort rows by their times; those of the same time stay in their order, as do all without times, `(N)->(N)`."""
+        """Sort rows by their times; those with the same time, or without times, keep their order, `(N)->(N)`."""
         return rows if self.time is None else rows[np.argsort(self.time[rows], kind="stable")]
 
     def resample(self, replica: int) -> int | None:

@@ -98,7 +98,7 @@ class Directions:
 
     @cached_property
     def shaped(self) -> Ints:
-        """The rows of these outcomes, the last ones."""
+        """The rows of these outcomes, which come last."""
         return np.arange(len(self.rows) - len(self.names), len(self.rows))
 
     @cached_property

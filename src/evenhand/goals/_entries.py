@@ -21,7 +21,7 @@ def enter_settled(
     rounds: Floats,
     seen: Floats,
 ) -> tuple[Floats, Floats, Floats]:
-    """Enter the rows that a decision alone settles, so many times, `(),(d),(d),(k),(m)->(d),(d),(directions)`.
+    """Enter the rows that a decision alone settles, `times` times, `(),(d),(d),(k),(m)->(d),(d),(directions)`.
 
     Returns the rounds and sums that were entered, and the use in the directions, 0 in tangents.
     """
@@ -118,7 +118,7 @@ def is_due(
     jump: Floats,
     gap: Floats,
 ) -> tuple[Bools, Bools, bool]:
-    """Find the replicas in which prices are to be solved again, `(),(),(),(),(),(),(k),(k),(k),(k)->(),()`.
+    """Find the replicas in which prices have to be solved again, `(),(),(),(),(),(),(k),(k),(k),(k)->(),()`.
 
     Those in which that was planned, those in which it is due, also as consumption is off plan by more than `drift`
     standard deviations, and whether there are any.

@@ -95,7 +95,7 @@ def fit(limits: Floats, z: Floats, plays: Ints, counted: Floats, taken: Floats) 
 
 @kernel
 def can_enter(limits: Floats, z: Floats, plays: Ints, counted: Floats, taken: Floats, credit: bool) -> bool:
-    """Whether all plays that count fit, and none gives anything back unless there was such a decision before."""
+    """Whether all plays that count fit, and none has negative use unless there was such a decision before."""
     used = np.empty(taken.shape[2])
     for r in range(len(plays)):
         if counted[r] > 0.0:

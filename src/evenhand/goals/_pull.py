@@ -12,7 +12,7 @@ _PULL = 2.0  # last temperatures by which a price moves per largest consumption 
 
 @kernel
 def pulled(mu: Floats, per_unit: Floats, gap: Floats) -> Floats:
-    """Return prices moved by the consumption off plan, without a change of sign; a price of 0 stays."""
+    """Return prices moved by the deviation of use from the plan, without a change of sign; a price of 0 stays."""
     price = np.zeros_like(mu)
     for r in range(len(mu)):
         for i in range(mu.shape[1]):

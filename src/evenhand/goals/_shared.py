@@ -11,7 +11,7 @@ from evenhand.problem.rows import Rows
 
 
 def check_bound(name: str, bound: Floats, rows: Rows) -> None:
-    """Refuse anything but one finite bound per row, `(d)->`."""
+    """Require one finite bound per row, `(d)->`."""
     if bound.shape != (len(rows),) or not np.isfinite(bound).all():
         raise InvalidInput(f"{name}.bound", f"{len(rows)} finite numbers", bound)
 

@@ -64,7 +64,7 @@ class Sloped(Reads, Protocol):
         """The prices of the rows when their averages over t rounds are z, `(d),()->(d)`."""
 
     def read(self, slope: Floats) -> Floats:
-        """These prices by reading, as decisions are priced, `(d)->(k,d)`: a plan is as optimistic as they are."""
+        """The same prices by reading, as decisions are priced, `(d)->(k,d)`: a plan is as optimistic as they are."""
 
 
 @runtime_checkable
@@ -107,7 +107,7 @@ class Replans(Protocol):
     """Keeps a plan, which may be out of date."""
 
     def replan(self, state: Any) -> None:
-        """Plan anew at the next decision that is committed."""
+        """Plan again at the next decision that is committed."""
 
 
 @runtime_checkable
@@ -161,7 +161,7 @@ class Splits(Protocol):
 
 @runtime_checkable
 class Watches(Protocol):
-    """Is told which plays were exposed."""
+    """Needs to know which plays were exposed."""
 
     def on_exposure(self, state: Any, decision: Decision, exposed: Bools | None) -> None:
         """Take note of an outcome that arrived; `exposed` says which plays were exposed, `(P)`, None if all were."""
@@ -210,7 +210,7 @@ class Timed(Limits, Protocol):
 
 @runtime_checkable
 class Accounts(Limits, Protocol):
-    """States the amount of its rows that is left, and the amount held for outcomes that are to come."""
+    """States the amount of its rows that is left, and the amount held for future outcomes."""
 
     @property
     def total(self) -> Floats:
@@ -233,7 +233,7 @@ class Spanned(Accounts, Protocol):
         """The spans, with an allowance each."""
 
     def used(self, state: Any) -> Floats:
-        """What decisions of every period used or may use, `->(P)`."""
+        """The amount that the decisions of every period used or may use, `->(P)`."""
 
     def period(self, state: Any) -> Ints:
         """The period of the latest decision, `->()`."""
@@ -252,7 +252,7 @@ class Credits(Limits, Protocol):
         """The name of its line in a status."""
 
     def left(self, state: Any) -> Floats:
-        """The credit that is left, at the worst of what waits, `->()`."""
+        """The remaining credit, if waiting outcomes turn out worst, `->()`."""
 
 
 @runtime_checkable
@@ -265,7 +265,7 @@ class Cancels(Protocol):
 
 @runtime_checkable
 class Reverses(Learns, Protocol):
-    """Takes back its entry of an outcome, so that another one can take its place."""
+    """Takes back its entry of an outcome, so that another one can replace it."""
 
     def on_reversal(self, state: Any, decision: Decision, counted: Floats, v: Floats) -> None:
         """Undo `on_outcome` with the same arguments: the decision waits again, as when it was committed, `(),(d)`.
@@ -276,7 +276,7 @@ class Reverses(Learns, Protocol):
 
 @runtime_checkable
 class Returns(Cancels, Protocol):
-    """Takes back a cancellation, of a decision that was carried out after all."""
+    """Takes back the cancellation of a decision that was carried out after all."""
 
     def on_return(self, state: Any, decision: Decision) -> None:
         """Undo `on_cancel`: enter the decision as `on_decision` did, but not as the latest one."""
@@ -284,7 +284,7 @@ class Returns(Cancels, Protocol):
 
 @runtime_checkable
 class Compares(Learns, Protocol):
-    """Keeps sums of its rows in rounds that were held out apart from those of the others."""
+    """Keeps separate sums of its rows for held-out rounds and for the others."""
 
     def start(self, n_replicas: int) -> Any:
         """The state before any round."""

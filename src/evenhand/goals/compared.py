@@ -24,7 +24,7 @@ class ComparedState:
 @named("X13", source="evenhand's own: the two sides of a trial within a campaign")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Compared:
-    """Keep the sums of rows in rounds that were held out apart from those of the others; it changes no decision.
+    """Keep separate sums of rows for held-out rounds and for the others; it changes no decision.
 
     Args:
         rows: of everybody. Which rounds were held out is what `choices.HeldOut` has their decisions carry.
@@ -55,7 +55,7 @@ class Compared:
         return np.asarray(sides(decision)[:, :, None, None] * np.stack([rounds, v, v * v], 2)[:, None])
 
     def compared(self, state: ComparedState) -> Floats:
-        """The sums of both sides, held out first, `->(2,d,3)`."""
+        """The sums of the held-out rounds, then of the others, `->(2,d,3)`."""
         return state.sums
 
 

@@ -91,7 +91,7 @@ class Fenchel:
         return FenchelState(np.zeros((n_replicas, len(self.rows))), np.zeros(n_replicas))
 
     def theta(self, state: FenchelState) -> Floats:
-        """The dual vector, per unit of the rows, 0 where it is rounding alone, which depends on units, `->(d)`."""
+        """The dual vector, per unit of the rows; 0 where it is rounding error, which depends on units, `->(d)`."""
         theta = self.mirror.theta(state.at, state.rounds)
         return np.where(np.abs(theta) > _ROUNDING * self.mirror.radius, theta, 0.0)
 

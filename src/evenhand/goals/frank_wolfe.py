@@ -155,7 +155,7 @@ class FrankWolfe:
         return self.read(slope), np.zeros(len(z)) if self._tangent is None else self._tangent.intercept(slope)
 
     def read(self, slope: Floats) -> Floats:
-        """Read all rows at once, or each by itself where optimism differs by row, `(d)->(k,d)`."""
+        """Read all rows at once, or each separately where optimism differs by row, `(d)->(k,d)`."""
         if self.optimism == "net":
             return slope[:, None]
         reading = self.rows.readings(by_row=self.optimism == "row")

@@ -40,12 +40,12 @@ class HardState:
 
     @property
     def left(self) -> Floats:
-        """The total less the amount used or held back; negative if more was used, `->(d)`."""
+        """The total minus the amounts used and held back; negative if overspent, `->(d)`."""
         return np.asarray(self.total - self.taken[USED] - self.taken[USED_REST])
 
     @property
     def held(self) -> Floats:
-        """The amount held back; no more than this is ever given back, even if something is reported twice, `->(d)`."""
+        """The amount held back; no more than this is ever released, even if something is reported twice, `->(d)`."""
         return np.asarray(self.taken[HELD])
 
 
@@ -62,7 +62,7 @@ class _HardBudgetView(NamedTuple):
 
     @kernel
     def fits(self, d: Decision) -> bool:
-        """The ordinary loop enters the first decision that gives something back."""
+        """The ordinary loop enters the first decision with a negative use."""
         return can_enter(self.limits, d.known, d.plays, d.counted, self.taken, self.credit)
 
     @kernel

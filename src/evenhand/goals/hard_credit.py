@@ -19,7 +19,7 @@ _ROUNDING = 1e-9  # of the slack
 
 @dataclass
 class CreditState:
-    """The credit that is left, at the worst outcome of what waits."""
+    """The remaining credit, if waiting outcomes turn out worst."""
 
     credit: Floats  # (R,)
 
@@ -27,7 +27,7 @@ class CreditState:
 @named("X13", source="after Kazerouni et al. 2017, Algorithm 1 (CLUCB), with outcomes in place of confidence bounds")
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HardCredit:
-    """Let other actions than a baseline be played only while the credit pays for their worst outcome.
+    """Allow actions other than the baseline only while the credit pays for their worst outcome.
 
     Equation: another action takes (1 - alpha) b - least off the credit when it is committed, and its outcome y gives
     back y - least. A round of the baseline gives alpha b when its outcome arrives, as it may be cancelled before. The
@@ -94,7 +94,7 @@ class HardCredit:
         state.credit -= self._held(decision)
 
     def on_outcome(self, state: CreditState, decision: Decision, counted: Floats, v: Floats) -> None:
-        """Give back what the worst outcome took too much, or what a round of the baseline earns, `(),(1)`."""
+        """Release what the worst case reserved in excess, or add what a round of the baseline earns, `(),(1)`."""
         back, earned = self._settled(decision, counted, v)
         state.credit += back
         state.credit += earned

@@ -62,7 +62,7 @@ def _on_totals(problem: Problem, stated: Sequence[Stated]) -> HardBudget:
 
 
 def refuse_unspendable(goals: Iterable[Goal], problem: Problem) -> None:
-    """Refuse totals below the worst case of every play with a cost, as all policies would then play only free ones."""
+    """Refuse totals below the worst case of every play with a cost, as policies could then play only free actions."""
     for goal in (g for g in goals if isinstance(g, Accounts)):
         worst, room = _room(goal, problem)
         # A known outcome may be another number in every case.
@@ -84,7 +84,7 @@ def _refuse(goal: Accounts, least: Floats, room: Floats, whose: str) -> None:
 
 
 def hard_budget(problem: Problem) -> Accounts:
-    """Return the first hard limit of a problem; refuse a problem that spends nothing which may be kept hard."""
+    """Return the first hard limit of a problem; refuse a problem without an amount that a hard limit can keep."""
     limits = [g for g in hard_limits(problem, True) if isinstance(g, Accounts)]
     if not limits:
         raise InvalidInput("subject_to", "at least one Budget to be kept hard", problem.subject_to)

@@ -58,7 +58,7 @@ class HardSpans:
 
     @cached_property
     def total(self) -> Floats:
-        """The most that all spans allow, `->(d)`."""
+        """The largest total that the spans allow, `->(d)`."""
         return np.array([self.spans.most])
 
     @property
@@ -95,7 +95,7 @@ class HardSpans:
         return self.spans.period(state.now)
 
     def left(self, state: SpansState, time: Floats) -> Floats:
-        """What is left at a time: the least of the spans that contain it, `()->()`."""
+        """The amount left at a time: the smallest over the spans that contain it, `()->()`."""
         return self.spans.left(self.used(state), self.spans.period(time))
 
     def on_decision(self, state: SpansState, decision: Decision, estimate: Floats | None) -> None:

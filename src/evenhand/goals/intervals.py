@@ -17,7 +17,7 @@ from evenhand.problem.rows import Rows
 @checked
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Intervals:
-    """Read every row by itself at price 1, at price -1, or at both.
+    """Read every row separately at price 1, at price -1, or at both.
 
     Equation: q_j = e_j for the upper ends, then q_{d+j} = -e_j for the lower ends; o = 0. The mean and the bonus of a
     reading at price 1 add up to the upper end of the row's interval, those of one at price -1 to minus its lower end.

@@ -76,7 +76,7 @@ class LinearReward:
         return np.tile(np.array(self.weights, float), (len(z), 1))
 
     def read(self, slope: Floats) -> Floats:
-        """Read all rows at once, or each by itself, `(d)->(k,d)`."""
+        """Read all rows at once, or each separately, `(d)->(k,d)`."""
         return slope[:, :, None] * np.eye(slope.shape[1]) if self.optimism == "row" else slope[:, None]
 
     def price(self, state: LinearRewardState) -> tuple[Floats, Floats]:

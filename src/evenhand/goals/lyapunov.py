@@ -22,7 +22,7 @@ from evenhand.problem.rows import Rows
 
 @dataclass
 class LyapunovState:
-    """The violation so far, and the books that give the pace of the rest."""
+    """The violation so far, and the books that give the pace of the remaining rounds."""
 
     violation: Floats  # (R, d) Q, at least 0
     used: Floats  # (R, d) sum of v

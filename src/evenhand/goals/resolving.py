@@ -274,7 +274,7 @@ class Resolving:
         return np.clip((left.so_far + left.rest[:, of.followed] * planned) / left.length[:, None], *of.ranges)
 
     def rate(self, state: ResolvingState, length: Floats, time: Floats) -> Floats:
-        """What may be used per round that is not forced from now on, by row, in a run of so many, `(),()->(d)`."""
+        """The use allowed per unforced round from now on, by row, in a run of so many rounds, `(),()->(d)`."""
         of = self._directions
         rest = self._pace.rest(length, state.counted, self._sums)
         whole = (np.where(self._sums, self.problem.horizon, length[:, None]) * of.bounds - state.spent) / rest

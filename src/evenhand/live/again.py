@@ -27,7 +27,7 @@ def is_due(folding: Folding, fold: Fold, now: int | None = None) -> bool:
     Args:
         folding: of the worker.
         fold: its present fold.
-        now: the time of the store in microseconds; None where events come.
+        now: the time of the store in microseconds; None if events come.
     """
     if not fold.reach:
         return False
@@ -50,7 +50,7 @@ def _at(folding: Folding, seq: int) -> int:
 
 
 class Again:
-    """Folds the log again from before the earliest decision that was corrected.
+    """Folds the log again from before the earliest corrected decision.
 
     Args:
         folding: of the worker.
@@ -80,7 +80,7 @@ class Again:
         return self.fold.known == self.known and last - self.fold.seq <= TURN
 
     def close(self, log: Transaction) -> Fold:
-        """Fold the rest, and write the mark from which on this is the fold of all workers."""
+        """Fold the rest, and write the mark after which all workers use this fold."""
         self.fold.fold(log.tail(self.fold.seq))
         event = log.append("refolded", encode({"known": self.known, "from": self._reach}))
         self.fold.apply(event)

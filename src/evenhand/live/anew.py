@@ -17,7 +17,7 @@ _MOST = 20  # times that the events of others are folded before the transaction 
 
 
 class Anew:
-    """Folds the log as if the campaign was switched at its end.
+    """Folds the log as if the campaign were switched at its end.
 
     Corrections up to event `known` are in their places. Later ones are taken in as they come, as after a switch.
 
@@ -34,7 +34,7 @@ class Anew:
         self._times = self._kept = 0
 
     def go_on(self) -> None:
-        """Fold the committed events; those that come meanwhile are left for the next time.
+        """Fold the committed events; events that arrive meanwhile are left for the next call.
 
         A snapshot is kept, so that workers that read of the switch need not fold the log within their transactions.
         """

@@ -23,7 +23,7 @@ _TIMES = 5  # copies that are made, where erasures come meanwhile
 
 
 def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
-    """Write the logs of a store, as they are at one moment, to a new file, while campaigns go on.
+    """Write the logs of a store, as of one moment, to a new file, while campaigns run.
 
     The file is a store of SQLite itself: audits, exports and reports read it, and `restore` makes a store of it.
 
@@ -68,7 +68,7 @@ def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
 
 
 def archive(store: str | Store, path: str | Path, campaign: str) -> Head:
-    """Write the log of a campaign that has ended to a new file, which nobody may write.
+    """Write the log of a campaign that has ended to a new, read-only file.
 
     Every decision has to have an outcome, or to be cancelled or expired. The file is as one of `backup`, and
     has no snapshots but what was learned from a log; the campaign stays in the store.
@@ -135,7 +135,7 @@ def _close(store: str | Store, found: Readable) -> None:
 
 @contextmanager
 def _new(path: str | Path) -> Iterator[Path]:
-    """Yield the file to write, which appears once it is whole."""
+    """Yield the file to write, which appears once it is complete."""
     out = Path(path)
     if out.exists():
         raise InvalidInput("file", "one that is not there yet", str(out))

@@ -28,7 +28,7 @@ DAY = 86_400.0
 
 @dataclass(frozen=True, kw_only=True)
 class New:
-    """The settings of a new campaign; one that is there has those of its log.
+    """The settings of a new campaign; an existing one has those in its log.
 
     Args:
         seed: of all random numbers.

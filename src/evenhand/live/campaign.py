@@ -88,7 +88,7 @@ class Campaign:
         self.close()
 
     def close(self) -> None:
-        """Close the store if `open` was given its URL: then its file is whole without those beside it.
+        """Close the store if `open` was given its URL: its file is then complete without those beside it.
 
         A later call of a verb ends with `InvalidInput`. Closing twice does nothing.
         """
@@ -192,7 +192,7 @@ class Campaign:
         return self._worker.soon(lambda log: Verbs(self._worker, log).cancel(decision))
 
     def erase(self, keys: Collection[str] = (), *, before: date | None = None, by: str = "", why: str = "") -> Erasure:
-        """Erase the cases and keys of decisions, by their keys or all those before a date, also from the store's files.
+        """Erase the cases and keys of decisions, by key or before a date, from the log and the store's files.
 
         Sums, outcomes and hashes stay, and a state from which folds begin. Without keys and date, files are cleaned.
 
@@ -209,18 +209,18 @@ class Campaign:
         return erase(self._worker, keys, before, by, why)
 
     def pause(self, *, by: str, why: str) -> bool:
-        """Make no decisions until `resume`; outcomes go on to count. Returns False if it is paused already.
+        """Make no decisions until `resume`; outcomes still count. Returns False if it is paused already.
 
         New keys raise `Paused`; a repeated one gets its stored reply. `by` and `why` have at most 200 characters.
         """
         return self._change(Ask("paused", by, why))
 
     def resume(self, *, by: str, why: str) -> bool:
-        """Decide again after `pause`; returns False if the campaign runs already."""
+        """Resume decisions after `pause`; returns False if the campaign already runs."""
         return self._change(Ask("resumed", by, why))
 
     def end(self, *, by: str, why: str) -> bool:
-        """Make no decisions any more, which is final: new keys raise `Ended`. Returns False if it has ended already."""
+        """Stop making decisions for good: new keys raise `Ended`. Returns False if it has ended already."""
         return self._change(Ask("ended", by, why))
 
     def change(
@@ -232,7 +232,7 @@ class Campaign:
         on_expiry: OnExpiry | None = None,
         after: After | None = None,
     ) -> bool:
-        """Change settings from now on; returns False if they are so already.
+        """Change settings from now on; returns False if they already have these values.
 
         Args:
             by, why: as for `pause`.
@@ -253,7 +253,7 @@ class Campaign:
 
     @property
     def life(self) -> Life:
-        """Whether the campaign runs, is paused or has ended, who said so, and its settings, as of now."""
+        """Whether the campaign runs, is paused or has ended, who decided so, and its present settings."""
         return self._worker.look(lambda fold: fold.life)
 
     def switch(
@@ -373,7 +373,7 @@ class Campaign:
         return Head(event.seq, event.hash)
 
     def relearn(self) -> bool:
-        """Let prices and the model take in all corrections now; returns whether there were any that they had not.
+        """Let prices and the model learn all corrections now; returns whether any were new to them.
 
         Otherwise they do so when enough events came since, a little at every request. Other workers can decide
         meanwhile. An audit folds the log again, from the earliest decision that was corrected, for every such call.

@@ -51,18 +51,18 @@ class Traces(Encoder, Protocol):
 
 @runtime_checkable
 class Ranged(Protocol):
-    """An encoder that takes some values as others: numbers out of a range, texts that are none of the levels."""
+    """An encoder that maps some values to others: numbers out of a range, and texts that are not among the levels."""
 
     @property
     def ranged(self) -> Sequence[str]:
-        """The features of which some values count as others."""
+        """The features for which some values are mapped to others."""
 
     def outside(self, case: Case) -> Sequence[str]:
-        """Return the features of which the value of a case, which `context` accepts, counts as another one."""
+        """Return the features whose value in a case, although `context` accepts it, is mapped to another."""
 
 
 def context_of(encoder: Encoder, clock: Clock, body: Mapping[str, Any], at: int) -> Context:
-    """Return the context of a decision of the log that was asked for at some time, in microseconds since 1970.
+    """Return the context of a logged decision that was requested at a given time, in microseconds since 1970.
 
     Decisions from before the start, by a policy that the campaign was switched from, count as made at the start.
     """
@@ -125,7 +125,7 @@ def alike(encoder: Encoder, kept: Mapping[str, Any]) -> bool:
 
 
 def ranged(encoder: Encoder) -> Sequence[str]:
-    """Return the features of which an encoder takes some values as others."""
+    """Return the features for which an encoder maps some values to others."""
     return encoder.ranged if isinstance(encoder, Ranged) else ()
 
 

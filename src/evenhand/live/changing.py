@@ -24,7 +24,7 @@ def check_patience(value: object) -> float:
 
 
 def check_said(field: str, value: object) -> None:
-    """Refuse a name or a reason that a log or a terminal could not show on one line."""
+    """Refuse a name or reason that a log or terminal cannot show on one line."""
     if not isinstance(value, str) or not value.strip() or len(value) > _LONGEST or not value.isprintable():
         raise InvalidInput(field, f"a text of 1 to {_LONGEST} printable characters that is not blank", shown(value))
 
@@ -70,7 +70,7 @@ class Ask:
         return {name: value for name in SETTINGS if (value := getattr(self, name)) is not None}
 
     def body(self, life: Life) -> str | None:
-        """Return the body of the event; None if the campaign is already as it is asked to be.
+        """Return the body of the event; None if the campaign is already in the requested state.
 
         Raises:
             Ended: the campaign has ended, and is asked to go on or to pause.

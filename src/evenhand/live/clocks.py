@@ -33,7 +33,7 @@ def refuse_leap(log: Transaction, name: str, patience: float, overdue: Callable[
         log: the campaign's log, which has an event.
         name: of the campaign.
         patience: the seconds that it waits for outcomes.
-        overdue: counts the decisions that would expire by this clock; None where they are not known yet.
+        overdue: counts the decisions that would expire by this clock; None if they are not known yet.
 
     Raises:
         Busy: the clock is ahead by more than a week and the patience, and decisions would expire by it; or it is ahead
@@ -57,13 +57,13 @@ def refuse_leap(log: Transaction, name: str, patience: float, overdue: Callable[
 
 
 def ahead(log: Transaction) -> float:
-    """Return the seconds by which a log is ahead of its clock, 0 if it is not, or the store does not say."""
+    """Return the seconds by which a log is ahead of its clock; 0 if it is not, or if the store does not know."""
     clock: int = getattr(log, "clock", log.now)  # to ask whether it is `Clocked` takes a twentieth of a decision
     return max(log.now - clock, 0) / _SECOND
 
 
 def set_clock(store: str | Store, campaign: str, *, why: str, who: str | None = None) -> Event:
-    """Write to a log that it goes by the clock as it is, where it is ahead of the clock, or far behind.
+    """Record in a log that it follows the present clock, if it is ahead of the clock or far behind.
 
     Where the clock was wrong once, times stand still until it has caught up with the last event. From this event on
     they are those of the clock again: the event is the only one whose time may be earlier than the one before. What
@@ -120,7 +120,7 @@ def go_by_clock(store: str | Store, campaign: str, *, why: str, who: str) -> tup
 
 
 def accept_clock(store: str | Store, campaign: str) -> Event | None:
-    """Go on by a clock that is far ahead of the log, as `set_clock` does; None where it is not, or there is no log."""
+    """Accept a clock that is far ahead of the log, as `set_clock` does; None if it is not, or there is no log."""
     try:
         with _writing(store, campaign) as (log, last, patience):
             if _is_leap(log.clock - last.at, patience):

@@ -320,7 +320,7 @@ def audit_files(
 
 
 def reset_clock(url: str, campaign: str | None, why: str, who: str | None) -> str:
-    """Let a campaign go by the clock again; returns what was done, as a sentence. See `evenhand.live.set_clock`.
+    """Let a campaign follow the clock again; returns what was done, as a sentence. See `evenhand.live.set_clock`.
 
     Raises:
         Unknown, InvalidInput: as for `only_campaign` and `set_clock`.

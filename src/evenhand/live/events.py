@@ -59,15 +59,15 @@ class Conflict(EvenhandError):
 
 
 class Unknown(EvenhandError, LookupError):
-    """There is no such campaign or decision."""
+    """The campaign or decision does not exist."""
 
 
 class Busy(EvenhandError, OSError):
-    """The store cannot be written at present; nothing is lost: repeat the request with the same key."""
+    """The store cannot be written at present. Nothing is lost: repeat the request with the same key."""
 
 
 class Damaged(EvenhandError):
-    """A log or its file was damaged or changed: asking again does not help, a backup does."""
+    """A log or its file was damaged or changed: retrying does not help, but restoring a backup does."""
 
 
 def encode(body: dict[str, Any]) -> str:
@@ -135,7 +135,7 @@ def is_erased(event: Event) -> bool:
 
 
 def sealed(salt: bytes, key: str | None, own: str) -> bytes:
-    """Return the seal of a personal part, which says nothing of it once the salt is destroyed.
+    """Return the seal of a personal part, which reveals nothing about it once the salt is destroyed.
 
     >>> sealed(b"salt", "a", "{}").hex()[:16]
     'd9d849f4edaf0472'

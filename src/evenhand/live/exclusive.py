@@ -30,7 +30,7 @@ class Exclusive:
         self._asked, self._told_at, self._told = 0.0, 0.0, ""  # when the holder asked; what the last one was told
 
     def check(self) -> None:
-        """Refuse a thread that would wait for itself, or for one that is not there.
+        """Refuse a thread that would wait for itself, or for one that does not exist.
 
         Raises:
             ConcurrentUse: this thread holds the lock already, and would wait for itself; or the process was forked
@@ -66,7 +66,7 @@ class Exclusive:
             raise
 
     def release(self) -> None:
-        """Let the next one have the lock."""
+        """Pass the lock to the next thread."""
         self._holder = 0
         self._lock.release()
 

@@ -41,7 +41,7 @@ def export(
     Args:
         store: the campaign's store.
         campaign: its name.
-        out: the file, which is replaced once it is written whole; a link is replaced, and not followed.
+        out: the file, which is replaced once it is complete; a link is replaced, and not followed.
         kind: csv, jsonl and parquet are tables with the columns of `History`; obp is the logged bandit feedback of
             the Open Bandit Pipeline, and vw is the input of `vw --cb K`, see `evenhand.live.feedback`. By default it
             follows from the suffix of the file's name.

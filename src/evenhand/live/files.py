@@ -84,7 +84,7 @@ def open_campaign(
     patience: float = DAY,
     on_expiry: OnExpiry = "hold",
 ) -> Campaign:
-    """Open a campaign of a problem file in the format of `evenhand replay`.
+    """Open a campaign from a problem file in the format of `evenhand replay`.
 
     The log or the problem file fixes the encoding of cases once: ranges, levels, groups and their shares. The campaign
     stores the encoding, and what the policy learned from the log, so it can be opened again without the log. A policy
@@ -155,7 +155,7 @@ def switch_campaign(
     why: str | None = None,
     expected: str | None = None,
 ) -> Campaign:
-    """Open a campaign of a problem file, and continue it with the policy of another one.
+    """Open a campaign from a problem file, and continue it with the policy of another one.
 
     Servers that run take the new file from the log at their next request.
 
@@ -191,7 +191,7 @@ def switch_campaign(
 
 
 def unused(text: Text, campaign: Campaign) -> str | None:
-    """Say that what follows the horizon is not as a problem file states; None where it is.
+    """Say that the setting for cases after the horizon differs from the problem file; None if it is.
 
     A file states it for a new campaign. Later it is changed by a request of its own, which a switch does not undo.
     """
@@ -215,7 +215,7 @@ def _files(problem: str | Path, log: str | Path | None, store: str | Store) -> t
 
 
 def taught(store: Store, name: str, rows: Rows | None) -> Taught | None:
-    """Return what trains the policy of a campaign: rows of a log, or what the store keeps; None if nothing does."""
+    """Return what trains the policy of a campaign: rows of a log, or data in the store; None if nothing does."""
     if rows is not None:
         return Taught(store, name, rows.mark, rows)
     first = next(iter(store.scan(name)), None)

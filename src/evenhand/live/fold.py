@@ -28,7 +28,7 @@ _FEW = 1000  # stale deadlines that the heap may hold
 
 
 class Rewritten(EvenhandError):
-    """From here on the state is another one than what was folded: the log has to be folded again."""
+    """From here on the state differs from what was folded: the log has to be folded again."""
 
 
 Find = Callable[[Event], Phase]  # raises `Missing`
@@ -57,7 +57,7 @@ class Earlier(NamedTuple):
 
 
 class Mark(NamedTuple):
-    """An event from which on corrections are in the places of what they correct."""
+    """An event after which corrections replace what they correct."""
 
     seq: int
     known: int  # corrections up to this event
@@ -246,7 +246,7 @@ class Fold:
         raise Rewritten(f"what was erased is not in the state from event {event.seq} on")
 
     def begin(self, seq: int) -> None:
-        """Begin anew at an erasure, event `seq`, which keeps this state."""
+        """Start again at an erasure, event `seq`, which stores this state."""
         self.seq = self.erased = seq
         self.reach = self.first = 0
 
@@ -344,7 +344,7 @@ class Fold:
 
 
 def time_of(context: Context) -> float | None:
-    """Return the time of a case, None where the run has no dates."""
+    """Return the time of a case, None if the run has no dates."""
     return None if context.time is None else float(context.time[0])
 
 
@@ -381,7 +381,7 @@ class Survey:
     _expired: set[int] = field(default_factory=set)
 
     def add(self, event: Event) -> None:
-        """Take in the next event."""
+        """Process the next event."""
         self.last, ref = event.seq, event.ref
         if event.kind == "refolded" or (event.kind == "switched" and not adopts(event)):
             self.marks.append(mark_of(event))

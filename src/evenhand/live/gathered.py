@@ -80,13 +80,13 @@ class Gathered:
 
 
 def gathered(log: Transaction, keys: Iterable[str], calls: int) -> Gathered | None:
-    """Return a transaction for so many calls that gathers what they append; None where that is of no use."""
+    """Return a transaction that collects the events that so many calls append; None if that is of no use."""
     asked = list(keys)
     return Gathered(log, asked) if max(calls, len(asked)) > 1 and isinstance(log, Gathering) else None
 
 
 class Folds(Protocol):
-    """Who keeps a fold in step with a log."""
+    """An object that keeps a fold in step with a log."""
 
     @property
     def fold(self) -> Any:

@@ -12,7 +12,7 @@ from evenhand.problem.ended import past
 
 
 def refuse_late(campaign: str, fold: Fold, context: Context) -> None:
-    """Refuse a decision after the end of a run, unless its campaign plays nothing then, or goes on.
+    """Refuse a decision after the end of a run, unless the campaign then plays nothing or continues.
 
     Args:
         campaign: its name.
@@ -35,7 +35,7 @@ def refuse_late(campaign: str, fold: Fold, context: Context) -> None:
 
 
 def refuse_soft(field: str, policy: Policy) -> None:
-    """Refuse a policy that would go on after the horizon with a budget that no hard limit keeps.
+    """Refuse a policy that would continue after the horizon with a budget without a hard limit.
 
     Raises:
         InvalidInput: there is such a budget.

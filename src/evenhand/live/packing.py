@@ -55,7 +55,7 @@ def listed(found: Floats | None) -> dict[str, Any]:
 
 
 def apart(body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split the body of a decision into what stays after an erasure, and the case with all that may tell of it.
+    """Split the body of a decision into what an erasure keeps, and the case with everything that may reveal it.
 
     >>> apart({"case": {"age": 33}, "a": [1], "q": [0.5], "p": [0.25]})
     ({'a': [1], 'p': [0.25]}, {'case': {'age': 33}, 'q': [0.5]})
@@ -65,7 +65,7 @@ def apart(body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def charged(decision: Decision, problem: Problem) -> dict[str, Any]:
-    """Return the known outcomes of the plays, if they are others than the problem declares."""
+    """Return the known outcomes of the plays, if they differ from those that the problem declares."""
     stated, nothing = decision.known[0].tolist(), [0.0] * len(problem.known)
     declared = [problem.declared[a].tolist() if a >= 0 else nothing for a in decision.plays[0].tolist()]
     return {} if stated == declared else {"k": stated}
@@ -89,7 +89,7 @@ def unpack(body: dict[str, Any], context: Context, policy: Policy, t: Floats) ->
 
 
 def unpack_all(bodies: Sequence[dict[str, Any]], contexts: Context, earlier: Sequence[Decision]) -> Decision:
-    """Decode stored decisions in the contexts of their cases, `(N)` before every shape, and append earlier ones.
+    """Decode stored decisions in the contexts of their cases, `(N)` before every shape, for actions appended since.
 
     When they were made and their receipts are filled in as they are entered.
 
@@ -112,7 +112,7 @@ def unpack_all(bodies: Sequence[dict[str, Any]], contexts: Context, earlier: Seq
 
 
 def closed(body: dict[str, Any], context: Context, policy: Policy, t: Floats) -> Decision:
-    """Decode a decision to correct its outcome, by whatever policy; of its prices and shares nothing is read."""
+    """Decode a decision of any policy to correct its outcome; its prices and shares are not read."""
     stored = unpack(body, context, policy, t if body.get("t") is None else np.array([float(body["t"])]))
     return stored._replace(shares=np.ones((1, len(policy.problem.columns))))
 

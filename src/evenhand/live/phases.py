@@ -105,7 +105,7 @@ def missing(campaign: str, event: Event) -> Missing:
 
 
 def said(body: dict[str, object]) -> str:
-    """Say by whom and why a campaign was switched, as far as its event states it.
+    """Say who switched a campaign and why, as far as its event states it.
 
     >>> said({"by": "Ada", "why": "half of the budget"}), said({})
     (', switched by Ada (half of the budget)', '')

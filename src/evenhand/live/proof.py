@@ -52,7 +52,7 @@ class Proof:
 
 
 def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
-    r"""Check the hashes of a log, its numbers and times, and what the store finds in its own files.
+    r"""Check the hashes, numbers and times of a log, and let the store check its own files.
 
     Every hash is SHA-256 of the hash before it, followed by "NUMBER TIME KIND REF KEY\nBODY"; see `events.digest`. In
     an event with a personal part its seal stands in place of the key. What is missing has to be named by an erasure.
@@ -110,7 +110,7 @@ class _Erasures:
         self._missing, self._named = set[int](), set[int]()
 
     def add(self, event: Event) -> None:
-        """Take in the next event."""
+        """Process the next event."""
         if is_erased(event):
             self._missing.add(event.seq)
         if event.kind == "erased":
@@ -119,13 +119,13 @@ class _Erasures:
                 self._named |= {*body["decisions"], *([body["before"]] if body["before"] else [])}
 
     def is_false(self, event: Event) -> bool:
-        """Return whether the personal part of an event is another than what was sealed."""
+        """Return whether the personal part of an event differs from what was sealed."""
         if event.seal == b"" or event.own is None:
             return (event.own, event.salt) != (None, None) or (event.seal != b"" and event.key is not None)
         return sealed(event.salt or b"", event.key, event.own) != event.seal
 
     def faults(self) -> list[str]:
-        """Return what is missing and was not erased, and what is there again."""
+        """Return the personal parts that are missing but were not erased, and those that are present again."""
         missing, there = self._missing - self._named, self._named - self._missing
         told = [(seq, "is missing, and no erasure names it") for seq in sorted(missing)[:_MOST]]
         told += [(seq, "was erased, and is there") for seq in sorted(there)[:_MOST]]

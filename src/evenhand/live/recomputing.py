@@ -105,7 +105,7 @@ class Count:
     def compare(
         self, event: Event, body: dict[str, Any], fold: Fold | None, context: Context | None, at: AsOf
     ) -> Decision | None:
-        """Make a decision again and compare it with the stored one; it is returned if it has the same bits."""
+        """Recompute a decision and compare it with the stored one; it is returned if it is the same bit for bit."""
         self.decisions += 1
         if fold is None or context is None or body["by"] != fold.mark:
             self.unknown += 1
@@ -152,7 +152,7 @@ class _Done(NamedTuple):
 
 
 def recompute(given: Given, jobs: int = 1) -> Count:
-    """Make every decision again, from the state before it, and compare it with the stored one.
+    """Recompute every decision from the state before it, and compare it with the stored one.
 
     With several jobs the log is split at snapshots. A snapshot may be anything, so each has to be the state at which
     the stretch before it ends, by the tolerance; from the first that is not, one process goes on alone.

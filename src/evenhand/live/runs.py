@@ -31,7 +31,7 @@ _PLAIN = 0.85  # of events; where fewer are plain, runs take longer than single 
 
 
 def fold_runs(fold: Fold, events: Iterable[Event], coming: int) -> None:
-    """Apply events in order, as `Fold.fold` does; about so many of them come.
+    """Apply events in order, as `Fold.fold` does; their expected number is given.
 
     Raises:
         Rewritten, Missing, Conflict: as for `Fold.apply`; the events before were applied.
@@ -120,7 +120,7 @@ class _Run:
 
     @staticmethod
     def of(fold: Fold, events: Sequence[Event]) -> _Run | None:
-        """Read events; None where that is left to the fold."""
+        """Read events; None if that is left to the fold."""
         if events[0].seq != fold.seq + 1 or events[-1].seq != fold.seq + len(events):
             return None
         if sum(":null" in event.body for event in events if event.ref is not None) > (1.0 - _PLAIN) * len(events):
@@ -132,7 +132,7 @@ class _Run:
             return None
 
     def apply(self, entering: Entering, coming: int) -> bool:
-        """Apply all events; returns False, with nothing applied, where kernels do not pay for so many to come."""
+        """Apply all events; returns False, with nothing applied, if kernels do not pay for their expected number."""
         if not entering.pays(self._steps, coming):
             return False
         at = 0

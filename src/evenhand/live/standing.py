@@ -16,7 +16,7 @@ from evenhand.offline.frozen import Saved
 
 
 def served(store: str | Path, campaign: str | None = None, *, log_path: str | Path | None = None) -> Saved:
-    """Return the policy of a campaign of a problem file with its state at the end of its log, which learns no more.
+    """Return the policy of a campaign with its state at the end of its log; the policy no longer learns.
 
     The latest snapshot is folded to the end of the log; nothing is written, and nothing that is overdue expires. What
     is left of hard budgets, the prices and the model are those of the next decision. Where a run has dates, that

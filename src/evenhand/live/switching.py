@@ -33,7 +33,7 @@ class Switch:
     why: str | None = None
 
     def refuse(self, now: Phase) -> None:
-        """Refuse a policy that cannot go on where the present one stops, however the log is folded.
+        """Refuse a policy that cannot continue where the present one stops, however the log is folded.
 
         Raises:
             InvalidInput: it has other outcomes or numbers of plays, other actions than those so far and appended ones,
@@ -57,7 +57,7 @@ class Switch:
         return same and self.expected != now.mark
 
     def body(self, now: Phase) -> dict[str, Any]:
-        """Return what the event says, but for whether the policy adopts."""
+        """Return the body of the event, except whether the policy adopts the state."""
         policy, old = self.phase.policy, now.policy
         body = {"mark": self.phase.mark, "name": policy.name, "encoding": self.phase.encoder.to_dict()}
         body |= {"actions": list(policy.problem.actions)} if policy.problem.actions != old.problem.actions else {}
@@ -87,7 +87,7 @@ class Switch:
 
 
 def overtaken(name: str, expected: str, last: Event) -> Conflict:
-    """Make the error for a switch from a policy under which the campaign does not run any more."""
+    """Make the error for a switch from a policy under which the campaign does not run any longer."""
     body = read(last)
     now = f"policy {body['name']!r} ({mark_in(last)}) since event {last.seq}{said(body)}"
     return Conflict(f"{name!r} runs under {now}, and not under {expected}, from which this would switch")

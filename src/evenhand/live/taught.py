@@ -22,7 +22,7 @@ from evenhand.policy.state import PolicyState
 
 @dataclass
 class Taught:
-    """Trains a policy with what the store keeps, and by a teacher where it keeps nothing.
+    """Trains a policy with data from the store, or by a teacher if the store has none.
 
     Args:
         store: of the campaign.
@@ -70,7 +70,7 @@ class Taught:
         return found
 
     def keep(self) -> None:
-        """Store what was learned, once; warn where the store is busy, as the next start then needs the log again."""
+        """Store what was learned, once; warn if the store is busy, as the next start then needs the log again."""
         try:
             for own, arrays in self._learned.items():
                 if not self.store.snapshots(self.campaign, self._place(own)):

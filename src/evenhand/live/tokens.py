@@ -71,7 +71,7 @@ class Token:
 
     @property
     def is_shared(self) -> bool:
-        """Whether its name does not say who asks."""
+        """Whether its name does not identify a client."""
         return self.name in _SHARED
 
     def entry(self) -> str:
@@ -206,7 +206,7 @@ class Tokens:
         LOG.warning("the tokens were read again: %d of them", len(fresh))
 
     def _stamp(self) -> tuple[int, ...] | None:
-        """Return what changes with the file; None where there is no file."""
+        """Return what changes with the file; None if there is no file."""
         if self._path is None:
             return None
         try:

@@ -230,7 +230,7 @@ def _plain(body: dict[str, Any], expected: str) -> dict[str, Any]:
 
 
 def in_order(value: object) -> dict[str, Any] | None:
-    """Return a dictionary of texts and numbers as JSON gives it back; None for all else, which has to go through JSON.
+    """Return a dictionary of texts and numbers as JSON would; None for anything else, which has to go through JSON.
 
     >>> in_order({"b": 0.5, "a": "town"}), in_order({"b": float("nan")})
     ({'a': 'town', 'b': 0.5}, None)

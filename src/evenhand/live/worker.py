@@ -198,7 +198,7 @@ class Worker:
             return self._keep()
 
     def keep_up(self) -> bool:
-        """Do what requests do beside their own work; returns whether corrections are being learned, some at a time."""
+        """Do the upkeep that requests do; returns whether corrections are being learned, some at a time."""
         with self._lock.held():
             self._ask_at, asks = 0, self._again is None  # what was dropped just now is tried again the next time
             self._run([])

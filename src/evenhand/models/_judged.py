@@ -25,7 +25,7 @@ def check_fades(name: str, inner: Model) -> None:
 
 
 def told(model: Model, x: Floats, seen: Bools) -> Bools:
-    """Return the plays that teach something: all their outcomes are seen, and not all features are 0, `->(P)`."""
+    """Return the plays that the model learns from: all their outcomes are seen, and not all features are 0, `->(P)`."""
     lead = 0 if by_action(model) is None else 1
     return np.asarray(seen.all(2) & (x[:, :, lead:] != 0.0).any(2))
 

@@ -83,7 +83,7 @@ def by_action(model: Model) -> int | None:
 
 
 def weighs(model: Model) -> bool:
-    """Return whether a model heeds the weight of a `Lesson`."""
+    """Return whether a model uses the weight of a `Lesson`."""
     return getattr(model, "weighs", False)
 
 
@@ -98,7 +98,7 @@ def fades(model: Model) -> bool:
 
 
 def notes(model: Model, state: Any, replica: int) -> tuple[Note, ...]:
-    """Return what a model says of a replica's state, nothing for most models."""
+    """Return the notes of a model about a replica's state; most models have none."""
     return model.notes(state, replica) if isinstance(model, Notes) else ()
 
 
@@ -163,7 +163,7 @@ class Fades(Model, Protocol):
 
     @property
     def fades(self) -> bool:
-        """Whether it can: a wrapper can if what it wraps can."""
+        """Whether it can: a wrapper can if its inner model can."""
 
     def fade(self, state: Any, keep: Floats, ahead: Floats) -> None:
         """Multiply all sums over observations by `keep` in (0, 1], and estimate again, `(),()->`, in place.
@@ -176,13 +176,13 @@ class Fades(Model, Protocol):
 
 @runtime_checkable
 class Grows(Protocol):
-    """A model, or a part of one, that has something of every action, so that actions can be appended.
+    """A model, or a part of one, with data for every action, to which actions can be appended.
 
     Wrappers need nothing: `models.growing.sized` looks into their fields. States grow by their arrays.
     """
 
     def of_actions(self, actions: int) -> Any:
-        """Return the same for the first so many actions."""
+        """Return the same for a given number of the first actions."""
 
 
 @runtime_checkable
@@ -207,7 +207,7 @@ class Explains(Model, Protocol):
 
     @property
     def explains(self) -> bool:
-        """Whether it can: a wrapper can if what it wraps can."""
+        """Whether it can: a wrapper can if its inner model can."""
 
     def contributions(self, state: Any, x: Floats, w: Floats) -> Floats:
         """Divide the mean worth of a first candidate less that of a second by features, `(2,n),(K,1|2,M)->(K,n)`.

@@ -159,7 +159,7 @@ class FittedView(NamedTuple):
 
 
 def fitted_view(model: Fitted, state: GeneralizedLinearState) -> FittedView | None:
-    """Return the view of a model that is fitted again, None where its width has none."""
+    """Return the view of a model that is fitted again, None if its width has none."""
     s, width = state, view_of(model.width, model._start)
     if width is None:
         return None

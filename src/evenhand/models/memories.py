@@ -38,7 +38,7 @@ class MemoriesState:
 @checked
 @dataclass(frozen=True, kw_only=True)
 class Memories(Wraps, WithoutLuck):
-    """Several memories of one model, of which those count that have predicted well lately.
+    """Several memories of one model, weighted by how well they have predicted lately.
 
     Equation: memory k multiplies its sums by 2^(-1 / h_k) per round, h_k its half-life, and one forgets nothing. Means
     are averaged with weights exp(-E_k / 2 - k doubt), the longest memory having k = 0, and the bonus is the least of

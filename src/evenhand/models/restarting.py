@@ -41,7 +41,7 @@ class RestartingState:
 @checked
 @dataclass(frozen=True, kw_only=True)
 class Restarting(Wraps, WithoutLuck):
-    """A model that forgets everything once the same model, begun lately, predicts better.
+    """A model that restarts once the same model, started more recently, predicts better.
 
     Equation: a challenger learns beside the champion, which decides. Once the challenger has learned `young` plays, it
     is ahead by sum_m sum (e_m^2 - f_m^2) / (2 s_m) nats: e and f are the errors of champion and challenger, made before
@@ -134,7 +134,7 @@ class Restarting(Wraps, WithoutLuck):
             self.inner.fade(member, keep, left)
 
     def notes(self, state: RestartingState, replica: int) -> tuple[Note, ...]:
-        """Say when the model last began anew, which is an alarm for `alarm` rounds, and what the model inside says."""
+        """Say when the model last restarted, an alarm for `alarm` rounds, and add the inner model's notes."""
         inner = notes(self.inner, state.members[0], replica)
         if state.restarts[replica] == 0.0:
             never = "began anew: never; no model that learned lately predicted better by far"
@@ -147,7 +147,7 @@ class Restarting(Wraps, WithoutLuck):
         return Note(said), *inner, won
 
     def lead(self, s: RestartingState) -> Floats:
-        """Return by how many nats the challenger is ahead, `->()`.
+        """Return the lead of the challenger in nats, `->()`.
 
         `compared` has what its errors save, how far predictions differ, squared, and that times its squared errors.
         """

@@ -31,7 +31,7 @@ class Limit(NamedTuple):
 
 
 class Span(NamedTuple):
-    """How long it goes on: a number of cases, or an end with a forecast of the cases per day."""
+    """How long the run lasts: a number of cases, or an end with a forecast of the cases per day."""
 
     cases: int
     until: date | None = None

@@ -28,7 +28,7 @@ class Question(NamedTuple):
 
 
 def actions(text: str) -> tuple[str, ...]:
-    """Read names with commas between.
+    """Read names separated by commas.
 
     >>> actions("nothing, letter, call")
     ('nothing', 'letter', 'call')
@@ -80,7 +80,7 @@ def aim(text: str) -> Aim:
 
 
 def limits(text: str) -> tuple[Limit, ...]:
-    """Read NAME TOTAL: ACTION USE, ACTION USE; several with semicolons between, and none if empty.
+    """Read NAME TOTAL: ACTION USE, ACTION USE; several separated by semicolons, and none if empty.
 
     >>> limits("cents 500: letter 0.8, call 3")
     (Limit(name='cents', total=500.0, uses={'letter': 0.8, 'call': 3.0}),)

@@ -19,7 +19,7 @@ _TRIED = 200  # cases that the script simulates
 
 
 def write(answers: Answers, folder: Path) -> list[Path]:
-    """Write both files to a folder, which is made if it is not there.
+    """Write both files to a folder, which is created if it does not exist.
 
     Raises:
         InvalidInput: a file is there already, or the folder cannot be written to; or the problem makes no sense.

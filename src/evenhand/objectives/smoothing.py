@@ -71,7 +71,7 @@ class Moreau:
         return moreau_gradient(proximal, z, self.beta / np.sqrt(t + 1.0))
 
     def view(self, objective: Objective) -> Any:
-        """What kernels see of a smoothed objective, None where the objective has nothing for them."""
+        """What kernels see of a smoothed objective, None if the objective has nothing for them."""
         make: Any = getattr(objective, "envelope_view", None)
         return None if make is None else make(self.beta)
 

@@ -109,11 +109,11 @@ class Aim:
 
     @property
     def worth(self) -> Floats:
-        """What actions are predicted to be worth at the slope of a linear objective, or at the middle, `()->(N,A)`."""
+        """The predicted worth of actions at the slope of a linear objective, or at the middle, `()->(N,A)`."""
         return self.predicted(self.objective.supergradient(self.middle))
 
     def predicted(self, slope: Floats) -> Floats:
-        """Return what actions are predicted to be worth at slopes of f, `(m)->(N,A)`."""
+        """Return the predicted worth of actions at slopes of f, `(m)->(N,A)`."""
         found = _along(slope, [table.predicted for table in self.tables])
         return found if len(found) == self.rows else np.repeat(found, self.rows, 0)
 

@@ -53,8 +53,8 @@ class Assignment:
         budgets: what the list uses of each.
         parities: what the groups of each have on average.
         log: the name of the file that was learned from.
-        checks: what is wrong with the log or the budget, a sentence each; None where nothing was found.
-        numeric: the features that are numbers or dates, in days, NaN where one is missing.
+        checks: what is wrong with the log or the budget, a sentence each; None if nothing was found.
+        numeric: the features that are numbers or dates, in days, NaN if one is missing.
         categorical: the columns of the others.
         dates: which of the numbers are dates.
         form: how the file of the list is written.
@@ -153,7 +153,7 @@ class Assignment:
         spreadsheets read its letters.
 
         Args:
-            path: the file, which is replaced once it is written whole. In Parquet, features that are numbers, chances
+            path: the file, which is replaced once it is complete. In Parquet, features that are numbers, chances
                 and expectations are numbers, a missing one is null, and texts stay as they are.
             verbatim: whether texts stay as they are. By default those that a spreadsheet would run as a formula get an
                 apostrophe in front: they begin with =, +, -, @, a tab or a carriage return, and are no plain numbers.

@@ -18,7 +18,7 @@ _MOST = 200  # budgets
 
 
 class Bands(NamedTuple):
-    """How many standard errors to either side hold a whole curve with a chance of 95 %."""
+    """The number of standard errors to either side that cover a whole curve with probability 95 %."""
 
     value: float
     less: float  # of the differences to `targeted`; that of `targeted` itself, whose differences are 0, is 0

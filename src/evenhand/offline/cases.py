@@ -31,7 +31,7 @@ class Cases:
 
     Args:
         texts: by column, as the file has them.
-        numbers: by column of numbers and dates, NaN where a value is missing.
+        numbers: by column of numbers and dates, NaN if a value is missing.
         features: `(N,u)` encoded as the log is.
         known: `(N,A,L)` known outcomes, or `(1,A,L)` where rows do not differ.
         groups: by grouping, the number of the group of every row.
@@ -47,7 +47,7 @@ class Cases:
 
     @staticmethod
     def read(path: Path, spec: Spec, problem: Problem, coding: Units) -> Cases:
-        """Read a list; every row has to be usable, as every case is to be decided.
+        """Read a list; every row has to be usable, as every case must be decided.
 
         Raises:
             InvalidInput: a column is missing, or a value is of another kind than in the log.

@@ -18,7 +18,7 @@ _SMALL = 0.01  # part of the rows
 
 
 def support(evidence: Evidence, policies: Mapping[str, Floats]) -> str | None:
-    """Say which policy wants what the log hardly has, `(N,A)` each: few rows agree, or some can never agree.
+    """Say which policy plays what the log hardly contains, `(N,A)` each: few rows agree, or some can never agree.
 
     Equation: the effective rows are (sum w)^2 / sum w^2, and mean_i w_i is 1 where every action that the policy plays
     could be logged. It is less by the part of its plays that could not.
@@ -50,7 +50,7 @@ def support(evidence: Evidence, policies: Mapping[str, Floats]) -> str | None:
 
 
 def idle(worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float]) -> str | None:
-    """Say which budget never binds: the best policy by the models uses less of it, where nothing limits it.
+    """Say which budget never binds: without limits, the best policy by the models uses less of it.
 
     Args:
         worth: `(N,A)` what is predicted of the objective.
@@ -68,7 +68,7 @@ def idle(worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float
 
 
 def outside(numbers: Mapping[str, Floats], coding: Units) -> str | None:
-    """Say which number of a list lies beyond the range of the log, at whose end it counts; None if hardly any does.
+    """Say which number of a list lies outside the range of the log, where it is clipped; None if hardly any does.
 
     One that is beyond by more than the range is wide is told of, such as an amount in other units, and otherwise what
     more than 1 % of the cases have.

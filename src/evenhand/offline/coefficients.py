@@ -51,7 +51,7 @@ def standard_errors(x: Floats, y: Floats, found: Floats, penalty: float) -> Floa
 
     Equation: with H = X'X + k D, where D leaves out the intercept, and residuals e, the covariance is
     N / (N - tr H^-1 X'X) H^-1 X' diag(e^2) X H^-1 (White 1980, with the factor of MacKinnon and White 1985). The
-    penalty is taken as given; what it shrinks is not in the error. NaN where no row is left to judge by.
+    penalty is taken as given; what it shrinks is not in the error. NaN if no row is left to judge by.
 
     >>> x = np.column_stack([np.ones(4), [0.0, 0.0, 1.0, 1.0]])
     >>> y = np.array([0.0, 2.0, 3.0, 5.0])

@@ -62,7 +62,7 @@ class Plan:
     terms: Terms = field(repr=False)
 
     def lottery(self, contexts: Any) -> Floats:
-        """Return the chance of every action, `->(N,A)`: on average over all contexts the limits are kept.
+        """Return the probability of every action, `->(N,A)`: on average over all contexts the limits are kept.
 
         Args:
             contexts: as for `plan`, all or some of them.
@@ -132,7 +132,7 @@ class Plan:
 
 @named("X9", source="evenhand's own; Newton's method on the smoothed dual, and column generation, in passes")
 def plan(problem: Problem, contexts: Any, *, gap: float = 1e-6, seed: int = 0) -> Plan:
-    """Plan who gets what over contexts that are all known, in a few passes over them and without storing any.
+    """Plan who gets what over known contexts, in a few passes over them and without storing any.
 
     Equation: max mean_i sum_a p_ia w.u_ia s.t. mean_i sum_a p_ia v_m(u_ia) <= b_m for all rows of the constraints, with
     a lottery p_i per context. At an optimum p_i plays the best actions at prices of the rows; the dual function at any

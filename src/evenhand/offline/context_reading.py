@@ -178,7 +178,7 @@ def luck_of(seed: int, count: int) -> Floats:
 
 
 def added(found: Iterable[Sums]) -> Sums:
-    """Add sums in their order, so that they are the same to the bit whoever found them."""
+    """Add sums in their order, so that they are the same bit for bit whichever worker computed them."""
     total: Sums = ()
     for sums in found:
         total = tuple(a + b for a, b in zip(total, sums, strict=True)) if total else sums

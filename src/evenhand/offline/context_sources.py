@@ -17,7 +17,7 @@ from evenhand.replay.arrow import Frame, arrow_dataset, arrow_table
 
 
 class Source(Protocol):
-    """Contexts that can be read again and again, in parts that have an order."""
+    """Contexts that can be read repeatedly, in ordered parts."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -30,7 +30,7 @@ class Source(Protocol):
         """Add what a job finds in every part, in the order of the parts."""
 
     def sample(self, reading: Reading, count: int, seed: int) -> Block:
-        """Read some contexts, spread over all."""
+        """Read a sample of contexts, spread over all."""
 
     def blocks(self, reading: Reading) -> Iterator[Block]:
         """Read all contexts in their order."""

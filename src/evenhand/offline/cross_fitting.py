@@ -20,7 +20,7 @@ _TIE = 1e-9  # relative, of errors
 
 
 class RidgeByErrors:
-    """A ridge regression whose penalty is the one of the least generalised cross-validation error.
+    """A ridge regression whose penalty minimises the generalised cross-validation error.
 
     Equation: min |y - x t|^2 + k |t|^2 over t, where k minimises N |y - x t_k|^2 / (N - df_k)^2 among 45 values (Golub,
     Heath and Wahba 1979), the largest of those that tie. The first column is an intercept, which is not penalised.
@@ -71,7 +71,7 @@ def folds_of(rows: int, folds: int, seed: int) -> Ints:
 
 
 def members_of(rows: int, folds: int, seed: int) -> tuple[Ints, ...]:
-    """Return the rows of each fold of `folds_of`, in an order by chance, so that ties are no matter of places."""
+    """Return the rows of each fold of `folds_of` in random order, so that ties do not depend on positions."""
     order = np.argsort(uniform(seed, Stream.ORDER, np.arange(1), np.arange(1), rows)[0], kind="stable")
     return tuple(order[k::folds] for k in range(folds))
 

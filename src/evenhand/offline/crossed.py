@@ -92,7 +92,7 @@ class Crossed:
         return max(float(own.min(1).mean()) for own in self.rows.of(self.tables[outcome].predicted))
 
     def enough(self, outcome: str) -> float:
-        """Return the budget beyond which money is worth nothing in any fold, by predictions."""
+        """Return the budget beyond which more money is worth nothing in any fold, by predictions."""
         cost, found = self.tables[outcome].predicted, [self.least(outcome)]
         for aim, own in zip(self._aims, self.rows.of(cost), strict=True):
             if aim.linear:
@@ -143,7 +143,7 @@ class Crossed:
 
 
 def best(budgets: Sequence[float]) -> Planner:
-    """Return what plans the policies of the greatest worth within budgets; the cheapest ones where these are less."""
+    """Return a planner for the best policies within budgets; the cheapest ones if budgets are below their cost."""
 
     def plan(aim: Aim, cost: Floats, rows: Ints) -> Iterator[Planned]:
         first = Frontier.of(aim.worth, cost)
@@ -154,7 +154,7 @@ def best(budgets: Sequence[float]) -> Planner:
 
 
 def even(budgets: Sequence[float], groups: Ints, tolerance: float) -> Planner:
-    """Return what plans the best policies whose average use by group is within a tolerance of everybody's, `(N)`."""
+    """Return a planner for the best policies whose average use by group is within a tolerance of everybody's, `(N)`."""
 
     def plan(aim: Aim, cost: Floats, rows: Ints) -> Iterator[Planned]:
         mine = groups[rows]
@@ -171,5 +171,5 @@ def _evenly(cost: Floats, groups: Ints, budget: float, tolerance: float, worth: 
 
 
 def within(cost: Floats, budget: float) -> Callable[[Floats], Stop]:
-    """Return what plans the best policy within a budget for what actions are worth, `(N or 1,A)->`."""
+    """Return a planner for the best policy within a budget, given the worth of actions, `(N or 1,A)->`."""
     return lambda worth: Frontier.of(worth, cost).at(budget)

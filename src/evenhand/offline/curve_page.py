@@ -29,7 +29,7 @@ PRICES = "What one more unit of the budget is predicted to bring. Where it is 0,
 
 
 class Drawn(Protocol):
-    """What is told and drawn of a curve."""
+    """The texts and charts of a curve."""
 
     @property
     def objective(self) -> str: ...
@@ -65,7 +65,7 @@ def headline(curve: Drawn) -> str:
 
 
 def sentences(curve: Drawn) -> Iterator[str]:
-    """Yield where every difference is told from chance, and what one more unit of the budget is worth."""
+    """Yield where every difference can be told from chance, and the worth of one more unit of the budget."""
     first, *others = curve.lines
     for line in others:
         told = [(b, interval("", z).told) for b, z in zip(curve.budgets, line.less, strict=True)]

@@ -50,7 +50,7 @@ class Curve:
         learned: whether what the budget limits is learned, so that plans keep to it by predictions.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
-        checks: what is wrong with the log or with what is asked of it, a sentence each; None where nothing was found.
+        checks: what is wrong with the log or with what is asked of it, a sentence each; None if nothing was found.
         notes: remarks about the log.
     """
 

@@ -17,7 +17,7 @@ def objective_of(objective: Objective, averages: Sequence[Average]) -> Average:
     """Return the objective of averages of its outcomes.
 
     Equation: f(z) with the influence psi_i = f'(z) . psi_i(z), where f' is a supergradient (the delta method). The
-    influence is NaN where f has none, as on the edge of its domain, where f(z) may be -inf.
+    influence is NaN if f has none, as on the edge of its domain, where f(z) may be -inf.
 
     >>> from evenhand.objectives import AlphaFair
     >>> one, two = Average.of(np.array([1.0, 3.0])), Average.of(np.array([1.0, 0.0]))
@@ -37,7 +37,7 @@ def objective_of(objective: Objective, averages: Sequence[Average]) -> Average:
 
 
 def trouble(objective: Objective, averages: Sequence[Average], policy: str) -> str | None:
-    """Say why an objective has no value or no honest standard error at some averages.
+    """Say why an objective has no value or no valid standard error at some averages.
 
     The delta method follows a tangent. It is compared with what f itself does over an error of the averages: at the 2 m
     points z +- sqrt(m) l_j, where l_j are the columns of a root of their covariance (a cubature rule of degree 3).

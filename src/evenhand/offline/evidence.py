@@ -91,7 +91,7 @@ class Evidence:
 
     @staticmethod
     def of(log: Log, problem_file: str) -> Evidence:
-        """Return what a log says that was read by a problem file."""
+        """Return the evidence of a log that was read by a problem file."""
         problem, encoded = log.problem, log.encoded
         return Evidence(
             log=log.name,
@@ -250,7 +250,7 @@ class Evidence:
 
     @cached_property
     def checks(self) -> Checks:
-        """What is wrong with the log, a sentence per check, `()->`; None where nothing was found."""
+        """What is wrong with the log, a sentence per check, `()->`; None if nothing was found."""
         p = self.problem
         return of_log(
             Drawn(

@@ -18,7 +18,7 @@ _STEPS = 80  # of a bisection: beyond the last bit of a double
 
 
 class Split(NamedTuple):
-    """How much each group gets per head."""
+    """The amount that each group gets per head."""
 
     budgets: Floats  # (G,)
     price: float  # at which the groups that are not clipped spend
@@ -27,7 +27,7 @@ class Split(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class FairFrontier:
-    """The policies of the greatest average worth whose average costs by group are within a tolerance of everybody's.
+    """The policies with the greatest average worth whose average costs by group are within a tolerance of everybody's.
 
     Equation: max sum_g s_g V_g(b_g) over b s.t. x = sum_g s_g b_g <= B and |b_g - x| <= tolerance, where V_g is the
     frontier of group g and s_g its share. At a price, b_g is what the group would spend, clipped to the tolerance.
@@ -56,7 +56,7 @@ class FairFrontier:
         return FairFrontier(rows=rows, frontiers=each, shares=np.array(sizes) / len(worth))
 
     def split(self, budget: float, tolerance: float) -> Split:
-        """Return how much each group gets per head.
+        """Return the amount that each group gets per head.
 
         Raises:
             InvalidInput: a negative tolerance.
@@ -155,7 +155,7 @@ class FairFrontier:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FairPoint:
-    """What every row gets within a budget of which each group gets about as much per head.
+    """What every row gets within a budget that is shared about equally per head between groups.
 
     Args:
         rows: of each group.
@@ -169,15 +169,15 @@ class FairPoint:
     slope: float
 
     def of(self, table: Floats) -> Floats:
-        """Return what the rows have of a table of actions, `(N or 1,A)->(N)`."""
+        """Return the value of every row in a table of actions, `(N or 1,A)->(N)`."""
         return self.rows.joined([point.of(own) for point, own in self._each(table)])
 
     def total(self, table: Floats) -> float:
-        """Return what all rows have of a table of actions together, `(N or 1,A)->`."""
+        """Return the total over all rows of a table of actions, `(N or 1,A)->`."""
         return sum(point.total(own) for point, own in self._each(table))
 
     def offset(self, spent: Floats, brings: object = None) -> Floats:
-        """Return what is taken off the influence of rows, as they say where the budget ends, `(N)->(N)`.
+        """Return the correction to the influence of rows, since they determine where the budget ends, `(N)->(N)`.
 
         Equation: price_g (c_i - b_g) + price (b_g - x) for row i of group g. The last term is there because the log
         says how large groups are: where more rows are of a dear group, the others have to spend less.

@@ -29,7 +29,7 @@ class FoldModels(Protocol):
 
 
 class Asked(NamedTuple):
-    """What models are fitted to, and for what."""
+    """The data that models are fitted to, and the outcomes."""
 
     x: Floats  # (N,n) features, of which the first is 1
     actions: Ints  # (N,) those that were logged

@@ -26,7 +26,7 @@ class Point(NamedTuple):
     price: float  # what one more unit of the budget is worth; 0 where the budget does not bind
 
     def of(self, table: Floats) -> Floats:
-        """Return what the rows have of a table of actions, `(N,A)->(N)`; a table of one row is that of all."""
+        """Return the value of every row in a table of actions, `(N,A)->(N)`; a table of one row is that of all."""
         found = np.empty(len(self.actions))
         _chosen(self.actions, table, found)
         if self.row >= 0:
@@ -35,11 +35,11 @@ class Point(NamedTuple):
         return found
 
     def total(self, table: Floats) -> float:
-        """Return what all rows have of a table of actions together, `(N or 1,A)->`."""
+        """Return the total over all rows of a table of actions, `(N or 1,A)->`."""
         return float(self.of(table).sum())
 
     def offset(self, spent: Floats, brings: object = None) -> Floats:
-        """Return what is taken off the influence of rows, as they say where the budget ends, `(N)->(N)`."""
+        """Return the correction to the influence of rows, since they determine where the budget ends, `(N)->(N)`."""
         return np.asarray(self.price * (spent - spent.mean()))
 
     def margin(self, brings: object = None) -> float:
@@ -58,7 +58,7 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Frontier:
-    """The policies of the greatest average worth for every average cost.
+    """The policies with the greatest average worth for every average cost.
 
     Equation: for a budget B, max mean_i sum_a p_ia w_ia s.t. mean_i sum_a p_ia c_ia <= B, where p_i is a lottery.
 
@@ -115,7 +115,7 @@ class Frontier:
 
     @property
     def enough(self) -> float:
-        """The budget beyond which money is worth nothing."""
+        """The budget beyond which more money is worth nothing."""
         return float(self.spend[self.useful - 1]) if self.useful else self.least
 
     def at(self, budget: float) -> Stop:
@@ -127,7 +127,7 @@ class Frontier:
         return next(self.along([budget]))
 
     def along(self, budgets: Sequence[float]) -> Iterator[Stop]:
-        """Yield what every row gets at each of some budgets, which rise.
+        """Yield what every row gets at each of some increasing budgets.
 
         Raises:
             InvalidInput: the first budget is below the least cost, or the budgets do not rise.
@@ -156,7 +156,7 @@ class Frontier:
         return actions.copy()
 
     def totals(self, table: Floats) -> Floats:
-        """Return what all rows have of a table together before and after every segment, `(N or 1,A)->(S+1)`."""
+        """Return the total over all rows of a table before and after every segment, `(N or 1,A)->(S+1)`."""
         for known, found in self._totals:
             if known is table:
                 return found
@@ -208,17 +208,17 @@ class Stop:
         return Point(actions, int(f.row[self.until]), int(f.action[self.until]), self.share, self.price)
 
     def of(self, table: Floats) -> Floats:
-        """Return what the rows have of a table of actions, `(N or 1,A)->(N)`."""
+        """Return the value of every row in a table of actions, `(N or 1,A)->(N)`."""
         return self.point.of(table)
 
     def total(self, table: Floats) -> float:
-        """Return what all rows have of a table of actions together, `(N or 1,A)->`, by sums along the frontier."""
+        """Return the total over all rows of a table of actions, `(N or 1,A)->`, by sums along the frontier."""
         totals = self.frontier.totals(table)
         found = float(totals[self.until])
         return found + self.share * (float(totals[self.until + 1]) - found) if self.share else found
 
     def offset(self, spent: Floats, brings: object = None) -> Floats:
-        """Return what is taken off the influence of rows, as they say where the budget ends, `(N)->(N)`."""
+        """Return the correction to the influence of rows, since they determine where the budget ends, `(N)->(N)`."""
         return np.asarray(self.price * (spent - spent.mean()))
 
     def margin(self, brings: object = None) -> float:
@@ -231,7 +231,7 @@ class Stop:
 
 
 def cheapest(worth: Floats, cost: Floats) -> Point:
-    """Return the policy of the least cost, and of the greatest worth among these, `(N,A),(N or 1,A)->`."""
+    """Return the policy of the least cost, and with the greatest worth among these, `(N,A),(N or 1,A)->`."""
     return Point(_hulls(worth, cost)[0], -1, 0, 0.0, 0.0)
 
 

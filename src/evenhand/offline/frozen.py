@@ -22,7 +22,7 @@ Case = Mapping[str, Any]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Saved:
-    """A policy with the state that it was saved in, which learns no more; `value` judges it by its lotteries.
+    """A policy in a saved state, which no longer learns; `value` evaluates it by its lotteries.
 
     Args:
         policy: whose chances are known: no draws from a posterior, and one play per round.
@@ -39,7 +39,7 @@ class Saved:
     after: After = "nothing"
 
     def lotteries(self, log: Evidence) -> Floats:
-        """Return the chances of each action in every row, `->(N,A)`; the state is left as it is.
+        """Return the probability of each action in every row, `->(N,A)`; the state is left as it is.
 
         Raises:
             InvalidInput: the policy has other actions, its chances are unknown, it can play nothing in some row, or the
@@ -86,7 +86,7 @@ class Saved:
 def frozen(
     log: Evidence, policy: Policy, state: PolicyState, *, encode: Callable[[Case], Context] | None = None
 ) -> Floats:
-    """Return the chances with which a policy plays each action in every row, if it learns no more, `->(N,A)`.
+    """Return the probability with which a policy plays each action in every row, if it no longer learns, `->(N,A)`.
 
     The state is left as it is. Its prices, its model and what it has left of hard budgets are those of its next round,
     in every row. `value(log, policies={"saved": frozen(log, policy, state)})` judges it.
@@ -104,7 +104,7 @@ def frozen(
 
 
 def _present(values: np.ndarray[Any, Any]) -> list[Any]:
-    """The values of a column, None where a number is missing."""
+    """The values of a column, None if a number is missing."""
     return [None if z != z else z for z in values.tolist()] if values.dtype.kind == "f" else values.tolist()
 
 

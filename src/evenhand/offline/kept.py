@@ -61,7 +61,7 @@ def unjudged(evidence: Evidence) -> Iterator[str]:
 
 
 def sure(estimate: Estimate, bound: float) -> float:
-    """Return the confidence that something is at most a bound, `Phi((b - v) / se)`; 0 or 1 where there is no error."""
+    """Return the confidence that a value is at most a bound, `Phi((b - v) / se)`; 0 or 1 where there is no error."""
     room = bound - estimate.value
     if estimate.se <= _ROUNDING * max(abs(bound), abs(estimate.value)):  # nothing is left to chance
         return float(room >= -_ROUNDING * max(abs(bound), abs(estimate.value)))

@@ -63,7 +63,7 @@ def singles(evidence: Evidence) -> dict[str, Floats]:
 
 
 def grid(budgets: Sequence[float] | int, least: float, most: float, stated: float) -> tuple[float, ...]:
-    """Return the budgets of a curve: those given, or so many up to where money is worth nothing, and the stated one."""
+    """Return the budgets of a curve: those given, or so many up to where more is worth nothing, and the stated one."""
     if isinstance(budgets, int | np.integer):
         if not 2 <= budgets <= MOST:
             raise InvalidInput("budgets", f"2 to {MOST:,} of them, or a list", budgets)
@@ -85,7 +85,7 @@ def planned(crossed: Crossed, planner: Planner, outcome: str) -> Iterator[At]:
 
 
 def cheapest_of(aim: Aim, cost: Tables) -> Once:
-    """Return the policy of the cheapest actions, which the rows get that no other policy gives one."""
+    """Return the policy of the cheapest actions, for rows that get no action from another policy."""
     return Once(cheapest(aim.worth, cost.predicted))
 
 
@@ -113,7 +113,7 @@ def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> I
 
 
 def together(policies: Mapping[str, Iterator[At]], seed: int, rows: Ints) -> tuple[tuple[Line, ...], dict[str, Bands]]:
-    """Take policies from budget to budget at once, so that they can be compared row by row; the first is targeted.
+    """Follow policies over the budgets together, so that they can be compared row by row; the first is targeted.
 
     The seed is that of the multipliers of bands, and `(N)` rows are the numbers of those that policies have.
     """

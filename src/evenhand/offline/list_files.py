@@ -27,7 +27,7 @@ def check(path: Path) -> None:
 
 
 def write_parquet(path: Path, columns: Mapping[str, list[object]], numbers: Mapping[str, Floats]) -> Path:
-    """Write columns to a Parquet file, which is replaced once it is written whole.
+    """Write columns to a Parquet file, which is replaced once it is complete.
 
     Args:
         path: the file.

@@ -30,7 +30,7 @@ class Classifier(Protocol):
 
 
 class BySums(Protocol):
-    """A linear model that needs no rows, but sums over them; where it is taken by them, `fit` is not called."""
+    """A linear model that is fitted to sums over rows; `fit` is then not called."""
 
     def fit_sums(self, sums: Sums) -> Floats:
         """Fit the coefficients, and return them, `->(n)`; the first is that of the intercept."""

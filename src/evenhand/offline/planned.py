@@ -18,13 +18,13 @@ class Planned(Protocol):
     """A policy that was planned within a budget."""
 
     def of(self, table: Floats) -> Floats:
-        """Return what the rows have of a table of actions, `(N or 1,A)->(N)`."""
+        """Return the value of every row in a table of actions, `(N or 1,A)->(N)`."""
 
     def total(self, table: Floats) -> float:
-        """Return what all rows have of a table of actions together, `(N or 1,A)->`."""
+        """Return the total over all rows of a table of actions, `(N or 1,A)->`."""
 
     def offset(self, spent: Floats, brings: Brings) -> Floats:
-        """Return what is taken off the influence of rows, as they say where the budget ends, `(N)->(N)`."""
+        """Return the correction to the influence of rows, since they determine where the budget ends, `(N)->(N)`."""
 
     def margin(self, brings: Brings) -> float:
         """Return what one more unit of the budget is worth."""
@@ -71,7 +71,7 @@ class Mixture:
 
 
 class Once:
-    """A policy that a line has at all budgets: what it has of a table is looked up once."""
+    """A policy that a line has at all budgets; its total in a table is looked up once."""
 
     def __init__(self, policy: Point) -> None:
         self._policy, self._found = policy, list[tuple[Floats, Floats]]()
@@ -86,7 +86,7 @@ class Once:
 
 @dataclass(frozen=True, eq=False)
 class Single:
-    """One action for a share of the rows, by chance, and the cheapest action for the others.
+    """One action for a random share of the rows, and the cheapest action for the others.
 
     Args:
         cheapest, single: the policies that are mixed.
@@ -115,7 +115,7 @@ class Single:
         return float(self.of(table).sum())
 
     def offset(self, spent: Floats, brings: Brings) -> Floats:
-        """As the share follows from what the rows cost."""
+        """The correction arises because the share depends on the costs of the rows."""
         slope = self._slope(brings) if self.share > 0.0 else 0.0
         return np.asarray(slope * (spent - spent.mean()))
 
@@ -133,7 +133,7 @@ class Single:
 
 
 class Parts:
-    """Parts of the rows, such as folds, and what they have of tables, which is looked up once.
+    """Parts of the rows, such as folds, and their parts of tables, which are looked up once.
 
     Args:
         members: the rows of each part.
@@ -179,7 +179,7 @@ class Parts:
         return [each[rows] for rows in self._places]
 
     def joined(self, each: Sequence[Floats]) -> Floats:
-        """Put numbers of the rows of each part in the places of the rows, `(N_k or 1,...)->(N,...)`."""
+        """Put numbers of the rows of each part at the positions of the rows, `(N_k or 1,...)->(N,...)`."""
         found = np.empty((sum(map(len, self.members)), *each[0].shape[1:]))
         for rows, own in zip(self._places, each, strict=True):
             found[rows] = own
@@ -197,7 +197,7 @@ def _once(table: Floats, known: list[tuple[Floats, T]], look: Callable[[], T]) -
 
 @dataclass(frozen=True, eq=False)
 class Parted:
-    """A policy of which each part of the rows was planned for itself, within the budget.
+    """A policy in which each part of the rows was planned separately, within the budget.
 
     Args:
         rows: of the parts.
@@ -211,7 +211,7 @@ class Parted:
         return self.rows.joined([part.of(own) for part, own in zip(self.parts, self.rows.of(table), strict=True)])
 
     def totals(self, table: Floats) -> list[float]:
-        """Return what the rows of each part have of a table of actions together, `(N or 1,A)->(K)`."""
+        """Return the total of a table of actions over the rows of each part, `(N or 1,A)->(K)`."""
         return [part.total(own) for part, own in zip(self.parts, self.rows.of(table), strict=True)]
 
     def total(self, table: Floats) -> float:
@@ -230,7 +230,7 @@ class Parted:
 
 
 def moves(totals: Floats, rows: int) -> Floats:
-    """Return by how much fold k moves what a plan has in fold j, `(...,K,K)->(...,K,K)`.
+    """Return by how much fold k changes the total of a plan in fold j, `(...,K,K)->(...,K,K)`.
 
     Equation: d_jk = (V_jj - V_jk) / N, where V_jj is what the rows of fold j have together, and V_jk what they have if
     the plan is made without fold k as well. The errors e_j and e_k of the value in two folds have E e_j e_k =

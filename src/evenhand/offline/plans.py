@@ -17,7 +17,7 @@ from evenhand.offline.sifting import allocate
 
 
 class Budget(NamedTuple):
-    """What a list may use of an outcome."""
+    """The amount of an outcome that a list may use."""
 
     outcome: str
     total: float
@@ -25,7 +25,7 @@ class Budget(NamedTuple):
 
 
 class Even(NamedTuple):
-    """A grouping whose groups are to have about as much of an outcome per case as all have."""
+    """A grouping whose groups must have about the overall average of an outcome per case."""
 
     outcome: str
     by: str
@@ -33,7 +33,7 @@ class Even(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """What a list has to keep to."""
+    """The limits that a list must keep."""
 
     budgets: tuple[Budget, ...]
     parities: tuple[Even, ...]
@@ -80,7 +80,7 @@ def planned(
     order: Ints,
     before: ListPlan | None = None,
 ) -> ListPlan:
-    """Plan a list with what held out cases leave of budgets on average, and stated amounts less.
+    """Plan a list with the average budgets that held-out cases leave, minus stated amounts.
 
     Budgets leave at least what the cheapest actions cost. Of cases that are alike, those that come first in an order
     are first. Parities are those of the plan: held out cases get any action in all groups alike. The prices of a plan

@@ -46,7 +46,7 @@ def limits(evidence: Evidence) -> dict[str, float]:
 
 
 class Moved(NamedTuple):
-    """By how much folds move what a policy has, `(K,K)` each; 0 of one that was not planned by the log."""
+    """By how much folds change the total of a policy, `(K,K)` each; 0 if it was not planned from the log."""
 
     scored: Mapping[str, Floats]  # of outcomes, by scores
     weighted: Mapping[str, Floats]  # of outcomes, by weights
@@ -54,7 +54,7 @@ class Moved(NamedTuple):
 
 
 class Unasked(NamedTuple):
-    """The policies that need no asking."""
+    """The policies that are always evaluated."""
 
     policies: dict[str, Floats]  # (N,A) each
     moved: dict[str, Moved]  # of the targeted one
@@ -62,7 +62,7 @@ class Unasked(NamedTuple):
 
 
 def policies_of(crossed: Crossed) -> Unasked:
-    """Return the policies that need no asking: every action for everybody, and targeting within the budget.
+    """Return the policies that are always evaluated: every action for everybody, and targeting within the budget.
 
     One on an outcome that is learned is kept by predictions. An objective that is no weighted sum is also planned
     without a budget.

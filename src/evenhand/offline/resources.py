@@ -14,7 +14,7 @@ from evenhand.planning.program import largest
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Resource:
-    """What actions use of something, and the limits on it.
+    """The use of a resource by each action, and the limits on it.
 
     Equation: mean_i factor[m, groups_i] use[i, a_i] <= most[m] for every limit m.
 
@@ -54,7 +54,7 @@ class Resource:
         return replace(self, use=use, groups=groups)
 
     def used(self, actions: Ints, by: Bools | None = None) -> Floats:
-        """Sum what the actions of all cases, or of some, use of each limit, `(N),(N)->(M)`."""
+        """Sum the use of each limit by the actions of all cases, or of some, `(N),(N)->(M)`."""
         own = self.use[0, actions] if len(self.use) == 1 else self.use[np.arange(len(actions)), actions]
         return self.summed(own if by is None else np.where(by, own, 0.0))
 
@@ -65,18 +65,18 @@ class Resource:
         return np.asarray(self.factor @ np.bincount(self.groups, own, self.factor.shape[1]))
 
     def uses(self) -> Floats:
-        """Return what every action of every case uses of each limit, `->(M,N,A)`."""
+        """Return the use of each limit by every action of every case, `->(M,N,A)`."""
         factor = self.factor if self.groups is None else self.factor[:, self.groups]
         return factor[:, :, None] * self.use
 
     def charge(self, worth: Floats, prices: Floats) -> None:
-        """Take off what the use of every action costs at prices of the limits, `(N,A),(M)->`."""
+        """Subtract the cost of every action's use at prices of the limits, `(N,A),(M)->`."""
         groups = np.zeros(1, np.int64) if self.groups is None else self.groups
         _charge(worth, self.use, np.asarray(prices @ self.factor), groups)
 
 
 def net(worth: Floats, resources: Sequence[Resource], prices: Sequence[Floats]) -> Floats:
-    """Return what actions are worth less what they use at some prices, `(N,A)->(N,A)`."""
+    """Return the worth of actions minus their use at some prices, `(N,A)->(N,A)`."""
     found = worth.copy()
     for resource, price in zip(resources, prices, strict=True):
         resource.charge(found, price)

@@ -34,7 +34,7 @@ def places(strata: Ints, seed: int, part: int = 0) -> Floats:
 
 
 def drawn(planned: Ints, place: Floats, holdout: float, n_actions: int) -> Ints:
-    """Return the planned actions, and any action with the same chance where a place is below the holdout.
+    """Return the planned actions, and a uniformly drawn action where the random place is below the holdout.
 
     >>> drawn(np.array([2, 2, 2]), np.array([0.05, 0.16, 0.7]), 0.2, 4).tolist()
     [1, 3, 2]

@@ -100,7 +100,7 @@ def inverse(w: Floats, y: Floats) -> Estimate:
 
 
 def self_normalised(w: Floats, y: Floats) -> Estimate:
-    """Estimate the value of a policy by weights that are divided by their sum (SNIPS, Swaminathan and Joachims 2015).
+    """Estimate the value of a policy by weights divided by their sum (SNIPS, Swaminathan and Joachims 2015).
 
     Equation: v = sum_i w_i y_i / sum_i w_i; the influence function is w_i (y_i - v) / mean(w).
 
@@ -155,7 +155,7 @@ def scores(predicted: Floats, actions: Ints, propensities: Floats, y: Floats) ->
 
 
 def weights(policy: Floats, actions: Ints, propensities: Floats) -> Floats:
-    """Return how many rows each row stands for under a policy, `(N,A),(N),(N)->(N)`; 0 for an action of -1."""
+    """Return how many rows each row represents under a policy, `(N,A),(N),(N)->(N)`; 0 for an action of -1."""
     agree = policy[np.arange(len(actions)), np.maximum(actions, 0)]
     return np.asarray(np.where(actions >= 0, agree, 0.0) / propensities)
 

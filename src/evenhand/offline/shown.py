@@ -29,7 +29,7 @@ def summary(found: Shown) -> str:
 
 
 def text(found: Shown, head: Iterable[str], reading: Iterable[str] = ()) -> str:
-    """Return what is printed: a head, the tables, and how to read them."""
+    """Return what is printed: a heading, the tables, and how to read them."""
     return printed(head, found.tables(), list(reading))
 
 

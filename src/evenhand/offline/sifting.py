@@ -43,7 +43,7 @@ def allocate(
     near: tuple[Floats, ...] | None = None,
     free: int = _FREE,
 ) -> Allocation:
-    """Choose the actions of the greatest worth within limits, `(N,A)->(N)`.
+    """Choose the actions with the greatest worth within limits, `(N,A)->(N)`.
 
     Equation: max mean_i sum_a p_ia w_ia s.t. the limits of all resources, where p_i is a lottery.
 

@@ -12,7 +12,7 @@ from evenhand.report.results import Results
 
 
 class Judged(Protocol):
-    """What was found out from a log."""
+    """The result of an evaluation from a log."""
 
     @property
     def log(self) -> str: ...
@@ -37,7 +37,7 @@ class Judged(Protocol):
 
 
 def settings_of(found: Judged, more: Mapping[str, object]) -> dict[str, object]:
-    """Return what the numbers depend on, by name."""
+    """Return the settings on which the numbers depend, by name."""
     own: dict[str, object] = {
         "log": found.log,
         "problem": found.problem_file,
@@ -76,7 +76,7 @@ def interval(name: str, estimate: Estimate) -> Interval:
 
 
 def difference(estimate: Estimate, of: str) -> str:
-    """Return a difference in words, what it is of, and whether it is told from chance.
+    """Return a difference in words, what it is of, and whether it can be told from chance.
 
     >>> difference(Estimate(0.1, 0.01), " visits"), difference(Estimate(0.1, 0.1), "")
     ('+0.1000 (95 %: +0.0804 to +0.1196) visits', '+0.1000 (95 %: -0.0960 to +0.2960), which is not told from chance')

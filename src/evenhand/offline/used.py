@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Used(NamedTuple):
-    """What a list uses of a budget."""
+    """The use of a budget by a list."""
 
     outcome: str
     total: float
@@ -20,7 +20,7 @@ class Used(NamedTuple):
 
 
 class Averages(NamedTuple):
-    """What the groups of a parity have of an outcome, per case."""
+    """The average of an outcome per case, in each group of a parity."""
 
     outcome: str
     by: str

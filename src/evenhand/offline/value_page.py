@@ -36,7 +36,7 @@ def differences(policies: Sequence[Valued]) -> list[Interval]:
 
 
 def uses(policies: Sequence[Valued], limits: Mapping[str, float]) -> dict[str, list[float | None]]:
-    """Return by limit the part of it that every policy uses; without limits of 0."""
+    """Return the fraction of each limit that every policy uses; limits of 0 are left out."""
     return {name: [p.used[name].value / limit for p in policies] for name, limit in limits.items() if limit}
 
 

@@ -41,7 +41,7 @@ class Value:
         limits: the budgets per row, by outcome.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
-        checks: what is wrong with the log or with what is asked of it, a sentence each; None where nothing was found.
+        checks: what is wrong with the log or with what is asked of it, a sentence each; None if nothing was found.
         notes: remarks about the log.
         whom: for whom the targeted policy is, if that was asked for.
     """

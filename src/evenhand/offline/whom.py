@@ -58,7 +58,7 @@ class Added(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class ForWhom:
-    """What the targeted policy gives to whom; print it to see its tables.
+    """Who gets what from the targeted policy; print it to see its tables.
 
     Args:
         log, problem_file: names of the files.
@@ -70,7 +70,7 @@ class ForWhom:
         coefficients: of the models of outcomes, if they are ridge regressions.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
-        checks: what is wrong with the log, a sentence each; None where nothing was found.
+        checks: what is wrong with the log, a sentence each; None if nothing was found.
         notes: remarks about the log.
     """
 
@@ -168,7 +168,7 @@ def for_whom(
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
 ) -> ForWhom:
-    """Say to whom the targeted policy gives what, and how much each feature adds to it.
+    """Describe who gets what from the targeted policy, and how much each feature adds to its value.
 
     Equation: what a feature adds is V(pi) - V(pi'), where pi is planned by predictions from all features and pi' by
     those from all others; both are valued by the same doubly robust scores, as in `curve`. The standard error is that

@@ -14,7 +14,7 @@ from evenhand.planning.history import HistoryState
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Appended:
-    """What the cases so far would have said of appended actions: the same case, and what is declared of the actions.
+    """The entries of appended actions in earlier cases: the features of the case, and the declarations of the actions.
 
     Args:
         before: A, the number of actions so far; A' with the appended ones.

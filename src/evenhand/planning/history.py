@@ -37,7 +37,7 @@ class HistoryState:
     offered: Bools  # (R, S, A)
 
     def forget(self, context: Context, plays: Ints) -> None:
-        """Take the cases of a round out of the sample of one replica, and what the arrays have of dropped ones.
+        """Remove the cases of a round from the sample of one replica, and the traces of dropped cases in its arrays.
 
         Where equal cases came several times, one of them is taken out, which need not be the one that was sampled.
         """
@@ -144,7 +144,7 @@ def _mark(x: Floats) -> float:
 
 
 def mark(state: HistoryState) -> None:
-    """Set the keys of the kept contexts anew, after their features were changed."""
+    """Recompute the keys of the kept contexts after their features were changed."""
     for r, kept in enumerate(state.kept):
         state.key[r, :kept] = [_mark(x) for x in state.features[r, :kept]]
 

@@ -23,7 +23,7 @@ class Mixture(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """How little some limits can be exceeded, all by the same part of their sizes."""
+    """The least amount by which limits can be exceeded, all by the same fraction of their sizes."""
 
     part: float
     prices: Floats  # (M,) of which rows exclude each other
@@ -39,7 +39,7 @@ def sizes(bound: Floats, scale: Scale) -> Floats:
 
 
 def mixed(found: Policies, bound: Floats, scale: Scale) -> Mixture | None:
-    """Mix policies, `(L,M),(M)->(L),(),(M)`; None where no lottery keeps to the limits.
+    """Mix policies, `(L,M),(M)->(L),(),(M)`; None if no lottery keeps to the limits.
 
     Equation: max sum_l x_l value_l s.t. sum_l x_l used_l <= bound, sum_l x_l = 1, x >= 0. An optimum at a corner has
     at most M + 1 policies.
@@ -66,7 +66,7 @@ def mixed(found: Policies, bound: Floats, scale: Scale) -> Mixture | None:
 
 
 def excess(found: Policies, bound: Floats, scale: Scale) -> Excess:
-    """Exceed limits as little as possible, `(L,M),(M)->(),(M)`; prices add up to 1 in the sizes of the limits.
+    """Exceed limits by as little as possible, `(L,M),(M)->(),(M)`; prices add up to 1 in the sizes of the limits.
 
     Equation: min s s.t. sum_l x_l used_l <= bound + s size, sum_l x_l = 1, x >= 0.
     """

@@ -27,7 +27,7 @@ class Found(NamedTuple):
 
 
 class Finder(Protocol):
-    """Finds the best policies at prices, among those that keep to limits of its own."""
+    """Finds the best policies at prices, among those within its own limits."""
 
     @property
     def most(self) -> Floats:
@@ -43,7 +43,7 @@ class Finder(Protocol):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What limits are on, for messages."""
+        """The subjects of the limits, for messages."""
 
     def first(self, slope: Floats) -> Found:
         """Return a policy within all limits, `(m)->`.
@@ -188,7 +188,7 @@ class _Cuts:
         return furthest
 
     def raise_price(self, nu: Floats, rows: list[str], contexts: int) -> None:
-        """Raise the price, as the best policy at the present one is beyond a set.
+        """Raise the price, because the best policy at the present price violates a set.
 
         Raises:
             InfeasibleProblem: the price is high already; at that price duals tell which constraints exclude each other.

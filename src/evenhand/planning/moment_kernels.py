@@ -126,7 +126,7 @@ def smooth_moments(
 def pure_moments(
     u: NDArray[np.floating], cell: Ints, slopes: Floats, offsets: Floats, first: Floats, counts: Floats
 ) -> None:
-    """Add the moments of the policies that play the best action at L price vectors, the first of several alike.
+    """Add the moments of the policies that play the best action at L price vectors, the first of several equal ones.
 
     Where the best action at the first vector is ahead by more than any other vector could change, it is the best of
     all, and the context is added to one sum for all of them.

@@ -169,7 +169,7 @@ class Policies(NamedTuple):
 
 
 def policies(contexts: Contexts, terms: Terms, prices: Floats) -> Policies:
-    """Follow the best policies at L price vectors in one pass, `(L,M)->(L),(L,M)`."""
+    """Evaluate the best policies at L price vectors in one pass, `(L,M)->(L),(L,M)`."""
     first, counts, (rows,) = contexts.over(PureJob(terms, prices))
     sums = terms.outcomes(first, counts) / rows
     return Policies(prices, (sums @ terms.weights).sum(1), np.einsum("cmo,lco->lm", terms.factors, sums))

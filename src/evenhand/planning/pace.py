@@ -31,7 +31,7 @@ class PaceState:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Pace:
-    """States what every row may use per round, from its spans of time and a forecast of the cases to come.
+    """States the use per round that every row may have, from its spans of time and a forecast of future cases.
 
     Equation: rate_j = min_s (allowance_s - used_s) / (n_s + waiting_s) over the spans s of row j that contain now, with
     n_s the cases to come in the span and waiting_s its decided rounds that are not in used_s. A row without spans has
@@ -41,7 +41,7 @@ class Pace:
 
     Args:
         problem: its clock and its traffic; without an end in time, every round of the horizon comes.
-        spans: of time, one list for each row, None where there are none.
+        spans: of time, one list for each row, None if there are none.
     """
 
     problem: Problem
@@ -58,7 +58,7 @@ class Pace:
 
     @cached_property
     def moves(self) -> bool:
-        """Whether there is anything to follow: spans of time, or a forecast."""
+        """Whether there are spans of time or a forecast to follow."""
         return self._traffic is not None or any(s is not None for s in self.spans)
 
     def enter(self, state: PaceState, decision: Decision, rounds: Floats, v: Floats) -> None:
@@ -96,7 +96,7 @@ class Pace:
         return np.asarray(ends[np.arange(len(t)), self._period(time)])
 
     def rest(self, length: Floats, counted: Floats, sums: Bools) -> Floats:
-        """The rounds by which the rest of a bound is divided in a run of a length, `(),(d),(d)->(d)`; `sums` as there.
+        """The rounds over which the rest of a bound is spread, for the length of a run, `(),(d),(d)->(d)`.
 
         A sum under an unknown end has the rate of `problem.between.Between`, in round n, for the rest of it.
         """
@@ -108,7 +108,7 @@ class Pace:
         return np.maximum(rest, 1.0)
 
     def rates(self, state: PaceState, whole: Floats, time: Floats) -> Floats:
-        """What may be used per round from now on, by row, `(d),()->(d)`; `whole` is that over the rest of the run."""
+        """The use allowed per round from now on, by row, `(d),()->(d)`; `whole` is that over the rest of the run."""
         rates = whole.copy()
         for j, spans in self._on_grid:
             period = spans.period(time)
@@ -122,7 +122,7 @@ class Pace:
         return rates
 
     def against_average(self, time: Floats) -> Floats:
-        """What a round may use by the forecast alone, over its average by the same forecast, by row, `()->(d)`."""
+        """The use in a round that the forecast allows, over its average by the same forecast, by row, `()->(d)`."""
         out = np.ones((len(time), len(self.spans)))
         for j, spans in self._on_grid:
             if spans.averages:
@@ -174,14 +174,14 @@ class Pace:
 
 
 def traffic_of(problem: Problem) -> Traffic | None:
-    """Return the forecast of a problem, by default an even one; None where rounds are counted, of which all come."""
+    """Return the forecast of a problem, by default an even one; None if rounds are counted, of which all come."""
     if problem.until is None:
         return None
     return problem.traffic or Traffic(problem.horizon, per=problem.clock.last)
 
 
 def to_come(problem: Problem, time: Floats, ends: Floats) -> Floats:
-    """Return the cases that are forecast after one that came at a time, up to some ends, `(),(n)->(R,n)`."""
+    """Return the number of cases forecast after one that arrived at a time, up to some ends, `(),(n)->(R,n)`."""
     clock, traffic = problem.clock, traffic_of(problem)
     ends = np.minimum(ends, clock.last)  # the last period of a calendar may end later
     if traffic is None:

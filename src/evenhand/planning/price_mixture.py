@@ -41,12 +41,12 @@ class PriceMixture(NamedTuple):
 
     @property
     def gap(self) -> float:
-        """How far the optimum may be away, as a part of it."""
+        """The possible distance from the optimum, as a fraction."""
         return relative_gap(self.value, self.bound)
 
 
 def relative_gap(value: float, bound: float) -> float:
-    """Return by how much a bound is above a value, as a part of the larger one.
+    """Return by how much a bound exceeds a value, as a fraction of the larger one.
 
     >>> relative_gap(0.9, 1.0), relative_gap(1.0, 1.0)
     (0.09999999999999998, 0.0)
@@ -55,7 +55,7 @@ def relative_gap(value: float, bound: float) -> float:
 
 
 def best_mixture(contexts: Contexts, sample: Block, terms: Terms, labels: Sequence[str], gap: float) -> PriceMixture:
-    """Find a plan whose value is within a gap of the optimum, or the best that was found.
+    """Find a plan whose value is within a gap of the optimum, or else the best plan found.
 
     1. Newton's method on the smoothed dual: on the sample at falling temperatures, then on all contexts.
     2. One pass of the policies at these prices, and at prices a little to each side. A small program mixes them within

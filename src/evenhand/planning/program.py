@@ -72,7 +72,7 @@ def solve(sample: Sample, limit: Floats) -> Solution:
 
 
 def conflict_message(labels: list[str], contexts: int) -> str:
-    """The message that no policy keeps to some constraints at once.
+    """The message that no policy can keep some constraints together.
 
     >>> conflict_message(["hours per round", "hours per round", "letters per round"], 500)
     'no static policy keeps to the constraints on 500 sampled contexts: hours per round, letters per round'

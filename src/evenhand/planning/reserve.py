@@ -46,13 +46,13 @@ class Reserve:
             state.rounds += rounds * decision.forced[:, None]
 
     def left(self, state: ReserveState, rates: Floats) -> Floats:
-        """The rates of the rounds that are not forced, by those of all, `(d)->(d)`."""
+        """The rates of the rounds that are not forced, from those of all, `(d)->(d)`."""
         if self.share == 0.0:
             return rates
         return np.asarray((rates - self.share * self._mean(state)) / (1.0 - self.share))
 
     def of_all(self, state: ReserveState, rates: Floats) -> Floats:
-        """The rates of all rounds, by those of rounds that are not forced, `(d)->(d)`."""
+        """The rates of all rounds, from those of the rounds that are not forced, `(d)->(d)`."""
         if self.share == 0.0:
             return rates
         return np.asarray((1.0 - self.share) * rates + self.share * self._mean(state))

@@ -26,7 +26,7 @@ class Scale(NamedTuple):
 
 
 def scale_of(sample: Block, terms: Terms) -> Scale:
-    """Return how far apart the actions of a context are on average: in worth, and in every row."""
+    """Return the average spread of the actions of a context: in worth, and in every row."""
     alike = np.broadcast_to(terms.known[:, :, None], (*terms.known.shape, len(sample.cell)))
     amounts = [*sample.outcomes, *alike]  # (A,n) each
     worth = sum((w * u for w, u in zip(terms.weights, amounts, strict=True) if w), np.zeros((1, 1)))

@@ -82,7 +82,7 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
 
 
 def compares(goals: tuple[Goal, ...]) -> tuple[int, Compares] | None:
-    """Find the books of rounds that were held out, with their place, None if there are none."""
+    """Find the books of held-out rounds, with their position, None if there are none."""
     return next(((i, g) for i, g in enumerate(goals) if isinstance(g, Compares)), None)
 
 

@@ -36,7 +36,7 @@ def appends(new: Grown, old: Grown) -> bool:
 
 
 def refuse_other_models(new: Grown, old: Grown) -> None:
-    """Refuse a model of which a state is not, whose actions are those of the state and the appended ones."""
+    """Refuse a model that does not fit a state, or whose actions are not the state's followed by appended ones."""
     count, model = len(old.problem.actions), new.model
     if appends(new, old):
         named, blocks = len(old.problem.features) > 0, old.model.n_features == count * old.problem.n_features
@@ -55,7 +55,7 @@ def carries(new: Grown, old: Grown) -> bool:
 
 
 def refuse_waiting(new: Grown, old: Grown, state: PolicyState) -> None:
-    """Refuse decisions that wait and whose features a model of more actions could not read."""
+    """Refuse an appended action if features of waiting decisions cannot be read by a model of more actions."""
     waiting = state.receipts.waiting()
     if not carries(new, old) and len(waiting):
         expected = "no decision that waits for its outcome, as the model has a feature per action"
@@ -63,7 +63,7 @@ def refuse_waiting(new: Grown, old: Grown, state: PolicyState) -> None:
 
 
 def grow(new: Grown, old: Grown, fresh: PolicyState, state: PolicyState) -> None:
-    """Take over the model of a state of fewer actions, and append the others to the contexts that goals keep."""
+    """Copy the model from a state of fewer actions, and append the new actions to the contexts that goals keep."""
     take_over(fresh.model, copy.deepcopy(state.model), len(state.t))
     before, problem = len(old.problem.actions), new.problem
     appended = Appended(

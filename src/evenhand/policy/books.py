@@ -104,7 +104,7 @@ def waiting(books: Floats) -> Floats:
 
 
 def totals(problem: Problem, books: Floats) -> Floats:
-    """Sums of outcomes as in a trace, `(1+C,W)->(1+C,M+L)`: certain ones of all plays, the others as they came."""
+    """Sums of outcomes as in a trace, `(1+C,W)->(1+C,M+L)`: certain ones of all plays, the others as they arrived."""
     size, n_known = len(problem.names), len(problem.known)
     found = books[..., FIRST : FIRST + size].copy()
     of_plays = books[..., FIRST + 2 * size : FIRST + 2 * size + n_known]
@@ -144,7 +144,7 @@ class SoFar:
         return np.asarray(self.books[0, CAME] - missed)
 
     def filled(self) -> SoFar:
-        """Fill in outcomes that were not observed at their averages, in every group its own."""
+        """Fill in outcomes that were not observed with their averages, by group."""
         size, filled = self._size, self.books.copy()
         came = self.books[:, CAME : CAME + 1]
         seen = came - self.books[:, -size:]

@@ -158,7 +158,7 @@ def count(p: Any, c: Context, d: Decision) -> Decision:
 
 @kernel
 def arriving(p: Any, d: Decision, y: Floats, exposed: Bools) -> tuple[bool, Answer]:
-    """Whether outcomes passed all checks, and what counts of them; as the checks of `Settlement.learn`."""
+    """Whether outcomes passed all checks, and which of them count; as the checks of `Settlement.learn`."""
     f = p.facts.part
     _, _, r, _, learned, known, seen = entries.at_arrival(
         *(d.plays, d.counted, d.time, d.groups, d.known, y, f.everywhere, exposed),
@@ -169,7 +169,7 @@ def arriving(p: Any, d: Decision, y: Floats, exposed: Bools) -> tuple[bool, Answ
 
 @kernel
 def learn(p: Any, d: Decision, a: Answer) -> None:
-    """Tell books, goals and model of outcomes; as `Settlement.learn` after its checks."""
+    """Pass outcomes to books, goals and model; as `Settlement.learn` after its checks."""
     f = p.facts.part
     nothing = f.everywhere
     books.arrive(d.plays, d.counted, d.groups, a.learned, a.known, nothing, a.exposed, 1.0, f.books)

@@ -13,7 +13,7 @@ from evenhand.problem.problem import Problem
 
 
 def credits_left(problem: Problem, goals: Sequence[tuple[int, object]], states: Sequence[Any]) -> Floats | None:
-    """Return what is left of every constraint that states a credit, in their order, `->(R,k)`; None without any.
+    """Return the remaining credit of every constraint that states one, in their order, `->(R,k)`; None without any.
 
     NaN stands for a credit that no goal keeps, as in a policy that was composed without it.
     """

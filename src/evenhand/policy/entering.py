@@ -128,7 +128,7 @@ class Entering:
         self._views = entry_views(policy, state) if usual else None
 
     def pays(self, steps: Steps, coming: int) -> bool:
-        """Whether kernels save more than they cost, where so many steps are to come."""
+        """Whether kernels save more than they cost, for the expected number of steps."""
         if self._views is None or coming < _PAYS_LOADED:
             return False
         if self._key is None:
@@ -153,11 +153,11 @@ class Entering:
         return True
 
     def is_of(self, policy: Policy, state: PolicyState) -> bool:
-        """Whether this enters into a state of a policy."""
+        """Whether this enters steps into this state of this policy."""
         return policy is self._policy and state is self._state
 
     def run(self, steps: Steps, first: int) -> int:
-        """Enter steps from one on; returns the number of the first one that is to be entered as usual, or of none.
+        """Enter steps from a given one; returns the number of the first one that must be entered as usual.
 
         Raises:
             InvalidInput: predictions that no plan can use; the decision is cancelled then.
@@ -192,11 +192,11 @@ class Entering:
 
     @staticmethod
     def may_pay(coming: int) -> bool:
-        """Whether kernels may save more than they cost, whatever the policy, where so many steps are to come."""
+        """Whether kernels may save more than they cost for any policy, for the expected number of steps."""
         return coming >= (_PAYS_LOADED if _loaded else _PAYS_KEPT)
 
     def renew(self) -> None:
-        """Look at the state anew, as others may have put arrays into it."""
+        """Look up the arrays of the state again, as others may have replaced them."""
         self._entry = None
 
     def _hold(self) -> bool:

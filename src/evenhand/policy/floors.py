@@ -17,7 +17,7 @@ from evenhand.problem.problem import Problem
 
 @dataclass(frozen=True, kw_only=True)
 class Reached:
-    """A span of time with what decisions in it brought so far."""
+    """A span of time, with the sum over its decisions so far."""
 
     start: str
     end: str
@@ -55,7 +55,7 @@ class _Sums(NamedTuple):
 
 
 def floors(problem: Problem, stated: Stated, table: Floats) -> Floors | None:
-    """Return what every span has, by the table of a state by period, `(R,P,1+C,W)`; None of budgets and without spans.
+    """Return the sums of every span, from a state's table by period, `(R,P,1+C,W)`; None of budgets and without spans.
 
     Outcomes that were not observed count at the average of their span, in every group its own.
     """
@@ -106,7 +106,7 @@ def reached(problem: Problem, stated: Stated, found: Floors) -> tuple[Reached, .
 
 
 def name(stated: Stated) -> str:
-    """Return the name of what spans are asked for."""
+    """Return the name of the quantity that spans require."""
     if stated.spans is not None and stated.spans.averages:
         return f"{stated.constraint.label} in the worst span"
     by = "" if stated.by is None else f", least by {stated.by}"

@@ -14,10 +14,10 @@ from evenhand.policy.state import PolicyState
 
 @runtime_checkable
 class Remembers(Protocol):
-    """A part of a state that has single cases."""
+    """A part of a state that stores single cases."""
 
     def forget(self, context: Context, plays: Ints) -> None:
-        """Take out a case, of one replica, and what was observed of its plays, `(P)`.
+        """Remove a case of one replica, and the observations of its plays, `(P)`.
 
         Raises:
             CannotErase: it cannot be taken out.
@@ -25,7 +25,7 @@ class Remembers(Protocol):
 
 
 def forget(policy: Policy, state: PolicyState, cases: Sequence[tuple[Context, Ints]]) -> None:
-    """Take single cases, with their plays, out of a state of one replica.
+    """Remove single cases, with their plays, from a state of one replica.
 
     Raises:
         CannotErase: a part of the state cannot take them out; the state cannot be used any more then.

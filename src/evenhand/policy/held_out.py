@@ -16,7 +16,7 @@ from evenhand.numerics.student import reach
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """An outcome per round in rounds that were held out, and in the others.
+    """An outcome per round in held-out rounds, and in the others.
 
     The difference has a 95% interval. Of one replica it is Welch's, of two independent means; of several it is that of
     the paired differences of the replicas. Both need outcomes that are not too far from normal on average, so some

@@ -116,7 +116,7 @@ class Loop:
         return state.recent.decision
 
     def commit(self, state: PolicyState, context: Context, decision: Decision, *, done: bool = False) -> None:
-        """Carry out a decision, or enter one that is done already; see `Policy.commit` and `Policy.enter`."""
+        """Carry out a decision, or enter one that was already carried out; see `Policy.commit` and `Policy.enter`."""
         candidates, columns = context.features.shape[1], len(self.problem.columns)
         d = decision
         if context.time is not None and not np.array_equal(d.time, context.time + np.zeros(len(d.time))):

@@ -69,7 +69,7 @@ class Gains(NamedTuple):
 
 @apart("plan", "others")
 class WithPlan(NamedTuple):
-    """A goal that plans, and the gains at the prices of all others."""
+    """A goal that plans, with the gains at the prices of all others."""
 
     plan: Any
     others: Any

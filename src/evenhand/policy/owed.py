@@ -15,7 +15,7 @@ from evenhand.problem.problem import Problem
 
 
 class Owed(NamedTuple):
-    """The span of a floor that owes most per case to come, of those that contain a time."""
+    """Of the spans of a floor that contain a time, the one that owes most per future case."""
 
     name: str
     span: str
@@ -26,7 +26,7 @@ class Owed(NamedTuple):
 
     @property
     def said(self) -> str:
-        """What is owed in words."""
+        """The amount owed, in words."""
         of = f"{self.name}: {amount(self.value)} of {amount(self.floor)} reached from {self.span}"
         left = self.floor - self.value
         owed = f"{amount(left)} owed in about {self.cases:,.0f} cases to come" if left > 0.0 else "nothing owed"
@@ -34,9 +34,9 @@ class Owed(NamedTuple):
 
 
 def owed(problem: Problem, stated: Stated, table: Floats, time: float) -> Owed | None:
-    """Return what a floor asks for at a time, by a replica's table by period, `(P,1+C,W)`.
+    """Return what a floor requires at a time, by a replica's table by period, `(P,1+C,W)`.
 
-    None where the constraint has no floor per span, or no span contains the time.
+    None if the constraint has no floor per span, or no span contains the time.
     """
     spans = stated.spans
     found = floors(problem, stated, table[None]) if spans is not None and spans.floors else None

@@ -35,7 +35,7 @@ def _rounds(t: Floats, horizon: float, books: Floats, weights: Floats, totals: F
 
 
 class Untold(NamedTuple):
-    """For models that do not ask."""
+    """For models that do not need it."""
 
     replicas: int
 
@@ -45,7 +45,7 @@ class Untold(NamedTuple):
 
 
 class PayableView(NamedTuple):
-    """What kernels see of the rounds that can be paid for, and the arrays of a model that are told of them."""
+    """The kernels' view of the rounds that budgets can pay for, and of the model's arrays that store their number."""
 
     horizon: float
     weights: Floats
@@ -66,7 +66,7 @@ class PayableView(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Payable:
-    """Tells a model how many rounds to come budgets can pay for.
+    """Tells a model how many future rounds the budgets can pay for.
 
     Equation: L = min(T - t, min_k n total_k / used_k - (t - c)), with t decided rounds, c of them cancelled, n rounds
     whose outcomes arrived, and used_k what these used of budget k. A budget of which nothing was used yet pays for

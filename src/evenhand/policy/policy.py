@@ -34,7 +34,7 @@ from evenhand.problem.problem import Problem
 @typed
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Policy:
-    """Decides case after case, and learns from outcomes.
+    """Decides one case after another, and learns from outcomes.
 
     Each round the goals name prices, the model says what every candidate is worth at these prices, hard limits mask
     candidates, the choice picks among the rest, and outcomes move goals and model.
@@ -143,7 +143,7 @@ class Policy:
         """Enter a decision that was carried out already, such as one of a log, as `commit` does.
 
         It is not refused if it does not fit the horizon or a hard limit: what is left is then below 0, and nothing that
-        uses it is played any more.
+        uses it is played any longer.
 
         Raises:
             InvalidInput: as for `commit`.
@@ -202,7 +202,7 @@ class Policy:
 
         Args:
             state, decision: as they were committed.
-            outcomes: every outcome in `problem.observed` with its value, or None where it was not observed. With
+            outcomes: every outcome in `problem.observed` with its value, or None if it was not observed. With
                 several plays a sequence of these, in the order of `decision.actions`, with None in place of a play
                 that was not exposed, as when people did not look so far down.
 
@@ -224,7 +224,7 @@ class Policy:
             state: as it was started or loaded.
             context: of the case.
             action: that was played.
-            outcomes: every outcome in `problem.observed` with its value, or None where it was not observed.
+            outcomes: every outcome in `problem.observed` with its value, or None if it was not observed.
             weight: as how many observations of its own the model counts this one. Below 1, such as 0.05, for logs that
                 may be out of date: what the policy sees itself soon outweighs them. The Bayesian models weigh.
 
@@ -330,7 +330,7 @@ class Policy:
                 saving.save(state, self._mark, place)
 
     def load(self, path: str | Path, *, allow: tuple[str, ...] = ()) -> PolicyState:
-        """Read a state back; the policy then goes on with the same actions.
+        """Read a state back; the policy then continues with the same actions.
 
         Args:
             path: of the file.
@@ -349,7 +349,7 @@ class Policy:
         return state
 
     def adopt(self, state: PolicyState, *, of: Policy) -> PolicyState:
-        """Return a state of this policy that goes on from that of another one, such as one with other budgets.
+        """Return a state of this policy that continues from that of another one, such as one with other budgets.
 
         Sums, the model, contexts and receipts are copied; totals, weights and settings are those of this policy, and
         plans are made anew. Decisions of the other policy that wait can be settled in the new state. The actions are
@@ -372,7 +372,7 @@ class Policy:
             saving.save_decision(decision, self._mark, place)
 
     def load_decision(self, path: str | Path, *, allow: tuple[str, ...] = ()) -> Decision:
-        """Read a waiting decision back, to learn its outcome when that comes.
+        """Read a waiting decision back, to learn its outcome when it arrives.
 
         Raises:
             StateMismatch: the file is no decision, or one of a policy of another shape or under other settings.

@@ -45,7 +45,7 @@ class Questions:
         return entries.believed(context.groups, context.offered, state.seen, state.t, self.problem.shares)
 
     def offer(self, state: PolicyState, context: Context, *, late: bool = False) -> Offer:
-        """Return the offer: candidates that are offered, before the end, and within every hard limit.
+        """Return the offer: before the end of the run, the offered candidates that fit every hard limit.
 
         With `late`, a round after the end is as one before it.
         """
@@ -68,7 +68,7 @@ class Questions:
         return Offer(playable, worst, left)
 
     def last_round(self, late: bool) -> float:
-        """Return the number of rounds after which none is decided, infinite where rounds after the end are."""
+        """Return the number of rounds after which none is decided; infinite if rounds after the end are decided."""
         return math.inf if late else self.problem.last_round
 
     def over(self, state: PolicyState) -> Bools:

@@ -22,7 +22,7 @@ def _per_share(column: Ints, shares: Floats, r: int, j: int) -> float:
 
 @kernel
 def moved(inside: Floats, column: Ints, before: Floats, now: Floats) -> Floats:
-    """How far the books of rows by share move, whose sums inside of groups these are, `(D),(D),(C),(C)->(D)`."""
+    """The change in the books of rows that are divided by shares, given their sums by group, `(D),(D),(C),(C)->(D)`."""
     v = np.empty_like(inside)
     for r in range(len(v)):
         for j in range(v.shape[1]):

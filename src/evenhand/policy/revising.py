@@ -86,7 +86,7 @@ def _amounts(problem: Problem, decision: Decision, entry: _Entry) -> Floats:
 
 
 def _rows(goal: Learns, decision: Decision, entry: _Entry) -> Floats:
-    """The rows of an entry, NaN where they read what is missing, `->(d)`."""
+    """The rows of an entry, NaN if they read what is missing, `->(d)`."""
     v = goal.rows.post(decision, decision.shares, entry.learned, entry.known)
     if not entry.missing.size:
         return v

@@ -171,7 +171,7 @@ def fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "") 
 
 
 def save(state: object, belongs: Mark, path: Path) -> None:
-    """Write a state with the mark of its configuration, replacing the file only once it is whole."""
+    """Write a state with the mark of its configuration, replacing the file only once it is complete."""
     for reason in refusals(state):
         raise CannotSave(reason)
     part = path.with_name(f"{path.name}.{os.getpid()}{PART}")  # another process may write the same file

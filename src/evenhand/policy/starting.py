@@ -41,7 +41,7 @@ def fresh(
 
 
 def refuse_too_many(one: PolicyState, replicas: int) -> None:
-    """Refuse more replicas than fit into the memory of this machine, by the state of one."""
+    """Refuse more replicas than fit into the memory of this machine, estimated from the state of one."""
     pages = {"SC_PAGE_SIZE", "SC_PHYS_PAGES"} & set(getattr(os, "sysconf_names", ()))
     if len(pages) == 2:  # known on most systems
         most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (2 * sum(z.nbytes for _, z in flatten(one)))

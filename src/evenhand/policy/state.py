@@ -40,7 +40,7 @@ class Guard:
 
 @dataclass
 class Recent:
-    """Results of the last calls, so that they need not be found again; a loaded state begins without them."""
+    """Cached results of the last calls; a loaded state begins without them."""
 
     context: Context | None = None  # that passed all checks
     compared: bool = False  # whether the candidates of a context were compared, to warn if they are alike

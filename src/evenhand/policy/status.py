@@ -176,7 +176,7 @@ def _now(problem: Problem, limits: Spanned, state: Any, replica: int) -> Now:
 
 
 def objective(problem: Problem, run: SoFar) -> float | None:
-    """Return the objective at the averages so far, None where it is not defined there."""
+    """Return the objective at the averages so far, None if it is not defined there."""
     run, rounds = run.filled(), float(run.elapsed[0, 0])
     if rounds == 0.0:
         return None
@@ -190,7 +190,7 @@ def objective(problem: Problem, run: SoFar) -> float | None:
 
 
 def averages(run: SoFar) -> dict[str, float]:
-    """Return averages per round of the outcomes, NaN where none was observed."""
+    """Return averages per round of the outcomes, NaN if none was observed."""
     rounds = float(run.elapsed[0, 0])
     sums = run.filled().totals[0, 0] / (rounds if rounds > 0.0 else 1.0)
     return dict(zip(run.problem.names, np.where(run.observed > 0.0, sums, np.nan).tolist(), strict=True))

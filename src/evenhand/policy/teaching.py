@@ -48,7 +48,7 @@ def teach(
 
 
 def learn_from(parts: Assembly, state: PolicyState, frame: Table, weight: float, action: str) -> None:
-    """Teach the model all rows of a data frame, none of them if any cannot be right; see `Policy.learn_from`."""
+    """Teach the model all rows of a data frame, or none of them if any row is invalid; see `Policy.learn_from`."""
     ask, encoder = parts.questions, parts.encoder
     problem = ask.problem
     refuse_weight(ask.model, weight)
@@ -74,14 +74,14 @@ def learn_from(parts: Assembly, state: PolicyState, frame: Table, weight: float,
 
 
 def _seen(value: object) -> float | None:
-    """Return an outcome of a data frame, None where it has no number there, as it was not observed."""
+    """Return an outcome of a data frame, None if it has no number there, as it was not observed."""
     same = value == value  # neither NaN is, nor what pandas has in place of a value
     missing = value is None or (np.ndim(same) == 0 and not (isinstance(same, bool | np.bool_) and same))
     return None if missing else value  # type: ignore[return-value]  # `named.outcomes` checks it
 
 
 def refuse_weight(model: Model, weight: float) -> None:
-    """Refuse a weight that is none, or that a model does not heed."""
+    """Refuse an invalid weight, or one that a model does not use."""
     as_weight("weight", weight)
     if weight != 1.0 and not weighs(model):
         expected = "a model that weighs what it learns, such as BayesianRidge or BayesianLogistic, for a weight but 1"

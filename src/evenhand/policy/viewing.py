@@ -24,7 +24,7 @@ _UNNUMBERED = np.full(3, -1)  # kernels do not number decisions
 
 
 def views(policy: Policy, state: PolicyState) -> tuple[Any, ...] | None:
-    """A view for each field of `Compiled`; None where a part has none, or the compiled loop lacks what they need."""
+    """A view for each field of `Compiled`; None if a part has none, or the compiled loop lacks what they need."""
     parts, problem, count = policy._assembly, policy.problem, len(state.t)
     can = parts.can
     if type(policy) is not Policy:
@@ -63,7 +63,7 @@ class Entry(NamedTuple):
 
 
 def entry_views(policy: Policy, state: PolicyState) -> Entry | None:
-    """The views by which kernels enter decisions that are made and outcomes; None where a part has none."""
+    """The views by which kernels enter decisions that are made and outcomes; None if a part has none."""
     parts, problem = policy._assembly, policy.problem
     can = parts.can
     special = can.follows or can.hears or can.compares or len(can.limits) > 1 or not _plain(problem)
@@ -84,7 +84,7 @@ def entry_views(policy: Policy, state: PolicyState) -> Entry | None:
 
 
 def _restated(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
-    """The view of goals with rows by estimated shares, None where one of them cannot be told of shares."""
+    """The view of goals with rows by estimated shares, None if one of them cannot be told of shares."""
     restating = policy._assembly.restating
     if not restating.goals:
         return Declared(len(state.t))
@@ -101,7 +101,7 @@ def _restated(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
 
 
 def _mixture(policy: Policy, state: PolicyState, views: list[Any]) -> Any:
-    """The view of a plan and of the priced goals beside it, None where one of them lacks what a mixture needs."""
+    """The view of a plan and of the priced goals beside it, None if one of them lacks what a mixture needs."""
     can, count = policy._assembly.can, len(state.t)
     if can.mixes is None:
         return WithoutPlan(count)

@@ -21,7 +21,7 @@ def wrong_outcome(
     arriving: Ints,
     problem: Problem,
 ) -> InvalidInput:
-    """Return the error of an observed outcome that is not as declared, or that nothing can have brought about.
+    """Return the error of an observed outcome that is not as declared, or that is impossible for its play.
 
     `arriving` has the plays whose outcomes arrive, -1 at all other places, `(P)`.
     """

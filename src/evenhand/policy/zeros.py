@@ -24,7 +24,7 @@ class NoZeros(NamedTuple):
 
 
 class ZerosView(NamedTuple):
-    """What kernels see of declared zeros, and the arrays of a model that count them."""
+    """The kernels' view of declared zeros, and of the arrays of a model that count them."""
 
     declared: Floats
     zeros: tuple[Floats, ...]

@@ -38,7 +38,7 @@ class Stated(Named, Protocol):
 
 
 def refuse_other_actions(old: Named, new: Named, field: str) -> None:
-    """Refuse a problem whose actions are not those of an earlier one, or these with others appended."""
+    """Refuse a problem whose actions are neither those of an earlier problem nor those with others appended."""
     if new.actions[: len(old.actions)] != old.actions:
         expected = f"{old.actions}, after which others may be appended"
         raise InvalidInput(f"{field}: problem.actions", expected, new.actions)
@@ -48,7 +48,7 @@ def refuse_other_actions(old: Named, new: Named, field: str) -> None:
 
 
 def refuse_other_meanings(old: Stated, new: Stated, field: str) -> None:
-    """Refuse a problem that declares other outcomes or groups of the actions of an earlier one."""
+    """Refuse a problem that declares outcomes or groups of an earlier problem's actions differently."""
     before, now = ([_meaning(o, old.actions) for o in p.outcomes] for p in (old, new))
     if before != now:
         expected = f"{old.outcomes}, as in the state, for {old.actions}"

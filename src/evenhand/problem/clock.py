@@ -32,7 +32,7 @@ class Clock:
     with a time zone fixes that zone. Times without a zone are local times there.
 
     Args:
-        since: the start; None where times are numbers.
+        since: the start; None if times are numbers.
         last: the end of the run, as a number.
 
     >>> clock = Clock.between("2026-11-23", "2026-12-24", 0)
@@ -93,7 +93,7 @@ class Clock:
         return when.date().isoformat() if when == _floor(when, "day") else when.isoformat(" ", "minutes")
 
     def of_micros(self, at: int) -> float | None:
-        """Return the time of microseconds since 1970, None where times are numbers."""
+        """Return the time of microseconds since 1970, None if times are numbers."""
         if self.since is None:
             return None
         return self.read("time", datetime.fromtimestamp(at // 1_000_000, UTC)) + at % 1_000_000 / 86_400e6
@@ -139,7 +139,7 @@ class Clock:
         return found
 
     def phase(self, per: Per) -> float:
-        """How much of a period is over when the run starts, in units of the clock."""
+        """The part of a period that is over when the run starts, in units of the clock."""
         if not isinstance(per, str):
             return 0.0
         if self.since is None:

@@ -24,7 +24,7 @@ class Edges:
     problem: Declared
 
     def check(self, known: Floats, offered: Bools) -> None:
-        """Refuse a case that states a number beyond these ends, `(1|R,A,L),(1|R,A)->`."""
+        """Refuse a case that states a number outside these ends, `(1|R,A,L),(1|R,A)->`."""
         low, high = self._declared
         known = np.broadcast_to(known, (max(len(known), len(offered)), *known.shape[1:]))
         for i, outcome in enumerate(self._at):
@@ -87,7 +87,7 @@ class Edges:
 
 
 def edges_of(problem: Declared) -> Edges | None:
-    """Return the check of a problem's cases, None if its objective is defined for any number."""
+    """Return the check of a problem's cases; None if its objective is defined for any number."""
     if whole_space(problem.objective):
         return None
     found = Edges(problem)

@@ -16,7 +16,7 @@ def ended(problem: Problem, rounds: float, time: float | None) -> bool:
     Args:
         problem: states the horizon or the end.
         rounds: that were decided and count, at least 0.
-        time: of the case, in units of the problem's clock; None where the run has no end in time.
+        time: of the case, in units of the problem's clock; None if the run has no end in time.
 
     >>> from evenhand.problem import Outcome
     >>> two = Problem(actions=("a", "b"), outcomes=(Outcome("gain"),), maximize="gain", horizon=2)

@@ -80,7 +80,7 @@ def holds_nothing(problem: Declared, region: Region) -> bool:
 
 
 def conflict(problem: States) -> tuple[Stated, ...]:
-    """Return the constraints on everybody that exclude each other, each of which is needed for that, if any do."""
+    """Return a minimal set of constraints on everybody that exclude each other, if there is one."""
     left = [s for s in problem.stated if not s.rows.by_group]
     for s in tuple(left):
         others = [other for other in left if other is not s]

@@ -41,14 +41,14 @@ class Feature(Protocol):
 
 @runtime_checkable
 class Ranged(Protocol):
-    """A feature that takes some values as others: those out of its range, or none of its levels."""
+    """A feature that maps some values to others: those out of its range, or not among its levels."""
 
     @property
     def name(self) -> str:
         """The name by which cases state it."""
 
     def outside(self, value: Any) -> bool:
-        """Return whether a value that it accepts counts as another one."""
+        """Return whether an accepted value is mapped to another one."""
 
 
 @checked

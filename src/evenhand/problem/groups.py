@@ -81,7 +81,7 @@ class Groups:
         return math.inf if self.of is None else self._sizes[group]
 
     def share(self, group: str) -> float:
-        """The share of a group, NaN where it is to be estimated."""
+        """The share of a group, NaN if it is to be estimated."""
         if isinstance(self.shares, Mapping):
             return self.shares[group]
         return math.nan if self.of is None else self._sizes[group] / len(self.of)

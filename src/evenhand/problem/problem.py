@@ -51,7 +51,7 @@ class Problem:
             Times of cases (`Policy.encode`) lie between them; without them, the time of a case is the number of its
             round.
         traffic: the forecast of the cases that come; by default as many at any time.
-        withdrawn: the actions that are not played any more; names and places of the others stay (`Policy.adopt`).
+        withdrawn: the actions that are not played any longer; names and places of the others stay (`Policy.adopt`).
         n_plays: P, the number of candidates played each round, or fewer if not so many fit; averages are per round.
         measures: what runs report beside outcomes: numbers that follow from all plays of a round together, such as
             `evenhand.welfare.Satisfaction`.
@@ -200,7 +200,7 @@ class Problem:
 
     @cached_property
     def factors(self) -> Factors | None:
-        """The factors of learned outcomes, None where all are 1."""
+        """The factors of learned outcomes, None if all are 1."""
         learned = self._ordered[: len(self.learned)]
         found = Factors.of_outcomes(learned, self.known, self.free[:, : len(learned)])
         return found if found.matter.any() else None
@@ -216,12 +216,12 @@ class Problem:
 
     @cached_property
     def edges(self) -> Edges | None:
-        """The check of cases that keeps the objective in its domain, None where any number will do."""
+        """The check of cases that keeps the objective in its domain, None if any number will do."""
         return edges_of(self)
 
     @cached_property
     def fallback(self) -> Floats:
-        """The substitutes for observed outcomes that never come, NaN where there is none, `()->(M+B)`."""
+        """The substitutes for observed outcomes that never come, NaN if there is none, `()->(M+B)`."""
         seen = self._ordered[: len(self.observed)]
         return np.array([np.nan if o.fallback is None else o.fallback for o in seen], float)
 
@@ -354,7 +354,7 @@ class Problem:
 
     @cached_property
     def names_candidates(self) -> bool:
-        """Whether something is declared for single actions, so that candidates must be the actions in their order."""
+        """Whether anything is declared per action, so that candidates must be the actions in their order."""
         return bool(self.free.any() or self.by_action.any() or self.withdrawn)
 
     @cached_property
@@ -395,5 +395,5 @@ class Problem:
 
     @cached_property
     def shares(self) -> Floats:
-        """Shares of all groups, NaN where they are to be estimated, `()->(C)`."""
+        """Shares of all groups, NaN if they are to be estimated, `()->(C)`."""
         return np.array([g.share(n) for g in self.groups for n in g.names], float)

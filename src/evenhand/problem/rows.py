@@ -40,7 +40,7 @@ class Frame(Protocol):
 
     @property
     def plays(self) -> Ints | None:
-        """The indices of these candidates, (R, A); None where they are all, in order."""
+        """The indices of these candidates, (R, A); None if they are all, in order."""
 
     @property
     def groups(self) -> Ints:
@@ -48,7 +48,7 @@ class Frame(Protocol):
 
     @property
     def time(self) -> Floats | None:
-        """The time of the case, (R or 1,); None where nothing is asked that depends on it."""
+        """The time of the case, (R or 1,); None if nothing is asked that depends on it."""
 
 
 class Cases(NamedTuple):
@@ -197,7 +197,7 @@ class Rows:
         return self.factors if read else None
 
     def view(self) -> RowsView | ZeroRowsView | None:
-        """What kernels see of the rows; None where cases state factors of outcomes."""
+        """What kernels see of the rows; None if cases state factors of outcomes."""
         if self.scaled is None:
             return RowsView(self._packed, self._learned)
         declared = self.scaled.declared

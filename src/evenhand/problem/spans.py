@@ -69,11 +69,11 @@ class Spans(NamedTuple):
         return np.asarray(self.allowance * rounds if self.averages else np.broadcast_to(self.allowance, rounds.shape))
 
     def rest(self, used: Floats, period: Ints) -> Floats:
-        """Return what is left of every span that contains a period, infinity for others, `(P),()->(S)`."""
+        """Return the amount left in every span that contains a period, infinity for others, `(P),()->(S)`."""
         return np.asarray(np.where(self.contain(period), self.allowance - self.sums(used), np.inf))
 
     def left(self, used: Floats, period: Ints) -> Floats:
-        """Return what is left in a period: the least of the spans that contain it, `(P),()->()`."""
+        """Return the amount left in a period: the smallest over the spans that contain it, `(P),()->()`."""
         return np.asarray(self.rest(used, period).min(1))
 
     @property
@@ -83,7 +83,7 @@ class Spans(NamedTuple):
 
     @property
     def least(self) -> float:
-        """The most that spans without common periods ask for together, if all are floors.
+        """The largest total that spans without common periods require, if all are floors.
 
         >>> edges, asked = np.array([0.0, 1.0, 2.0, 3.0]), np.array([5.0, 4.0, 3.0])
         >>> Spans(edges, -asked, np.array([0, 1, 2]), np.array([1, 2, 2])).least
@@ -105,7 +105,7 @@ class Spans(NamedTuple):
         return self.most_from(0, self.allowance)
 
     def most_from(self, period: int, rest: Floats) -> float:
-        """Return the most that can be used from a period on, where so much is left of every span, `(S)->`.
+        """Return the most that can be used from a period on, given the amount left in every span, `(S)->`.
 
         >>> days = Spans(np.array([0.0, 1.0, 2.0]), np.array([5.0, 5.0]), np.array([0, 1]), np.array([0, 1]))
         >>> days.most_from(1, np.array([5.0, 3.0]))  # what the first day left is lost

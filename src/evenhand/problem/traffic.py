@@ -18,7 +18,7 @@ _DAYS: dict[object, float] = {"hour": 1 / 24, "day": 1.0, "week": 7.0}
 
 @dataclass(frozen=True)
 class Traffic:
-    """The number of cases expected per period, and how far the forecast is believed.
+    """The number of cases expected per period, and how far the forecast is trusted.
 
     Equation: the cases of the rest of a span are F (q + n) / (q + m), with F those of the forecast, n the cases that
     came in the last periods (`memory` of them), m those that the forecast had for this time, and q = `trust`.

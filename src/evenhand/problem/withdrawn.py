@@ -1,4 +1,4 @@
-"""Actions that are not played any more."""
+"""Actions that are not played any longer."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Withdraws(Protocol):
 
 
 def check_withdrawn(problem: Withdraws) -> None:
-    """Refuse withdrawn actions that the problem does not have, and a problem of which nothing is left."""
+    """Refuse withdrawn actions that the problem does not have, and a problem without remaining actions."""
     for action in problem.withdrawn:
         if action not in problem.actions:
             got = f"{action}{meant(action, problem.actions)}"
@@ -32,7 +32,7 @@ def check_withdrawn(problem: Withdraws) -> None:
 
 
 def present(problem: Withdraws) -> Bools | None:
-    """Return a mask of the actions that may still be played, None where that is all of them, `->(A)`."""
+    """Return a mask of the actions that may still be played, None if that is all of them, `->(A)`."""
     return np.array([a not in problem.withdrawn for a in problem.actions]) if problem.withdrawn else None
 
 

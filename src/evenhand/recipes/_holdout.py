@@ -42,7 +42,7 @@ class Known:
         return (compared(self.rounds.problem),) if self.rounds.share > 0.0 else ()
 
     def evaluable(self, model: Model) -> Model:
-        """Return the model; refuse one that draws what it says beside a floor, as no probability is known then."""
+        """Return the model; refuse one that draws parameters beside a floor, as probabilities are unknown then."""
         if self.rounds.floor > 0.0 and model.draws(len(self.rounds.problem.actions)):
             expected = "0, or a model that does not explore by drawing its parameters: probabilities are unknown then"
             raise InvalidInput("explore", expected, type(model).__name__)

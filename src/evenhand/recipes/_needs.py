@@ -24,7 +24,7 @@ def need_spending(problem: Problem) -> None:
 
 
 def need_budgets_only(problem: Problem) -> None:
-    """Refuse a problem with other constraints than budgets."""
+    """Refuse a problem with constraints other than budgets."""
     if len(problem.spending) < len(problem.subject_to):
         expected = "budgets only, as constraints by group are not supported"
         raise InvalidInput("problem.subject_to", expected, problem.subject_to)
@@ -42,7 +42,7 @@ def nothing_to_do(problem: Problem) -> int | None:
 
 
 def need_no_constraints(problem: Problem, keeper: str = "fw_dual") -> None:
-    """Refuse a problem with constraints, and name the recipe that keeps to them."""
+    """Refuse a problem with constraints, and name a recipe that takes them."""
     if problem.subject_to:
         raise InvalidInput("problem.subject_to", f"no constraints; {keeper} keeps to them", problem.subject_to)
 

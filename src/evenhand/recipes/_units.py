@@ -23,7 +23,7 @@ def priced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows, F
 
 
 def paced(problem: Problem) -> Pace | None:
-    """Return the pace of all rows; None where no row has spans of time."""
+    """Return the pace of all rows; None if no row has spans of time."""
     spans = tuple(per_row(problem.stated, lambda s: s.spans))
     return Pace(problem=problem, spans=spans) if any(s is not None for s in spans) else None
 
@@ -35,7 +35,7 @@ def in_units_of_plays(problem: Problem, rows: Rows, bound: Floats) -> tuple[Rows
 
 
 def balanced_rows(problem: Problem, margin: float | Floats = 0.0) -> tuple[Rows, Floats]:
-    """State all constraints as rows in units in which one step of dual prices suits all of them, `()->(d)`.
+    """State all constraints as rows in units for which one step of dual prices suits all of them, `()->(d)`.
 
     Equation: row j is divided by c_j (most_j rms_j)^(1/2), with c_j the most that a play can add without factors of
     groups, and most_j and rms_j the largest size and the root mean square of the factor of a play, a play being in a
@@ -84,7 +84,7 @@ def steadied_rows(problem: Problem) -> tuple[Rows, Floats]:
 
 
 def group_factors(problem: Problem, rows: Rows) -> tuple[Floats, Floats]:
-    """Return the largest size and the root mean square of the factor of a play in every row, `->(d),(d)`."""
+    """Return the maximum and the root mean square of the size of a play's factor in every row, `->(d),(d)`."""
     share = np.append(problem.shares, 1.0)[rows.column]
     alike = np.array([1.0 / len(g.names) for g in problem.groups] + [1.0])[rows.grouping]
     share = np.where(share > 0.0, share, alike)  # where it is estimated

@@ -112,7 +112,7 @@ def pgd_allocation(
     may_stay: bool = False,
     name: str | None = None,
 ) -> Policy:
-    """Allocate for satisfaction at dual prices of the constraints that follow a projected gradient; hard budgets.
+    """Allocate for satisfaction at dual prices that are updated by projected gradient steps; hard budgets.
 
     Equation: arms pi(i) with a large sum_a r_a(sum_i m_i,pi(i)) + sum_i (bonus - lam.v)_i,pi(i);
     lam <- (lam + step (v - (B - margin)))_+ with the rows v of the round, on which outcomes are observed.

@@ -122,7 +122,7 @@ def _pursuit(objective_by: How | Smoothing | None) -> tuple[How | None, Smoothin
     fits="concave objectives, no contexts, late outcomes, no constraints",
 )
 def dual_bwr(problem: Problem, model: Model, *, norm: Norm = "euclidean", name: str | None = None) -> Policy:
-    """Play the arm of highest optimistic worth at the objective's dual vector; no constraints.
+    """Play the arm with the highest optimistic worth at the objective's dual vector; no constraints.
 
     Equation: a = argmin theta.Z(theta)_a, with theta from losses f*(theta) - theta.Z(theta)_a (`goals.Fenchel`), and Z
     the end of each interval that makes theta.Z least. Arms that tie are drawn at random. With a model of features there
@@ -153,7 +153,7 @@ def dual_bwr(problem: Problem, model: Model, *, norm: Norm = "euclidean", name: 
 def primal_bwr(
     problem: Problem, model: Model, *, smoothing: Smoothing | None = None, name: str | None = None
 ) -> Policy:
-    """Play the arm of highest optimistic worth at the objective's slope; no constraints.
+    """Play the arm with the highest optimistic worth at the objective's slope; no constraints.
 
     Equation: a = argmax g.y_ucb_a with g = grad f_{t-1} at the average of the y_ucb of the arms that were played, f_t
     being smoothed by beta / sqrt(t) where f has kinks. Arms that tie are drawn at random. With observed outcomes in the
@@ -193,7 +193,7 @@ def dual_bwc(
     hard: bool = False,
     name: str | None = None,
 ) -> Policy:
-    """Play the arm that leads the average outcome to the constraints at a dual vector; the objective is ignored.
+    """Play the arm that steers the average outcome to the constraints by a dual vector; the objective is ignored.
 
     Equation: a = argmax phi.Z(phi)_a, with phi from losses h(phi) - phi.Z(phi)_a (`goals.Fenchel`), h the support
     function of what is allowed, and Z the end of each interval that makes phi.Z least. Arms that tie are drawn at
@@ -228,7 +228,7 @@ def dual_bwc(
 def primal_bwc(
     problem: Problem, model: Model, *, margin: float | None = None, hard: bool = False, name: str | None = None
 ) -> Policy:
-    """Play the arm that leads the average outcome straight back to the constraints; the objective is ignored.
+    """Play the arm that steers the average outcome straight back to the constraints; the objective is ignored.
 
     Equation: a = argmin phi.Z(phi)_a with phi = x - the point of S that is nearest to x, x being the average of the
     Z(phi) of the arms that were played, the ends of intervals that make phi.Z least. While x is in S, and where arms

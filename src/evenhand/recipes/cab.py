@@ -142,7 +142,7 @@ def cab_ts_parameter(
     fits="allocation, contexts, late outcomes, no constraints",
 )
 def cab_ofu(problem: Problem, model: Model, *, oracle: Oracle | None = None, name: str | None = None) -> Policy:
-    """Allocate for satisfaction at optimistic means, which enter r themselves; arguments as for `cab_ucb`.
+    """Maximise the satisfaction of optimistic means; arguments as for `cab_ucb`.
 
     Equation: arms pi(i) with a large sum_a r_a(sum_i mu(x_ia.theta + beta_t ||x_ia||_{Q^-1})), with theta and Q of
     `OnePass`. With the paper's beta_t it loses about 1 % of the satisfaction of `cab_ucb` on `Matching`.
@@ -170,7 +170,7 @@ def cab_ofu(problem: Problem, model: Model, *, oracle: Oracle | None = None, nam
     fits="allocation, contexts, late outcomes, no constraints",
 )
 def max_match(problem: Problem, model: Model, *, name: str | None = None) -> Policy:
-    """Give each user the arm of the largest optimistic mean, without diminishing returns; arguments as for `cab_ucb`.
+    """Give each user the arm with the largest optimistic mean, without diminishing returns; arguments as for `cab_ucb`.
 
     Equation: pi(i) = argmax_a mu(x_ia.theta) + c1 ||x_ia||_{V^-1}, which is `cab_ucb` with r(x) = x.
     Guarantee: none for satisfaction; the source has it as a baseline.

@@ -102,7 +102,7 @@ def fw_linucb(
     smoothing: Smoothing | None = None,
     name: str | None = None,
 ) -> Policy:
-    """Play the candidate of highest optimistic worth at the objective's slope.
+    """Play the candidate with the highest optimistic worth at the objective's slope.
 
     Equation: a = argmax over arms of g.y_hat + bonus, g = grad f_{t-1}(z_{t-1}).
     With `Ridge` every outcome has its own bonus, scaled by |g_i|, as in the paper's experiments (their width is
@@ -148,7 +148,7 @@ def fw_squarecb(
     smoothing: Smoothing | None = None,
     name: str | None = None,
 ) -> Policy:
-    """Play by inverse-gap weighting of the worth at the objective's slope.
+    """Draw by inverse-gap weighting of the worth at the objective's slope.
 
     Equation: p_a = 1 / (A + gamma_t (s_b - s_a)), s = y_hat g, b the best; gamma_t = gamma_0 sqrt(t) in experiments.
     Guarantee: as for `fw`, where with probability 1 - delta (Theorem 20)
@@ -184,7 +184,7 @@ def fw_epsilon_greedy(
     smoothing: Smoothing | None = None,
     name: str | None = None,
 ) -> Policy:
-    """Play the candidate of highest worth at the objective's slope, or a random one with probability epsilon.
+    """Play the candidate with the highest worth at the objective's slope, or a random one with probability epsilon.
 
     Equation: a = argmax g.y_hat with probability 1 - epsilon, else uniform, g = grad f_{t-1}(z_{t-1}).
     Guarantee: none of its own. That of `fw` holds for whatever scalar regret it has, which the paper does not bound.

@@ -97,7 +97,7 @@ def fw_rank(
     hard: bool = True,
     name: str | None = None,
 ) -> Policy:
-    """Rank by worth at the objective's slope minus what constraints charge, with any model and any choice.
+    """Rank by worth at the objective's slope minus constraint prices, with any model and any choice.
 
     Equation: candidate i is worth g_y.y_hat_i + g_e,i - lam.v_i per exposure, g = grad f_{t-1}(z_{t-1}) at the averages
     of outcomes and of exposures, lam as in `fw_dual`. If everything that a play brings is conditional on its exposure,
@@ -148,7 +148,7 @@ def fw_linucb_rank(
     hard: bool = True,
     name: str | None = None,
 ) -> Policy:
-    """Show the k items of highest optimistic worth at the objective's slope, best first.
+    """Show the k items with the highest optimistic worth at the objective's slope, best first.
 
     Equation: the k largest of df/dz_u (theta_hat.x_i + bonus_i) + df/dz_i, with u the users' utility and z_i the
     exposure of item i, at the averages so far; position weights are not needed.

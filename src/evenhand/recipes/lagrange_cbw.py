@@ -38,7 +38,7 @@ def lagrange_cbw(
     hard: bool = True,
     name: str | None = None,
 ) -> Policy:
-    """Play by inverse gaps of predicted rewards minus priced rows of all constraints, prices by Hedge; hard budgets.
+    """Draw by inverse gaps of predicted rewards minus priced rows of all constraints, prices by Hedge; hard budgets.
 
     Equation: l_a = r_hat_a - lam.(v_hat_a - bound), p by inverse gaps on l; lam on {lam >= 0, ||lam||_1 <= Z} by
     exponentiated gradient on the observed v - bound of all rows: those of budgets, of floors with the other sign, of

@@ -45,7 +45,7 @@ def lyapunov(
     hard: bool = True,
     name: str | None = None,
 ) -> Policy:
-    """Play the best action at its reward minus prices that follow what was used, without a forecast of cases.
+    """Play the best action at its reward minus prices set from past use, without a forecast of cases.
 
     Equation: a = argmax r_ucb(a) - Phi'(Q).v_lcb(a), Q <- (Q + v - pace)_+, with pace what is left per round left
     (`goals.Lyapunov`); Phi' = worth / u (exp(Q / (u sqrt(T))) - 1), with u what a round moves a row by

@@ -49,7 +49,7 @@ def pgd(
     hard: bool = False,
     name: str | None = None,
 ) -> Policy:
-    """Play the best action at dual prices that follow a projected gradient with a fixed step.
+    """Play the best action at dual prices that are updated by projected gradient descent with a fixed step.
 
     Equation: a = argmax r_ucb(a) - lam.c_lcb(a), lam <- (lam + step (c - (B - margin)))_+.
     Guarantee: for rewards in [0, 1] and costs in [-1, 1], widths that hold together with probability 1 - delta / 4, and

@@ -19,7 +19,7 @@ from evenhand.problem.problem import Problem
     fits="several plays, rankings (by utility alone), contexts, late outcomes, no constraints",
 )
 def linucb_rank(problem: Problem, model: Model, *, utility: str = "click", name: str | None = None) -> Policy:
-    """Show the k items of highest optimistic utility, best first: a baseline without fairness.
+    """Show the k items with the highest optimistic utility, best first: a baseline without fairness.
 
     Equation: the k largest of theta_hat.x_i + bonus_i. Constraints are ignored, and the objective is only measured.
     Guarantee: as for `fw_linucb_rank` with L = 1 and R as there, the most clicks per round that are possible less those
@@ -54,7 +54,7 @@ def linucb_rank(problem: Problem, model: Model, *, utility: str = "click", name:
     ),
 )
 def unbiased_linucb_rank(problem: Problem, model: Model, *, utility: str = "click", name: str | None = None) -> Policy:
-    """Show the k items of highest utility plus a bonus that shrinks by exposure; arguments as for `linucb_rank`.
+    """Show the k items with the highest utility plus a bonus that shrinks by exposure; arguments as for `linucb_rank`.
 
     Equation: the k largest of theta_hat.x_i + (1 - k N_i / sum_j N_j) bonus_i, N the exposures so far. All actions are
     always candidates, in order. The bonus vanishes as the model learns, and fairness with it. Constraints are ignored.
@@ -91,7 +91,7 @@ def fairlearn_rank(
     utility: str = "click",
     name: str | None = None,
 ) -> Policy:
-    """Show items that were ranked too rarely, then those of highest optimistic utility.
+    """Show items that were ranked too rarely, then those with the highest optimistic utility.
 
     Equation: at every place of round t the item with the largest c (t - 1) - N_i if that is above the tolerance, else
     the largest theta_hat.x_i + bonus_i; N_i counts rounds in which i was ranked, at any place. All actions are always

@@ -39,7 +39,7 @@ def square_cbwk(
     step: float | None = None,
     name: str | None = None,
 ) -> Policy:
-    """Play by inverse gaps of predicted rewards minus priced costs, prices by exponentiated gradient; hard budgets.
+    """Draw by inverse gaps of predicted rewards minus priced costs, prices by exponentiated gradient; hard budgets.
 
     Equation: l_a = r_hat_a + lam.(B/T - c_hat_a), p by inverse gaps on l, lam on {lam >= 0, ||lam||_1 <= Z} with
     loss <B/T - c_t, lam> of the observed costs.

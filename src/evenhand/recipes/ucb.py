@@ -17,7 +17,7 @@ from evenhand.problem.problem import Problem
     fits="several plays, contexts, no contexts, late outcomes, no constraints",
 )
 def ucb(problem: Problem, model: Model, *, warmup: int = 50, name: str | None = None) -> Policy:
-    """Play the action of highest optimistic value; constraints are ignored.
+    """Play the action with the highest optimistic value; constraints are ignored.
 
     Equation: a = argmax r_ucb(a). With a ridge model this is LinUCB; without optimism it is greedy.
     A reference: what the objective could be without constraints.

@@ -114,7 +114,7 @@ def ucb_bwcr(
 def ucb_bwk(
     problem: Problem, model: Model, *, epsilon: float | None = None, hard: bool = True, name: str | None = None
 ) -> Policy:
-    """Draw from the lottery of highest optimistic reward whose optimistic costs keep to all budgets; hard budgets.
+    """Draw from the lottery with the highest optimistic reward whose optimistic costs keep all budgets; hard budgets.
 
     Equation: p = argmax r_ucb.p s.t. c_lcb p <= (1 - epsilon) B / T, over lotteries p. Costs are in units of their
     budgets, so that actions do not depend on units.

@@ -48,7 +48,7 @@ def uniform(problem: Problem, n_features: int, *, name: str | None = None) -> Po
 
 
 def even_lottery(problem: Problem) -> tuple[float, ...]:
-    """Compute the lottery of greatest entropy whose P plays fit by declared costs, p ~ exp(-lam.c), `()->(A)`."""
+    """Compute the lottery with the greatest entropy whose P plays fit by declared costs, p ~ exp(-lam.c), `()->(A)`."""
     from scipy.optimize import minimize  # once, at construction
 
     rows, bound = constraint_rows(problem, (s for s in problem.stated if s.spends))

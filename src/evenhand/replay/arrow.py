@@ -26,7 +26,7 @@ _FORM = Form()
 
 @runtime_checkable
 class Frame(Protocol):
-    """A data frame of pandas, polars, pyarrow or another library that hands its columns over as Arrow does."""
+    """A data frame of pandas, polars, pyarrow or another library that exports its columns as Arrow does."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand over the columns."""

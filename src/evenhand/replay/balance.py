@@ -39,7 +39,7 @@ def _depends(parts: Ints, actions: Ints) -> bool:
 
 
 def chance(counts: Floats, expected: Floats, freedom: int) -> float:
-    """Return the chance that counts differ as much from what is expected, by the chi-squared distribution.
+    """Return the p-value of the difference of counts from what is expected, by the chi-squared distribution.
 
     >>> round(chance(np.array([60.0, 40.0]), np.array([50.0, 50.0]), 1), 4)
     0.0455

@@ -71,7 +71,7 @@ class Difference(NamedTuple):
 
     @property
     def told(self) -> int:
-        """The sign of a difference that its interval tells from none, else 0."""
+        """The sign of a difference if its interval leaves out 0, else 0."""
         return told(self.low, self.high)
 
     def named(self, name: str) -> Interval:

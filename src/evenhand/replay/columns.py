@@ -14,7 +14,7 @@ POINT = "."  # between whole numbers and fractions, where nothing else is stated
 
 
 def as_number(text: str, decimal: str = POINT) -> float:
-    """Parse a text as a number; NaN if it is none.
+    """Parse a text as a number; NaN if it is not one.
 
     >>> as_number("1.5"), as_number("1,5", decimal=","), as_number("1_000"), as_number("1.5", decimal=",")
     (1.5, 1.5, nan, nan)
@@ -32,7 +32,7 @@ class Numbers:
     """A column that is read as numbers alone.
 
     Args:
-        values: `(N)` the numbers, NaN where there is none.
+        values: `(N)` the numbers, NaN if there is none.
         odd: by row, what is there in place of a number; an empty text where nothing is.
     """
 
@@ -46,7 +46,7 @@ class Numbers:
         return self.values
 
     def first(self, is_such: Callable[[str], bool]) -> int | None:
-        """Return the first row whose text is such, None if there is none."""
+        """Return the first row whose text satisfies a condition, None if there is none."""
         return next((row for row, text in self.odd.items() if is_such(text)), None)
 
     def are(self, texts: Collection[str]) -> Bools:
@@ -88,7 +88,7 @@ class Names:
         return found
 
     def numbers(self, decimal: str = POINT) -> Floats:
-        """The number of every row, NaN where a text is none, `->(N)`."""
+        """The number of every row; NaN if its text is not a number, `->(N)`."""
         return self.floats(lambda text: as_number(text, decimal))
 
     def floats(self, of: Callable[[str], float]) -> Floats:
@@ -96,7 +96,7 @@ class Names:
         return np.array([of(text) for text in self.values], float)[self.codes]
 
     def first(self, is_such: Callable[[str], bool]) -> int | None:
-        """Return the first row whose text is such, None if there is none."""
+        """Return the first row whose text satisfies a condition, None if there is none."""
         found = [code for code, text in enumerate(self.values) if is_such(text)]
         return int(np.isin(self.codes, found).argmax()) if found else None
 
@@ -167,7 +167,7 @@ class Columns:
         return f"{found} of {self.files[at][1]}" if self.files else found
 
     def numbers(self, name: str) -> Floats:
-        """The numbers of a column, NaN where there is none, `->(N)`."""
+        """The numbers of a column, NaN if there is none, `->(N)`."""
         return self.each[name].numbers(self.decimal)
 
     def names(self, name: str) -> Names:

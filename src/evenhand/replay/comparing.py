@@ -70,7 +70,7 @@ class Replays:
         cells: one per budget and recipe, those of the first budget first.
         missing: what was not run because of an interrupt.
         rows: the number of rows of the log that were used.
-        checks: what is wrong with the log, a sentence each; None where nothing was found.
+        checks: what is wrong with the log, a sentence each; None if nothing was found.
         notes: remarks about the log and the recipes.
         runs: the shuffles and resamples of each cell.
     """
@@ -87,7 +87,7 @@ class Replays:
 
     @property
     def interrupted(self) -> bool:
-        """Whether an interrupt left cells out."""
+        """Whether cells are missing because of an interrupt."""
         return bool(self.missing)
 
     @property

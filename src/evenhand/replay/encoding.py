@@ -27,7 +27,7 @@ MOST_GROUPS = 20  # with more groups, each has few cases, and tables are too wid
 
 
 class Encoded(NamedTuple):
-    """The usable rows of a log as numbers."""
+    """The usable rows of a log, as numbers."""
 
     spec: Spec  # with the horizon of the log, where the file leaves it to the log
     units: Floats  # (N, u)
@@ -112,7 +112,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
 
 
 def feature(spec: Spec, columns: Columns, bad: BadRows, column: str) -> Floats:
-    """Read a column of numbers or dates, NaN where a value is missing and may be, and enter other rows in `bad`."""
+    """Read a column of numbers or dates, NaN if a value is missing and may be, and enter other rows in `bad`."""
     gone = absent(spec, columns, column)
     if column in spec.dates:
         z = columns.names(column).floats(days)

@@ -30,7 +30,7 @@ _WRITTEN = {UTF8: "UTF-8"}  # encodings by their usual names
 
 
 class Undecodable(InvalidInput):
-    """A file that is not in the encoding in which it was read.
+    """A file that does not have the encoding in which it was read.
 
     Args:
         begins_so: whether its text before the first byte that does not fit has other letters than a to z, so that the

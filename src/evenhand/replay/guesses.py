@@ -42,7 +42,7 @@ class LeftOut(NamedTuple):
 
 
 class Guess(NamedTuple):
-    """What the columns of a log are taken for; None or nothing where none looks like it.
+    """The guessed roles of the columns of a log; None or empty if no column fits.
 
     Args:
         action, propensity: the columns, if one looks like it more than others.
@@ -77,7 +77,7 @@ class Guess(NamedTuple):
 
 
 def guess(found: Looks) -> Guess:
-    """Guess what columns mean."""
+    """Guess the roles of columns."""
     columns = found.columns
     chances = [c for c in columns if c.kind == "number" and _is_chance(c, found.decimal)]
     propensity = _best(chances, _PROPENSITY)
@@ -110,7 +110,7 @@ def guess(found: Looks) -> Guess:
 
 
 def yes_no(values: Sequence[str]) -> dict[str, float]:
-    """Return the numbers of texts that say yes and no; empty for other texts.
+    """Return the numbers of texts that mean yes and no; empty for other texts.
 
     >>> yes_no(["No", "Yes"]), yes_no(["a", "b"])
     ({'Yes': 1.0, 'No': 0.0}, {})

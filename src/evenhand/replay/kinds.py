@@ -60,7 +60,7 @@ def choice(*names: str) -> Kind:
 
 
 def either(expected: str, *kinds: Kind) -> Kind:
-    """A value of the first of some kinds that takes it."""
+    """A value of the first of some kinds that accepts it."""
 
     def reader(value: Any) -> Any:
         for kind in kinds:

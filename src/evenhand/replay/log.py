@@ -33,7 +33,7 @@ from evenhand.replay.spec import Spec
 
 @runtime_checkable
 class Restated(Protocol):
-    """A log that has columns of its own for actions, probabilities and outcomes, as the decisions of a campaign."""
+    """A log with its own columns for actions, probabilities and outcomes, such as the decisions of a campaign."""
 
     @property
     def name(self) -> str: ...
@@ -191,7 +191,7 @@ def read_columns(
     form: Form = _FORM,
     most: int | None = None,
 ) -> Columns:
-    """Read some columns of a log, whatever it is written in; see `read_csv`."""
+    """Read some columns of a log in any format; see `read_csv`."""
     if isinstance(log, Frame):
         return read_frame(log, places, numbers=numbers, form=form, most=most)
     path = file("log", log)

@@ -40,7 +40,7 @@ def uses(
     marks: Mapping[str, Sequence[float | None]],
     tables: tuple[Table, ...],
 ) -> Iterator[Part]:
-    """Yield a chart of what everything used of each budget, and a chart of other parts of a whole, each from 0 to 1."""
+    """Yield a chart of the use of each budget by every system, and a chart of other fractions, each from 0 to 1."""
     if not budgets:
         yield from others("Outcomes", tables, "")
     for title, reading, parts in (("Budgets used", USES, budgets), ("Rounds served", "", marks)):

@@ -24,7 +24,7 @@ MARKERS = "Dos^vP"  # of groups: a marker for every lap of the colours
 
 
 class Drawn(Protocol):
-    """What is drawn of a replay."""
+    """The pictures of a replay."""
 
     @property
     def problem(self) -> Problem: ...

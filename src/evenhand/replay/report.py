@@ -76,7 +76,7 @@ class Replay:
         rows: the number of rows of the log that were used.
         left_out_rows: the number of rows that were left out.
         left_out: one line per reason for leaving out rows.
-        checks: what is wrong with the log, a sentence each; None where nothing was found.
+        checks: what is wrong with the log, a sentence each; None if nothing was found.
         notes: remarks about the log.
         shuffles, bootstrap: runs per system.
         seed: the seed of all random numbers.
@@ -99,7 +99,7 @@ class Replay:
 
     @property
     def interrupted(self) -> bool:
-        """Whether an interrupt left systems out."""
+        """Whether systems are missing because of an interrupt."""
         return bool(self.missing)
 
     @cached_property

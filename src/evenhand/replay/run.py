@@ -86,7 +86,7 @@ def replay_files(
     runs: Runs,
     how: Execution,
 ) -> Replay:
-    """Run a policy and its references as `replay_log` does, in any number of processes, and go on from what is kept.
+    """Run a policy and its references as `replay_log` does, in any number of processes, and continue from saved runs.
 
     Raises:
         InvalidInput, InfeasibleProblem: as for `replay_log`.

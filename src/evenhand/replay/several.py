@@ -115,7 +115,7 @@ def replay_several(
 
 
 def within(spec: Spec, rate: float | None) -> Spec:
-    """Return a problem with another rate of its budget; the same for None.
+    """Return a problem with another rate of its budget; the same problem for None.
 
     Raises:
         InvalidInput: the problem has none or several, or one per period.

@@ -45,7 +45,7 @@ def title(stated: Stated) -> str:
 
 
 def limits(stated: Stated) -> Floats:
-    """Return what each span allows, asks for or bounds, `->(S)`."""
+    """Return the amount that each span allows, requires or bounds, `->(S)`."""
     if stated.spans is None:
         return np.zeros(0)
     allowance = stated.spans.allowance
@@ -63,7 +63,7 @@ def _least(stated: Stated) -> str:
 
 
 def used(trace: Trace, stated: Stated) -> Floats | None:
-    """Return what the decisions of every span used or brought, `->(R,S)`; None of a system that keeps to no spans.
+    """Return the sum over the decisions of every span, `->(R,S)`; None for a system that does not follow spans.
 
     Where groups are compared, it is the least sum of a group, divided by its share; where averages are bounded, what
     the constraint measures in each span.

@@ -232,7 +232,7 @@ class Spec:
         return frozenset(found - {self.action, *self.categorical, *(g.column for g in self.groups.values())})
 
     def lasting(self, rounds: float) -> Spec:
-        """Return the same with a horizon of so many rounds, if that is left to the log.
+        """Return the same with a given horizon, if the horizon is left to the log.
 
         Raises:
             InvalidInput, InfeasibleProblem: the constraints cannot be kept within so many rounds.
@@ -245,7 +245,7 @@ class Spec:
 
     @property
     def untimed(self) -> Spec:
-        """The same without the column of times, for what learns from a log of an earlier time."""
+        """The same without the column of times, to learn from an earlier log."""
         return self if self.time is None else replace(self, time=None)
 
     def known(self, problem: Problem, columns: Mapping[str, Floats]) -> Floats | None:

@@ -32,11 +32,11 @@ class Tables:
 
     @property
     def budgets(self) -> list[Stated]:
-        """The budgets on an outcome of its own."""
+        """The budgets whose outcome no other budget limits."""
         return [s for s in self.problem.stated if s.spends and s.outcome is not None and s.by is None]
 
     def used(self) -> dict[str, list[float | None]]:
-        """Return by budget the part of it that every system used on average, None where it was not measured."""
+        """Return the fraction of each budget that every system used on average, None if it was not measured."""
         found = {}
         for s in self.budgets:
             each = [measures.get(f"{s.outcome} of budget") for measures in self.measured.values()]
@@ -55,7 +55,7 @@ class Tables:
         )
 
     def outcomes(self) -> Iterator[Table]:
-        """Yield a table per outcome: what was used of its budget, or its average."""
+        """Yield a table per outcome: the use of its budget, or its average."""
         budgets = {s.outcome: s for s in self.problem.stated if s.spends}
         for o in self.problem.names:
             if o in budgets:

@@ -195,7 +195,7 @@ class Units:
         return np.concatenate([[1.0], _filled(_standardise(np.array(plain), *self._scales)), absent, indicators])
 
     def number(self, case: Mapping[str, Any], column: str) -> float:
-        """Return the number of a case, days where it is a date, NaN where it may be missing and is None.
+        """Return the number of a case, days where it is a date, NaN if it may be missing and is None.
 
         Raises:
             InvalidInput: the case has no number there.

@@ -22,7 +22,7 @@ def with_credit(problem: Problem, left: Floats | None) -> list[tuple[Stated, Flo
 
 
 def credits_of(problem: Problem, left: Floats | None) -> Iterator[Line]:
-    """Yield a line per credit, which is missed if it was overdrawn in any replica, `(R,k)->`."""
+    """Yield a line per credit, which counts as missed if it was overdrawn in any replica, `(R,k)->`."""
     for s, one in with_credit(problem, left):
         line = Line.of(f"credit of {s.constraint.label}", one, worst="low", limit=0.0)
         size = 1.0 if s.credit is None else max(s.credit.slack, 1.0)

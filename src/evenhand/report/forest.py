@@ -11,7 +11,7 @@ from evenhand.report.style import Artist, Axes, Line2D
 
 
 class Panel(NamedTuple):
-    """Differences of everything that is compared to one thing; None where there is none."""
+    """Differences of all systems to one system; None if there is none."""
 
     title: str
     below: str
@@ -19,7 +19,7 @@ class Panel(NamedTuple):
 
 
 class Uses(NamedTuple):
-    """Parts of limits that everything used, by limit: as bars, but for those that are drawn as marks."""
+    """Fractions of limits that every system used, by limit: as bars, except those drawn as marks."""
 
     title: str
     below: str
@@ -28,7 +28,7 @@ class Uses(NamedTuple):
 
 
 def draw(names: Sequence[str], panels: Sequence[Panel], uses: Uses | None, headline: str) -> list[Axes]:
-    """Draw a panel per comparison, and one of what was used."""
+    """Draw a panel per comparison, and one of the use of limits."""
     figure, sheet = rows.sheet(names, len(panels) + (uses is not None))
     for axes, panel in zip(sheet, panels, strict=False):
         differences(axes, panel)

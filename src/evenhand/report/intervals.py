@@ -15,7 +15,7 @@ class Interval(NamedTuple):
 
     @property
     def told(self) -> int:
-        """The sign of a difference that its interval tells from none, else 0."""
+        """The sign of a difference if its interval leaves out 0, else 0."""
         return told(self.low, self.high)
 
     @property
@@ -30,7 +30,7 @@ class Interval(NamedTuple):
         return f"{_plain(self.mean)} (95 %: {_plain(self.low)} to {_plain(self.high)})"
 
     def words(self, of: str) -> str:
-        """Return a difference in words, what it is of, and whether it is told from chance.
+        """Return a difference in words, what it is of, and whether it can be told from chance.
 
         >>> Interval("mens", 0.1, -0.1, 0.3).words(" visits")
         '+0.1000 (95 %: -0.1000 to +0.3000) visits, which is not told from chance'
@@ -40,7 +40,7 @@ class Interval(NamedTuple):
 
 
 def told(low: float | None, high: float | None) -> int:
-    """Return the sign of a difference that its interval tells from none, else 0.
+    """Return the sign of a difference if its interval leaves out 0, else 0.
 
     >>> told(0.1, 0.2), told(-0.1, 0.2), told(-0.2, -0.1), told(None, None)
     (1, 0, -1, 0)

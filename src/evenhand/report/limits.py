@@ -12,7 +12,7 @@ _SLACK = 1e-9  # of the limit: sums of costs are rounded
 
 
 def beyond(values: Floats, limit: float, worst: Literal["low", "high"] = "high") -> Bools:
-    """Say which numbers are beyond a limit by more than 1e-9 of it, `(R)->(R)`; NaN is not.
+    """Return which numbers exceed a limit by more than 1e-9 of it, `(R)->(R)`; NaN is not.
 
     Args:
         values: what was used or reached.

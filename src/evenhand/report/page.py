@@ -70,7 +70,7 @@ class Page:
         return "\n".join(self._lines()) + "\n"
 
     def write(self, path: Path) -> Path:
-        """Write the page; the file appears whole or not at all.
+        """Write the page; the file appears complete or not at all.
 
         Raises:
             InvalidInput: the file cannot be written.

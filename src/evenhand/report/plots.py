@@ -223,7 +223,7 @@ def figure_of(axes: Sequence[Axes]) -> Figure:
 
 
 def save(axes: Sequence[Axes], path: Path) -> Path:
-    """Save the figure of some axes; the file appears whole or not at all."""
+    """Save the figure of some axes; the file appears complete or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with beside(path) as part:
         figure_of(axes).savefig(part, dpi=130, format=path.suffix.removeprefix(".") or "png")

@@ -79,7 +79,7 @@ class Results:
         }
 
     def write(self, place: Path) -> Path:
-        """Write `results.json` into a folder, which is created if needed; the file appears whole or not at all."""
+        """Write `results.json` into a folder, which is created if needed; the file appears complete or not at all."""
         path = folder(place) / "results.json"
         with on_disk("out", "a file that can be written"), beside(path) as part:
             part.write_text(json.dumps(self.to_dict(), indent=1) + "\n", encoding="utf-8")

@@ -86,7 +86,7 @@ class Blocks:
         self.works = self._views is not None and isinstance(_rounds, Dispatcher)
 
     def pays(self, steps: int) -> bool:
-        """Whether it takes less time to load or to compile blocks than they save in so many steps."""
+        """Whether loading or compiling blocks takes less time than they save in the given number of steps."""
         if self._views is None or not self.works:
             return False
         rounds, cache = steps * len(self._state.t), getattr(_rounds, "_cache", None)
@@ -102,12 +102,12 @@ class Blocks:
         return cache.holds((type_held(run), step, step), cast(Any, _rounds).targetctx)
 
     def renew(self) -> None:
-        """Look at the parts anew, as the ordinary loop may have put other arrays into the state."""
+        """Look up the parts again, as the ordinary loop may have replaced arrays of the state."""
         self._renew = True
 
     @property
     def seen(self) -> _Views | None:
-        """The views that the next block will use, None if they are to be made anew."""
+        """The views that the next block will use, None if they have to be rebuilt."""
         return None if self._renew else self._views
 
     def run(self, first: int, last: int) -> int:

@@ -11,7 +11,7 @@ from evenhand.problem.problem import Problem
 
 
 def goes_by_time(problem: Problem) -> bool:
-    """Return whether it matters when cases come: for budgets per period, or as the run ends at a time."""
+    """Return whether the times of cases matter: because of budgets per period, or a run that ends at a time."""
     return problem.until is not None or any(s.spans is not None for s in problem.stated)
 
 
@@ -43,6 +43,6 @@ def by_span(problem: Problem, truth: Truth, time: Floats) -> tuple[Truth, Floats
 
 
 def refuse_margin(margin: float | Floats) -> None:
-    """Refuse a margin, as it would be of rounds and not of spans."""
+    """Refuse a margin, as it would apply to rounds and not to spans."""
     if np.any(margin):
         raise InvalidInput("margin", "0, where the problem has budgets per period or ends at a time", margin)

@@ -32,7 +32,7 @@ class Cell(NamedTuple):
 
     @property
     def done(self) -> float:
-        """The part of its steps that is kept, in [0, 1]."""
+        """The fraction of its steps that is saved, in [0, 1]."""
         return done(self.place, self.policy, self.environment, self.replicas, self.seed, 1)
 
 

@@ -86,7 +86,7 @@ class Checkpoint:
         self.path = settings.folder / f"{file_name(name, self._mark.shape)}.half.npz"
 
     def steps(self) -> int:
-        """Read how many steps are done, 0 if there is no file or none that can be read."""
+        """Read the number of steps done; 0 if there is no readable file."""
         try:
             with self.path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
                 return int(file[".record.steps"])
@@ -94,7 +94,7 @@ class Checkpoint:
             return 0
 
     def read(self, start: Callable[[], Halfway]) -> Halfway:
-        """Read the state of the run, which is its start if there is no file, or none that can be read."""
+        """Read the state of the run; if there is no readable file, the start of the run."""
         if not self.path.is_file():
             return start()
         fresh = start()
@@ -112,7 +112,7 @@ class Checkpoint:
         self._refuse(getattr(world, "unsaveable", ""))
 
     def write(self, halfway: Halfway) -> None:
-        """Write the state of the run; a warning says why it cannot be written, and the run goes on without."""
+        """Write the state of the run; if it cannot be written, a warning says why, and the run continues."""
         if self._obstacle:
             return
         try:
@@ -129,7 +129,7 @@ class Checkpoint:
             self.write(halfway)
 
     def remove(self) -> None:
-        """Remove the file, and the parts of files that killed processes left."""
+        """Remove the file, and partial files left by killed processes."""
         for path in (self.path, *self.path.parent.glob(f"{glob.escape(self.path.name)}.*{PART}")):
             path.unlink(missing_ok=True)
 

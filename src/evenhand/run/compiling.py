@@ -16,7 +16,7 @@ _SAYS = "compiling kernels for this machine, once"
 
 @contextmanager
 def shown(progress: bool | None = None) -> Iterator[None]:
-    """Show on stderr which kernel is being compiled: a bar in a terminal, else one line; nothing where all are kept.
+    """Show on stderr which kernel is being compiled: a bar in a terminal, else one line; nothing if all are cached.
 
     The number of kernels to come is not known, so that the bar counts them. Between two kernels it is hidden.
     """

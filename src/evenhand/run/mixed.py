@@ -9,7 +9,7 @@ from evenhand.problem.known_rounds import KnownRounds
 
 
 def mixed(truth: Truth, rounds: KnownRounds) -> Truth:
-    """Return the truth of what the other rounds decide: for each candidate, what a case brings if it is played there.
+    """Return the truth for the rounds that the policy decides: the mean outcomes of a case under each candidate.
 
     Equation: with k_a the chance that a known lottery plays a, and q what is played otherwise, p = k + (1 - sum k) q.
     As q sums to 1, p.y = sum_a q_a (k.y + (1 - sum k) y_a): a program over q alone, with the same bounds.

@@ -29,7 +29,7 @@ def opt_satisfaction(
     seed: int = 0,
     progress: bool | None = None,
 ) -> Optimum:
-    """Bound the satisfaction per round of all policies from above, which may know the truth and all users to come.
+    """Compute an upper bound on the satisfaction per round of any policy, even one that knows all future users.
 
     Equation: max mean_s sum_a r_a(sum_i m_sia x_sia) s.t. mean_s sum_ia v_sia x_sia <= B, over chances x_si of the arms
     of every user i in every sampled round s, with true means m and constraint rows v. Logarithms and powers enter by

@@ -29,7 +29,7 @@ _PAUSE = 0.1  # seconds between two looks at the board
 
 
 def check_jobs(jobs: int) -> None:
-    """Refuse a number of processes that no machine has cores for.
+    """Refuse more processes than any machine has cores.
 
     Raises:
         InvalidInput: anything but a whole number in [1, 1024].

@@ -200,7 +200,7 @@ class Recorder:
         self.passed(step + 1, expected is not None)
 
     def view(self) -> _RecorderView | None:
-        """What kernels see of the recorder; None where it keeps more than sums of outcomes and of means."""
+        """What kernels see of the recorder; None if it keeps more than sums of outcomes and of means."""
         if self._meter or self._plays is not None or self._gathering or stated_by_cases(self._problem.factors):
             return None
         record = self._record

@@ -136,7 +136,7 @@ def watched(
     checkpoints: Checkpoints | None,
     watch: Watch,
 ) -> Trace:
-    """Run all replicas in this process, as `simulate` does with one job, for a caller that has the bar."""
+    """Run all replicas in this process, as `simulate` does with one job, for a caller that shows the progress bar."""
     (task,) = _tasks(policy, environment, replicas, seed, "grid", 1, checkpoints)
     trace = _run(task, watch)
     if task.kept is not None and trace.finished:
@@ -216,7 +216,7 @@ def _done(task: _Task) -> int:
 
 
 def _blocks(task: _Task, state: PolicyState, world: World, recorder: Recorder, steps: int) -> Blocks | None:
-    """Return what plays rounds in compiled blocks, None where Python is to play them."""
+    """Return what plays rounds in compiled blocks, None if Python is to play them."""
     if task.compiled is False:
         return None
     blocks = Blocks(task.policy, state, world, recorder)

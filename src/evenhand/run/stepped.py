@@ -17,7 +17,7 @@ from evenhand.problem.problem import Problem
 
 
 class Steps(Protocol):
-    """What is wrapped: it has no memory, so that every policy meets the same cases."""
+    """The wrapped world; it has no memory, so that every policy meets the same cases."""
 
     def context(self, luck: np.random.Generator) -> Floats:
         """Draw a case: the features of every action, `(A,n)`."""

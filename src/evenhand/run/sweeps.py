@@ -80,7 +80,7 @@ class Sweep:
         return {at: comparison.differences() for at, comparison in self.comparisons.items()}
 
     def to_frame(self) -> pd.DataFrame:
-        """Make a data frame as that of a `Comparison`, with the parameters in the first columns.
+        """Make a data frame like that of a `Comparison`, with the parameters in the first columns.
 
         It has no rows where the sweep ended before its first cell.
         """
@@ -175,7 +175,7 @@ def sweep(
     out: Path | None = None,
     progress: bool | None = None,
 ) -> Sweep:
-    """Compare policies in several environments, such as ones of different budgets.
+    """Compare policies in several environments, such as ones with different budgets.
 
     Ctrl-C ends the sweep early; it then has the environments that were run, and the first one that was not, with what
     was recorded until then.
@@ -251,7 +251,7 @@ def _until_cut(traces: Sequence[Trace | None]) -> list[Trace]:
 
 
 def checked_points(parameter: str | tuple[str, ...], environments: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Check the values that environments go by, which are tuples for several parameters."""
+    """Check the parameter values of environments, which are tuples for several parameters."""
     if not environments:
         raise InvalidInput("environments", "at least one environment", "none")
     names = (parameter,) if isinstance(parameter, str) else parameter

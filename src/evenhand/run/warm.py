@@ -61,7 +61,7 @@ def compiled() -> int:
 
 
 def kept_in() -> Path:
-    """Find the folder where compiled kernels are kept.
+    """Find the folder in which compiled kernels are stored.
 
     Raises:
         InvalidInput: nothing can be written there.

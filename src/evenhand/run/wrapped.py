@@ -26,18 +26,18 @@ REMEMBERED = 1000  # contexts whose outcomes may be late
 
 
 class Algorithm(Protocol):
-    """What is wrapped: one object per replica."""
+    """The wrapped algorithm: one object per replica."""
 
     def select(self, context: Floats) -> int:
-        """Choose an action, by the features of all actions, `(A,n)->`; without luck but that of its generator."""
+        """Choose an action by the features of all actions, `(A,n)->`; randomness comes only from its generator."""
 
     def update(self, context: Floats, action: int, reward: float) -> None:
-        """Learn what an action brought in a context."""
+        """Learn the reward of an action in a context."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Wrapped:
-    """Makes a policy of an algorithm that has no other ties to this library.
+    """Turns an algorithm that is not built on this library into a policy.
 
     The algorithm is slow, as it is asked once per replica and round, but it meets the same contexts and luck as all
     others. Hard budgets are kept for it: where its action does not fit any more, the first one that fits is played, and
@@ -75,7 +75,7 @@ class Wrapped:
     name: str = "wrapped"
 
     def policy(self, problem: Problem, n_features: int) -> Policy:
-        """Return the policy for a problem whose candidates have so many features.
+        """Return the policy for a problem whose candidates have the given number of features.
 
         Raises:
             InvalidInput: the problem plays several candidates per round, or maximises something else than a weighted

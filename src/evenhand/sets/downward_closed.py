@@ -88,7 +88,7 @@ class DownwardClosed:
         return np.asarray(points - back[:, None] * above).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """Compute the distance, by HiGHS for other norms than the Euclidean if the set is a polyhedron, `(m)->()`."""
+        """Compute the distance, by HiGHS for norms other than the Euclidean if the set is a polyhedron, `(m)->()`."""
         norm = known_norm("DownwardClosed.distance(norm)", norm)
         points, shape = rows_of("DownwardClosed.distance(z)", z, self.dim)
         if self._ball is None:

@@ -89,7 +89,7 @@ class Intersection:
         return out.reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """Compute the distance, by cuts for other norms than the Euclidean, `(m)->()`."""
+        """Compute the distance, by cuts for norms other than the Euclidean, `(m)->()`."""
         norm = known_norm("Intersection.distance(norm)", norm)
         points, shape = rows_of("Intersection.distance(z)", z, self.dim)
         sides = None if isinstance(norm, str) else self.conic

@@ -73,7 +73,7 @@ class Polytope:
         return self.polyhedron.project(points).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """Compute the distance, by HiGHS for other norms than the Euclidean, `(m)->()`."""
+        """Compute the distance, by HiGHS for norms other than the Euclidean, `(m)->()`."""
         points, shape = rows_of("Polytope.distance(z)", z, self.dim)
         norm = known_norm("Polytope.distance(norm)", norm)
         return self.polyhedron.distance(points, norm).reshape(shape)

@@ -56,7 +56,7 @@ class Simplex:
         return onto_simplex(points, self.total).reshape(*shape, self.dim)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
-        """Compute the distance, by HiGHS for other norms than the Euclidean, `(m)->()`."""
+        """Compute the distance, by HiGHS for norms other than the Euclidean, `(m)->()`."""
         norm = known_norm("Simplex.distance(norm)", norm)
         points, shape = rows_of("Simplex.distance(z)", z, self.dim)
         if not isinstance(norm, str):

@@ -22,7 +22,7 @@ _BLOCK = 64
 
 
 def check_compiled(policy: Policy, environment: Environment, *, rounds: int = 200, replicas: int = 3) -> int:
-    """Check that compiled blocks of rounds leave the trace and the state that the ordinary loop leaves, bit for bit.
+    """Check that compiled blocks of rounds give the same trace and state as the ordinary loop, bit for bit.
 
     After a block, every array of the state that a view had must still be the state's own, by its address: a part that
     puts another array into its state must say that it `pauses` before. Returns the number of rounds in blocks, which is

@@ -59,7 +59,7 @@ def best_arms(case: Case, asked: Asked, lists: Ints, regret: Floats) -> None:
 
 @kernel
 def fill(case: Case, most: Floats, asked: Asked, order: Ints, held: Held) -> None:
-    """Give each user in turn the best arm: at its price up to the sum wanted at this price, then by the gain.
+    """Give each user in turn the best arm: at its price up to the sum demanded at this price, then by the gain.
 
     `most` are the sums of arms with all their users, `(A)`, and `order` is that of users, `(N)`.
     """

@@ -36,7 +36,7 @@ class Setting(NamedTuple):
 
     @property
     def at_instance(self) -> dict[str, float]:
-        """The number of this instance, by the name of the world.
+        """The number of this instance, taken from the name of the world.
 
         >>> next(settings(("knapsacks",), 1)).at_instance
         {'knapsacks': 0.0}

@@ -14,7 +14,7 @@ OVERSPENT = "overspent"
 
 
 def overspent(trace: Trace) -> list[bool]:
-    """Say of every replica whether it exceeded a budget."""
+    """Return for every replica whether it exceeded a budget."""
     budgets = zip(GOODS, trace.problem.spending, strict=True)
     totals = [(trace.total(good), b.total_over(trace.problem.horizon)) for good, b in budgets]
     return [bool(z) for z in np.any([beyond(spent, total) for spent, total in totals], axis=0)]

@@ -21,7 +21,7 @@ FEW = 20  # rounds: with fewer on a side, an interval that leans on the normal d
 
 @dataclass(frozen=True, kw_only=True)
 class Against:
-    """The objective in rounds that a policy decided beside that in others, `reference`; NaN is not known."""
+    """The objective in rounds that a policy decided, beside that in others, `reference`; NaN means unknown."""
 
     of: str  # what the others are
     rounds: int  # of these others
@@ -40,7 +40,7 @@ class Against:
 
 
 def against(problem: Problem, status: Status, tally: Tally) -> Against | None:
-    """Compare the objective with what was held out, else with the rounds at random; None where there are none."""
+    """Compare the objective with the held-out rounds, else with the random rounds; None if there are none."""
     if isinstance(problem.maximize, str) and problem.maximize in status.held_out:
         found = _shown(status.held_out[problem.maximize], round(tally.arrived()))
         if not math.isnan(found.difference):
@@ -50,7 +50,7 @@ def against(problem: Problem, status: Status, tally: Tally) -> Against | None:
 
 
 def compared(f: Objective, random: Moments, others: Moments) -> Against | None:
-    """Compare the objective at the averages of rounds at random with that of others; None where it is not defined.
+    """Compare the objective at the averages of random rounds with that of others; None if it is not defined.
 
     Equation: d = f(m_1) - f(m_0). Its interval is Welch's for the means of g_i.z, g_i a supergradient of f at the
     averages m_i: exact for sums, and to first order elsewhere. Plays that depend on earlier outcomes change neither,
@@ -78,7 +78,7 @@ def compared(f: Objective, random: Moments, others: Moments) -> Against | None:
 
 
 def _half(f: Objective, means: list[Floats], sides: tuple[Moments, Moments]) -> float:
-    """Half the length of the interval; NaN where outcomes do not vary, so that nothing is known of their noise."""
+    """Half the length of the interval; NaN if outcomes do not vary, so that nothing is known of their noise."""
     try:
         slopes = [f.supergradient(m[None, None])[0, 0] for m in means]
     except InvalidInput:

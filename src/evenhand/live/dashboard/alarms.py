@@ -48,7 +48,7 @@ def alarms(campaign: Watched, status: Status, tally: Tally) -> list[str]:
 
 
 def raised(campaign: Watched, status: Status, tally: Tally) -> list[Alarm]:
-    """List the alarms: of budgets, limits, outcomes, cases and holdouts, and those of the model, such as of drift."""
+    """List the alarms about budgets, limits, outcomes, cases and holdouts, and those of the model, such as drift."""
     return [
         *_budgets(status, tally),
         *_limits(status),
@@ -111,7 +111,7 @@ def _outcomes(tally: Tally) -> Iterator[Alarm]:
 
 
 def _over(campaign: Watched, status: Status, tally: Tally) -> Iterator[Alarm]:
-    """Yield that nothing is played any more, though nobody has ended the campaign."""
+    """Yield that nothing is played any longer, though nobody has ended the campaign."""
     problem, spans = campaign.policy.problem, tally.spans.all
     if tally.life.after != "nothing" or tally.life.state == "ended" or not spans:
         return

@@ -27,7 +27,7 @@ class Axis:
     """Where the spans of a tally end.
 
     Args:
-        start: the time at 0; None where the axis counts rounds.
+        start: the time at 0; None if the axis counts rounds.
         ends: the place of the end of every span; the last one is now.
         rounds: the rounds decided by then.
         last: the end of the run; expected at the present rate of rounds where only their number is stated, and now
@@ -63,7 +63,7 @@ class Axis:
 
     @property
     def unit(self) -> str:
-        """The head of a column of places."""
+        """The heading of a column of places."""
         return "rounds" if self.start is None else "time"
 
     @property

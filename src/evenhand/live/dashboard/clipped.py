@@ -9,7 +9,7 @@ LATEST = 1000  # decisions that an alarm is judged by, so that it says how cases
 
 
 class Clipped:
-    """Counts values out of range by feature, in all decisions and in the latest 1,000.
+    """Counts out-of-range values by feature, in all decisions and in the latest 1,000.
 
     >>> clipped = Clipped()
     >>> for age in range(15, 25):

@@ -16,7 +16,7 @@ from evenhand.policy.status import Account, Use
 
 
 def line(now: Readings) -> str:
-    """Say who decides, since when, and when the latest event came."""
+    """Say which policy decides, since when, and when the latest event arrived."""
     spans = now.tally.spans.all
     latest = f"; the latest event at {moment(spans[-1].at)} UTC" if spans else ""
     return f"{now.campaign.policy.name}, began {moment(began(now.campaign))} UTC{latest}"

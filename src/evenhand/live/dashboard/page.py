@@ -26,7 +26,7 @@ _TEMPLATES = Environment(
 
 
 def render(template: str, values: dict[str, Any]) -> str:
-    """Render a page. Everything but `Markup` is escaped, so texts of users are."""
+    """Render a page. Everything except `Markup` is escaped, including texts of users."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S")
     return _TEMPLATES.get_template(template).render(**values, now=now)
 
@@ -37,7 +37,7 @@ def page(campaign: Watched, status: Status, tally: Tally) -> str:
 
 
 def render_file(campaign: Watched) -> str:
-    """Render the dashboard as one self-contained file without scripts, to keep or to send.
+    """Render the dashboard as one self-contained file without scripts, which can be kept or sent.
 
     Args:
         campaign: the campaign, in any state; its log is read once.

@@ -18,7 +18,7 @@ _POINTS = 240
 
 
 class Plan(NamedTuple):
-    """Times, or rounds where a problem has no end in time, and the amount to be spent by then."""
+    """Times, or rounds if a problem has no end in time, and the amount to be spent by each."""
 
     times: Floats  # (n,)
     amounts: Floats  # (n,)
@@ -50,7 +50,7 @@ def plan_of(problem: Problem, stated: Stated) -> Plan:
 
 
 class Paced(NamedTuple):
-    """What is spent of a budget beside its plan."""
+    """The spending of a budget, beside its plan."""
 
     plan: float  # by now
     share: float  # of it that is spent, NaN before the first round

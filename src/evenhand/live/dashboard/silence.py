@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Silence:
-    """Decisions that were due while no outcome came for longer than the campaign waits for one.
+    """Decisions that were due while no outcome arrived for longer than the patience of the campaign.
 
     >>> silence = Silence()
     >>> silence.decided(0)
@@ -36,6 +36,6 @@ class Silence:
         self.due += since is not None and at - since >= patience
 
     def set_back(self, at: int) -> None:
-        """Let nothing have come after a time to which the clock was set back."""
+        """Forget what came after a time to which the clock was set back."""
         self.last = None if self.last is None else min(self.last, at)
         self._first = None if self._first is None else min(self._first, at)

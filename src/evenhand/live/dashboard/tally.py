@@ -146,7 +146,7 @@ class Tally:
         return (self.uses.objective(self._forced) if 0.5 < warm < whole - 0.5 else None), round(warm)
 
     def moments(self) -> tuple[Moments, Moments] | None:
-        """Return the moments of the objective's outcomes in rounds at random, and in the others; None by group."""
+        """Return the moments of the objective's outcomes in random rounds, and in the others; None by group."""
         sums = self.uses.none()
         for span in self.spans.all:
             sums = sums + span.moved
@@ -154,7 +154,7 @@ class Tally:
         return None if forced is None or whole is None else (forced, whole.less(forced))
 
     def arrived(self) -> int:
-        """Count the decisions that averages are over: those with their outcomes."""
+        """Count the decisions that averages are taken over: those with outcomes."""
         return round(sum(self.uses.rounds(span.moved) for span in self.spans.all))
 
     def _begin(self) -> None:

@@ -64,14 +64,14 @@ class Section:
 
 
 def paired(cards: Sequence[Card]) -> list[Card]:
-    """Let the last of an odd number of cards that stand side by side have the whole width, so that no gap is left."""
+    """Give the last of an odd number of cards in pairs the whole width, so that no gap is left."""
     small = [card for card in cards if not card.wide]
     return [replace(card, wide=True) if len(small) % 2 and card is small[-1] else card for card in cards]
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A number at the head of the page."""
+    """A number at the top of the page."""
 
     name: str
     value: str

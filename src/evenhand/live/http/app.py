@@ -61,7 +61,7 @@ def app(
 def shell(
     campaigns: Campaign | Sequence[Campaign], *, token: str | Tokens | None, hosts: Sequence[str], known: bool
 ) -> ASGIApp:
-    """Build what answers as `app` does, for `serve`: requests get to FastAPI only if they are no verbs.
+    """Build an app that answers as `app` does, for `serve`; only requests other than verbs go to FastAPI.
 
     The arguments and errors are those of `app`.
     """

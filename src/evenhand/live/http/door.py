@@ -22,16 +22,16 @@ class Others(Protocol):
     most: int
 
     def make_room(self, new: Door) -> None:
-        """Close one of them."""
+        """Close one of the connections."""
 
     def give_way(self, door: Door) -> None:
         """Let a connection be closed for a new one."""
 
     def wait(self, door: Door) -> None:
-        """Start the clock of a connection, unless it runs."""
+        """Start the timeout of a connection, unless it is running."""
 
     def go_on(self, door: Door) -> None:
-        """Stop the clock of a connection."""
+        """Stop the timeout of a connection."""
 
 
 class Door(HttpToolsProtocol):
@@ -53,7 +53,7 @@ class Door(HttpToolsProtocol):
         self._rest = 0  # bytes of the body that are to come; of one in chunks, those since it had the last part
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Start the clock, and make room."""
+        """Start the timeout, and make room."""
         super().connection_made(transport)
         self._joined, self._flow = Joined(transport), Flow(transport)
         self.transport, self.flow = self._joined, self._flow  # type: ignore[assignment]
@@ -72,7 +72,7 @@ class Door(HttpToolsProtocol):
         self._read()
 
     def on_headers_complete(self) -> None:
-        """Find out where the body ends, and begin to answer."""
+        """Determine where the body ends, and begin to answer."""
         rest = heads.length(self.parser.get_http_version(), self.headers)
         self._at, self._rest = ("chunks", 0) if rest is None else ("body", rest)
         self.scope[YIELD] = self._refuse  # type: ignore[literal-required]
@@ -90,14 +90,14 @@ class Door(HttpToolsProtocol):
         super().on_body(body)
 
     def on_message_complete(self) -> None:
-        """Go on with the next request where this one was answered before its end."""
+        """Continue with the next request if this one was answered before its end."""
         super().on_message_complete()
         self._at = "end"
         if self.cycle.response_complete:
             self._begin()
 
     def on_response_complete(self) -> None:
-        """Send the response, and go on with what came of the next request."""
+        """Send the response, and continue with what has arrived of the next request."""
         self._joined.send()
         super().on_response_complete()
         if self._at == "end":

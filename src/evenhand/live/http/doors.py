@@ -30,7 +30,7 @@ def allowed() -> int:
 
 
 def raise_limit() -> None:
-    """Raise the limit of open files of this process as far as it may be, at most to what the cap can use."""
+    """Raise this process's limit of open files as far as allowed, at most to what the cap can use."""
     if resource is None:
         return
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -62,7 +62,7 @@ class Doors:
         return Door(config, server_state, app_state, more.get("_loop"), doors=self)
 
     def make_room(self, new: Door) -> None:
-        """Close the connection that has waited longest, or the new one where none gives way."""
+        """Close the connection that has waited longest, or the new one if none gives way."""
         if not self._said:
             LOG.warning("%d connections are open: those that wait for a request are closed for new ones", self.most)
             self._said = True
@@ -74,7 +74,7 @@ class Doors:
         self._yielding.setdefault(door)
 
     def wait(self, door: Door) -> None:
-        """Start the clock of a connection, unless it runs."""
+        """Start the timeout of a connection, unless it is running."""
         self._yielding.pop(door, None)
         if door not in self._waiting:
             until = self._waiting[door] = door.loop.time() + SECONDS
@@ -82,12 +82,12 @@ class Doors:
                 self._timer = door.loop.call_at(until, self._look, door.loop)
 
     def go_on(self, door: Door) -> None:
-        """Stop the clock of a connection, which does not give way any more."""
+        """Stop the timeout of a connection, which no longer gives way."""
         self._waiting.pop(door, None)
         self._yielding.pop(door, None)
 
     def handle(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-        """Log that no connection can be accepted once, in a line, and other errors of the loop as usual."""
+        """Log once, in a line, that no connection can be accepted, and other errors of the loop as usual."""
         if "accept" not in context.get("message", ""):
             loop.default_exception_handler(context)
         elif not self._said:

@@ -22,7 +22,7 @@ Lifespan = Callable[[FastAPI], AbstractAsyncContextManager[None]]
 
 
 class Caught:
-    """Middleware that answers unexpected errors without a word of the code; the log has them.
+    """Middleware that answers unexpected errors without revealing code; the log has the details.
 
     Args:
         app: the app that may fail.
@@ -83,7 +83,7 @@ def add_pages(made: FastAPI, pages: dict[str, Handler]) -> None:
 
 
 def readiness_response(reason: str | None, standing: Mapping[str, object]) -> Response:
-    """Answer a probe: why the server is not ready, or that it is, and what else there is to say."""
+    """Answer a probe: that the server is ready, or why it is not, with further facts."""
     if reason is None:
         return JSONResponse({"ready": True, **standing})
     return JSONResponse({"ready": False, "reason": reason}, 503, headers={"Retry-After": "1"})

@@ -39,7 +39,7 @@ def end(data: bytes, at: int) -> int:
 
 
 def length(version: str, headers: Sequence[tuple[bytes, bytes]]) -> int | None:
-    """Return the bytes of the body after a header that the parser took, None where it comes in chunks.
+    """Return the bytes of the body after a header that the parser took, None if it comes in chunks.
 
     Args:
         version: of HTTP.

@@ -22,7 +22,7 @@ _LOGGERS = ("evenhand.live", "uvicorn")
 
 
 class Line(NamedTuple):
-    """What the log says of a request: nothing of its case, and no token."""
+    """What is logged about a request: nothing about its case, and no token."""
 
     request: str
     token: str | None  # the name of its token, None if it was refused
@@ -34,7 +34,7 @@ class Line(NamedTuple):
 
 
 class Numbers:
-    """Numbers requests: the one that a client states, if it is sane, or else one of this process.
+    """Numbers requests: by the client's number if that is valid, or else by a number of this process.
 
     >>> numbers = Numbers()
     >>> numbers.of([b"order-17"]), numbers.of([b"a b"]) == numbers.of([]), len(numbers.of([b"x" * 101])) < 20

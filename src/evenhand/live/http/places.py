@@ -85,7 +85,7 @@ class Places:
 
 
 def below(scope: Scope) -> str:
-    """Return the path of a request below that at which the app is mounted."""
+    """Return the path of a request below the one at which the app is mounted."""
     path: str = scope["path"]
     root: str = scope.get("root_path", "")
     return path[len(root) :] if root and path.startswith(f"{root}/") else path

@@ -23,7 +23,7 @@ class _Left:
 
 
 class Quotas:
-    """What is left of the quota of each token; called from one thread.
+    """The remaining quota of each token; called from one thread.
 
     >>> quotas, till = Quotas(), Token(name="till", sha256="0" * 64, roles=("decide",), decisions_per_minute=60)
     >>> quotas.charge(till, 60)
@@ -36,7 +36,7 @@ class Quotas:
         self._left: dict[str, _Left] = {}
 
     def charge(self, token: Token, count: int) -> None:
-        """Take decisions off a quota.
+        """Subtract decisions from a quota.
 
         Raises:
             Refused: they are more than is left now.

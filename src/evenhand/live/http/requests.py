@@ -15,7 +15,7 @@ ENDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 
 
 
 class Counted(NamedTuple):
-    """What requests are counted by."""
+    """The keys by which requests are counted."""
 
     campaign: str | None
     route: str

@@ -40,7 +40,7 @@ GUARDED = tuple(single.route for single in _SINGLES if single.guarded)
 def add_routes(
     made: APIRouter, hall: Hall, name: str, known: bool, tokens: Tokens | None, *, allowed: Container[str]
 ) -> None:
-    """Add the routes of one campaign; whoever has them checks who asks.
+    """Add the routes of one campaign; access control is up to the caller.
 
     Args:
         made: the routes to which they are added.

@@ -119,7 +119,7 @@ def _settled() -> Iterator[None]:
 
 
 def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Server:
-    """Make the server of an app, which closes connections that do not say what they ask for.
+    """Make the server of an app, which closes connections that send no request.
 
     Told to stop, it answers what was asked, and closes after two seconds the connections that are still open.
 

@@ -30,19 +30,19 @@ class Joined:
         self.is_closing, self.abort = transport.is_closing, transport.abort
 
     def write(self, data: bytes) -> None:
-        """Keep a part of a response, unless it is the permission to send the body."""
+        """Buffer a part of a response, unless it is the permission to send the body."""
         if data.startswith(b"HTTP/1.1 100 "):
             self._transport.write(data)
         else:
             self._parts.append(data)
 
     def send(self) -> None:
-        """Send what was kept."""
+        """Send what was buffered."""
         if self._parts:
             self._transport.write(b"".join(self._parts))
             self._parts.clear()
 
     def close(self) -> None:
-        """Send what was kept, and close the connection."""
+        """Send what was buffered, and close the connection."""
         self.send()
         self._transport.close()

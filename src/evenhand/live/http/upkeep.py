@@ -17,7 +17,7 @@ _PAUSE = 0.01  # seconds between two turns of learning corrections, so that requ
 
 
 class Upkeep:
-    """Reads the log once for so many requests as a tally in the store may be old by, one time after the other.
+    """Reads logs in turn, so that no saved tally becomes too old.
 
     Args:
         read: begins to read the log, in another thread.

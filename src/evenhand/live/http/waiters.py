@@ -48,7 +48,7 @@ class Waiter(Generic[T]):
 
 
 class Post:
-    """Calls in the thread of a loop, for which it wakes up once however many there are.
+    """Calls in the thread of a loop, which wakes up once for any number of them.
 
     Args:
         loop: the loop.

@@ -183,7 +183,7 @@ def copy_into(db: sqlite3.Connection, copy: sqlite3.Connection) -> None:
 
 
 def look_at(path: Path) -> None:
-    """Refuse a file of another kind before anything is made beside it.
+    """Refuse a file of another kind before any file is created beside it.
 
     Raises:
         InvalidInput: the file is not one of SQLite.
@@ -202,7 +202,7 @@ def look_at(path: Path) -> None:
 
 
 def close_to_others(path: Path) -> None:
-    """Take the rights of others from a store of an earlier version; those of a group that may write are meant."""
+    """Revoke the access of others to a store of an earlier version; that of a group with write access is intended."""
     for end in ("", "-wal", "-shm", ".gate", ".lock"):
         with suppress(OSError):
             mode = os.stat(_beside(path, end)).st_mode & 0o777

@@ -72,7 +72,7 @@ class _Own:
             self.db.execute(f"PRAGMA {setting}")
 
     def turn(self) -> AbstractContextManager[None]:
-        """Hold the turn to write."""
+        """Hold the exclusive turn to write."""
         return self._turns.turn(self.timeout)
 
 
@@ -134,7 +134,7 @@ class Sessions:
         return own
 
     def turn(self) -> AbstractContextManager[None]:
-        """Hold the turn to write.
+        """Hold the exclusive turn to write.
 
         Raises:
             Busy: it did not come in time, or the file cannot be opened.

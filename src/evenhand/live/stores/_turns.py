@@ -36,7 +36,7 @@ class Turns:
 
     @contextmanager
     def turn(self, timeout: float) -> Iterator[None]:
-        """Hold the turn to write.
+        """Hold the exclusive turn to write.
 
         Raises:
             TimeoutError: it did not come in so many seconds; a worker that was stopped, or that reads a long log, may

@@ -82,7 +82,7 @@ class Erasing(Protocol):
 
 @runtime_checkable
 class Scrubbing(Protocol):
-    """A store whose files have traces of what was erased until they are cleaned."""
+    """A store whose files contain traces of erased data until they are cleaned."""
 
     def scrub(self) -> None:
         """Remove what no event has any more from the files.
@@ -158,7 +158,7 @@ class SelfChecking(Protocol):
     """A store that can check its own files; others have `evenhand.live.proof` alone."""
 
     def damage(self) -> Sequence[str]:
-        """Return what is wrong with its files, as sentences."""
+        """Return what is wrong with the store's files, as sentences."""
 
 
 @runtime_checkable
@@ -166,7 +166,7 @@ class Closing(Protocol):
     """A store that has something to close."""
 
     def close(self) -> None:
-        """Release what this process holds of it; the files are whole afterwards."""
+        """Release the resources of this process; the files are complete afterwards."""
 
 
 @runtime_checkable

@@ -48,7 +48,7 @@ class _Log:
         self.now = self.clock
 
     def distrust(self) -> None:
-        """Do nothing, as no times are compared: whoever simulates a clock sets it as they like."""
+        """Do nothing, as no times are compared: a simulated clock can be set at will."""
 
     @property
     def last(self) -> int:

@@ -44,7 +44,7 @@ def _bad_group(groups: Ints, bounds: Ints) -> tuple[int, int, int]:
 
 @kernel
 def sound(features: Floats, known: Floats, groups: Ints, bounds: Ints) -> bool:
-    """Whether a context passes all checks of values: one call where nothing is wrong, and no search."""
+    """Whether a context passes all checks of values: a single call if nothing is wrong, without a search."""
     x, z, bad = features.ravel(), known.ravel(), 0
     for i in range(len(x)):
         bad += not abs(x[i]) <= LARGEST
@@ -135,7 +135,7 @@ def _shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:
 
 
 def alike(c: Context, model: Model) -> bool:
-    """Warn of candidates with the same features, `(A,n)`, which no model tells apart, where outcomes are to be learned.
+    """Warn of candidates with the same features, `(A,n)`, which no model tells apart, if outcomes have to be learned.
 
     It calls for a look at the first context that offers two candidates. Returns whether this was it, or none is needed.
     """

@@ -9,7 +9,7 @@ from evenhand.policy.state import PolicyState
 
 
 def replica(place: int, count: int) -> None:
-    """Refuse anything but a place in a batch.
+    """Require a position in a batch.
 
     >>> replica(0, 1)
     """

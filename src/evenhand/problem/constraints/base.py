@@ -78,7 +78,7 @@ class Spanning(Constraint, Protocol):
     """
 
     def spans(self, problem: Declared) -> Spans | None:
-        """The spans, None where the whole horizon is all that counts."""
+        """The spans, None if the whole horizon is all that counts."""
 
 
 @runtime_checkable
@@ -97,7 +97,7 @@ class Rated(Constraint, Protocol):
     """A constraint on an amount that is spent, which may be stated as another rate per round."""
 
     def at_rate(self, rate: float) -> Constraint | None:
-        """The constraint with another rate, None where there are spans of time."""
+        """The constraint with another rate, None if there are spans of time."""
 
 
 class Credit(NamedTuple):
@@ -146,7 +146,7 @@ class Curved(Constraint, Protocol):
 
 
 def check_amount(name: str, total: float | None, rate: float | None, expected: str, least: float) -> None:
-    """Refuse anything but exactly one finite number, a total or a rate, above `least`."""
+    """Require exactly one finite number, a total or a rate, above `least`."""
     if (total is None) == (rate is None):
         raise InvalidInput(name, "exactly one of total= and rate=", f"total={total}, rate={rate}")
     field, value = ("rate", rate) if total is None else ("total", total)
@@ -180,7 +180,7 @@ def as_rated(constraint: Constraint) -> Rated | None:
 
 
 def refuse_estimated(name: str, by: str | None, problem: Declared) -> None:
-    """Refuse a grouping whose shares are estimated, where there are spans of time."""
+    """Refuse a grouping with estimated shares if the constraint has spans of time."""
     shares = [s for (of, _), s in zip(problem.columns, problem.shares.tolist(), strict=True) if of == by]
     if any(math.isnan(s) for s in shares):
         expected = "a grouping whose shares are declared, as sums of past periods are not restated"

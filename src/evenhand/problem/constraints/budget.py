@@ -100,7 +100,7 @@ class Budget:
         return np.array([self.limit(problem.horizon) if spans is None else spans.most / problem.horizon])
 
     def spans(self, problem: Declared) -> Spans | None:
-        """The spans of time with an allowance each, None where there is one total over the horizon."""
+        """The spans of time with an allowance each, None if there is one total over the horizon."""
         name = f"Budget({self.outcome!r})"
         if isinstance(self.total, Sequence):
             return own_spans(problem.clock, name, self.total)
@@ -109,7 +109,7 @@ class Budget:
         return spans_of(problem.clock, name, self.total, self.per, self.carry, self.window)
 
     def at_rate(self, rate: float) -> Budget | None:
-        """The same budget with another rate, None where it has spans of time.
+        """The same budget with another rate, None if it has spans of time.
 
         >>> Budget("ride", total=500).at_rate(0.1)
         Budget(outcome='ride', total=None, rate=0.1, hard=None, per=None, carry=False, window=1)

@@ -98,7 +98,7 @@ class Floor:
         return np.full(1 if self.by is None else count_groups(problem, self.by), -limit)
 
     def spans(self, problem: Declared) -> Spans | None:
-        """The spans of time, whose allowances are minus what is asked for; None where the total is of the horizon."""
+        """The spans of time, whose allowances are minus the required totals; None if the total is over the horizon."""
         if not self._several or self.total is None:
             return None
         name = f"Floor({self.outcome!r})"

@@ -18,7 +18,7 @@ _ROUNDING = 1e-9
 
 
 class Rest(NamedTuple):
-    """The average that the rounds to come need to keep a constraint, and the best that they can bring."""
+    """The average that the remaining rounds need to keep a constraint, and the best average that they can reach."""
 
     needed: float
     best: float

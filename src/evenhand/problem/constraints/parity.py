@@ -76,7 +76,7 @@ class Parity:
         return np.full(2 * count_groups(problem, self.by), self.tolerance)
 
     def spans(self, problem: Declared) -> Spans | None:
-        """The periods, with a bound on the averages of each; None where the parity is that of the whole run."""
+        """The periods, with a bound on the averages of each; None if the parity is that of the whole run."""
         name = f"Parity({self.outcome!r})"
         if self.per is not None:
             refuse_estimated(name, self.by, problem)

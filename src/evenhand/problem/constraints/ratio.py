@@ -99,7 +99,7 @@ nothing may be played that could earn it back, got True
         return np.zeros(len(self._names(problem)))
 
     def spans(self, problem: Declared) -> Spans | None:
-        """The periods, in each of which the row is at most 0 on average; None where the ratio is of the whole run."""
+        """The periods, in each of which the row is at most 0 on average; None if the ratio is of the whole run."""
         return averages_of(problem.clock, f"Ratio({self.of!r})", 0.0, self.per)
 
     def limit(self, horizon: int) -> float:
@@ -110,7 +110,7 @@ nothing may be played that could earn it back, got True
         return self._limit
 
     def measure(self, run: Sums) -> Floats:
-        """The ratio of the sums so far, or the worst of a group; NaN where both sums are 0, `->(G,R)`."""
+        """The ratio of the sums so far, or the worst of a group; NaN if both sums are 0, `->(G,R)`."""
         ratios, _ = self._ratios(run)
         return np.asarray((np.fmax if self.at_least is None else np.fmin).reduce(ratios, axis=-1))
 

@@ -10,7 +10,7 @@ _SMALL = 0.02  # standard deviations: differences up to this bias no number that
 
 
 def balance(log: Drawn) -> str | None:
-    """Say which feature is not balanced between actions given the propensities, as what came after an action is not.
+    """Say which feature is not balanced between actions given the propensities, as if recorded after the action.
 
     Equation: sum_i w_i f_i / sum_i w_i over the rows of an action, with w = 1 / p and f standardised over all rows,
     is 0 within its error. The variance of a term is E[f^2 / p_a] - 1, of which the larger of two estimates is taken:

@@ -31,7 +31,7 @@ def budget(problem: Problem, most: Mapping[str, float], rounds: float) -> str | 
 
 
 def most_of(log: Drawn, problem: Problem, used: Mapping[str, Floats], known: Floats) -> dict[str, float]:
-    """Return what the dearest action uses per round on average; of what is learned, no less than it may be by chance.
+    """Return the average use per round of the dearest action; for a learned outcome, an upper bound of it.
 
     Args:
         log: what was drawn.

@@ -16,7 +16,7 @@ ERROR = 0.001  # of a check: the chance that it finds something in a log where a
 
 
 class Feature(NamedTuple):
-    """A number of every row that was to be known before acting."""
+    """A number of every row that should have been known before acting."""
 
     column: str
     level: str | None  # 1 where the column has this level, else 0; None for a column of numbers
@@ -36,7 +36,7 @@ class Drawn:
         actions: `(N)` what was played.
         propensities: `(N)` with which probability.
         units: `(N,u)` encoded features; the first is 1.
-        coding: how they were encoded; None where that is not known.
+        coding: how they were encoded; None if that is not known.
         groups: by grouping, `(N)` the number of the group of every row.
         group_names: by grouping, the names of its groups.
     """
@@ -79,7 +79,7 @@ class Drawn:
 
 
 def quantile(cells: int, error: float = ERROR) -> float:
-    """Return how many standard errors none of so many averages exceeds, but with a small chance (Bonferroni).
+    """Return how many standard errors none of so many averages exceeds, except with a small chance (Bonferroni).
 
     >>> round(quantile(1, 0.05), 2), round(quantile(30), 2)
     (1.96, 4.15)
@@ -88,7 +88,7 @@ def quantile(cells: int, error: float = ERROR) -> float:
 
 
 def reach(z: float, rows: Floats | int, variance: Floats, third: Floats) -> Floats:
-    """Return how far an average of so many terms may be from its mean.
+    """Return how far an average of a given number of terms may be from its mean.
 
     Equation: z sd / sqrt(N) + (z^2 - 1) m3 / (6 sd^2 N), the first terms of Cornish and Fisher 1938, as sums of a few
     large weights are far from normal.

@@ -8,7 +8,7 @@ _SHORT = 0.9  # of the horizon
 
 
 def lasts(log: Drawn) -> float:
-    """Return how many rounds are expected: a row is accepted with its least probability."""
+    """Return the expected number of rounds: a row is accepted with its lowest probability."""
     return len(log.actions) * float(log.propensities.min())
 
 

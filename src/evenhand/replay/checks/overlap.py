@@ -15,7 +15,7 @@ _SAMPLE = 10_000  # rows from which the ends of intervals are read
 
 
 def overlap(log: Drawn) -> str | None:
-    """Say whether some rows had a sure action, or an action was never drawn for some kind of case.
+    """Say whether some rows had an action with probability 1, or some kind of case never got an action.
 
     An action whose least propensity is p occurs in none of n rows with a chance of at most (1 - p)^n. Kinds of cases
     are groups, and levels or tenths of each feature.

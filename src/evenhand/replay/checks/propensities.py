@@ -11,7 +11,7 @@ _SMALL = 0.01  # relative errors of propensities up to this change no number tha
 
 
 def propensities(log: Drawn) -> str | None:
-    """Say where propensities do not fit: rows with an action, each divided by its propensity, have to make up all rows.
+    """Say where propensities do not fit: the rows with an action, weighted by 1 / propensity, must add up to all rows.
 
     Equation: mean_i 1{a_i = a} / p_i = 1 within its error, of all rows and of those of every group. The variance of a
     term is E[1 / p_a] - 1, with E[1 / p_a] = sum_i 1{a_i = a} / p_i^2 / sum_i 1{a_i = a} / p_i, which few rows do not

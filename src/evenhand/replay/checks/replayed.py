@@ -15,7 +15,7 @@ from evenhand.replay.encoding import Encoded
 
 
 def of_replay(problems: Sequence[Problem], encoded: Encoded) -> Checks:
-    """Check a log and how long it lasts, for a problem or for several that differ in their budgets alone."""
+    """Check a log and how long it lasts, for a problem or for several that differ only in their budgets."""
     p = problems[0]
     log = Drawn(
         names=p.actions,

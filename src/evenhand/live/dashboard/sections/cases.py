@@ -9,7 +9,7 @@ from evenhand.live.dashboard.view import Card, Section, Table, percent
 
 
 def cases(now: Readings) -> Section | None:
-    """Show how many values counted as others, by feature; None where features have no ranges."""
+    """Show how many values counted as others, by feature; None if features have no ranges."""
     names, clipped = ranged(now.campaign.encoder), now.tally.clipped
     if not names:
         return None

@@ -15,7 +15,7 @@ _MOST = 8  # prices that are not folded
 
 
 def outcomes(now: Readings) -> Section:
-    """Show the objective, the counts of timely, late and missing outcomes, prices, and what the model says."""
+    """Show the objective, the counts of timely, late and missing outcomes, prices, and the notes of the model."""
     small = paired([*_came(now.status, now.tally)])
     cards = [_objective(now), *_held_out(now.status), *small, *_said(now.status)]
     return Section(name="outcomes", title="Outcomes", cards=cards)
