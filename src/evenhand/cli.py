@@ -86,7 +86,7 @@ def build() -> Parser:
         lambda line, text: commands.add_parser("sweep", help=line, description=text, formatter_class=described), _count
     )
 
-    warm = commands.add_parser("warm", help="compile ahead, so that first decisions do not wait", description=WARM,
+    warm = commands.add_parser("warm", help="compile in advance, so that first decisions do not wait", description=WARM,
                                formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     warm.add_argument("problem", nargs="?", type=Path, default=None, metavar="PROBLEM.toml",
                       help="compile what a replay of this problem file needs, instead of what is common")  # fmt: skip
@@ -96,17 +96,21 @@ def build() -> Parser:
     add_token(commands)
 
     switch = commands.add_parser(
-        "switch", help="go on with another problem file, while servers run", description=SWITCH
+        "switch", help="continue with another problem file, while servers run", description=SWITCH
     )
-    switch.add_argument("store", metavar="STORE", help="such as sqlite:///email.db")
-    switch.add_argument("problem", type=Path, metavar="PROBLEM.toml", help="that decides from now on")
-    switch.add_argument("--campaign", default=None, metavar="NAME", help="(default: the only one in the store)")
+    switch.add_argument("store", metavar="STORE", help="the store, such as sqlite:///email.db")
+    switch.add_argument("problem", type=Path, metavar="PROBLEM.toml", help="the problem file that decides from now on")
+    switch.add_argument(
+        "--campaign", default=None, metavar="NAME", help="its name (default: the only campaign in the store)"
+    )
     switch.add_argument("--by", required=True, metavar="NAME", help="who switches, for the log")
     switch.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log")
     switch.add_argument("--expected", default=None, metavar="MARK",
-                        help="refuse where the campaign runs under another policy than that with this `mark` of a "
+                        help="refuse if the campaign runs under a policy other than that with this `mark` of a "
                         "report, as somebody else switched it meanwhile")  # fmt: skip
-    switch.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
+    switch.add_argument(
+        "--log", type=Path, default=None, metavar="LOG.csv", help="the log that the policy learned from"
+    )
     switch.set_defaults(run=_switch, parser=switch)
 
     audit = commands.add_parser("audit", help="recompute every decision of a live campaign", description=(
@@ -115,13 +119,13 @@ def build() -> Parser:
     ))  # fmt: skip
     _add_campaign(audit, _audit)
     audit.add_argument("--problem", type=Path, default=[], action="append", metavar="PROBLEM.toml",
-                       help="in place of the problem files that the campaign kept (may be repeated)")  # fmt: skip
+                       help="in place of the problem files stored in the campaign (may be repeated)")  # fmt: skip
     audit.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help=OF_LOG)
     audit.add_argument("--tolerance", type=float, default=0.0, metavar="X",
-                       help="of numbers, relative, on another machine (default: 0)")  # fmt: skip
+                       help="relative tolerance of numbers, on another machine (default: 0)")  # fmt: skip
 
     audit.add_argument("--head", default=None, metavar="NUMBER:HASH",
-                       help="an event that an earlier audit named: the log has to have it still")  # fmt: skip
+                       help="an event that an earlier audit named: the log must still have it")  # fmt: skip
     audit.add_argument("--jobs", type=int, default=1, metavar="N",
                        help="processes that share the log, split at snapshots (default: 1)")  # fmt: skip
 
@@ -133,22 +137,24 @@ def build() -> Parser:
     export = commands.add_parser("export", help="write the decisions of a live campaign to a file",
                                  description=EXPORT, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     _add_campaign(export, _export)
-    export.add_argument("--out", type=Path, required=True, metavar="FILE", help="to write to; it is replaced")
+    export.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write; it is replaced")
     export.add_argument("--format", choices=("csv", "jsonl", "parquet", "obp", "vw"), default=None,
-                        help="(default: as the name of the file ends)")  # fmt: skip
+                        help="(default: given by the file extension)")  # fmt: skip
     export.add_argument("--outcome", default=None, metavar="NAME",
                         help="the reward, for obp and vw (default: what is maximised)")  # fmt: skip
     export.add_argument("--verbatim", action="store_true",
-                        help="write texts of a CSV as they are, also those that a spreadsheet would run")  # fmt: skip
+                        help="write texts of a CSV unchanged, even those that a spreadsheet would run")  # fmt: skip
     export.add_argument("--observed", action="store_true",
                         help="leave out decisions without an outcome, which no replay can use")  # fmt: skip
 
-    report = commands.add_parser("report", help="write a page that shows where a live campaign stands", description=(
+    report = commands.add_parser("report", help="write a page that shows the state of a live campaign", description=(
         "Write the page that `evenhand serve` shows, as one HTML file that loads nothing: budgets and their pace, "
         "constraints by group, actions over time, outcomes, and the latest decisions."
     ))  # fmt: skip
     _add_campaign(report, _report)
-    report.add_argument("--out", type=Path, required=True, metavar="FILE.html", help="to write to; it is replaced")
+    report.add_argument(
+        "--out", type=Path, required=True, metavar="FILE.html", help="the file to write; it is replaced"
+    )
     report.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help=OF_LOG)
 
     add_new(lambda name, line, text: commands.add_parser(name, help=line, description=text, formatter_class=described))
@@ -164,9 +170,9 @@ def build() -> Parser:
 
 
 def _add_campaign(parser: Parser, run: Callable[[argparse.Namespace], int]) -> None:
-    parser.add_argument("store", metavar="STORE", help="such as sqlite:///email.db")
+    parser.add_argument("store", metavar="STORE", help="the store, such as sqlite:///email.db")
     parser.add_argument("campaign", nargs="?", default=None, metavar="CAMPAIGN",
-                        help="its name (default: the only one in the store)")  # fmt: skip
+                        help="its name (default: the only campaign in the store)")  # fmt: skip
     parser.set_defaults(run=run, parser=parser)
 
 
@@ -190,8 +196,11 @@ def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> Parse
             help=text,
         )
     parser.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and plots here")
-    parser.add_argument("--resume", action="store_true",
-                        help="keep runs in DIR, finished or not; after an interruption, go on from them")  # fmt: skip
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="save runs in DIR, finished or not; after an interruption, continue from them",
+    )
     parser.set_defaults(run=_reproduce, made=experiment, parser=parser)
     return parser
 

@@ -27,16 +27,18 @@ _WARNING = (
 
 def add(commands: Any, add_campaign: Callable[[Any, Callable[[argparse.Namespace], int]], None]) -> None:
     """Add the command; `add_campaign` adds the store and the campaign to it."""
-    erase = commands.add_parser("erase", help="take cases and keys out of the log of a live campaign",
+    erase = commands.add_parser("erase", help="remove cases and keys from the log of a live campaign",
                                 description=ERASE, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     add_campaign(erase, _erase)
     chosen = erase.add_mutually_exclusive_group()
-    chosen.add_argument("--key", action="append", default=[], metavar="KEY", help="of a decision (may be repeated)")
+    chosen.add_argument(
+        "--key", action="append", default=[], metavar="KEY", help="the key of a decision (may be repeated)"
+    )
     chosen.add_argument("--before", default=None, metavar="DATE",
                         help="all decisions before a date or time, such as 2026-01-31, in UTC")  # fmt: skip
-    erase.add_argument("--by", default="", metavar="WHO", help="who asks for it, for the log; needed to erase")
-    erase.add_argument("--why", default="", metavar="TEXT", help="why, for the log; needed to erase")
-    erase.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="that the policy learned from")
+    erase.add_argument("--by", default="", metavar="WHO", help="who requests it, for the log; needed to erase")
+    erase.add_argument("--why", default="", metavar="TEXT", help="the reason, for the log; needed to erase")
+    erase.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="the log that the policy learned from")
 
 
 def _erase(o: argparse.Namespace) -> int:

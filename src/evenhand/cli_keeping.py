@@ -25,27 +25,27 @@ def add_keeping(commands: argparse._SubParsersAction[P], of_campaign: Callable[[
         "archive", help="write the log of a campaign that has ended to a file", description=ARCHIVE
     )
     of_campaign(archive, _archive)
-    archive.add_argument("file", type=Path, metavar="FILE", help="to write to; it must not be there yet")
+    archive.add_argument("file", type=Path, metavar="FILE", help="the file to write; it must not exist yet")
 
     backup = commands.add_parser(
-        "backup", help="copy the log of live campaigns to a file, while they go on", description=BACKUP
+        "backup", help="copy the logs of live campaigns to a file, while they run", description=BACKUP
     )
     backup.add_argument("store", metavar="STORE", help="sqlite:///FILE or postgresql://HOST/DATABASE")
-    backup.add_argument("file", type=Path, metavar="FILE", help="to write to; it must not be there yet")
+    backup.add_argument("file", type=Path, metavar="FILE", help="the file to write; it must not exist yet")
     backup.set_defaults(run=_backup, parser=backup)
 
-    restore = commands.add_parser("restore", help="make a store of a backup", description=RESTORE)
-    restore.add_argument("file", type=Path, metavar="FILE", help="that `evenhand backup` wrote")
+    restore = commands.add_parser("restore", help="make a store from a backup", description=RESTORE)
+    restore.add_argument("file", type=Path, metavar="FILE", help="a file that `evenhand backup` wrote")
     restore.add_argument("store", metavar="STORE", help="without a campaign; a file is created")
     restore.set_defaults(run=_restore, parser=restore)
 
     clock = commands.add_parser(
-        "clock", help="let a live campaign go by the clock again, after it was wrong", description=CLOCK
+        "clock", help="let a live campaign follow the clock again, after the clock was wrong", description=CLOCK
     )
     of_campaign(clock, _clock)
     clock.add_argument("--reset", action="store_true", required=True, help="write it to the log")
     clock.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log")
-    clock.add_argument("--who", default=None, metavar="NAME", help="who says so (default: the name of the user)")
+    clock.add_argument("--who", default=None, metavar="NAME", help="who requests it (default: the name of the user)")
 
 
 def _archive(o: argparse.Namespace) -> int:

@@ -28,7 +28,7 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     """Add the command; `parser_of` makes a parser of a name, a line of help and a description."""
     new = parser_of("new", "five questions; writes a problem file and a script that runs", ABOUT)
     new.add_argument("folder", nargs="?", type=Path, default=Path(), metavar="FOLDER",
-                     help="to write to (default: the current one)")  # fmt: skip
+                     help="the folder to write to (default: the current one)")  # fmt: skip
     for flag, text in FLAGS.items():
         new.add_argument(f"--{flag}", default=None, metavar="TEXT", help=text)
     new.add_argument("--yes", action="store_true", help="ask nothing")

@@ -59,7 +59,9 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     )
     value.add_argument("--served", default=None, metavar="STORE",
                        help="the store of a campaign, such as sqlite:///email.db")  # fmt: skip
-    value.add_argument("--campaign", default=None, metavar="NAME", help="in that store (default: the only one)")
+    value.add_argument(
+        "--campaign", default=None, metavar="NAME", help="the campaign in that store (default: the only one)"
+    )
     value.add_argument("--for-whom", action="store_true",
                        help="also who gets what by the targeted policy, and how much each feature adds")  # fmt: skip
     value.set_defaults(run=_value, parser=value)
@@ -67,7 +69,7 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     _shared(curve, count)
     curve.add_argument("--budgets", type=count, default=20, metavar="N", help="how many budgets (default: 20)")
     curve.add_argument("--at", type=float, action="append", default=[], metavar="B",
-                       help="a budget per row, in place of even steps (may be repeated)")  # fmt: skip
+                       help="a budget per row, in place of evenly spaced ones (may be repeated)")  # fmt: skip
     curve.add_argument("--tolerance", type=float, action="append", default=[], metavar="X",
                        help="how far groups may differ, in place of the file's parity (may be repeated)")  # fmt: skip
     curve.set_defaults(run=_curve, parser=curve)
@@ -78,22 +80,29 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     assign.add_argument("--budget", type=float, default=None, metavar="B",
                         help="for the whole list (default: as much per case as the problem file)")  # fmt: skip
     assign.add_argument("--holdout", type=float, default=0.0, metavar="H",
-                        help="the share of cases that get any action, by chance (default: 0)")  # fmt: skip
-    assign.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
+                        help="the share of cases that get an action drawn uniformly (default: 0)")  # fmt: skip
+    assign.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all random numbers (default: 0)")
     _modelled(assign)
     assign.add_argument("--out", type=Path, required=True, metavar="FILE.csv",
-                        help="to write to, or FILE.parquet; it is replaced")  # fmt: skip
+                        help="the file to write, or FILE.parquet; it is replaced")  # fmt: skip
     assign.add_argument("--verbatim", action="store_true",
-                        help="leave texts as they are that a spreadsheet would run, for a program")  # fmt: skip
+                        help="leave texts unchanged that a spreadsheet would run, for a program")  # fmt: skip
     assign.set_defaults(run=_assign, parser=assign)
 
 
 def _shared(parser: argparse.ArgumentParser, count: Callable[[str], int]) -> None:
     parser.add_argument("log", type=Path, metavar="LOG.csv", help="the log, with a header line")
     parser.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
-    parser.add_argument("--folds", type=count, default=5, metavar="K",
-                        help="parts of the log, 3 or more, each by models of the others (default: 5)")  # fmt: skip
-    parser.add_argument("--seed", type=int, default=0, metavar="S", help="of how rows are dealt to parts (default: 0)")
+    parser.add_argument(
+        "--folds",
+        type=count,
+        default=5,
+        metavar="K",
+        help="parts of the log, 3 or more, each predicted by models of the others (default: 5)",
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="S", help="seed of the assignment of rows to parts (default: 0)"
+    )
     _modelled(parser)
     parser.add_argument(
         "--out", type=Path, default=None, metavar="DIR", help="write report.html, results.json and tables here"
@@ -102,7 +111,7 @@ def _shared(parser: argparse.ArgumentParser, count: Callable[[str], int]) -> Non
 
 def _modelled(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", choices=("ridge", "logistic"), default="ridge",
-                        help="of outcomes; logistic for those that are 0 or 1 (default: ridge)")  # fmt: skip
+                        help="the model of outcomes; logistic for those that are 0 or 1 (default: ridge)")  # fmt: skip
 
 
 def _model(o: argparse.Namespace) -> Callable[[], Regressor]:

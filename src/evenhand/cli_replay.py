@@ -22,26 +22,32 @@ ABOUT = (
 def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callable[..., int]) -> None:
     """Add the command; `parser_of` makes its parser of a line of help and a description."""
     replay = parser_of("run policies on a log whose actions were randomised", ABOUT)
-    replay.add_argument("log", metavar="LOG.csv",
-                        help="the log, with a header line; or the store of a campaign, as sqlite:///a.db")  # fmt: skip
-    replay.add_argument("--campaign", default=None, metavar="NAME", help="in that store (default: the only one)")
+    replay.add_argument(
+        "log", metavar="LOG.csv", help="the log, with a header line; or the store of a campaign, such as sqlite:///a.db"
+    )
+    replay.add_argument(
+        "--campaign", default=None, metavar="NAME", help="the campaign in that store (default: the only one)"
+    )
     replay.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
     replay.add_argument("--policy", default=None, metavar="NAME",
                         help="any recipe, such as pgd or resolving, or several with commas between "
                              "(default: named in the problem file)")  # fmt: skip
     replay.add_argument("--rates", type=_rates, default=None, metavar="X,Y",
-                        help="budgets per round, in place of the one of the file, or FROM:TO:COUNT")  # fmt: skip
+                        help="budgets per round, in place of the one in the file, or FROM:TO:COUNT")  # fmt: skip
     replay.add_argument("--replicas", type=count, default=20, metavar="R", help="shuffles of the log (default: 20)")
     replay.add_argument("--bootstrap", type=partial(count, least=0), default=40, metavar="N",
                         help="resamples of the rows, for standard errors (default: 40; 0 for none)")  # fmt: skip
-    replay.add_argument("--seed", type=int, default=0, metavar="S", help="of all luck (default: 0)")
+    replay.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all random numbers (default: 0)")
     replay.add_argument("--jobs", type=count, default=1, metavar="N",
                         help="processes; the numbers are the same for any (default: 1)")  # fmt: skip
     replay.add_argument(
         "--out", type=Path, default=None, metavar="DIR", help="write report.html, results.json and a picture here"
     )
-    replay.add_argument("--resume", action="store_true",
-                        help="keep runs in DIR, finished or not; after an interruption, go on from them")  # fmt: skip
+    replay.add_argument(
+        "--resume",
+        action="store_true",
+        help="save runs in DIR, finished or not; after an interruption, continue from them",
+    )
     replay.set_defaults(run=_replay, parser=replay)
 
 

@@ -15,7 +15,7 @@ from evenhand.cli_texts import SERVE, TOKEN
 
 def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command that serves campaigns."""
-    serve = commands.add_parser("serve", help="decide for real, over HTTP, with a page that shows where it stands",
+    serve = commands.add_parser("serve", help="serve live decisions over HTTP, with a page that shows their state",
                                 description=SERVE, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     serve.add_argument("problem", type=Path, nargs="+", metavar="PROBLEM.toml",
                        help="what is decided, and how; several are campaigns of one server")  # fmt: skip
@@ -32,27 +32,39 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
     logs.add_argument("--encode-as", type=Path, default=None, metavar="LOG.csv",
                       help="a log that only says which values columns have")  # fmt: skip
     serve.add_argument("--switch", action="store_true",
-                       help="go on with this problem file where the campaign runs under another one")  # fmt: skip
+                       help="continue with this problem file if the campaign runs under another one")  # fmt: skip
     serve.add_argument("--known", action="store_true",
                        help="clients may state known outcomes without a declared range")  # fmt: skip
     serve.add_argument("--patience", type=float, default=None, metavar="SECONDS",
                        help="of a new campaign: after which an outcome is overdue (default: 86400, a day)")  # fmt: skip
-    serve.add_argument("--on-expiry", choices=("hold", "fallback", "release"), default=None,
-                       help="of a new campaign: what becomes of budgets held by overdue decisions (hold)")  # fmt: skip
+    serve.add_argument(
+        "--on-expiry",
+        choices=("hold", "fallback", "release"),
+        default=None,
+        help="of a new campaign: what happens to budgets held by overdue decisions (default: hold)",
+    )
     serve.add_argument("--after", choices=("nothing", "stop", "go on"), default=None,
                        help="of a new campaign: what follows the horizon: nothing is played, nothing is decided, or "
                        "decisions go on with what is left (after of the problem file, else nothing)")  # fmt: skip
     serve.add_argument("--seed", type=int, default=None, metavar="S",
-                       help="of all luck of a new campaign (default: 0)")  # fmt: skip
+                       help="seed of a new campaign's random numbers (default: 0)")  # fmt: skip
     begun = serve.add_mutually_exclusive_group()
-    begun.add_argument("--new", dest="new", action="store_true", default=None, help="refuse a campaign that is there")
+    begun.add_argument(
+        "--new", dest="new", action="store_true", default=None, help="refuse to continue an existing campaign"
+    )
     begun.add_argument("--existing", dest="new", action="store_false",
-                       help="refuse to begin a campaign: a store that is missing is an error")  # fmt: skip
+                       help="refuse to begin a campaign: a missing store is an error")  # fmt: skip
     serve.add_argument("--accept-clock", action="store_true",
-                       help="the clock is right, though it is far ahead of the log")  # fmt: skip
-    serve.add_argument("--host", default="127.0.0.1", metavar="ADDRESS",
-                       help="to listen at (default: 127.0.0.1, which this machine alone reaches)")  # fmt: skip
-    serve.add_argument("--port", type=int, default=8000, metavar="N", help="(default: 8000; 0 takes one that is free)")
+                       help="accept the clock as right, although it is far ahead of the log")  # fmt: skip
+    serve.add_argument(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="the address to listen on (default: 127.0.0.1, which only this machine can reach)",
+    )
+    serve.add_argument(
+        "--port", type=int, default=8000, metavar="N", help="the port (default: 8000; 0 takes a free one)"
+    )
     serve.add_argument("--allow-host", action="append", default=[], metavar="NAME",
                        help="a name that clients call the server by (may be repeated)")  # fmt: skip
     serve.add_argument("--tokens", type=Path, default=None, metavar="FILE.toml",
@@ -69,7 +81,7 @@ def add_token(commands: argparse._SubParsersAction[Any]) -> None:
     token.add_argument("--role", action="append", required=True, choices=("read", "decide", "observe", "change"),
                        help="(may be repeated)")  # fmt: skip
     token.add_argument("--campaign", action="append", default=None, metavar="NAME",
-                       help="that it is for (may be repeated; default: all of the server)")  # fmt: skip
+                       help="a campaign that it is for (may be repeated; default: all of the server)")  # fmt: skip
     token.add_argument("--per-minute", type=float, default=None, metavar="N", help="its quota of decisions")
     token.set_defaults(run=_token, parser=token)
 

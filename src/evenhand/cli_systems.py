@@ -29,9 +29,9 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser]) -> None:
     what = systems.add_mutually_exclusive_group()
     what.add_argument("name", nargs="?", default=None, metavar="NAME",
                       help="of a recipe, model, objective, ... such as resolving")  # fmt: skip
-    what.add_argument("--kind", choices=tuple(dict.fromkeys(KINDS.values())), default=None, help="list one kind alone")
+    what.add_argument("--kind", choices=tuple(dict.fromkeys(KINDS.values())), default=None, help="list only one kind")
     what.add_argument("--for", dest="wanted", default=None, metavar="WORDS",
-                      help='say which recipes fit, such as "budgets, parity, late outcomes"')  # fmt: skip
+                      help='list the recipes that fit, such as for "budgets, parity, late outcomes"')  # fmt: skip
     systems.add_argument("--json", action="store_true", help="as JSON")
     systems.set_defaults(run=_systems, parser=systems)
 
