@@ -1,4 +1,4 @@
-"""What kernels see of a goal that solves again: its prices and its books, but no solve."""
+"""The kernels' view of a goal that solves again: its prices and its books, but no solve."""
 
 from __future__ import annotations
 

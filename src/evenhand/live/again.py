@@ -16,7 +16,7 @@ QUIET = 60 * 10**6  # microseconds without an event, after which a storm is over
 
 
 def is_due(folding: Folding, fold: Fold, now: int | None = None) -> bool:
-    """Return whether corrections should be learned: a fold again costs n events from before the first of them.
+    """Return whether corrections should be learned, given that folding again from before the first costs n events.
 
     Corrections wait until n / 8 more events came, as they come in storms, and until 2n / 3 came since the last mark. So
     the folds of corrections cost at most 1.5 times the fold of the log, also in an audit.

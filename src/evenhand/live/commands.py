@@ -217,7 +217,7 @@ def switch_file(
 
 
 def write_report(url: str, campaign: str | None, out: Path, log_path: Path | None = None) -> None:
-    """Write the dashboard of a campaign of a problem file.
+    """Write the dashboard of a campaign from a problem file.
 
     Raises:
         Unknown, InvalidInput: as for `only_campaign`; or the file cannot be written, or is the store.
@@ -241,7 +241,7 @@ def erase_file(
     note: tuple[str, str] = ("", ""),
     log_path: Path | None = None,
 ) -> Erasure:
-    """Erase decisions of a campaign of a problem file; `note` says by whom and why. See `Campaign.erase`.
+    """Erase decisions of a campaign from a problem file; `note` says by whom and why. See `Campaign.erase`.
 
     Raises:
         Unknown, InvalidInput: as for `only_campaign` and `Campaign.erase`; or the date is none.
@@ -283,7 +283,7 @@ def audit_files(
     head: str | None = None,
     jobs: int = 1,
 ) -> Audit:
-    """Audit a campaign of problem files, by default with the files that it stored.
+    """Audit a campaign from problem files, by default with the files that it stored.
 
     Raises:
         Unknown, InvalidInput: as for `only_campaign`; or no policy is known, or `head` is not NUMBER:HASH.

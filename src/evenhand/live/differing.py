@@ -14,7 +14,7 @@ _HASH = re.compile(r"[0-9a-f]{16}")  # stands for a setting that is not a number
 
 
 def differences(there: Policy, here: Policy) -> str:
-    """Say in which settings two policies differ: those of the problem, or else those of the recipe.
+    """List the settings in which two policies differ: those of the problem, or else those of the recipe.
 
     >>> import evenhand as eh
     >>> from dataclasses import replace

@@ -392,6 +392,6 @@ class Survey:
             self.corrections.append(event)
 
     def corrected(self, known: int, erased: int) -> dict[int, Any]:
-        """Return the outcomes of corrections up to an event, of the decisions after an erasure."""
+        """Return the corrected outcomes up to an event, for the decisions after an erasure."""
         found = ((e.ref, e) for e in self.corrections if e.seq <= known and e.ref is not None)
         return {ref: read(e)["y"] for ref, e in found if ref > erased}

@@ -71,7 +71,7 @@ class Folds:
             before = mark.known
 
     def context(self, body: dict[str, Any], at: int) -> Context | None:
-        """Return the context of a decision, None if the policy is not known."""
+        """Return the context of a decision, None if the policy is unknown."""
         fold = self.main
         return None if fold is None else context_of(fold.encoder, fold.policy.problem.clock, body, at)
 

@@ -35,7 +35,7 @@ def here() -> dict[str, str]:
 
 
 def other_version(found: str) -> str:
-    """Say that another version of evenhand decides for a campaign; two do not decide in turn, as bits may differ.
+    """State that another version of evenhand serves a campaign; two versions cannot take turns, as bits may differ.
 
     >>> other_version("9.0")
     'evenhand 9.0 decides for the campaign, and this is 0.9.0: restart this worker with that version'

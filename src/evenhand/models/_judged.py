@@ -17,7 +17,7 @@ from evenhand.numerics.evidence import BELIEVED
 
 
 def check_fades(name: str, inner: Model) -> None:
-    """Refuse a model that cannot forget, or draws."""
+    """Refuse a model that cannot forget, or that draws its parameters."""
     if not fades(inner):
         expected = "a model that can forget, such as BayesianRidge, BayesianLogistic, Ridge or Tabular"
         raise InvalidInput(f"{name}.inner", expected, shown(inner))

@@ -127,7 +127,7 @@ def _update(
 
 
 class FittedView(NamedTuple):
-    """What kernels see of a model that is fitted again."""
+    """The kernels' view of a model that is fitted again."""
 
     link: int
     clipped: bool

@@ -71,7 +71,7 @@ class Moreau:
         return moreau_gradient(proximal, z, self.beta / np.sqrt(t + 1.0))
 
     def view(self, objective: Objective) -> Any:
-        """What kernels see of a smoothed objective, None if the objective has nothing for them."""
+        """The kernels' view of a smoothed objective, None if the objective has nothing for them."""
         make: Any = getattr(objective, "envelope_view", None)
         return None if make is None else make(self.beta)
 

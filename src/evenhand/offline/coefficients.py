@@ -15,7 +15,7 @@ from evenhand.offline.scores import Estimate
 
 
 class Coefficient(NamedTuple):
-    """What a number of a case adds to an outcome under an action."""
+    """The effect of a number of a case on an outcome under an action."""
 
     outcome: str
     action: str

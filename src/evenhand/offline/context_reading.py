@@ -22,7 +22,7 @@ Numbers = NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)
 class Reading:
-    """What is read of every context.
+    """The data that are read from every context.
 
     Args:
         outcomes: those that differ by context.
@@ -38,7 +38,7 @@ class Reading:
     groups: Mapping[str, tuple[str, ...]]
 
     def groups_alone(self) -> Reading:
-        """Return what is read to count groups."""
+        """Return the data that are read to count groups."""
         return Reading((), self.actions, {}, self.groups)
 
     @property

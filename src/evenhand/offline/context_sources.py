@@ -21,7 +21,7 @@ class Source(Protocol):
 
     @property
     def names(self) -> Sequence[str]:
-        """What there is: names of outcomes and groupings, or of columns."""
+        """The available names: of outcomes and groupings, or of columns."""
 
     def has(self, outcome: str, actions: Sequence[str]) -> bool:
         """Whether there are values of an outcome under any action."""

@@ -19,7 +19,7 @@ from evenhand.problem.rows import Rows
 
 
 class Stated(NamedTuple):
-    """What a problem asks of contexts."""
+    """The data that a problem needs from contexts."""
 
     problem: Problem
     rows: Rows
@@ -61,7 +61,7 @@ class Stated(NamedTuple):
 
 
 def stated(problem: Problem, source: Source) -> Stated:
-    """Read what a problem asks, and which of it a source has.
+    """Determine the data that a problem needs, and which of them a source has.
 
     Raises:
         InvalidInput: the problem is no linear program with a play per context, or the source lacks an outcome.

@@ -137,7 +137,7 @@ class Curve:
         )
 
     def write(self, out: str | Path, command: str = "") -> list[Path]:
-        """Write results.json, curve.png, report.html, and curve.parquet where it can be, into a folder.
+        """Write results.json, curve.png, report.html, and curve.parquet if possible, into a folder.
 
         Raises:
             InvalidInput: a file cannot be written.

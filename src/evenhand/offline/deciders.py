@@ -21,7 +21,7 @@ class Decider(Protocol):
 
 
 def decided(field: str, estimator: Decider, evidence: Evidence) -> Floats:
-    """Return what an estimator plays in every row, `->(N,A)` with a 1 per row.
+    """Return the action of an estimator in every row, `->(N,A)` with a 1 per row.
 
     It is asked with a data frame of the columns that it was fitted to, as the log has them. It predicts the names of
     actions, or their values in the log.

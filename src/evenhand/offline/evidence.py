@@ -250,7 +250,7 @@ class Evidence:
 
     @cached_property
     def checks(self) -> Checks:
-        """What is wrong with the log, a sentence per check, `()->`; None if nothing was found."""
+        """The faults of the log, a sentence per check, `()->`; None if nothing was found."""
         p = self.problem
         return of_log(
             Drawn(
@@ -266,7 +266,7 @@ class Evidence:
 
     @cached_property
     def played(self) -> Ints:
-        """What was played, as numbers of playable actions; -1 for a withdrawn one, `()->(N)`."""
+        """The logged actions, as numbers of playable actions; -1 for a withdrawn one, `()->(N)`."""
         places = np.full(len(self.problem.actions), -1)
         places[self.playable] = np.arange(len(self.playable))
         return places[self.actions]
@@ -285,7 +285,7 @@ class Evidence:
         return self.weights
 
     def used(self, outcomes: Iterable[str]) -> dict[str, Floats]:
-        """Return what was logged of some outcomes in every row, `->(N)` each."""
+        """Return the logged values of some outcomes in every row, `->(N)` each."""
         p, rows = self.problem, np.arange(self.rows)
         known = self.known[rows % len(self.known), self.actions]
         amounts = p.amounts(known, self.outcomes)

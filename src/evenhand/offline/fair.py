@@ -189,7 +189,7 @@ class FairPoint:
         return self.rows.joined(found)
 
     def margin(self, brings: object = None) -> float:
-        """Return what one more unit of the budget is worth."""
+        """Return the worth of one more unit of the budget."""
         return max(self.slope, 0.0)
 
     def probabilities(self, n_actions: int) -> Floats:

@@ -17,7 +17,7 @@ _FEW = 16  # equal numbers, which are sorted one by one
 
 
 class Point(NamedTuple):
-    """What every row gets at one budget; at most one row has a lottery of two actions."""
+    """The action of every row at one budget; at most one row has a lottery of two actions."""
 
     actions: Ints  # (N,)
     row: int  # the row with a lottery, -1 if there is none
@@ -43,7 +43,7 @@ class Point(NamedTuple):
         return np.asarray(self.price * (spent - spent.mean()))
 
     def margin(self, brings: object = None) -> float:
-        """Return what one more unit of the budget is worth."""
+        """Return the worth of one more unit of the budget."""
         return self.price
 
     def probabilities(self, n_actions: int) -> Floats:
@@ -119,7 +119,7 @@ class Frontier:
         return float(self.spend[self.useful - 1]) if self.useful else self.least
 
     def at(self, budget: float) -> Stop:
-        """Return what every row gets at a budget.
+        """Return the action of every row at a budget.
 
         Raises:
             InvalidInput: the budget is below the least cost.
@@ -141,7 +141,7 @@ class Frontier:
             before, first = budget, False
 
     def beyond(self, budget: float) -> Stop:
-        """Return what every row gets if all of a budget has to be spent, even where that is worth nothing."""
+        """Return the action of every row if the whole budget has to be spent, even where that is worth nothing."""
         return self._stop(budget, len(self.row))
 
     def reached(self, budget: float, most: int) -> int:
@@ -185,7 +185,7 @@ class Frontier:
 
 @dataclass(frozen=True, eq=False)
 class Stop:
-    """Where a budget ends on a frontier; what every row gets there is looked up when it is asked for.
+    """The point at which a budget ends on a frontier; the actions of rows there are looked up on demand.
 
     Args:
         frontier: of the rows.
@@ -222,7 +222,7 @@ class Stop:
         return np.asarray(self.price * (spent - spent.mean()))
 
     def margin(self, brings: object = None) -> float:
-        """Return what one more unit of the budget is worth."""
+        """Return the worth of one more unit of the budget."""
         return self.price
 
     def probabilities(self, n_actions: int) -> Floats:

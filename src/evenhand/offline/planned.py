@@ -27,7 +27,7 @@ class Planned(Protocol):
         """Return the correction to the influence of rows, since they determine where the budget ends, `(N)->(N)`."""
 
     def margin(self, brings: Brings) -> float:
-        """Return what one more unit of the budget is worth."""
+        """Return the worth of one more unit of the budget."""
 
     def probabilities(self, n_actions: int) -> Floats:
         """Return the lottery of every row, `->(N,A)`."""

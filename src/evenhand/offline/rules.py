@@ -29,7 +29,7 @@ FORM = '"ACTION where COLUMN < NUMBER and COLUMN = TEXT; ...; else ACTION"'
 
 
 def policy_of(rule: str, evidence: Evidence) -> Floats:
-    """Return what a rule plays in every row, `->(N,A)` with a 1 per row.
+    """Return the action of a rule in every row, `->(N,A)` with a 1 per row.
 
     The first part whose conditions all hold decides. Numbers and dates are compared as they are in the log, before
     they are encoded. "else ACTION" is what the other rows get. Names with a semicolon, a sign or " and " are quoted.

@@ -31,7 +31,7 @@ KEPT = (
 
 
 def differences(policies: Sequence[Valued]) -> list[Interval]:
-    """Return what every policy brings beyond the first, which is what was logged."""
+    """Return the gain of every policy over the first one, the logged policy."""
     return [interval(p.policy, p.beyond) for p in policies[1:]]
 
 

@@ -176,7 +176,7 @@ class Value:
         )
 
     def write(self, out: str | Path, command: str = "") -> list[Path]:
-        """Write results.json, report.html, and value.parquet where pandas and pyarrow are installed, into a folder.
+        """Write results.json, report.html, and value.parquet if pandas and pyarrow are installed, into a folder.
 
         Raises:
             InvalidInput: a file cannot be written.

@@ -50,7 +50,7 @@ MODELS = (
 
 
 class Added(NamedTuple):
-    """What a feature adds to the targeted policy."""
+    """The value that a feature adds to the targeted policy."""
 
     feature: str
     value: Estimate

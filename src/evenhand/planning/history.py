@@ -273,7 +273,7 @@ def _enter(rounds: Floats, cases: int, contexts: tuple[Floats, Floats, Ints, Boo
 
 
 def view(state: HistoryState, room: int) -> HistoryView:
-    """Return what kernels see of a sample of one case per round."""
+    """Return the kernels' view of a sample of one case per round."""
     return HistoryView(room, *_arrays(state))
 
 

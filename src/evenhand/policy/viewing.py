@@ -1,4 +1,4 @@
-"""What kernels see of a policy in a state, if the compiled loop can run it."""
+"""The kernels' view of a policy in a state, if the compiled loop can run it."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Zeros:
                 zeros += np.repeat(found, len(zeros) // len(found), 0)
 
     def view(self, state: object, replicas: int) -> ZerosView | NoZeros:
-        """Return what kernels see of this and of a model's state."""
+        """Return the kernels' view of this and of a model's state."""
         if not self._some:
             return NoZeros(replicas)
         told = tuple(z for z in marked(state, "zeros") if z.shape[1] == self._counts.shape[1])

@@ -196,7 +196,7 @@ def encode(features: tuple[Feature, ...], sizes: tuple[int, ...], values: list[o
 def encode_all(
     features: tuple[Feature, ...], sizes: tuple[int, ...], columns: Sequence[list[object]], count: int
 ) -> Floats:
-    """Return what `encode` returns of so many cases, by the columns of their values, `->(N,n)`.
+    """Return what `encode` returns for several cases, from the columns of their values, `->(N,n)`.
 
     >>> encode_all((Numeric("age", 20, 60), Categorical("channel", ("web", "phone"))), (1, 1), [[50], ["phone"]], 1)
     array([[1. , 0.5, 1. ]])

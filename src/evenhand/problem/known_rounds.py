@@ -32,14 +32,14 @@ class KnownRounds:
 
     @property
     def chances(self) -> Floats:
-        """The probability with which a round is one of them and plays each action, `->(A)`."""
+        """For each action, the probability that a round is such a round and plays it, `->(A)`."""
         weights = self._may_be_played * self._weights
         if not weights.any():
             raise InvalidInput("Holdout.lottery", "at least one action that is not withdrawn", self.problem.withdrawn)
         return np.asarray(self.share * weights / weights.sum() + self.floor * self._may_be_played)
 
     def within(self, offered: Floats) -> Floats:
-        """The same in cases of which so much is offered, 1 or 0, `(A)->(A)`.
+        """The same in cases that offer the actions marked 1, `(A)->(A)`.
 
         Where the lottery has nothing that is offered, no round is held out.
         """

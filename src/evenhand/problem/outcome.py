@@ -14,7 +14,7 @@ from evenhand.core.validate import number
 @typed
 @dataclass(frozen=True)
 class Outcome:
-    """A number that follows from an action: learned, known from the start, or noisy: random with a known mean.
+    """A number that results from an action: learned, known from the start, or noisy, that is, random with a known mean.
 
     A noisy outcome, such as a bill, is priced and planned at its mean, held back at the end of its range, and entered
     into all books as it is observed. No model learns it.

@@ -130,7 +130,7 @@ def post_known(
 
 
 class RowsView(NamedTuple):
-    """What kernels see of rows whose learned outcomes have a factor of 1."""
+    """The kernels' view of rows whose learned outcomes have a factor of 1."""
 
     packed: Floats
     learned: tuple[int, bool]
@@ -149,7 +149,7 @@ class RowsView(NamedTuple):
 
 
 class ZeroRowsView(NamedTuple):
-    """What kernels see of rows that read outcomes which are declared 0 under some candidates."""
+    """The kernels' view of rows that read outcomes which are declared 0 under some candidates."""
 
     packed: Floats
     learned: tuple[int, bool]

@@ -197,7 +197,7 @@ class Rows:
         return self.factors if read else None
 
     def view(self) -> RowsView | ZeroRowsView | None:
-        """What kernels see of the rows; None if cases state factors of outcomes."""
+        """The kernels' view of the rows; None if cases state factors of outcomes."""
         if self.scaled is None:
             return RowsView(self._packed, self._learned)
         declared = self.scaled.declared

@@ -89,7 +89,7 @@ class BadRows:
         return found
 
     def notes(self) -> list[str]:
-        """Say what dropping rows changes."""
+        """Describe what dropping rows changes."""
         return [
             f"{count:,} of {self.total:,} rows have no {column!r} and were dropped, as the problem file asks for: what "
             "follows is about another population, of those that have one"

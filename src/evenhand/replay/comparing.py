@@ -306,7 +306,7 @@ class Replays:
         )
 
     def write(self, out: Path, command: str = "") -> list[Path]:
-        """Write results.json, report.html, a picture, and replay.parquet where it can be, into a folder.
+        """Write results.json, report.html, a picture, and replay.parquet if possible, into a folder.
 
         Raises:
             InvalidInput: a file cannot be written.

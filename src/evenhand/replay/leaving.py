@@ -11,7 +11,7 @@ from evenhand.report.plots import save
 
 
 def write(found: Replay, out: Path, command: str = "") -> list[Path]:
-    """Write results.json, report.html, pictures, and replay.parquet where pandas and pyarrow are installed.
+    """Write results.json, report.html, pictures, and replay.parquet if pandas and pyarrow are installed.
 
     Args:
         found: the replay.

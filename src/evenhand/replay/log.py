@@ -177,7 +177,7 @@ def read_rows(log: Source, spec: Spec) -> Log:
 
 
 def name_of(log: Source) -> str:
-    """Return what a log is called in reports and messages."""
+    """Return the name of a log in reports and messages."""
     if isinstance(log, Restated):
         return log.name
     return FRAME if isinstance(log, Frame) else file("log", log).name

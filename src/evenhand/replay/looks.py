@@ -38,7 +38,7 @@ class Look(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether all its values are whole numbers."""
+        """Whether all values of the column are whole numbers."""
         return self.kind == "number" and all(value.lstrip("+-").isdigit() for value in self.values)
 
     @property

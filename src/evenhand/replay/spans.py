@@ -39,7 +39,7 @@ def measure(stated: Stated, span: str) -> str:
 
 
 def title(stated: Stated) -> str:
-    """Return what is measured in each span, in words."""
+    """Return the measured quantity of each span, in words."""
     name = stated.constraint.label if averages(stated) else stated.outcome
     return f"{name} in each span{'' if averages(stated) else _least(stated)}"
 

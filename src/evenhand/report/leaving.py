@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def leave(out: Path, results: Results, name: str, frame: Callable[[], pd.DataFrame], page: Page) -> list[Path]:
-    """Write `results.json`, NAME.parquet where pandas and pyarrow are installed, and `report.html`; returns the files.
+    """Write `results.json`, NAME.parquet if pandas and pyarrow are installed, and `report.html`; returns the files.
 
     Raises:
         InvalidInput: the folder cannot be made, or a file cannot be written.

@@ -91,7 +91,7 @@ def _expect(plays: Ints, counted: Floats, groups: Ints, means: Floats, expected:
 
 
 class _RecorderView(NamedTuple):
-    """What kernels see of a recorder of running sums."""
+    """The kernels' view of a recorder of running sums."""
 
     clock: Any
     expected: Floats
@@ -200,7 +200,7 @@ class Recorder:
         self.passed(step + 1, expected is not None)
 
     def view(self) -> _RecorderView | None:
-        """What kernels see of the recorder; None if it keeps more than sums of outcomes and of means."""
+        """The kernels' view of the recorder; None if it keeps more than sums of outcomes and of means."""
         if self._meter or self._plays is not None or self._gathering or stated_by_cases(self._problem.factors):
             return None
         record = self._record

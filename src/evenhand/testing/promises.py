@@ -82,7 +82,7 @@ def same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], promise: str) -> None
 
 
 def require(holds: bool, promise: str) -> None:
-    """Raise the promise as an error if it does not hold."""
+    """Raise an error that states the promise if it does not hold."""
     if not holds:
         raise AssertionError(promise)
 

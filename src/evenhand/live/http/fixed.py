@@ -61,7 +61,7 @@ def bare(title: str, lifespan: Lifespan | None) -> FastAPI:
 
 
 def add_errors(made: FastAPI) -> None:
-    """Let an app answer the errors of campaigns as JSON, with the statuses that `evenhand serve` has for them."""
+    """Make an app answer errors of campaigns as JSON, with the same statuses as `evenhand serve`."""
     for kind in (Refused, EvenhandError):
         made.add_exception_handler(kind, lambda _, error: error_response(error))
 

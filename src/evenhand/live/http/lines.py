@@ -45,7 +45,7 @@ class Numbers:
         self._process, self._count = secrets.token_hex(4), count(1)
 
     def of(self, stated: Sequence[bytes]) -> str:
-        """Number a request, which the log then names until it is answered."""
+        """Number a request; until it is answered, log lines state this number."""
         sane = len(stated) == 1 and _SANE.fullmatch(stated[0]) is not None
         found = stated[0].decode() if sane else f"{self._process}-{next(self._count)}"
         _CURRENT.set(found)

@@ -56,7 +56,7 @@ def metrics(standings: Mapping[str, Sequence[Family]], requests: Requests) -> st
 
 
 def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Iterator[Family]:
-    """Say where a campaign stands.
+    """Return the state of a campaign.
 
     Args:
         campaign: the campaign.

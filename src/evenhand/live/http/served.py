@@ -46,7 +46,7 @@ class Served:
         return status
 
     def standing(self) -> list[Family]:
-        """Say where the campaign stands, for metrics."""
+        """Return the state of the campaign, for metrics."""
         return list(standing(self.campaign, self.stand(), self.tally, self.commits.waiting()))
 
 
