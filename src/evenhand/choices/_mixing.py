@@ -62,7 +62,9 @@ class Around(Protocol):
 def check_one_play(field: str, then: Choice) -> None:
     """Refuse a choice of several plays: the chance that it plays a list drawn by a lottery is unknown."""
     if then.n_plays != 1:
-        raise InvalidInput(field, "a choice of one play, as no choice states the chances of all lists", then.n_plays)
+        raise InvalidInput(
+            field, "a choice of one play, as no choice states the probabilities of all lists", then.n_plays
+        )
 
 
 def mix(share: Floats, lottery: Floats, then: Pick, random: bool, u: Floats) -> tuple[Pick, Bools]:

@@ -19,7 +19,7 @@ from evenhand.problem.problem import Problem
 @named("B11", source="the setting of Badanidiyuru, Kleinberg & Slivkins 2013; instances are evenhand's own")
 @dataclass(frozen=True, kw_only=True)
 class BernoulliKnapsacks:
-    """A arms and doing nothing; a Bernoulli reward and M Bernoulli costs with budgets, no contexts.
+    """Has A arms and a null arm, a Bernoulli reward and M Bernoulli costs with budgets, and no contexts.
 
     Equation: mean costs c_aj are uniform on [0, 1], and mean rewards r_a = (u_a + mean_j c_aj) / 2 with u_a uniform on
     [0, 1], so that arms that use more also earn more. Every budget is `scarcity` times what uniform play of the arms

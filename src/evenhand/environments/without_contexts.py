@@ -61,7 +61,9 @@ class _BlindWorld:
 
     def _behind(self, context: Context) -> Context:
         if self._hidden is None or context is not self._shown:
-            raise InvalidInput("context", "the last one shown, as what was hidden in others is not kept", "another one")
+            raise InvalidInput(
+                "context", "the last one shown, as the hidden parts of others are not kept", "another one"
+            )
         return self._hidden
 
     def _blind(self, decision: Decision) -> Decision:

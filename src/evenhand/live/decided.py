@@ -130,7 +130,7 @@ def decisions(store: str | Path, campaign: str | None = None) -> Decided:
     left_out = tuple(_left_out(count, why) for why, count in sorted(out.items()))
     if not rows:
         got = "; ".join(left_out) or "no decision"
-        raise InvalidInput("store", "a campaign with decisions that were observed, by chances that are known", got)
+        raise InvalidInput("store", "a campaign with observed decisions of known probability", got)
     cases, plays, outcomes = zip(*rows, strict=True)
     return Decided(name=name, cases=cases, plays=plays, outcomes=outcomes, notes=(*left_out, ADAPTIVE))
 

@@ -85,7 +85,7 @@ def _plain(value: object) -> object:
         return value.item()
     if isinstance(value, Mapping):
         return dict(value)
-    raise TypeError(f"{type(value).__name__} is nothing that JSON has")
+    raise TypeError(f"{type(value).__name__} cannot be written as JSON")
 
 
 _SCAN: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
@@ -116,7 +116,7 @@ def _object(seq: int, text: str) -> dict[str, Any]:
     except (TypeError, ValueError, RecursionError, StopIteration):
         found = _loaded(seq, text)
     if type(found) is not dict:
-        raise Damaged(f"event {seq}: its body is no object of JSON")
+        raise Damaged(f"event {seq}: its body is not a JSON object")
     return found
 
 
@@ -125,7 +125,7 @@ def _loaded(seq: int, text: str) -> dict[str, Any]:
     try:
         found: dict[str, Any] = json.loads(text)
     except (TypeError, ValueError, RecursionError) as error:
-        raise Damaged(f"event {seq}: its body is no JSON") from error
+        raise Damaged(f"event {seq}: its body is not JSON") from error
     return found
 
 

@@ -42,7 +42,7 @@ class Exclusive:
                 raise ConcurrentUse(f"campaign {self._name!r} {told}")
             self._process = os.getpid()
         if self._lock.locked() and self._holder == threading.get_ident():
-            raise ConcurrentUse("a verb within `many` calls the campaign: it has to call the verbs that it is given")
+            raise ConcurrentUse("a call within `many` uses the campaign: it has to use the verbs that it is given")
 
     def held(self) -> AbstractContextManager[None]:
         """Hold the lock against other threads.

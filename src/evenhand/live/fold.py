@@ -243,7 +243,7 @@ class Fold:
         self.marked = event.seq
 
     def _erased(self, event: Event, made: object) -> None:
-        raise Rewritten(f"what was erased is not in the state from event {event.seq} on")
+        raise Rewritten(f"the erased data are not in the state from event {event.seq} on")
 
     def begin(self, seq: int) -> None:
         """Start again at an erasure, event `seq`, which stores this state."""

@@ -43,7 +43,7 @@ def refuse_over(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
         raise InvalidInput("policy: problem.horizon", expected, new.horizon)
     if is_past(new, now) and not is_past(old, now):
         at = datetime.fromtimestamp(now // 1_000_000, UTC).isoformat(" ")
-        raise InvalidInput("policy: problem.until", f"an end after {at}, which is now; {_STOP}", new.until)
+        raise InvalidInput("policy: problem.until", f"an end after {at}, the present time; {_STOP}", new.until)
 
 
 def used_up(status: Status) -> list[str]:

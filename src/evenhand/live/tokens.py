@@ -148,7 +148,7 @@ def read_file(path: Path) -> list[Token]:
     by_hash: dict[str, str] = {}
     for token in found:
         if token.is_shared:
-            raise InvalidInput(f"tokens.{token.name}", "another name, as logs say this one of others", "it")
+            raise InvalidInput(f"tokens.{token.name}", "another name, as logs use this one for other requests", "it")
         if (other := by_hash.setdefault(token.sha256, token.name)) != token.name:
             raise InvalidInput(f"tokens.{token.name}", "a token of its own", f"that of {other}")
     return found

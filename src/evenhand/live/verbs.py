@@ -191,7 +191,7 @@ def check_text(field: str, value: object) -> None:
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST:
         raise InvalidInput(field, f"a text of 1 to {_LONGEST} characters", shown(value))
     if not value.isprintable() and ("\0" in value or _has_halves(value)):
-        raise InvalidInput(field, "a text in Unicode, without NUL and halves of characters", shown(value))
+        raise InvalidInput(field, "a text in Unicode, without NUL and unpaired surrogates", shown(value))
 
 
 def _has_halves(text: str) -> bool:

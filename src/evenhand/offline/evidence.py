@@ -308,7 +308,7 @@ def evidence_of(log: Source | Evidence, problem: str | Path | None) -> Evidence:
     """
     if isinstance(log, Evidence):
         if problem is not None:
-            raise InvalidInput("problem", "none, as the evidence was read by one", problem)
+            raise InvalidInput("problem", "none, as the evidence was already read by one", problem)
         return log
     if problem is None:
         raise InvalidInput("problem", "a TOML file that states what the columns of the log mean", None)

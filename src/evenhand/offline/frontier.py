@@ -201,7 +201,7 @@ class Stop:
 
     @cached_property
     def point(self) -> Point:
-        """What every row gets."""
+        """The action of every row."""
         f, actions = self.frontier, self.frontier.actions(self.until)
         if not self.share:
             return Point(actions, -1, 0, 0.0, self.price)

@@ -57,7 +57,7 @@ class Saved:
             decision = decide_late(policy, state, context) if self.after == "go on" else policy.decide(state, context)
             chances = state.recent.chances
             if chances is None:
-                raise InvalidInput("policy", "one whose chances are known", "one that draws from a posterior")
+                raise InvalidInput("policy", "one with known probabilities", "one that draws from a posterior")
             if decision.plays[0, 0] < 0:
                 got = f"nothing playable in row {row}"
                 raise InvalidInput("state", "one in which something can be played", got)

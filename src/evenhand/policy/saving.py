@@ -166,7 +166,7 @@ def fill(z: object, arrays: Mapping[str, np.ndarray[Any, Any]], path: str = "") 
             new = arrays[here]
             kind, axes = np.asarray(old).dtype.kind, np.ndim(old)
             if new.ndim != axes or new.dtype.kind != kind or (kind == "f" and np.isnan(new).any()):
-                raise StateMismatch(f"the saved {here} has {new.ndim} axes, or something that is no number")
+                raise StateMismatch(f"the saved {here} has {new.ndim} axes, or something that is not a number")
             setattr(z, f.name, type(old)(arrays[here]) if isinstance(old, int) else arrays[here])
 
 

@@ -46,4 +46,4 @@ def refuse_too_many(one: PolicyState, replicas: int) -> None:
     if len(pages) == 2:  # known on most systems
         most = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // (2 * sum(z.nbytes for _, z in flatten(one)))
         if replicas > most:
-            raise InvalidInput("replicas", f"at most about {most:,}, as this machine has memory for", f"{replicas:,}")
+            raise InvalidInput("replicas", f"at most about {most:,}, given the memory of this machine", f"{replicas:,}")

@@ -100,7 +100,7 @@ class Outcome:
         if self.fallback is None:
             return
         if self.is_known:
-            raise InvalidInput(where, "None, as nothing has to come for a known outcome", self.fallback)
+            raise InvalidInput(where, "None, as a known outcome cannot fail to arrive", self.fallback)
         number(where, self.fallback, "a finite number")
         if not self.low <= self.fallback <= self.high:
             raise InvalidInput(where, f"a number in [{self.low:g}, {self.high:g}], its range", self.fallback)

@@ -67,7 +67,7 @@ def known(problem: Problem, holdout: float | Holdout | None, explore: float, war
     if found.reserve == 0.0:
         return Known(rounds=found)
     if warmup and holdout is not None:
-        raise InvalidInput("warmup", "0 where rounds are held out, which explore as well", warmup)
+        raise InvalidInput("warmup", "0 if rounds are held out, as these explore as well", warmup)
     _refuse_unpaid(problem, found.chances)
     return Known(rounds=found)
 

@@ -79,7 +79,7 @@ class Tables:
                 yield self._rates(s.outcome, s.by)
 
     def lengths(self) -> Table:
-        """Return the table of rounds, and of the rows that they took."""
+        """Return the table of the numbers of rounds and of rows read."""
         return self._table(
             "length",
             ("rounds", "rounds", "mean", 1),

@@ -123,7 +123,7 @@ def _in_processes(
             raise
         except BrokenProcessPool as error:
             expected = "a worker process was killed, perhaps because memory ran out"
-            raise EvenhandError(f"{expected}; with fewer jobs less memory is needed at a time") from error
+            raise EvenhandError(f"{expected}; fewer jobs need less memory at a time") from error
         finally:
             over.set()
             follower.join()

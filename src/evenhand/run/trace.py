@@ -102,7 +102,7 @@ class Trace:
         found = int(np.searchsorted(self.times, step))
         if found == len(self.times) or self.times[found] != step:
             near = self.times[max(found - 1, 0) : found + 1].tolist()
-            raise InvalidInput("step", f"one after which sums were kept, such as {near}", step)
+            raise InvalidInput("step", f"one after which sums were recorded, such as {near}", step)
         return found
 
     def total(self, name: str) -> Floats:

@@ -54,7 +54,7 @@ def warm(jobs: Mapping[str, Callable[[], object]], *, progress: bool | None = No
 
 
 def compiled() -> int:
-    """Count the kernels that this process compiled, as it did not find them on disk."""
+    """Count the kernels that this process compiled because they were not on disk."""
     modules = [m for name, m in sys.modules.copy().items() if name.startswith("evenhand.")]
     kernels = {id(z): z for m in modules for z in vars(m).values() if isinstance(z, Dispatcher)}
     return sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels.values())

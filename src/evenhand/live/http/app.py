@@ -118,4 +118,4 @@ def check_names(names: Sequence[str]) -> None:
         if names.count(name) > 1:
             raise InvalidInput("campaigns", "names that differ", f"{shown(name)} twice")
         if len(names) > 1 and ("/" in name or name in (".", "..")):
-            raise InvalidInput("campaigns", "names without '/', as they are in addresses", shown(name))
+            raise InvalidInput("campaigns", "names without '/', as they are part of addresses", shown(name))

@@ -49,7 +49,7 @@ async def receive(scope: Scope, more: Receive) -> bytes:
         return await _whole(more)
     except asyncio.CancelledError as error:
         if error.args == (_LATE,) and task.uncancel() == 0:
-            raise Refused(408, f"the body was not there within {SECONDS:g} seconds") from None
+            raise Refused(408, f"the body did not arrive within {SECONDS:g} seconds") from None
         raise
     finally:
         late.cancel()
@@ -61,7 +61,7 @@ async def _whole(more: Receive) -> bytes:
     while True:
         message = await more()
         if message["type"] == "http.disconnect":  # nobody will read the response
-            raise Refused(400, "the client left before the body was there")
+            raise Refused(400, "the client left before the body arrived")
         part = message.get("body", b"")
         size += len(part)
         if size > BYTES:
@@ -186,7 +186,7 @@ def _text(field: str, text: str, what: str) -> None:
     if len(text) > LONGEST:
         raise InvalidInput(field[:LONGEST], f"{what} of at most {LONGEST:,} characters", f"{len(text):,}")
     if not text.isascii() and any("\ud800" <= z <= "\udfff" for z in text):  # UTF-8 cannot encode surrogates
-        raise InvalidInput(field.encode(errors="replace").decode(), f"{what} without halves of characters", shown(text))
+        raise InvalidInput(field.encode(errors="replace").decode(), f"{what} without unpaired surrogates", shown(text))
 
 
 def _infinite(text: str) -> NoReturn:

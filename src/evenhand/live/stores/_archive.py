@@ -34,7 +34,7 @@ class _Log:
     def append(
         self, kind: Kind, body: str, *, ref: int | None = None, key: str | None = None, own: str | None = None
     ) -> Event:
-        raise Busy("the store was opened to be read only")
+        raise Busy("the store was opened read-only")
 
 
 class Archive:

@@ -199,7 +199,7 @@ class SqliteStore:
             self._db.execute("VACUUM")
             (busy, _, _) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
             if busy:
-                raise Busy(f"{self._path}: another process reads the log, so that it has traces of what was erased")
+                raise Busy(f"{self._path}: another process reads the log, so the file contains traces of erased data")
 
     @property
     def _reading(self) -> Reading:
