@@ -139,7 +139,7 @@ def main(folder: Path) -> None:
     """Take both pictures."""
     model, lottery = eh.PerAction.of(EMAIL), {"none": 0.7, "mens": 0.15, "womens": 0.15}
     email = eh.resolving(EMAIL, model, holdout=eh.Holdout(0.1, lottery=lottery))
-    picture(played("autumn e-mail", email, 6200, 21, customer, visits), folder / "live-email.png", "#actions-over-time")
+    picture(played("autumn e-mail", email, 6200, 21, customer, visits), folder / "live-email.png", "#constraints")
     care = eh.resolving(CARE, eh.PerAction.of(CARE), holdout=eh.Holdout(0.1, lottery={"nothing": 1}))
     picture(played("home care", care, 2300, 19.2, patient, answers), folder / "live-dashboard.png", "#constraints")
 

@@ -9,13 +9,13 @@ from benchmarks.plans import by_highs, given, problem, timed
 from evenhand.report.plots import Curve, over_sweep, save
 
 SIZES, SOLVED = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000), (1_000, 3_000, 10_000, 30_000)
-OURS, THEIRS = "plan in passes, known costs", "HiGHS, interior point"
+OURS, THEIRS = "plan, known costs", "HiGHS, interior point"
 
 
 def drawn():
     """Seconds of a core against the number of contexts, on logarithmic scales."""
     found = {}
-    for known, name in ((True, OURS), (False, "costs by context")):
+    for known, name in ((True, OURS), (False, "plan, costs by context")):
         asked = problem(known)
         timed(asked, given(asked, 1000))  # compiles
         found[name] = {n: timed(asked, given(asked, n))[0] for n in SIZES}

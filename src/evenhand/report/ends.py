@@ -15,6 +15,7 @@ from evenhand.report.style import Axes, ConnectionPatch, Look, ScaledTranslation
 ROOM = 1.5  # inches of a name
 _TALL = style.CAPTION * 1.25 / 72.0  # inches of a line of text
 _AWAY = 0.22  # inches between the axes and the names
+_EARLY = 0.85  # of the width of the axes: curves that end before it are led to their names by dots
 
 
 class End(NamedTuple):
@@ -70,7 +71,11 @@ def write(axes: Axes, ends: Sequence[End], inches: float) -> None:
         weight = "bold" if look.width == style.MAIN else "normal"
         axes.text(1.0, y, name, transform=beside, va="center", fontsize=style.CAPTION, fontweight=weight)
         line = ConnectionPatch(tuple(shown[i]), (1.0, y), axes.transAxes, beside, shrinkB=2.0, color=look.color)
-        line.set(linewidth=min(look.width, 2.0), linestyle=(0.0, look.dashes) if look.dashes else "-", clip_on=False)
+        if shown[i][0] < _EARLY:  # no part of the curve
+            line.set(linewidth=0.8, linestyle=":")
+        else:
+            line.set(linewidth=min(look.width, 2.0), linestyle=(0.0, look.dashes) if look.dashes else "-")
+        line.set_clip_on(False)
         axes.add_artist(line)
 
 
