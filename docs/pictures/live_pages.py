@@ -1,6 +1,7 @@
-"""Take docs/live-email.png and docs/live-dashboard.png: `python docs/pictures/live_pages.py` (needs playwright).
+"""Take docs/live-email.png and docs/live-dashboard.png: `PYTHONPATH=. python docs/pictures/live_pages.py`.
 
-Two campaigns whose customers are simulated, on a clock of their own: every decision gets its outcome, hours later.
+It needs playwright. The customers of both campaigns are simulated, on a clock of their own: every decision gets its
+outcome, hours later.
 """
 
 import heapq
@@ -20,7 +21,7 @@ from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import serving
 
 HOUR = 3_600_000_000  # microseconds
-WIDTH = 600  # pixels of the page, whose texts can be read on a narrow screen as well
+NARROW, BROAD = 600, 1280  # pixels of the page; the texts of the first can be read on a telephone
 Case = dict[str, Any]
 Outcomes = Mapping[str, float]
 START = int(datetime(2026, 11, 2, 8, tzinfo=UTC).timestamp() * 1e6)
@@ -121,16 +122,18 @@ def played(
     return campaign
 
 
-def picture(campaign: eh.Campaign, path: Path, last: str) -> None:
-    """Take a picture of the page, down to a part of it."""
+def picture(campaign: eh.Campaign, path: Path, last: str, width: int) -> None:
+    """Take a picture of the page in a width, down to a part of it."""
     with serving(app(campaign)) as client, sync_playwright() as started:
         browser = started.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        view = {"width": WIDTH, "height": 900}
-        page = browser.new_page(viewport=view, device_scale_factor=1.5, color_scheme="light")
+        sharp = 1.5 if width == NARROW else 1.0
+        page = browser.new_page(
+            viewport={"width": width, "height": 900}, device_scale_factor=sharp, color_scheme="light"
+        )
         page.goto(str(client.base_url))
         end = page.locator(last).bounding_box()
         assert end is not None
-        size = {"x": 0.0, "y": 0.0, "width": float(WIDTH), "height": end["y"] + end["height"] + 20.0}
+        size = {"x": 0.0, "y": 0.0, "width": float(width), "height": end["y"] + end["height"] + 20.0}
         page.screenshot(path=path, full_page=True, clip=size)
         browser.close()
 
@@ -139,9 +142,11 @@ def main(folder: Path) -> None:
     """Take both pictures."""
     model, lottery = eh.PerAction.of(EMAIL), {"none": 0.7, "mens": 0.15, "womens": 0.15}
     email = eh.resolving(EMAIL, model, holdout=eh.Holdout(0.1, lottery=lottery))
-    picture(played("autumn e-mail", email, 6200, 21, customer, visits), folder / "live-email.png", "#constraints")
+    shop = played("autumn e-mail", email, 6200, 21, customer, visits)
+    picture(shop, folder / "live-email.png", "#constraints", NARROW)
     care = eh.resolving(CARE, eh.PerAction.of(CARE), holdout=eh.Holdout(0.1, lottery={"nothing": 1}))
-    picture(played("home care", care, 2300, 19.2, patient, answers), folder / "live-dashboard.png", "#constraints")
+    service = played("home care", care, 2300, 19.2, patient, answers)
+    picture(service, folder / "live-dashboard.png", "#constraints", BROAD)
 
 
 if __name__ == "__main__":
