@@ -1,6 +1,7 @@
 """Every kind of set with examples, and written a second time with cvxpy."""
 
 import warnings
+from functools import cache
 
 import cvxpy as cp
 import numpy as np
@@ -74,24 +75,39 @@ def constraints(s, z):
     return list(np.ravel(s._build(z)))
 
 
-def solve(goal, stated, z):
-    problem = cp.Problem(goal, stated)
+def solve(problem):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # it stops short of 1e-10, but beyond 1e-6
-        problem.solve(
+        return problem.solve(
             solver="CLARABEL",
             **dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-10),
             **dict.fromkeys(("reduced_tol_gap_abs", "reduced_tol_gap_rel", "reduced_tol_feas"), 1e-6),
         )
-    return problem.value, z.value
+
+
+@cache
+def distances(s, norm):
+    """The program of the distance of any point, which takes longer to state than to solve."""
+    z, point = cp.Variable(s.dim), cp.Parameter(s.dim)
+    size = cp.norm(z - point, {"euclidean": 2, "sup": "inf", "one": 1}.get(norm, norm))
+    return cp.Problem(cp.Minimize(size), constraints(s, z)), point
 
 
 def distance(s, point, norm):
-    z = cp.Variable(s.dim)
-    size = cp.norm(z - point, {"euclidean": 2, "sup": "inf", "one": 1}.get(norm, norm))
-    return solve(cp.Minimize(size), constraints(s, z), z)[0]
+    problem, place = distances(s, norm)
+    place.value = point
+    return solve(problem)
 
 
-def support(s, slope, low, high):
-    z = cp.Variable(s.dim)
-    return solve(cp.Maximize(slope @ z), [*constraints(s, z), z >= low, z <= high], z)[0]
+@cache
+def supports(s):
+    """The program of the support of the part of a set that is in a box, for any slope and box."""
+    z, slope, low, high = cp.Variable(s.dim), *(cp.Parameter(s.dim) for _ in range(3))
+    return cp.Problem(cp.Maximize(slope @ z), [*constraints(s, z), z >= low, z <= high]), slope, low, high
+
+
+def support(s, *given):
+    problem, *places = supports(s)
+    for place, value in zip(places, given, strict=True):
+        place.value = value
+    return solve(problem)
