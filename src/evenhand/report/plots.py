@@ -93,9 +93,8 @@ def over_rounds(
         found, means = _draw(axes, panel, traces, looks)
         coincide |= found
         if log_rounds:
-            last = float(max(t.times[-1] for t in traces))
-            first = float(min(t.times[0] for t in traces))
-            scales.logarithmic(axes, "x", [max(first, last / DECADES), last])
+            begin, end = float(min(t.times[0] for t in traces)), float(max(t.times[-1] for t in traces))
+            scales.logarithmic(axes, "x", [max(begin, end / DECADES), end])
         else:
             scales.linear(axes.xaxis, whole=True)
             axes.set_xlim(left=0.0)
