@@ -1,9 +1,14 @@
 """Fixed examples for Hypothesis, and a look at every picture that is written."""
 
 import gc
+import os
 
 import pytest
 from hypothesis import settings
+
+# Before NumPy is imported. Each core has a test of its own, and threads of BLAS that wait for each other took longer
+# than what they share.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 # The same examples every time: a test that passes once passes always.
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40, database=None)
