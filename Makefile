@@ -7,6 +7,9 @@ PEERS := .venv-peers
 PEERS_READY := $(PEERS)/.ready
 
 PYTEST := -m pytest -n 2 --dist worksteal
+# Tests start many processes, each of which would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 PARTS := choices goals models numerics planning problem sets welfare
 
 .PHONY: demo test slow fast lint docs bench bench-peers clean

@@ -5,6 +5,7 @@ CODE = """
 import sys
 import evenhand, evenhand.policy.policy, evenhand.recipes, evenhand.environments
 import evenhand.goals, evenhand.objectives, evenhand.testing
+assert evenhand.Concave.__module__ == "evenhand.objectives.convex"  # which needs cvxpy
 from numba.core.registry import CPUDispatcher
 print([m for m in ("scipy.optimize", "matplotlib", "pandas", "cvxpy", "sklearn") if m in sys.modules])
 print([(m, n) for m, k in list(sys.modules.items()) if m.startswith("evenhand")

@@ -68,9 +68,9 @@ def test_a_list_keeps_to_a_learned_budget_by_predictions(tmp_path):
 
 
 def test_intervals_of_learned_uses_hold_them():
-    """150 logs: a share of .95 has a standard error of 1.8 %."""
+    """60 logs: a share of .95 has a standard error of 2.8 %, of which this takes 3.9."""
     assert STATED.learned == ("sale", "call")
-    assert measured(150, first=10_000)["covered"] > 0.88
+    assert measured(60, first=10_000)["covered"] > 0.84
 
 
 @pytest.mark.slow
