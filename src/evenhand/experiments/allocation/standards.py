@@ -39,7 +39,8 @@ def standards(world: World, replicas: int, seed: int) -> Standards:
     for step in range(world.horizon):
         context = run.context(step)
         means = run.means(context)
-        eligible = np.broadcast_to(context.offered.reshape(-1, *means.shape[1:]), means.shape)
+        # A copy, as kernels would be compiled anew for arrays that are read only.
+        eligible = np.broadcast_to(context.offered.reshape(-1, *means.shape[1:]), means.shape).copy()
         case = Round(means, np.zeros(means.shape), eligible, capacity)
         u = luck.uniform(Stream.CHOICE, np.array([step]), world.users)
         reached = reading(*_allocate(case, routine, curves, u))
