@@ -23,13 +23,13 @@ def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str]
 
     Every path has its own panel; a dot marks its end.
     """
-    figure, grid = style.sheet(len(paths), COLUMNS, 2.9, 2.9, shared="xy", square=True)
+    figure, grid = style.sheet(len(paths), COLUMNS, 2.9, 3.1, shared="xy", square=True)
     for axes, (title, path) in zip(grid, paths.items(), strict=True):
         axes.fill(*region.T, color=style.GREY, alpha=0.25, lw=0)
         axes.plot(*region.T, color=style.GREY, lw=1)
         axes.plot(*path.T, color=style.PALETTE[0], lw=1.2)
         axes.plot(*path[-1], "o", color=style.PALETTE[0], mec="black", ms=6)
-        style.title(axes, title, 2.0 + style.BESIDE, 9.0)
+        style.title(axes, title, 1.7 + style.BESIDE, 9.0)
     ends = []
     for i in range(2):
         scale = scales.limits([np.concatenate([p[:, i] for p in paths.values()]), region[:, i]])
