@@ -84,7 +84,7 @@ def test_a_campaign_shows_its_status_and_what_it_was_once_it_is_closed(tmp_path)
     campaign = eh.Campaign.open(f"sqlite:///{tmp_path / 'shop.db'}", NASTY, eh.uniform(problem, 1))
     reply = campaign.decide({}, key=NASTY)
     assert repr(campaign) == f"Campaign {NASTY!r}: decided by 'uniform', 2 events"
-    assert "1 of 9 rounds decided" in safe(campaign._repr_html_())
+    assert "2 events: 1 of 9 rounds decided" in safe(campaign._repr_html_())
     plays = f"Decision 2 of {NASTY!r}\n  {reply.action:<{len('why')}}  with probability 0.5"
     assert repr(reply).startswith(plays)
     assert "<td>with probability 0.5</td>" in safe(reply._repr_html_())

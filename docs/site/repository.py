@@ -10,7 +10,7 @@ import posixpath
 import re
 from pathlib import Path
 
-import notebooks
+import notebook_pages
 
 ROOT = Path(__file__).parents[2]
 LINK = re.compile(r"(?<=\])\((?![a-z+]+:|#)([^)\s#]+)(#[^)\s]*)?\)")
@@ -84,11 +84,11 @@ def pages(sources: dict[str, str]) -> dict[str, str]:
 def pictures() -> dict[str, bytes]:
     """The pictures of all notebooks."""
     files = sorted((ROOT / "notebooks").glob("*.ipynb"))
-    return {uri(f"notebooks/{name}"): z for file in files for name, z in notebooks.page(file)[1].items()}
+    return {uri(f"notebooks/{name}"): z for file in files for name, z in notebook_pages.page(file)[1].items()}
 
 
 def _text(path: str) -> str:
-    return notebooks.page(ROOT / path)[0] if path.endswith(".ipynb") else (ROOT / path).read_text(encoding="utf-8")
+    return notebook_pages.page(ROOT / path)[0] if path.endswith(".ipynb") else (ROOT / path).read_text(encoding="utf-8")
 
 
 def examples() -> str:

@@ -80,9 +80,10 @@ class Campaign:
 
     def _repr_html_(self) -> str:
         try:
-            return faces.table(repr(self), ()) + self.status()._repr_html_()
+            title, rows = self.status().shown()
         except EvenhandError as error:  # such as after `close`: what it was is still shown
-            return faces.table(repr(self), [("status", str(error))])
+            title, rows = str(error), []
+        return faces.table(f"{self!r}: {title}", rows)
 
     def __exit__(self, *_: object) -> None:
         self.close()

@@ -92,7 +92,11 @@ class Status:
         return faces.first(str(self), rest=": `print` shows all")
 
     def _repr_html_(self) -> str:
-        return faces.table(self._title(), self._rows())
+        return faces.table(*self.shown())
+
+    def shown(self) -> tuple[str, list[tuple[str, str, str]]]:
+        """Return what `print` shows: a title, and lines of a kind, a name and a text."""
+        return self._title(), self._rows()
 
     def _title(self) -> str:
         waiting = f", {faces.count(self.waiting, 'outcome')} to come" if self.waiting else ""

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from nbconvert import MarkdownExporter
-
 STYLED = re.compile(r"<style scoped>.*?</style>\s*", re.DOTALL)  # of pandas; the site has a style of its own
 CLASSED = re.compile(r'<table [^>]*class="dataframe"[^>]*>')
 ALT = "What the code above draws"
@@ -14,6 +12,8 @@ ALT = "What the code above draws"
 
 def page(file: Path) -> tuple[str, dict[str, bytes]]:
     """The text of a notebook as a page, and its pictures by their paths from the folder of the notebook."""
+    from nbconvert import MarkdownExporter  # only where a site is built
+
     names = {"unique_key": file.stem, "output_files_dir": f"{file.stem}_files"}
     text, found = MarkdownExporter().from_filename(str(file), resources=names)
     text = CLASSED.sub("<table>", STYLED.sub("", text)).replace("![png](", f"![{ALT}](")
