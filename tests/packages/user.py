@@ -76,8 +76,8 @@ def composed(problem: eh.Problem, model: eh.models.Model) -> eh.Policy:
     )
 
 
-def decided(policy: eh.Policy) -> float:
-    """The part of the budget that twenty decisions spend."""
+def decided(policy: eh.Policy, folder: Path) -> float:
+    """The part of the budget that twenty decisions spend, in a state that was saved and loaded."""
     state, luck = policy.start(seed=1), random.Random(1)
     for _ in range(20):
         channel, place = luck.choice(["web", "phone"]), luck.choice(["town", "land"])
@@ -87,7 +87,8 @@ def decided(policy: eh.Policy) -> float:
         action: str | None = decision.action
         if action is not None:
             policy.observe(state, decision, {"answer": luck.random() < 0.3, "order": 0.1})
-    return policy.status(state).accounts["cents"].spent
+    policy.save(state, folder / "state.npz")
+    return policy.status(policy.load(folder / "state.npz")).accounts["cents"].spent
 
 
 def simulated() -> float:
@@ -159,9 +160,9 @@ def main() -> None:
         composed(plain, first).name,
         type(pairs).__name__,
     )
-    print(f"spent: {decided(recipes[0])}")
     print(f"gain: {simulated()}")
     with tempfile.TemporaryDirectory() as name:
+        print(f"spent: {decided(recipes[0], Path(name))}")
         print(from_a_log(Path(name)))
         print(live(Path(name), recipes[0]))
     try:
