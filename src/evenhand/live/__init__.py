@@ -7,6 +7,9 @@ from evenhand.live.clocks import set_clock
 from evenhand.live.decided import Decided, decisions
 from evenhand.live.events import Busy, Conflict, Damaged, Unknown
 from evenhand.live.files import open_campaign, switch_campaign
+from evenhand.live.leases.opening import open_leased
+from evenhand.live.leases.pool import Pool
+from evenhand.live.leases.settling import settle_lease
 from evenhand.live.life import Ended, Life, Paused
 from evenhand.live.replies import Reply
 from evenhand.live.standing import served
@@ -21,6 +24,7 @@ __all__ = [
     "Ended",
     "Life",
     "Paused",
+    "Pool",
     "Reply",
     "Unknown",
     "archive",
@@ -28,8 +32,10 @@ __all__ = [
     "backup",
     "decisions",
     "open_campaign",
+    "open_leased",
     "restore",
     "served",
     "set_clock",
+    "settle_lease",
     "switch_campaign",
 ]

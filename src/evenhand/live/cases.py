@@ -118,6 +118,12 @@ def refuse_past(policy: Policy, at: int) -> None:
         raise InvalidInput("policy: problem.until", f"an end after {now}, when it is opened", policy.problem.until)
 
 
+def same_cases(encoder: Encoder, kept: Mapping[str, Any]) -> bool:
+    """Return whether an encoder encodes cases as the stored one does; leases, too, may differ."""
+    now = json.loads(json.dumps(encoder.to_dict()))
+    return {**now, "file": None, "lease": None} == {**kept, "file": None, "lease": None}
+
+
 def alike(encoder: Encoder, kept: Mapping[str, Any]) -> bool:
     """Return whether an encoder equals the stored one; the texts of their problem files may differ."""
     now = json.loads(json.dumps(encoder.to_dict()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
 from evenhand.live.cases import Case
 from evenhand.live.events import Conflict
+from evenhand.live.leases.lease import Lease
 from evenhand.policy.encode import group_of, known_of, offered_of
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
@@ -60,6 +61,7 @@ class Coded:
         problem: its problem, with the groups and shares of the log.
         units: the encoding of columns as numbers.
         taught: whether the policy learned enough from a log to need no warm-up.
+        lease: of the budgets that are no own ones, whose totals are not those of the file.
     """
 
     text: Text
@@ -67,6 +69,7 @@ class Coded:
     problem: Problem
     units: Units
     taught: bool = False
+    lease: Lease | None = None
 
     def context(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
@@ -137,7 +140,8 @@ class Coded:
             g.name: g.shares if isinstance(g.shares, Mapping) else dict.fromkeys(g.shares) for g in self.problem.groups
         }
         groups = [[name, [list(share) for share in each.items()]] for name, each in shares.items()]
-        more = {"taught": True} if self.taught else {}
+        more: dict[str, Any] = {"taught": True} if self.taught else {}
+        more |= {} if self.lease is None else {"lease": self.lease.to_dict()}
         return {"units": self.units.to_dict(), "groups": groups, "file": list(self.text), **more}
 
 
@@ -218,7 +222,17 @@ def of_stored(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
     for name, groups in kept["groups"]:
         known = all(share is not None for _, share in groups)
         levels[name] = {group: float(share) for group, share in groups} if known else tuple(g for g, _ in groups)
-    return _build(text, spec, levels, Units.of_dict(kept["units"]), kept.get("taught", False))
+    found = _build(text, spec, levels, Units.of_dict(kept["units"]), kept.get("taught", False))
+    return leased(found, Lease.of(kept["lease"])) if "lease" in kept else found
+
+
+def leased(stated: Stated, lease: Lease) -> Stated:
+    """Return the policy of a problem file with the totals of a lease in place of those that the file states."""
+    coded = stated.coded
+    settings = coded.spec.settings.without_warmup() if coded.taught else coded.spec.settings
+    policy = systems(lease.lent(coded.problem), settings, coded.layout.shape[1])[0]
+    lease.check(policy)
+    return Stated(policy, replace(coded, problem=policy.problem, lease=lease))
 
 
 def _columns(spec: Spec) -> dict[str, list[str]]:

@@ -28,6 +28,7 @@ Kind = Literal[
     "ended",
     "changed",
     "clock",
+    "leased",
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _SALT = 16  # bytes

@@ -17,8 +17,9 @@ from evenhand.core.validate import as_weight, file, on_disk
 from evenhand.live.beginning import DAY, New, begin
 from evenhand.live.campaign import Campaign
 from evenhand.live.cases import Encoder, alike
-from evenhand.live.coded import Coded, Text, of_file, of_log, of_stored
+from evenhand.live.coded import Coded, Text, leased, of_file, of_log, of_stored
 from evenhand.live.events import Conflict, Unknown, read
+from evenhand.live.leases.lease import Lease
 from evenhand.live.life import OnExpiry
 from evenhand.live.opening import Terms
 from evenhand.live.phases import begins, mark_in
@@ -117,20 +118,23 @@ def open_stated(
     log_path: str | Path | None,
     learn: bool | float,
     stated: Mapping[str, Any],
+    lease: Lease | None = None,
 ) -> Campaign:
     """Open a campaign as `open_campaign` does, with any settings of `New`.
 
     Args:
         store, name, problem_path, log_path, learn: as for `open_campaign`.
         stated: settings of a new campaign by name, before those of the problem file.
+        lease: of a new campaign whose budgets are not its own; one that is there has that of its log.
     """
     text, log, place = _files(problem_path, log_path, store)
     kept = last_encoding(place, name)
     if kept is None:
         found = of_file(text) if log is None else of_log(text, log, learn)
+        found = found if lease is None else leased(found, lease)
     else:
         found = of_stored(kept, text)
-        plain = {key: value for key, value in kept.items() if key != "taught"}
+        plain = {key: value for key, value in kept.items() if key not in ("taught", "lease")}
         if log is not None and not alike(of_log(text, log).coded, plain):
             raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
     rows, spec = _rows(log, learn, place, name), found.coded.spec

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core.errors import EvenhandError
-from evenhand.live.cases import Encoder, alike
+from evenhand.live.cases import Encoder, alike, same_cases
 from evenhand.live.coded import Coded, of_stored
 from evenhand.live.events import Conflict, Event, read
 from evenhand.live.stores.base import Readable
@@ -116,7 +116,7 @@ def said(body: dict[str, object]) -> str:
 
 def same_features(old: Encoder, new: Encoder) -> bool:
     """Return whether two encoders encode every case with the same features for the actions that both have."""
-    if not alike(new, old.to_dict()):
+    if not same_cases(new, old.to_dict()):
         return False
     if isinstance(old, Coded) and isinstance(new, Coded):
         return np.array_equal(old.layout, new.layout[: len(old.layout)])

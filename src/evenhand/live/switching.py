@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from evenhand.core.errors import EvenhandError, InvalidInput
-from evenhand.live.cases import alike
+from evenhand.live.cases import alike, same_cases
 from evenhand.live.differing import differences
 from evenhand.live.events import Conflict, Event, encode, read
 from evenhand.live.fold import Fold
+from evenhand.live.leases.lease import lease_of
 from evenhand.live.phases import Phase, mark_in, of_kept, said, same_features
 from evenhand.live.stores.base import Transaction
 from evenhand.problem.appended import refuse_other_actions
@@ -45,7 +46,7 @@ class Switch:
             if getattr(old, field) != getattr(new, field):
                 raise InvalidInput(f"policy: problem.{field}", getattr(old, field), getattr(new, field))
         refuse_return(old, new, "policy")
-        if self.phase.mark == now.mark and not alike(self.phase.encoder, now.encoder.to_dict()):
+        if self.phase.mark == now.mark and not same_cases(self.phase.encoder, now.encoder.to_dict()):
             expected = (
                 "one with another name or setting where cases are encoded in another way, as workers tell by that"
             )
@@ -55,6 +56,26 @@ class Switch:
         """Return whether another worker switched to this policy meanwhile."""
         same = self.phase.mark == now.mark and alike(self.phase.encoder, now.encoder.to_dict())
         return same and self.expected != now.mark
+
+    def settles(self, fold: Fold) -> bool:
+        """Return whether this takes in grants of a lease, or returns a part of it; refuse what a lease does not allow.
+
+        Raises:
+            InvalidInput: the policy has other totals than those of the lease, or does not keep them hard.
+            Conflict: the lease is not a later one of the campaign, or less than what is spent and held.
+        """
+        before, after = lease_of(fold.encoder), lease_of(self.phase.encoder)
+        if before is None and after is None:
+            return False
+        if before is None or after is None or not after.follows(before):
+            raise Conflict("the budgets of the campaign are leased, or not, as it was opened: other counters came first")
+        after.check(self.phase.policy)
+        accounts = fold.policy.status(fold.state).accounts
+        for name, total in after.totals.items():
+            used = accounts[name].total - accounts[name].left
+            if total < before.totals[name] and total < used:
+                raise Conflict(f"{used:g} {name} are spent and held, more than the {total:g} that would be leased")
+        return after != before
 
     def body(self, now: Phase) -> dict[str, Any]:
         """Return the body of the event, except whether the policy adopts the state."""

@@ -160,7 +160,8 @@ class Worker:
             if switch.expected != self.mark:
                 raise overtaken(self.name, switch.expected, begins(self.store, self.name)[-1])
             switch.refuse(self.fold.phase)
-            refuse_over(self.name, self.fold, switch.phase.policy, log.now)
+            if not switch.settles(self.fold):  # what has ended still returns what it does not need
+                refuse_over(self.name, self.fold, switch.phase.policy, log.now)
             if self.fold.life.after == "go on":
                 refuse_soft("policy", switch.phase.policy)
             adopted, body = switch.adopted(log, self.fold)

@@ -1,0 +1,105 @@
+"""The part of a pool's totals under which a campaign plays: two counters, both written by the campaign alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from evenhand.core.errors import InvalidInput
+from evenhand.live.leases.units import Amounts, amount
+from evenhand.policy.late import unguarded
+from evenhand.policy.policy import Policy
+from evenhand.problem.constraints import Budget
+from evenhand.problem.problem import Problem
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lease:
+    """What a campaign took in of the grants of a pool, and what it gave back, since it began.
+
+    Equation: its total is taken - returned. Neither counter ever falls, so a state of them is later than another one
+    if no counter is smaller; what is said twice changes nothing.
+
+    Args:
+        pool: the name of the pool.
+        id: tells the log of this campaign from another one of the same name.
+        exponents: of the units of each outcome that is spent.
+        taken: the grants that the campaign took in, in units.
+        returned: what it gave back, in units.
+
+    >>> lease = Lease(pool="spring", id="1f", exponents={"cents": -1}, taken={"cents": 9}, returned={"cents": 4})
+    >>> lease.totals
+    {'cents': 2.5}
+    >>> Lease.of(lease.to_dict()) == lease
+    True
+    """
+
+    pool: str
+    id: str
+    exponents: Mapping[str, int]
+    taken: Amounts
+    returned: Amounts
+
+    @staticmethod
+    def of(kept: Mapping[str, Any]) -> Lease:
+        """Read a lease from the encoding that a campaign stores."""
+        return Lease(**kept)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the lease for JSON."""
+        each = {name: dict(getattr(self, name)) for name in ("exponents", "taken", "returned")}
+        return {"pool": self.pool, "id": self.id, **each}
+
+    @property
+    def held(self) -> dict[str, int]:
+        """The part that the campaign has, in units."""
+        return {name: taken - self.returned[name] for name, taken in self.taken.items()}
+
+    @property
+    def totals(self) -> dict[str, float]:
+        """The part that the campaign has, in units of the outcomes."""
+        return {name: amount(units, self.exponents[name]) for name, units in self.held.items()}
+
+    def follows(self, before: Lease) -> bool:
+        """Return whether these are later counters of the same lease, or the same ones."""
+        if (self.pool, self.id, self.exponents) != (before.pool, before.id, before.exponents):
+            return False
+        later = (self.taken[n] >= before.taken[n] and self.returned[n] >= before.returned[n] for n in before.taken)
+        return all(later)
+
+    def lent(self, problem: Problem) -> Problem:
+        """Return a problem whose budgets have the leased totals.
+
+        Raises:
+            InvalidInput: it has no budget of an outcome, or one per period.
+        """
+        found = list(problem.subject_to)
+        for name, total in self.totals.items():
+            places = [i for i, c in enumerate(found) if isinstance(c, Budget) and c.outcome == name]
+            if len(places) != 1 or found[places[0]].spans(problem) is not None:
+                expected = f"one budget of {name!r} over the whole run, as the pool {self.pool!r} has a total of it"
+                raise InvalidInput("budget", expected, f"{len(places)} of them" if len(places) != 1 else "one per period")
+            found[places[0]] = replace(found[places[0]], total=total, rate=None)
+        return replace(problem, subject_to=tuple(found))
+
+    def check(self, policy: Policy) -> None:
+        """Refuse a policy that plays under other totals than the leased ones, or does not keep them hard.
+
+        Raises:
+            InvalidInput: it does.
+        """
+        problem, soft = policy.problem, unguarded(policy)
+        for name, total in self.totals.items():
+            own = [c for c in problem.subject_to if isinstance(c, Budget) and c.outcome == name]
+            if [c.total for c in own] != [total]:
+                expected = f"the total {total:g} that the campaign leases from the pool {self.pool!r}"
+                raise InvalidInput(f"budget {name}", expected, [c.total for c in own] or "no budget")
+            if own[0].rows(problem).names[0] in soft:
+                raise InvalidInput(f"budget {name}", "one that is kept hard, as a lease is", "one that no hard limit keeps")
+
+
+def lease_of(encoder: object) -> Lease | None:
+    """Return the lease of a campaign whose cases this encodes, None if its budgets are its own."""
+    found = getattr(encoder, "lease", None)
+    return found if isinstance(found, Lease) else None

@@ -1,0 +1,157 @@
+"""The books of a pool: what each campaign was granted, and what was collected of what it returned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from evenhand.live.events import Conflict
+from evenhand.live.leases.lease import Lease
+from evenhand.live.leases.shares import Need, share
+from evenhand.live.leases.units import Amounts, amount, exponent, units
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """Where a campaign stands, as its own log says.
+
+    Args:
+        seq: the last event of its log.
+        lease: its counters.
+        used: spent, or held for outcomes that are still to come, by outcome.
+        rounds: decided so far.
+        left: rounds that it still expects, 0 once it has ended.
+    """
+
+    seq: int
+    lease: Lease
+    used: Mapping[str, float]
+    rounds: int
+    left: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """The books of one campaign in a pool; both counters are written by the pool alone, and never fall.
+
+    Args:
+        id: of its log, which no other log of this name has.
+        seq: the last event of its log that the pool knows.
+        granted, collected: in units.
+        used, rounds, left: as it reported them.
+    """
+
+    id: str
+    seq: int
+    granted: Amounts
+    collected: Amounts
+    used: Mapping[str, float]
+    rounds: int
+    left: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ledger:
+    """The books of a pool.
+
+    Equation: free = total - sum over campaigns of (granted - collected). A campaign takes in what was granted, and the
+    pool collects what was returned, each after it has read it in the other's log: taken <= granted and collected <=
+    returned. So the sum of what campaigns have, taken - returned, is at most the total, whatever was lost in between.
+
+    Args:
+        name: of the pool.
+        totals: in units of the outcomes.
+        rounds: the rounds that all campaigns together expect.
+        lines: the books of each campaign, by its name.
+
+    >>> ledger = Ledger(name="spring", totals={"cents": 800.0}, rounds=100)
+    >>> new = ledger.lease("1f")
+    >>> line = ledger.settled("north", Report(seq=1, lease=new, used={"cents": 0.0}, rounds=0, left=25))
+    >>> after = ledger.entered("north", line)
+    >>> after.free("cents"), after.totals["cents"]
+    (600.0, 800.0)
+    """
+
+    name: str
+    totals: Mapping[str, float]
+    rounds: int
+    lines: Mapping[str, Line] = field(default_factory=dict)
+
+    def entered(self, campaign: str, line: Line) -> Ledger:
+        """Return the books with those of a campaign in place of earlier ones."""
+        return replace(self, lines={**self.lines, campaign: line})
+
+    def lease(self, id: str) -> Lease:
+        """Return the lease of a campaign that was granted nothing yet."""
+        none = dict.fromkeys(self.totals, 0)
+        exponents = {name: exponent(total) for name, total in self.totals.items()}
+        return Lease(pool=self.name, id=id, exponents=exponents, taken=none, returned=none)
+
+    def free(self, outcome: str) -> float:
+        """Return what is granted to no campaign, below 0 if the log of the pool was replaced by an older one."""
+        free = self._free(outcome)
+        return amount(free, exponent(self.totals[outcome])) if free else 0.0
+
+    def _free(self, outcome: str) -> int:
+        whole = units(self.totals[outcome], exponent(self.totals[outcome]))
+        return whole - sum(line.granted[outcome] - line.collected[outcome] for line in self.lines.values())
+
+    def settled(self, campaign: str, report: Report) -> Line:
+        """Return the books of a campaign after its report: what it returned is collected, and its share granted.
+
+        Nothing is granted while an earlier grant is not taken in, so that two workers who ask at once get it once.
+
+        Raises:
+            Conflict: another log of that name leases from the pool, or the lease is of another pool.
+        """
+        before, lease = self._known(campaign, report), report.lease
+        known = {
+            "granted": {n: max(before.granted[n], lease.taken[n]) for n in self.totals},
+            "collected": {n: max(before.collected[n], lease.returned[n]) for n in self.totals},
+        }
+        if report.seq >= before.seq:
+            stands = {"seq": report.seq, "used": dict(report.used), "rounds": report.rounds, "left": report.left}
+        else:  # another worker has reported a later state
+            stands = {}
+        line = replace(before, **known, **stands)
+        after = self.entered(campaign, line)
+        granted = dict(line.granted)
+        for name in self.totals:
+            if line.granted[name] == lease.taken[name]:
+                more = after.target(campaign, name) - (line.granted[name] - line.collected[name])
+                granted[name] += max(min(more, after._free(name)), 0)
+        return replace(line, granted=granted)
+
+    def target(self, campaign: str, outcome: str) -> int:
+        """Return what a campaign should have of an outcome, in units, by the last reports of all of them."""
+        each = {n: Need(z.used[outcome], z.rounds, z.left) for n, z in self.lines.items()}
+        # One unit more than the floor, as a campaign has to have what it used.
+        return units(share(self.totals[outcome], self.rounds, each, campaign), exponent(self.totals[outcome])) + 1
+
+    def owed(self, campaign: str, lease: Lease) -> dict[str, int]:
+        """Return what a campaign that reported just now has beyond its target, in units, by outcome."""
+        held = lease.held
+        return {name: max(held[name] - self.target(campaign, name), 0) for name in self.totals}
+
+    def _known(self, campaign: str, report: Report) -> Line:
+        lease, none = report.lease, dict.fromkeys(self.totals, 0)
+        if lease.pool != self.name or lease.exponents != self.lease("").exponents:
+            raise Conflict(f"campaign {campaign!r} leases from a pool {lease.pool!r} that is not this one")
+        found = self.lines.get(campaign)
+        if found is None:
+            return Line(id=lease.id, seq=0, granted=none, collected=none, used={}, rounds=0, left=0)
+        if found.id != lease.id:
+            told = f"pool {self.name!r} has leased to another log of a campaign {campaign!r}"
+            raise Conflict(f"{told}, of {found.seq} events: restore that one, or take another name")
+        return found
+
+
+def body_of(campaign: str, line: Line) -> dict[str, Any]:
+    """Return what the event of a pool says of a campaign."""
+    return {"campaign": campaign, **asdict(line)}
+
+
+def line_in(body: Mapping[str, Any]) -> tuple[str, Line]:
+    """Read the name and the books of a campaign from the event of a pool."""
+    return body["campaign"], Line(**{name: value for name, value in body.items() if name != "campaign"})

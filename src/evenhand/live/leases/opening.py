@@ -1,0 +1,54 @@
+"""Opens campaigns of problem files that lease their budgets from a pool."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evenhand.live.campaign import Campaign
+from evenhand.live.events import Conflict
+from evenhand.live.files import last_encoding, open_stated
+from evenhand.live.leases.lease import lease_of
+from evenhand.live.leases.pool import Pool
+from evenhand.live.leases.settling import settle_lease
+from evenhand.live.stores.base import Store
+from evenhand.live.stores.opening import as_store
+
+
+def open_leased(
+    pool: Pool,
+    store: str | Store,
+    name: str,
+    problem_path: str | Path,
+    *,
+    log_path: str | Path | None = None,
+    learn: bool | float = True,
+    terms: Mapping[str, Any] | None = None,
+) -> Campaign:
+    """Open a campaign of a problem file whose budgets are leased from a pool, and settle its lease.
+
+    The totals of these budgets are those of the lease, whatever the problem file states; its horizon says how many
+    rounds the campaign expects.
+
+    Args:
+        pool: grants the parts.
+        store, name, problem_path, log_path, learn: as for `open_campaign`.
+        terms: of a new campaign: `seed`, `patience` and `on_expiry`.
+
+    Raises:
+        InvalidInput, Conflict, Busy: as for `open_campaign` and `settle_lease`; or the campaign is there, and has budgets of
+            its own.
+    """
+    place = as_store(store)
+    kept = last_encoding(place, name)
+    new = pool.ledger().lease(secrets.token_hex(8)) if kept is None else None
+    made = open_stated(
+        place, name, problem_path, log_path=log_path, learn=learn, stated=terms or {}, lease=new
+    )
+    if lease_of(made.encoder) is None:
+        raise Conflict(f"campaign {name!r} has budgets of its own, and leases none")
+    while settle_lease(made, pool):  # until it has all that it can have
+        pass
+    return made if place is store else Campaign(made._worker, made.terms, owner=True)

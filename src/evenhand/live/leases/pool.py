@@ -1,0 +1,145 @@
+"""A pool: the log of a hard budget that several campaigns share, in a store of any kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from evenhand.core.errors import InvalidInput
+from evenhand.core.validate import positive, whole
+from evenhand.live.events import Conflict, Event, Unknown, encode, read
+from evenhand.live.leases.ledger import Ledger, Line, Report, body_of, line_in
+from evenhand.live.stores.base import Closing, Readable, Store
+from evenhand.live.stores.opening import as_store
+from evenhand.live.verbs import check_text
+
+
+class Pool:
+    """Grants parts of its totals to campaigns, and collects what they return; all of it is in its log.
+
+    An event says the counters of one campaign as they are from then on, and is written under the lock of the store.
+    So a worker that is killed leaves them as they were, or as they should be, and no clock is asked.
+
+    >>> from evenhand.live import Pool
+    >>> pool = Pool.begin("memory://", "spring", {"cents": 50_000}, rounds=160_000)
+    >>> pool.ledger().free("cents")
+    50000.0
+    """
+
+    def __init__(self, store: Store, name: str, *, owner: bool = False) -> None:
+        self.store, self.name, self._owner = store, name, owner
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store if it was opened by its URL."""
+        if self._owner and isinstance(self.store, Closing):
+            self.store.close()
+
+    @staticmethod
+    def begin(store: str | Store, name: str, totals: Mapping[str, float], *, rounds: int) -> Pool:
+        """Begin a pool, or open one with the same totals and rounds.
+
+        Args:
+            store: such as "sqlite:///pool.db" or "postgresql://shop@db.example/shop".
+            name: of the pool, that of no campaign of the store.
+            totals: the hard budgets, by the outcome that is spent and in its units.
+            rounds: the rounds that all campaigns together expect, by which the parts are sized.
+
+        Raises:
+            InvalidInput: a total is not above 0, or there is none.
+            Conflict: the store has a campaign of that name, or a pool with other totals.
+            Busy: the store cannot be written.
+        """
+        check_text("name", name)
+        if not totals:
+            raise InvalidInput("totals", "a total by outcome", "none")
+        for outcome, total in totals.items():
+            check_text("totals", outcome)
+            positive(f"totals.{outcome}", total)
+        whole("rounds", rounds, 1)
+        place = as_store(store)
+        stated = {"totals": {n: float(total) for n, total in sorted(totals.items())}, "rounds": int(rounds)}
+        with place.write(name) as log:
+            if log.last == 0:
+                log.append("leased", encode(stated))
+            elif (found := read(_pool_event(name, log.get(1)))) != stated:
+                raise Conflict(f"pool {name!r} has {found}, and not {stated}")
+        return Pool(place, name, owner=place is not store)
+
+    @staticmethod
+    def open(store: str | Store, name: str | None = None) -> Pool:
+        """Open a pool, by default the only one in the store.
+
+        Raises:
+            Unknown: there is no such pool.
+            InvalidInput: there are several and none is named.
+            Busy: the store cannot be read.
+        """
+        place = as_store(store)
+        found = [n for n in place.campaigns() if is_pool(place, n)]
+        if name is None and len(found) > 1:
+            raise InvalidInput("pool", f"one of {found}", "none")
+        if not found or (name is not None and name not in found):
+            raise Unknown(f"no pool {'' if name is None else repr(name)}; the store has {found}")
+        return Pool(place, name or found[0], owner=place is not store)
+
+    def ledger(self) -> Ledger:
+        """Return the books as they are now."""
+        return books(self.name, self.store.scan(self.name))
+
+    def settle(self, campaign: str, report: Report) -> Ledger:
+        """Enter the report of a campaign, collect what it returned, and grant its share; returns the books after it.
+
+        Raises:
+            Conflict: as for `Ledger.settled`.
+            Busy: the store cannot be written.
+        """
+        with self.store.write(self.name) as log:
+            before = books(self.name, log.tail(0))
+            line = before.settled(campaign, report)
+            if differs(before.lines.get(campaign), line):
+                log.append("leased", encode(body_of(campaign, line)))
+        return before.entered(campaign, line)
+
+
+def books(name: str, events: Iterable[Event]) -> Ledger:
+    """Return the books that the events of a pool say.
+
+    Raises:
+        Conflict: they are those of a campaign.
+        Unknown: there are none.
+    """
+    every = iter(events)
+    first = next(every, None)
+    if first is None:
+        raise Unknown(f"no pool {name!r}")
+    lines = dict(line_in(read(event)) for event in every)
+    return Ledger(name=name, **read(_pool_event(name, first)), lines=lines)
+
+
+def is_pool(store: Readable, name: str) -> bool:
+    """Return whether a log of a store is that of a pool."""
+    first = next(iter(store.scan(name)), None)
+    return first is not None and first.kind == "leased"
+
+
+_NEWS = 0.02  # of the rounds of a campaign, after which its report is written though nothing moved
+
+
+def differs(before: Line | None, line: Line) -> bool:
+    """Return whether the books of a campaign say something that others should know."""
+    if before is None or (before.granted, before.collected) != (line.granted, line.collected):
+        return True
+    if bool(before.left) != bool(line.left):
+        return True
+    return abs(line.rounds - before.rounds) > _NEWS * (line.rounds + line.left)
+
+
+def _pool_event(name: str, event: Event | None) -> Event:
+    if event is None or event.kind != "leased":
+        raise Conflict(f"{name!r} is a campaign, and no pool")
+    return event

@@ -1,0 +1,102 @@
+"""Settles the lease of a campaign with its pool: takes in what was granted, and returns what is not needed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from evenhand.core.errors import InfeasibleProblem, InvalidInput
+from evenhand.live.campaign import Campaign
+from evenhand.live.coded import Coded, of_stored
+from evenhand.live.events import Conflict
+from evenhand.live.fold import Fold
+from evenhand.live.leases.lease import Lease, lease_of
+from evenhand.live.leases.ledger import Ledger, Report
+from evenhand.live.leases.pool import Pool
+from evenhand.live.leases.units import units
+from evenhand.live.phases import Phase
+from evenhand.live.switching import Switch
+
+_MOVES = 0.05  # of what a campaign has left: a smaller surplus stays, as each return is a switch and a plan
+
+
+def settle_lease(campaign: Campaign, pool: Pool) -> bool:
+    """Settle the lease of a campaign with its pool once; returns whether the total of the campaign changed.
+
+    Each step is an event of one log, and reads what the other log says. Killed in between, or beaten by another worker
+    of the same campaign, whoever calls next goes on from the counters.
+
+    Raises:
+        InvalidInput: the campaign has no lease.
+        Conflict: it is one of another pool, or of another log of the same name.
+        Busy: one of the two stores cannot be written.
+    """
+    report = campaign._worker.look(_report)
+    if report is None:
+        raise InvalidInput("campaign", "one that leases its budgets from a pool", f"{campaign.name!r}, which has its own")
+    ledger = pool.settle(campaign.name, report)
+    after = later(campaign.name, report, ledger)
+    if after == report.lease or not switched(campaign, after):
+        return False
+    now = campaign._worker.look(_report)
+    assert now is not None  # a lease is never lost
+    pool.settle(campaign.name, now)  # so that others can have at once what was returned
+    return True
+
+
+def later(campaign: str, report: Report, ledger: Ledger) -> Lease:
+    """Return the lease after all grants, or else after the return of what the campaign does not need.
+
+    Args:
+        campaign: its name.
+        report: its last one.
+        ledger: the books after that report.
+    """
+    lease, line = report.lease, ledger.lines[campaign]
+    # The pool may have collected more than an older copy of this log has returned, after it was restored.
+    lease = replace(
+        lease,
+        taken={n: max(z, line.granted[n]) for n, z in lease.taken.items()},
+        returned={n: max(z, line.collected[n]) for n, z in lease.returned.items()},
+    )
+    if lease != report.lease:
+        return lease
+    owed = ledger.owed(campaign, lease)
+    left = {n: total - report.used[n] for n, total in lease.totals.items()}
+    moved = {n: z if z > units(_MOVES * left[n], lease.exponents[n]) else 0 for n, z in owed.items()}
+    return replace(lease, returned={n: z + moved[n] for n, z in lease.returned.items()})
+
+
+def switched(campaign: Campaign, lease: Lease) -> bool:
+    """Switch a campaign to the totals of a later lease; returns False where another worker was first."""
+    phase = campaign._worker.fold.phase
+    encoder = phase.encoder
+    assert isinstance(encoder, Coded)  # which has a lease
+    with suppress(InfeasibleProblem):  # such as a floor that less of a budget could not keep: it stays
+        policy, coded = of_stored({**encoder.to_dict(), "lease": lease.to_dict()})
+        with suppress(Conflict):
+            campaign._worker.switch(Switch(phase=Phase(policy, coded), expected=phase.mark, why="lease"))
+            return True
+    return False
+
+
+def _report(fold: Fold) -> Report | None:
+    """Return where a campaign stands, None if it has no lease."""
+    lease = lease_of(fold.encoder)
+    if lease is None:
+        return None
+    return Report(
+        seq=fold.seq,
+        lease=lease,
+        used=used(fold, lease.taken),
+        rounds=int(fold.state.t[0]),
+        left=0 if fold.life.state == "ended" else max(fold.policy.problem.horizon - int(fold.state.t[0]), 0),
+    )
+
+
+def used(fold: Fold, names: Mapping[str, Any]) -> dict[str, float]:
+    """Return what a campaign used, spent or held, of the budgets that it leases."""
+    accounts = fold.policy.status(fold.state).accounts
+    return {name: max(accounts[name].total - accounts[name].left, 0.0) for name in names}

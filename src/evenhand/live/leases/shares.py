@@ -1,0 +1,65 @@
+"""The part of a total that each campaign should have: by the rounds that it expects, and by what it used so far."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+_SLACK = 1.25  # times the use per round so far: a campaign may come to need more
+_LEAST = 0.5  # of an even part, which a campaign may have whatever it used: one that had little could not use more
+_YOUNG = 0.05  # of the rounds of a campaign: before, its use says nothing
+
+
+class Need(NamedTuple):
+    """What a campaign used of an outcome, spent or held, in so many rounds, and how many rounds it still expects."""
+
+    used: float
+    rounds: int
+    left: int
+
+    def most(self, even: float) -> float:
+        """Return what it may have for the rounds left, where an even part is so much per round."""
+        if self.rounds < _YOUNG * (self.rounds + self.left):
+            return float("inf")
+        return max(_SLACK * self.used / max(self.rounds, 1), _LEAST * even) * self.left
+
+
+def share(total: float, rounds: int, each: Mapping[str, Need], campaign: str) -> float:
+    """Return what a campaign should have of a total: what it used, and its part of what all of them left.
+
+    Equation: used_c + min(most_c, x left_c), with one level x of budget per round for all campaigns, so that the parts
+    add up to the total. Where no most_c binds, x is what is left by the rounds left. What a campaign will not need at
+    its present use is shared by the others; where nobody needs it, nobody has it. Rounds that no campaign has reported
+    yet, of those that the pool was told to expect, keep their part.
+
+    Args:
+        total: of an outcome.
+        rounds: that all campaigns together expect.
+        each: the needs of the campaigns that reported, by name.
+        campaign: one of them.
+
+    >>> each = {"north": Need(40.0, 50, 50), "south": Need(10.0, 50, 50)}
+    >>> share(100.0, 200, each, "north"), share(100.0, 200, each, "south")
+    (75.0, 25.0)
+    """
+    rest = max(total - sum(need.used for need in each.values()), 0.0)
+    coming = sum(need.left for need in each.values())
+    coming += max(rounds - sum(need.rounds for need in each.values()) - coming, 0)
+    own = each[campaign]
+    if not own.left:
+        return own.used
+    even = rest / coming
+    return own.used + min(own.most(even), _level(rest, coming, list(each.values())) * own.left)
+
+
+def _level(rest: float, coming: int, each: list[Need]) -> float:
+    """Return the budget per round at which the parts of what is left add up to it.
+
+    The campaigns that need least per round come first; those after them share what these leave.
+    """
+    even = rest / coming
+    for need in sorted((z for z in each if z.left > 0), key=lambda z: z.most(even) / z.left):
+        if need.most(even) >= rest / coming * need.left:
+            break
+        rest, coming = rest - need.most(even), coming - need.left
+    return rest / max(coming, 1)
