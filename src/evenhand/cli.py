@@ -20,6 +20,7 @@ from evenhand.cli_life import add_life
 from evenhand.cli_new import add as add_new
 from evenhand.cli_offline import add as add_offline
 from evenhand.cli_order import refuse_swapped
+from evenhand.cli_pool import add as add_pool
 from evenhand.cli_replay import add as add_replay
 from evenhand.cli_serve import add_serve, add_token
 from evenhand.cli_start import WHAT, first_screen, grouped
@@ -94,6 +95,7 @@ def build() -> Parser:
 
     add_serve(commands)
     add_token(commands)
+    add_pool(commands)
 
     switch = commands.add_parser(
         "switch", help="continue with another problem file, while servers run", description=SWITCH

@@ -31,6 +31,10 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
                        "(default: log_weight of the problem file, else 1)")  # fmt: skip
     logs.add_argument("--encode-as", type=Path, default=None, metavar="LOG.csv",
                       help="a log that only says which values columns have")  # fmt: skip
+    serve.add_argument("--lease", default=None, metavar="STORE",
+                       help="of a pool, as `evenhand pool` begins one: it has the totals of its budgets, in place of "
+                       "the problem file, and grants a part of them")  # fmt: skip
+    serve.add_argument("--pool", default=None, metavar="NAME", help="(default: the only one in that store)")
     serve.add_argument("--switch", action="store_true",
                        help="continue with this problem file if the campaign runs under another one")  # fmt: skip
     serve.add_argument("--known", action="store_true",
@@ -92,6 +96,8 @@ def _serve(o: argparse.Namespace) -> int:
 
     if o.weight is not None and o.learn_from is None:
         o.parser.error("--weight is of the rows of a log: state --learn-from as well")
+    if o.pool is not None and o.lease is None:
+        o.parser.error("--pool is of a store of pools: state --lease as well")
     names = o.campaign or [path.stem for path in o.problem]
     if len(names) != len(o.problem) or len(set(names)) < len(names):
         o.parser.error("--campaign: state a name for each problem file, all of them different")
@@ -105,6 +111,8 @@ def _serve(o: argparse.Namespace) -> int:
         patience=o.patience,
         on_expiry=o.on_expiry,
         after=o.after,
+        lease=o.lease,
+        pool=o.pool,
         new=o.new,
         accept_clock=o.accept_clock,
     )

@@ -134,6 +134,10 @@ class Coded:
         grouped = (grouping.column for grouping in self.spec.groups.values())
         return tuple(dict.fromkeys([*self.spec.numeric, *self.spec.categorical, *self.spec.known_columns, *grouped]))
 
+    def under(self, lease: Mapping[str, Any] | None) -> Coded:
+        """Return this encoder under a lease of the same totals, as `to_dict` states it."""
+        return replace(self, lease=None if lease is None else Lease.of(lease))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the units and groups of the log, and the problem file, for JSON; lists keep the order of groups."""
         shares = {
@@ -222,17 +226,14 @@ def of_stored(kept: Mapping[str, Any], text: Text | None = None) -> Stated:
     for name, groups in kept["groups"]:
         known = all(share is not None for _, share in groups)
         levels[name] = {group: float(share) for group, share in groups} if known else tuple(g for g, _ in groups)
-    found = _build(text, spec, levels, Units.of_dict(kept["units"]), kept.get("taught", False))
-    return leased(found, Lease.of(kept["lease"])) if "lease" in kept else found
+    lease = Lease.of(kept["lease"]) if "lease" in kept else None
+    return _build(text, spec, levels, Units.of_dict(kept["units"]), kept.get("taught", False), lease)
 
 
 def leased(stated: Stated, lease: Lease) -> Stated:
-    """Return the policy of a problem file with the totals of a lease in place of those that the file states."""
+    """Return the policy of a problem file with the totals of a lease in place of those that it has."""
     coded = stated.coded
-    settings = coded.spec.settings.without_warmup() if coded.taught else coded.spec.settings
-    policy = systems(lease.lent(coded.problem), settings, coded.layout.shape[1])[0]
-    lease.check(policy)
-    return Stated(policy, replace(coded, problem=policy.problem, lease=lease))
+    return _made(replace(coded, problem=lease.lent(coded.problem), lease=lease))
 
 
 def _columns(spec: Spec) -> dict[str, list[str]]:
@@ -256,7 +257,16 @@ def _build(
     levels: Mapping[str, Mapping[str, float] | Sequence[str]],
     units: Units,
     taught: bool = False,
+    lease: Lease | None = None,
 ) -> Stated:
-    settings = spec.settings.without_warmup() if taught else spec.settings
-    policy = systems(spec.problem(levels), settings, layout(spec, units).shape[1])[0]
-    return Stated(policy, Coded(text, spec, policy.problem, units, taught))
+    problem = spec.problem(levels)
+    return _made(Coded(text, spec, problem if lease is None else lease.lent(problem), units, taught, lease))
+
+
+def _made(coded: Coded) -> Stated:
+    """Return the policy of an encoder's problem, whose groups are then those of the policy's problem."""
+    settings = coded.spec.settings.without_warmup() if coded.taught else coded.spec.settings
+    policy = systems(coded.problem, settings, coded.layout.shape[1])[0]
+    if coded.lease is not None:
+        coded.lease.check(policy)
+    return Stated(policy, replace(coded, problem=policy.problem))

@@ -20,6 +20,10 @@ from evenhand.live.erasing import Erasure, time_of
 from evenhand.live.events import Busy, Damaged, Unknown, read
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_stated, switch_campaign, taught, unused, weight_of
+from evenhand.live.leases.books import campaigns_of
+from evenhand.live.leases.opening import open_leased
+from evenhand.live.leases.pool import Pool
+from evenhand.live.leases.serving import settling
 from evenhand.live.life import OnExpiry
 from evenhand.live.limits import used_up
 from evenhand.live.proof import Head, prove, refuse
@@ -38,7 +42,7 @@ def only_campaign(store: Store, campaign: str | None) -> str:
         Unknown: no such campaign.
         InvalidInput: there are several campaigns and none is named, or there is none.
     """
-    found = list(store.campaigns())
+    found = campaigns_of(store)
     if campaign is None:
         if not found:
             raise InvalidInput("store", "one that has a campaign", "an empty one")
@@ -68,6 +72,8 @@ class Opening:
     on_expiry: OnExpiry | None = None
     after: After | None = None
     accept_clock: bool = False  # whether the clock is right though it is far ahead of the log
+    lease: str | None = None  # the store of the pool from which budgets are leased; None if they are own ones
+    pool: str | None = None  # its name; None takes the only one there
     new: bool | None = None  # whether the campaign has to be a new one, or one that is there; None takes either
 
     def terms(self) -> dict[str, Any]:
@@ -113,11 +119,13 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
     for name in each if opening.accept_clock else ():
         accept_clock(url, name)
     with ExitStack() as open_:
+        pool = None if opening.lease is None else open_.enter_context(Pool.open(opening.lease, opening.pool))
         found: list[Campaign] = []
         for name, problem_path in each.items():
             store = found[0].store if found else url  # the first one closes it
-            found.append(open_.enter_context(_noted(problem_path, store, name, opening)))
+            found.append(open_.enter_context(_noted(problem_path, store, name, opening, pool)))
             _say(found[-1])
+        open_.enter_context(settling(found, pool))
         try:
             serve(found, **at._asdict(), ready=lambda url: print(f"{url} (Ctrl-C stops)", flush=True))
         finally:
@@ -126,11 +134,11 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
                     print(f"{made.name}: head {made.head()}", flush=True)
 
 
-def _noted(problem_path: Path, store: str | Store, name: str, opening: Opening) -> Campaign:
+def _noted(problem_path: Path, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
     """Open a campaign, and print what it warns of, and which options it does not use."""
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", EvenhandWarning)
-        made = _opened(problem_path, store, name, opening)
+        made = _opened(problem_path, store, name, opening, pool)
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
     stated = opening.terms()
@@ -180,14 +188,15 @@ def _expect(url: str, name: str, new: bool | None) -> None:
         raise InvalidInput("campaign", "a new one, as --new says", f"{name!r}, which is in the store")
 
 
-def _opened(problem_path: Path, store: str | Store, name: str, opening: Opening) -> Campaign:
+def _opened(problem_path: Path, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
     """Open a campaign; no store is made for a problem file that cannot be read."""
     if opening.switch:
         with suppress(Unknown):
             return switch_campaign(store, name, problem_path, log_path=opening.log_path, learn=opening.learn)
-    return open_stated(
-        store, name, problem_path, log_path=opening.log_path, learn=opening.learn, stated=opening.terms()
-    )
+    log, learn, terms = opening.log_path, opening.learn, opening.terms()
+    if pool is not None:
+        return open_leased(pool, store, name, problem_path, log_path=log, learn=learn, terms=terms)
+    return open_stated(store, name, problem_path, log_path=log, learn=learn, stated=terms)
 
 
 def switch_file(

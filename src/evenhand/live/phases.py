@@ -55,6 +55,8 @@ class Phases:
         given = self._given.get(mark_in(event))
         if given is not None and alike(given.encoder, kept):
             return given
+        if given is not None and isinstance(given.encoder, Coded) and same_cases(given.encoder, kept):
+            return Phase(given.policy, given.encoder.under(kept.get("lease")))  # other counters of the same total
         if event.seq not in self._rebuilt:
             self._rebuilt[event.seq] = self._rebuild(event)
         return self._rebuilt[event.seq]

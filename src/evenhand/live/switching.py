@@ -68,7 +68,9 @@ class Switch:
         if before is None and after is None:
             return False
         if before is None or after is None or not after.follows(before):
-            raise Conflict("the budgets of the campaign are leased, or not, as it was opened: other counters came first")
+            raise Conflict(
+                "the budgets of the campaign are leased, or not, as it was opened: other counters came first"
+            )
         after.check(self.phase.policy)
         accounts = fold.policy.status(fold.state).accounts
         for name, total in after.totals.items():

@@ -6,14 +6,24 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from typing import Protocol
 
 from evenhand.core.errors import EvenhandError
-from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.tally import EVERY
 from evenhand.live.http.answers import LOG
 
 SECONDS = 5.0  # from one look at the log to the next, where nobody asks
 _PAUSE = 0.01  # seconds between two turns of learning corrections, so that requests come first
+
+
+class KeptUp(Protocol):
+    """What is brought up to date now and then, such as a campaign."""
+
+    @property
+    def name(self) -> str: ...
+
+    def refresh(self) -> bool:
+        """Do what is due; returns whether there is more."""
 
 
 class Upkeep:
@@ -46,7 +56,7 @@ class Upkeep:
 
 
 @contextmanager
-def keeping_up(campaigns: Iterable[Campaign]) -> Iterator[None]:
+def keeping_up(campaigns: Iterable[KeptUp]) -> Iterator[None]:
     """Read the logs of campaigns every few seconds, in a thread of its own that ends with the block.
 
     A server that nobody asks thus expires what is overdue, learns corrections that are due, and goes on with a policy
@@ -62,13 +72,13 @@ def keeping_up(campaigns: Iterable[Campaign]) -> Iterator[None]:
         thread.join()
 
 
-def _keep_up(campaigns: list[Campaign], over: threading.Event) -> None:
+def _keep_up(campaigns: list[KeptUp], over: threading.Event) -> None:
     told = [""] * len(campaigns)
     while not over.wait(SECONDS):
         told = [_look(campaign, over, before) for campaign, before in zip(campaigns, told, strict=True)]
 
 
-def _look(campaign: Campaign, over: threading.Event, before: str) -> str:
+def _look(campaign: KeptUp, over: threading.Event, before: str) -> str:
     """Bring one campaign up to date; an error is for the log, once, as the next requests are told of it."""
     try:
         while campaign.refresh() and not over.wait(_PAUSE):

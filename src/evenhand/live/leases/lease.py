@@ -76,11 +76,12 @@ class Lease:
         """
         found = list(problem.subject_to)
         for name, total in self.totals.items():
-            places = [i for i, c in enumerate(found) if isinstance(c, Budget) and c.outcome == name]
-            if len(places) != 1 or found[places[0]].spans(problem) is not None:
+            own = [(i, c) for i, c in enumerate(found) if isinstance(c, Budget) and c.outcome == name]
+            if len(own) != 1 or own[0][1].spans(problem) is not None:
                 expected = f"one budget of {name!r} over the whole run, as the pool {self.pool!r} has a total of it"
-                raise InvalidInput("budget", expected, f"{len(places)} of them" if len(places) != 1 else "one per period")
-            found[places[0]] = replace(found[places[0]], total=total, rate=None)
+                raise InvalidInput("budget", expected, f"{len(own)} of them" if len(own) != 1 else "one per period")
+            place, budget = own[0]
+            found[place] = replace(budget, total=total, rate=None)
         return replace(problem, subject_to=tuple(found))
 
     def check(self, policy: Policy) -> None:
@@ -96,7 +97,9 @@ class Lease:
                 expected = f"the total {total:g} that the campaign leases from the pool {self.pool!r}"
                 raise InvalidInput(f"budget {name}", expected, [c.total for c in own] or "no budget")
             if own[0].rows(problem).names[0] in soft:
-                raise InvalidInput(f"budget {name}", "one that is kept hard, as a lease is", "one that no hard limit keeps")
+                raise InvalidInput(
+                    f"budget {name}", "one that is kept hard, as a lease is", "one that no hard limit keeps"
+                )
 
 
 def lease_of(encoder: object) -> Lease | None:

@@ -82,11 +82,11 @@ class Ledger:
         """Return the books with those of a campaign in place of earlier ones."""
         return replace(self, lines={**self.lines, campaign: line})
 
-    def lease(self, id: str) -> Lease:
-        """Return the lease of a campaign that was granted nothing yet."""
+    def lease(self, log: str) -> Lease:
+        """Return the lease of a log, by its id, that was granted nothing yet."""
         none = dict.fromkeys(self.totals, 0)
         exponents = {name: exponent(total) for name, total in self.totals.items()}
-        return Lease(pool=self.name, id=id, exponents=exponents, taken=none, returned=none)
+        return Lease(pool=self.name, id=log, exponents=exponents, taken=none, returned=none)
 
     def free(self, outcome: str) -> float:
         """Return what is granted to no campaign, below 0 if the log of the pool was replaced by an older one."""
@@ -106,15 +106,13 @@ class Ledger:
             Conflict: another log of that name leases from the pool, or the lease is of another pool.
         """
         before, lease = self._known(campaign, report), report.lease
-        known = {
-            "granted": {n: max(before.granted[n], lease.taken[n]) for n in self.totals},
-            "collected": {n: max(before.collected[n], lease.returned[n]) for n in self.totals},
-        }
-        if report.seq >= before.seq:
-            stands = {"seq": report.seq, "used": dict(report.used), "rounds": report.rounds, "left": report.left}
-        else:  # another worker has reported a later state
-            stands = {}
-        line = replace(before, **known, **stands)
+        line = replace(
+            before,
+            granted={n: max(before.granted[n], lease.taken[n]) for n in self.totals},
+            collected={n: max(before.collected[n], lease.returned[n]) for n in self.totals},
+        )
+        if report.seq >= before.seq:  # else another worker has reported a later state
+            line = replace(line, seq=report.seq, used=dict(report.used), rounds=report.rounds, left=report.left)
         after = self.entered(campaign, line)
         granted = dict(line.granted)
         for name in self.totals:

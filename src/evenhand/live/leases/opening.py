@@ -38,15 +38,20 @@ def open_leased(
         terms: of a new campaign: `seed`, `patience` and `on_expiry`.
 
     Raises:
-        InvalidInput, Conflict, Busy: as for `open_campaign` and `settle_lease`; or the campaign is there, and has budgets of
-            its own.
+        InvalidInput, Conflict, Busy: as for `open_campaign` and `settle_lease`; or the campaign is there, and has
+            budgets of its own.
     """
     place = as_store(store)
-    kept = last_encoding(place, name)
-    new = pool.ledger().lease(secrets.token_hex(8)) if kept is None else None
-    made = open_stated(
-        place, name, problem_path, log_path=log_path, learn=learn, stated=terms or {}, lease=new
-    )
+    while True:
+        kept = last_encoding(place, name)
+        new = pool.ledger().lease(secrets.token_hex(8)) if kept is None else None
+        stated = dict(terms or {})
+        try:
+            made = open_stated(place, name, problem_path, log_path=log_path, learn=learn, stated=stated, lease=new)
+            break
+        except Conflict:
+            if last_encoding(place, name) == kept:
+                raise  # else another worker began the campaign, or changed its lease, in between
     if lease_of(made.encoder) is None:
         raise Conflict(f"campaign {name!r} has budgets of its own, and leases none")
     while settle_lease(made, pool):  # until it has all that it can have

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import positive, whole
-from evenhand.live.events import Conflict, Event, Unknown, encode, read
-from evenhand.live.leases.ledger import Ledger, Line, Report, body_of, line_in
-from evenhand.live.stores.base import Closing, Readable, Store
+from evenhand.live.events import Conflict, Unknown, encode, read
+from evenhand.live.leases.books import books, differs, is_pool, pool_event
+from evenhand.live.leases.ledger import Ledger, Report, body_of
+from evenhand.live.stores.base import Closing, Store
 from evenhand.live.stores.opening import as_store
 from evenhand.live.verbs import check_text
 
@@ -66,7 +67,7 @@ class Pool:
         with place.write(name) as log:
             if log.last == 0:
                 log.append("leased", encode(stated))
-            elif (found := read(_pool_event(name, log.get(1)))) != stated:
+            elif (found := read(pool_event(name, log.get(1)))) != stated:
                 raise Conflict(f"pool {name!r} has {found}, and not {stated}")
         return Pool(place, name, owner=place is not store)
 
@@ -104,42 +105,3 @@ class Pool:
             if differs(before.lines.get(campaign), line):
                 log.append("leased", encode(body_of(campaign, line)))
         return before.entered(campaign, line)
-
-
-def books(name: str, events: Iterable[Event]) -> Ledger:
-    """Return the books that the events of a pool say.
-
-    Raises:
-        Conflict: they are those of a campaign.
-        Unknown: there are none.
-    """
-    every = iter(events)
-    first = next(every, None)
-    if first is None:
-        raise Unknown(f"no pool {name!r}")
-    lines = dict(line_in(read(event)) for event in every)
-    return Ledger(name=name, **read(_pool_event(name, first)), lines=lines)
-
-
-def is_pool(store: Readable, name: str) -> bool:
-    """Return whether a log of a store is that of a pool."""
-    first = next(iter(store.scan(name)), None)
-    return first is not None and first.kind == "leased"
-
-
-_NEWS = 0.02  # of the rounds of a campaign, after which its report is written though nothing moved
-
-
-def differs(before: Line | None, line: Line) -> bool:
-    """Return whether the books of a campaign say something that others should know."""
-    if before is None or (before.granted, before.collected) != (line.granted, line.collected):
-        return True
-    if bool(before.left) != bool(line.left):
-        return True
-    return abs(line.rounds - before.rounds) > _NEWS * (line.rounds + line.left)
-
-
-def _pool_event(name: str, event: Event | None) -> Event:
-    if event is None or event.kind != "leased":
-        raise Conflict(f"{name!r} is a campaign, and no pool")
-    return event

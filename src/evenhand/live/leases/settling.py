@@ -9,7 +9,7 @@ from typing import Any
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.live.campaign import Campaign
-from evenhand.live.coded import Coded, of_stored
+from evenhand.live.coded import Coded, Stated, leased
 from evenhand.live.events import Conflict
 from evenhand.live.fold import Fold
 from evenhand.live.leases.lease import Lease, lease_of
@@ -35,7 +35,9 @@ def settle_lease(campaign: Campaign, pool: Pool) -> bool:
     """
     report = campaign._worker.look(_report)
     if report is None:
-        raise InvalidInput("campaign", "one that leases its budgets from a pool", f"{campaign.name!r}, which has its own")
+        raise InvalidInput(
+            "campaign", "one that leases its budgets from a pool", f"{campaign.name!r}, which has its own"
+        )
     ledger = pool.settle(campaign.name, report)
     after = later(campaign.name, report, ledger)
     if after == report.lease or not switched(campaign, after):
@@ -75,7 +77,7 @@ def switched(campaign: Campaign, lease: Lease) -> bool:
     encoder = phase.encoder
     assert isinstance(encoder, Coded)  # which has a lease
     with suppress(InfeasibleProblem):  # such as a floor that less of a budget could not keep: it stays
-        policy, coded = of_stored({**encoder.to_dict(), "lease": lease.to_dict()})
+        policy, coded = leased(Stated(phase.policy, encoder), lease)
         with suppress(Conflict):
             campaign._worker.switch(Switch(phase=Phase(policy, coded), expected=phase.mark, why="lease"))
             return True

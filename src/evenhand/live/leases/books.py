@@ -1,0 +1,53 @@
+"""Reads the books of a pool off its log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from evenhand.live.events import Conflict, Event, Unknown, read
+from evenhand.live.leases.ledger import Ledger, Line, line_in
+from evenhand.live.stores.base import Readable
+
+_NEWS = 0.02  # of the rounds of a campaign, after which its report is written though nothing moved
+
+
+def books(name: str, events: Iterable[Event]) -> Ledger:
+    """Return the books that the events of a pool say.
+
+    Raises:
+        Conflict: they are those of a campaign.
+        Unknown: there are none.
+    """
+    every = iter(events)
+    first = next(every, None)
+    if first is None:
+        raise Unknown(f"no pool {name!r}")
+    lines = dict(line_in(read(event)) for event in every)
+    return Ledger(name=name, **read(pool_event(name, first)), lines=lines)
+
+
+def is_pool(store: Readable, name: str) -> bool:
+    """Return whether a log of a store is that of a pool."""
+    first = next(iter(store.scan(name)), None)
+    return first is not None and first.kind == "leased"
+
+
+def campaigns_of(store: Readable) -> list[str]:
+    """Return the names of the campaigns of a store, without pools."""
+    return [name for name in store.campaigns() if not is_pool(store, name)]
+
+
+def differs(before: Line | None, line: Line) -> bool:
+    """Return whether the books of a campaign say something that others should know."""
+    if before is None or (before.granted, before.collected) != (line.granted, line.collected):
+        return True
+    if bool(before.left) != bool(line.left):
+        return True
+    return abs(line.rounds - before.rounds) > _NEWS * (line.rounds + line.left)
+
+
+def pool_event(name: str, event: Event | None) -> Event:
+    """Return an event of a pool; refuse that of a campaign."""
+    if event is None or event.kind != "leased":
+        raise Conflict(f"{name!r} is a campaign, and no pool")
+    return event
