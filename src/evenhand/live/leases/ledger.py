@@ -8,7 +8,7 @@ from typing import Any
 
 from evenhand.live.events import Conflict
 from evenhand.live.leases.lease import Lease
-from evenhand.live.leases.shares import Need, share
+from evenhand.live.leases.shares import Need, moves, share
 from evenhand.live.leases.units import Amounts, amount, exponent, units
 
 
@@ -117,8 +117,10 @@ class Ledger:
         granted = dict(line.granted)
         for name in self.totals:
             if line.granted[name] == lease.taken[name]:
-                more = after.target(campaign, name) - (line.granted[name] - line.collected[name])
-                granted[name] += max(min(more, after._free(name)), 0)
+                target = after.target(campaign, name)
+                more = target - (line.granted[name] - line.collected[name])
+                used = units(line.used[name], exponent(self.totals[name]))
+                granted[name] += max(moves(min(more, after._free(name)), target - used), 0)
         return replace(line, granted=granted)
 
     def target(self, campaign: str, outcome: str) -> int:

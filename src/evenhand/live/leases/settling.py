@@ -15,11 +15,10 @@ from evenhand.live.fold import Fold
 from evenhand.live.leases.lease import Lease, lease_of
 from evenhand.live.leases.ledger import Ledger, Report
 from evenhand.live.leases.pool import Pool
+from evenhand.live.leases.shares import moves
 from evenhand.live.leases.units import units
 from evenhand.live.phases import Phase
 from evenhand.live.switching import Switch
-
-_MOVES = 0.05  # of what a campaign has left: a smaller surplus stays, as each return is a switch and a plan
 
 
 def settle_lease(campaign: Campaign, pool: Pool) -> bool:
@@ -66,9 +65,8 @@ def later(campaign: str, report: Report, ledger: Ledger) -> Lease:
     if lease != report.lease:
         return lease
     owed = ledger.owed(campaign, lease)
-    left = {n: total - report.used[n] for n, total in lease.totals.items()}
-    moved = {n: z if z > units(_MOVES * left[n], lease.exponents[n]) else 0 for n, z in owed.items()}
-    return replace(lease, returned={n: z + moved[n] for n, z in lease.returned.items()})
+    left = {n: z - units(report.used[n], lease.exponents[n]) for n, z in lease.held.items()}
+    return replace(lease, returned={n: z + moves(owed[n], left[n]) for n, z in lease.returned.items()})
 
 
 def switched(campaign: Campaign, lease: Lease) -> bool:
