@@ -1,0 +1,191 @@
+"""The books of pools and leases: by hand, and in random orders of grants, returns, stale reports and lost steps."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evenhand.live.events import Conflict
+from evenhand.live.leases.ledger import Ledger, Report, body_of, line_in
+from evenhand.live.leases.settling import later
+from evenhand.live.leases.shares import Need, share
+from evenhand.live.leases.units import amount, exponent, units
+
+TOTALS = {"cents": 800.0}
+ROUNDS = 100  # of each campaign
+
+
+def test_a_pool_of_two_by_hand():
+    """800 for 400 rounds: 2 per round, and a part that another campaign does not need."""
+    ledger = Ledger(name="all", totals=TOTALS, rounds=200)
+    north, south = ledger.lease("n"), ledger.lease("s")
+    unit = 2.0 ** north.exponents["cents"]
+    ledger = ledger.entered(
+        "north", ledger.settled("north", Report(seq=1, lease=north, used={"cents": 0.0}, rounds=0, left=100))
+    )
+    assert ledger.free("cents") == pytest.approx(400)
+    assert north.totals["cents"] < 1e-9
+    north = later("north", Report(seq=1, lease=north, used={"cents": 0.0}, rounds=0, left=100), ledger)
+    assert north.totals["cents"] == pytest.approx(400)
+    # Asked again, with or without what was granted, it gets nothing more.
+    for lease in (ledger.lease("n"), north):
+        again = ledger.settled("north", Report(seq=1, lease=lease, used={"cents": 0.0}, rounds=0, left=100))
+        assert again.granted == ledger.lines["north"].granted
+    ledger = ledger.entered(
+        "south", ledger.settled("south", Report(seq=1, lease=south, used={"cents": 0.0}, rounds=0, left=100))
+    )
+    assert abs(ledger.free("cents")) <= unit
+    # The end of north: it used 100, and returns 300, which are collected once they are in its log.
+    over = Report(seq=9, lease=north, used={"cents": 100.0}, rounds=50, left=0)
+    ledger = ledger.entered("north", ledger.settled("north", over))
+    back = later("north", over, ledger)
+    assert back.totals["cents"] == pytest.approx(100)
+    assert abs(ledger.free("cents")) <= unit, "nothing is collected before it is returned"
+    for _ in range(2):  # once, however often it is read
+        ledger = ledger.entered("north", ledger.settled("north", replace(over, seq=10, lease=back)))
+        assert ledger.free("cents") == pytest.approx(300)
+
+
+def test_parts_add_up_and_follow_rounds():
+    each = {"a": Need(0.0, 0, 100), "b": Need(0.0, 0, 300)}
+    assert share(800.0, 400, each, "a") == 200.0
+    assert share(800.0, 400, each, "b") == 600.0
+    assert share(800.0, 800, each, "a") == 100.0, "rounds that no campaign reported keep their part"
+    ended = each | {"c": Need(80.0, 10, 0)}
+    assert share(800.0, 10, ended, "c") == 80.0
+    assert share(800.0, 10, ended, "a") == pytest.approx(720 / 4)
+
+
+@given(st.lists(st.tuples(st.floats(0, 100), st.integers(0, 100), st.integers(0, 100)), min_size=1, max_size=6))
+def test_parts_are_the_total_unless_more_was_used(needs):
+    each = {str(i): Need(*need) for i, need in enumerate(needs)}
+    used = sum(need.used for need in each.values())
+    parts = [share(500.0, 0, each, name) for name in each]
+    assert all(part >= need.used for part, need in zip(parts, each.values(), strict=True))
+    if any(need.left for need in each.values()):
+        assert sum(parts) == pytest.approx(max(500.0, used))
+
+
+@given(st.floats(1e-6, 1e12), st.floats(0, 1))
+def test_amounts_are_whole_units(total, part):
+    unit = exponent(total)
+    assert 2**39 <= units(total, unit) <= 2**40
+    assert amount(units(part * total, unit), unit) <= max(part * total, 2.0 ** (unit - 20))
+
+
+class World:
+    """A pool and campaigns whose steps can be lost in between, as processes are killed."""
+
+    def __init__(self, count):
+        self.pool = Ledger(name="all", totals=TOTALS, rounds=count * ROUNDS)
+        self.leases = {str(i): self.pool.lease(str(i)) for i in range(count)}
+        self.used = dict.fromkeys(self.leases, 0.0)
+        self.rounds = dict.fromkeys(self.leases, 0)
+        self.seq = dict.fromkeys(self.leases, 1)
+        self.ended = set()
+        self.stale = []
+
+    def report(self, name):
+        left = 0 if name in self.ended else max(ROUNDS - self.rounds[name], 0)
+        made = Report(seq=self.seq[name], lease=self.leases[name], used={"cents": self.used[name]},
+                      rounds=self.rounds[name], left=left)  # fmt: skip
+        self.stale.append((name, made))
+        return made
+
+    def at_pool(self, name, report):
+        self.pool = self.pool.entered(name, line_in(body_of(name, self.pool.settled(name, report)))[1])
+
+    def at_campaign(self, name, report):
+        """Switch to a later lease, as `Switch.settles` lets it."""
+        if name not in self.pool.lines:
+            return
+        after, before = later(name, report, self.pool), self.leases[name]
+        if not after.follows(before):
+            return
+        if after.totals["cents"] < before.totals["cents"] and after.totals["cents"] < self.used[name]:
+            return
+        self.leases[name] = after
+        self.seq[name] += 1
+
+    def spend(self, name, part):
+        self.used[name] += part * max(self.leases[name].totals["cents"] - self.used[name], 0.0)
+        self.rounds[name] += 7
+        self.seq[name] += 1
+
+    def check(self):
+        whole = units(TOTALS["cents"], exponent(TOTALS["cents"]))
+        assert sum(lease.held["cents"] for lease in self.leases.values()) <= whole
+        assert self.pool._free("cents") >= 0
+        for name, lease in self.leases.items():
+            assert self.used[name] <= lease.totals["cents"] * (1 + 1e-12)
+            if name in self.pool.lines:
+                line = self.pool.lines[name]
+                assert line.granted["cents"] >= lease.taken["cents"]
+                assert line.collected["cents"] <= lease.returned["cents"]
+
+
+STEPS = st.tuples(
+    st.sampled_from(["spend", "pool", "both", "campaign", "stale pool", "stale campaign", "end"]),
+    st.integers(0, 2),
+    st.floats(0, 1),
+)
+
+
+@settings(max_examples=100)
+@given(st.lists(STEPS, max_size=40))
+def test_no_order_of_steps_spends_twice_or_loses(steps):
+    """Each half of a settlement may be lost, come late, or come twice."""
+    world = World(3)
+    for kind, i, part in steps:
+        name = str(i)
+        if kind == "spend":
+            world.spend(name, part)
+        elif kind in ("pool", "both"):
+            report = world.report(name)
+            world.at_pool(name, report)
+            if kind == "both":
+                world.at_campaign(name, report)
+        elif kind == "campaign":
+            world.at_campaign(name, world.report(name))
+        elif kind == "end":
+            world.ended.add(name)
+        elif world.stale:
+            other, report = world.stale[int(part * (len(world.stale) - 1))]
+            (world.at_pool if kind == "stale pool" else world.at_campaign)(other, report)
+        world.check()
+    world.ended.update(world.leases)
+    for _ in range(4):
+        for name in world.leases:
+            world.at_pool(name, world.report(name))
+            world.at_campaign(name, world.report(name))
+            world.check()
+    unit = 2.0 ** exponent(TOTALS["cents"])
+    for name, lease in world.leases.items():
+        line = world.pool.lines[name]
+        assert (line.granted, line.collected) == (lease.taken, lease.returned)
+        assert lease.held["cents"] * unit <= world.used[name] + 2 * unit
+    held = sum(lease.held["cents"] for lease in world.leases.values())
+    assert world.pool._free("cents") + held == units(TOTALS["cents"], exponent(TOTALS["cents"]))
+
+
+def test_another_log_of_the_name_gets_nothing():
+    ledger = Ledger(name="all", totals=TOTALS, rounds=100)
+    report = Report(seq=1, lease=ledger.lease("first"), used={"cents": 0.0}, rounds=0, left=100)
+    ledger = ledger.entered("north", ledger.settled("north", report))
+    with pytest.raises(Conflict, match="another log of a campaign 'north', of 1 events"):
+        ledger.settled("north", replace(report, lease=ledger.lease("second")))
+    with pytest.raises(Conflict, match="pool 'other' that is not this one"):
+        ledger.settled("north", replace(report, lease=replace(ledger.lease("first"), pool="other")))
+
+
+def test_a_log_that_was_restored_goes_on_from_what_the_pool_knows():
+    ledger = Ledger(name="all", totals=TOTALS, rounds=100)
+    new = Report(seq=1, lease=ledger.lease("a"), used={"cents": 0.0}, rounds=0, left=100)
+    ledger = ledger.entered("north", ledger.settled("north", new))
+    lease = later("north", new, ledger)
+    less = replace(lease, returned={"cents": lease.taken["cents"] // 2})
+    ledger = ledger.entered("north", ledger.settled("north", replace(new, seq=5, lease=less, left=0)))
+    older = replace(new, lease=lease, seq=2)
+    ledger = ledger.entered("north", ledger.settled("north", older))
+    assert later("north", older, ledger).returned == ledger.lines["north"].collected
