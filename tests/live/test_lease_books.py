@@ -1,10 +1,10 @@
 """The books of pools and leases: by hand, and in random orders of grants, returns, stale reports and lost steps."""
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from evenhand.live.events import Conflict
 from evenhand.live.leases.ledger import Ledger, Report, body_of, line_in
@@ -22,22 +22,26 @@ def test_a_pool_of_two_by_hand():
     north, south = ledger.lease("n"), ledger.lease("s")
     unit = 2.0 ** north.exponents["cents"]
     ledger = ledger.entered(
-        "north", ledger.settled("north", Report(seq=1, lease=north, used={"cents": 0.0}, rounds=0, left=100))
+        "north",
+        ledger.settled("north", Report(seq=1, lease=north, used={"cents": 0.0}, rounds=0, left=100, horizon=100)),
     )
     assert ledger.free("cents") == pytest.approx(400)
     assert north.totals["cents"] < 1e-9
-    north = later("north", Report(seq=1, lease=north, used={"cents": 0.0}, rounds=0, left=100), ledger)
+    north = later("north", Report(seq=1, lease=north, used={"cents": 0.0}, rounds=0, left=100, horizon=100), ledger)
     assert north.totals["cents"] == pytest.approx(400)
     # Asked again, with or without what was granted, it gets nothing more.
     for lease in (ledger.lease("n"), north):
-        again = ledger.settled("north", Report(seq=1, lease=lease, used={"cents": 0.0}, rounds=0, left=100))
+        again = ledger.settled(
+            "north", Report(seq=1, lease=lease, used={"cents": 0.0}, rounds=0, left=100, horizon=100)
+        )
         assert again.granted == ledger.lines["north"].granted
     ledger = ledger.entered(
-        "south", ledger.settled("south", Report(seq=1, lease=south, used={"cents": 0.0}, rounds=0, left=100))
+        "south",
+        ledger.settled("south", Report(seq=1, lease=south, used={"cents": 0.0}, rounds=0, left=100, horizon=100)),
     )
     assert abs(ledger.free("cents")) <= unit
     # The end of north: it used 100, and returns 300, which are collected once they are in its log.
-    over = Report(seq=9, lease=north, used={"cents": 100.0}, rounds=50, left=0)
+    over = Report(seq=9, lease=north, used={"cents": 100.0}, rounds=50, left=0, horizon=100)
     ledger = ledger.entered("north", ledger.settled("north", over))
     back = later("north", over, ledger)
     assert back.totals["cents"] == pytest.approx(100)
@@ -48,18 +52,18 @@ def test_a_pool_of_two_by_hand():
 
 
 def test_parts_add_up_and_follow_rounds():
-    each = {"a": Need(0.0, 0, 100), "b": Need(0.0, 0, 300)}
+    each = {"a": Need(0.0, 0, 100, 100), "b": Need(0.0, 0, 300, 300)}
     assert share(800.0, 400, each, "a") == 200.0
     assert share(800.0, 400, each, "b") == 600.0
     assert share(800.0, 800, each, "a") == 100.0, "rounds that no campaign reported keep their part"
-    ended = each | {"c": Need(80.0, 10, 0)}
+    ended = each | {"c": Need(80.0, 10, 0, 10)}
     assert share(800.0, 10, ended, "c") == 80.0
     assert share(800.0, 10, ended, "a") == pytest.approx(720 / 4)
 
 
 @given(st.lists(st.tuples(st.floats(0, 100), st.integers(0, 100), st.integers(0, 100)), min_size=1, max_size=6))
 def test_parts_are_the_total_unless_more_was_used(needs):
-    each = {str(i): Need(*need) for i, need in enumerate(needs)}
+    each = {str(i): Need(*need, need[1] + need[2]) for i, need in enumerate(needs)}
     used = sum(need.used for need in each.values())
     parts = [share(500.0, 0, each, name) for name in each]
     assert all(part >= need.used for part, need in zip(parts, each.values(), strict=True))
@@ -75,7 +79,10 @@ def test_amounts_are_whole_units(total, part):
 
 
 class World:
-    """A pool and campaigns whose steps can be lost in between, as processes are killed."""
+    """A pool and campaigns whose steps can be lost in between, as processes are killed.
+
+    What each should have is arbitrary, as books have to be right whatever the sizes are.
+    """
 
     def __init__(self, count):
         self.pool = Ledger(name="all", totals=TOTALS, rounds=count * ROUNDS)
@@ -85,11 +92,16 @@ class World:
         self.seq = dict.fromkeys(self.leases, 1)
         self.ended = set()
         self.stale = []
+        self.wanted = dict.fromkeys(self.leases, 400.0)
+
+    def wants(self, total, rounds, each, campaign):
+        """In place of `share`."""
+        return max(self.wanted[campaign], each[campaign].used) if each[campaign].left else each[campaign].used
 
     def report(self, name):
         left = 0 if name in self.ended else max(ROUNDS - self.rounds[name], 0)
         made = Report(seq=self.seq[name], lease=self.leases[name], used={"cents": self.used[name]},
-                      rounds=self.rounds[name], left=left)  # fmt: skip
+                      rounds=self.rounds[name], left=left, horizon=ROUNDS)  # fmt: skip
         self.stale.append((name, made))
         return made
 
@@ -126,21 +138,28 @@ class World:
 
 
 STEPS = st.tuples(
-    st.sampled_from(["spend", "pool", "both", "campaign", "stale pool", "stale campaign", "end"]),
+    st.sampled_from(["spend", "want", "pool", "both", "both", "campaign", "stale pool", "stale campaign", "end"]),
     st.integers(0, 2),
     st.floats(0, 1),
 )
 
 
 @settings(max_examples=100)
-@given(st.lists(STEPS, max_size=40))
+@given(st.lists(STEPS, min_size=10, max_size=40))
 def test_no_order_of_steps_spends_twice_or_loses(steps):
     """Each half of a settlement may be lost, come late, or come twice."""
     world = World(3)
+    with patch("evenhand.live.leases.ledger.share", world.wants):
+        check_steps(world, steps)
+
+
+def check_steps(world, steps):
     for kind, i, part in steps:
         name = str(i)
         if kind == "spend":
             world.spend(name, part)
+        elif kind == "want":
+            world.wanted[name] = part * TOTALS["cents"]
         elif kind in ("pool", "both"):
             report = world.report(name)
             world.at_pool(name, report)
@@ -171,7 +190,7 @@ def test_no_order_of_steps_spends_twice_or_loses(steps):
 
 def test_another_log_of_the_name_gets_nothing():
     ledger = Ledger(name="all", totals=TOTALS, rounds=100)
-    report = Report(seq=1, lease=ledger.lease("first"), used={"cents": 0.0}, rounds=0, left=100)
+    report = Report(seq=1, lease=ledger.lease("first"), used={"cents": 0.0}, rounds=0, left=100, horizon=100)
     ledger = ledger.entered("north", ledger.settled("north", report))
     with pytest.raises(Conflict, match="another log of a campaign 'north', of 1 events"):
         ledger.settled("north", replace(report, lease=ledger.lease("second")))
@@ -179,9 +198,19 @@ def test_another_log_of_the_name_gets_nothing():
         ledger.settled("north", replace(report, lease=replace(ledger.lease("first"), pool="other")))
 
 
+def test_counters_of_a_lease_never_fall():
+    lease = Ledger(name="all", totals=TOTALS, rounds=100).lease("a")
+    more, less = replace(lease, taken={"cents": 9}), replace(lease, returned={"cents": 1})
+    assert more.follows(lease)
+    assert less.follows(lease)
+    assert not any((lease.follows(more), lease.follows(less), more.follows(less), less.follows(more)))
+    assert not replace(more, pool="other").follows(lease)
+    assert not replace(more, id="other").follows(lease)
+
+
 def test_a_log_that_was_restored_goes_on_from_what_the_pool_knows():
     ledger = Ledger(name="all", totals=TOTALS, rounds=100)
-    new = Report(seq=1, lease=ledger.lease("a"), used={"cents": 0.0}, rounds=0, left=100)
+    new = Report(seq=1, lease=ledger.lease("a"), used={"cents": 0.0}, rounds=0, left=100, horizon=100)
     ledger = ledger.entered("north", ledger.settled("north", new))
     lease = later("north", new, ledger)
     less = replace(lease, returned={"cents": lease.taken["cents"] // 2})

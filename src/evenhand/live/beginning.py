@@ -12,7 +12,7 @@ from evenhand.live.cases import Encoder, Named, Teacher, alike, refuse_past, ref
 from evenhand.live.changing import check_patience
 from evenhand.live.events import Conflict, encode, read
 from evenhand.live.horizon import refuse_soft
-from evenhand.live.leases.books import is_pool
+from evenhand.live.leases.books import refuse_pool
 from evenhand.live.life import FATES, OnExpiry
 from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
 from evenhand.live.phases import Phase
@@ -88,9 +88,8 @@ def begin(
                 refuse_soft("after", present)
             warn_of_jams(new.on_expiry, present, level=4)
             log.append("opened", encode(opening(terms, present, coded)))
-        elif is_pool(place, name):
-            raise InvalidInput("name", "that of a campaign", f"{name!r}, which is a pool of leases")
         else:
+            refuse_pool(place, name)
             take_over(log, name, deciding(place, name))
     terms = Terms.of(next(iter(place.scan(name))))
     terms.refuse_taught(name, taught)

@@ -19,6 +19,7 @@ from evenhand.live.campaign import Campaign
 from evenhand.live.cases import Encoder, alike
 from evenhand.live.coded import Coded, Text, leased, of_file, of_log, of_stored
 from evenhand.live.events import Conflict, Unknown, read
+from evenhand.live.leases.books import refuse_pool
 from evenhand.live.leases.lease import Lease
 from evenhand.live.life import OnExpiry
 from evenhand.live.opening import Terms
@@ -247,10 +248,11 @@ def last_encoding(store: Store, campaign: str) -> Mapping[str, Any] | None:
     """Return the stored encoding of a campaign's current policy; None if there is no such campaign.
 
     Raises:
-        InvalidInput: the campaign was not opened with a problem file.
+        InvalidInput: the campaign was not opened with a problem file, or is a pool.
     """
     *_, last = None, *store.scan(campaign, kinds=("opened", "switched"))
     if last is None:
+        refuse_pool(store, campaign)
         return None
     found: Mapping[str, Any] = read(last)["encoding"]
     if "units" not in found:

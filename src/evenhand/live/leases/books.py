@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from evenhand.core.errors import InvalidInput
 from evenhand.live.events import Conflict, Event, Unknown, read
 from evenhand.live.leases.ledger import Ledger, Line, line_in
 from evenhand.live.stores.base import Readable
@@ -30,6 +31,16 @@ def is_pool(store: Readable, name: str) -> bool:
     """Return whether a log of a store is that of a pool."""
     first = next(iter(store.scan(name)), None)
     return first is not None and first.kind == "leased"
+
+
+def refuse_pool(store: Readable, name: str) -> None:
+    """Refuse the name of a pool where that of a campaign is expected.
+
+    Raises:
+        InvalidInput: it is one.
+    """
+    if is_pool(store, name):
+        raise InvalidInput("name", "that of a campaign", f"{name!r}, which is a pool of leases")
 
 
 def campaigns_of(store: Readable) -> list[str]:

@@ -22,6 +22,7 @@ class Report:
         used: spent, or held for outcomes that are still to come, by outcome.
         rounds: decided so far.
         left: rounds that it still expects, 0 once it has ended.
+        horizon: all its rounds, as its problem says.
     """
 
     seq: int
@@ -29,6 +30,7 @@ class Report:
     used: Mapping[str, float]
     rounds: int
     left: int
+    horizon: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +41,7 @@ class Line:
         id: of its log, which no other log of this name has.
         seq: the last event of its log that the pool knows.
         granted, collected: in units.
-        used, rounds, left: as it reported them.
+        used, rounds, left, horizon: as it reported them.
     """
 
     id: str
@@ -49,6 +51,7 @@ class Line:
     used: Mapping[str, float]
     rounds: int
     left: int
+    horizon: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +70,7 @@ class Ledger:
 
     >>> ledger = Ledger(name="spring", totals={"cents": 800.0}, rounds=100)
     >>> new = ledger.lease("1f")
-    >>> line = ledger.settled("north", Report(seq=1, lease=new, used={"cents": 0.0}, rounds=0, left=25))
+    >>> line = ledger.settled("north", Report(seq=1, lease=new, used={"cents": 0.0}, rounds=0, left=25, horizon=25))
     >>> after = ledger.entered("north", line)
     >>> after.free("cents"), after.totals["cents"]
     (600.0, 800.0)
@@ -100,7 +103,7 @@ class Ledger:
     def settled(self, campaign: str, report: Report) -> Line:
         """Return the books of a campaign after its report: what it returned is collected, and its share granted.
 
-        Nothing is granted while an earlier grant is not taken in, so that two workers who ask at once get it once.
+        A grant that is not taken in yet counts as lent, so that two workers who ask at once get it once.
 
         Raises:
             Conflict: another log of that name leases from the pool, or the lease is of another pool.
@@ -112,20 +115,26 @@ class Ledger:
             collected={n: max(before.collected[n], lease.returned[n]) for n in self.totals},
         )
         if report.seq >= before.seq:  # else another worker has reported a later state
-            line = replace(line, seq=report.seq, used=dict(report.used), rounds=report.rounds, left=report.left)
+            line = replace(
+                line,
+                seq=report.seq,
+                used=dict(report.used),
+                rounds=report.rounds,
+                left=report.left,
+                horizon=report.horizon,
+            )
         after = self.entered(campaign, line)
         granted = dict(line.granted)
         for name in self.totals:
-            if line.granted[name] == lease.taken[name]:
-                target = after.target(campaign, name)
-                more = target - (line.granted[name] - line.collected[name])
-                used = units(line.used[name], exponent(self.totals[name]))
-                granted[name] += max(moves(min(more, after._free(name)), target - used), 0)
+            target = after.target(campaign, name)
+            more = target - (line.granted[name] - line.collected[name])
+            used = units(line.used[name], exponent(self.totals[name]))
+            granted[name] += max(moves(min(more, after._free(name)), target - used), 0)
         return replace(line, granted=granted)
 
     def target(self, campaign: str, outcome: str) -> int:
         """Return what a campaign should have of an outcome, in units, by the last reports of all of them."""
-        each = {n: Need(z.used[outcome], z.rounds, z.left) for n, z in self.lines.items()}
+        each = {n: Need(z.used[outcome], z.rounds, z.left, z.horizon) for n, z in self.lines.items()}
         # One unit more than the floor, as a campaign has to have what it used.
         return units(share(self.totals[outcome], self.rounds, each, campaign), exponent(self.totals[outcome])) + 1
 
@@ -140,7 +149,7 @@ class Ledger:
             raise Conflict(f"campaign {campaign!r} leases from a pool {lease.pool!r} that is not this one")
         found = self.lines.get(campaign)
         if found is None:
-            return Line(id=lease.id, seq=0, granted=none, collected=none, used={}, rounds=0, left=0)
+            return Line(id=lease.id, seq=0, granted=none, collected=none, used={}, rounds=0, left=0, horizon=0)
         if found.id != lease.id:
             told = f"pool {self.name!r} has leased to another log of a campaign {campaign!r}"
             raise Conflict(f"{told}, of {found.seq} events: restore that one, or take another name")

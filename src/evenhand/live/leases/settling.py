@@ -74,11 +74,18 @@ def switched(campaign: Campaign, lease: Lease) -> bool:
     phase = campaign._worker.fold.phase
     encoder = phase.encoder
     assert isinstance(encoder, Coded)  # which has a lease
-    with suppress(InfeasibleProblem):  # such as a floor that less of a budget could not keep: it stays
+    now = lease_of(encoder)
+    assert now is not None
+    falls = any(units < now.held[name] for name, units in lease.held.items())
+    try:
         policy, coded = leased(Stated(phase.policy, encoder), lease)
-        with suppress(Conflict):
-            campaign._worker.switch(Switch(phase=Phase(policy, coded), expected=phase.mark, why="lease"))
-            return True
+    except (InfeasibleProblem, InvalidInput):
+        if falls:  # such as below what a floor or a holdout needs: it stays
+            return False
+        raise
+    with suppress(Conflict):
+        campaign._worker.switch(Switch(phase=Phase(policy, coded), expected=phase.mark, why="lease"))
+        return True
     return False
 
 
@@ -87,12 +94,14 @@ def _report(fold: Fold) -> Report | None:
     lease = lease_of(fold.encoder)
     if lease is None:
         return None
+    rounds, horizon = int(fold.state.t[0]), fold.policy.problem.horizon
     return Report(
         seq=fold.seq,
         lease=lease,
         used=used(fold, lease.taken),
-        rounds=int(fold.state.t[0]),
-        left=0 if fold.life.state == "ended" else max(fold.policy.problem.horizon - int(fold.state.t[0]), 0),
+        rounds=rounds,
+        left=0 if fold.life.state == "ended" else max(horizon - rounds, 0),
+        horizon=max(horizon, rounds),
     )
 
 

@@ -17,6 +17,7 @@ class Need(NamedTuple):
     used: float
     rounds: int
     left: int
+    horizon: int  # of all its rounds, also of those that an end before left out
 
     def most(self, even: float) -> float:
         """Return what it may have for the rounds left, where an even part is so much per round."""
@@ -48,13 +49,13 @@ def share(total: float, rounds: int, each: Mapping[str, Need], campaign: str) ->
         each: the needs of the campaigns that reported, by name.
         campaign: one of them.
 
-    >>> each = {"north": Need(40.0, 50, 50), "south": Need(10.0, 50, 50)}
+    >>> each = {"north": Need(40.0, 50, 50, 100), "south": Need(10.0, 50, 50, 100)}
     >>> share(100.0, 200, each, "north"), share(100.0, 200, each, "south")
     (77.5, 22.5)
     """
     rest = max(total - sum(need.used for need in each.values()), 0.0)
     coming = sum(need.left for need in each.values())
-    coming += max(rounds - sum(need.rounds for need in each.values()) - coming, 0)
+    coming += max(rounds - sum(need.horizon for need in each.values()), 0)
     own = each[campaign]
     if not own.left:
         return own.used

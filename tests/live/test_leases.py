@@ -1,0 +1,281 @@
+"""Campaigns that lease their budgets from a pool."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import evenhand as eh
+from evenhand.cli import main
+from evenhand.core.errors import InvalidInput
+from evenhand.live import Busy, Conflict, Ended, Pool, Unknown, open_leased, settle_lease
+from evenhand.live.commands import audit_files, only_campaign
+from evenhand.live.leases.books import is_pool
+from evenhand.live.leases.lease import lease_of
+from evenhand.live.leases.settling import switched
+from evenhand.live.stores.memory import MemoryStore
+from evenhand.live.stores.opening import connect
+from tests.live.lease_worlds import PROBLEM, check_campaign, check_pool, check_together
+
+TERMS = {"on_expiry": "fallback"}
+FILE = PROBLEM.replace("horizon = 5000", "horizon = 100")
+SHARED = {"totals": {"cents": 60.0}, "rounds": 200}
+
+
+@pytest.fixture
+def world(tmp_path):
+    return World(tmp_path)
+
+
+class World:
+    def __init__(self, folder):
+        self.file = folder / "problem.toml"
+        self.file.write_text(FILE)
+        self.stores = {"north": MemoryStore(), "south": MemoryStore(), "pool": MemoryStore()}
+        self.pool = Pool.begin(self.stores["pool"], "all", **SHARED)
+
+    def opened(self, name):
+        return open_leased(self.pool, self.stores[name], name, self.file, terms=TERMS)
+
+    def check(self, names=("north", "south")):
+        """The books of raw logs; returns what each campaign has."""
+        logs = {name: list(self.stores[name].scan(name)) for name in names}
+        pool = list(self.stores["pool"].scan("all"))
+        moves = {}
+        for name, log in logs.items():
+            unit = 2.0 ** json.loads(log[0].body)["encoding"]["lease"]["exponents"]["cents"]
+            _, seen = check_pool(pool, unit, 60.0)
+            _, moves[name] = check_campaign(log, seen[name])
+        check_together(list(moves.values()), 60.0)
+        return {name: each[-1].held for name, each in moves.items()}
+
+
+def lived(campaign, count, first=0):
+    for i in range(first, first + count):
+        reply = campaign.decide({"age": 20 + i % 40}, key=str(i))
+        if reply.action is not None:
+            campaign.observe(reply.id, {"answer": i % 2, "cents": 3 if reply.action == "letter" else 0})
+
+
+def test_campaigns_share_a_total(world):
+    """What one of them does not use the other one has, and an audit makes every decision again."""
+    north, south = world.opened("north"), world.opened("south")
+    assert world.check() == pytest.approx({"north": 30, "south": 30})
+    lived(north, 20)
+    north.end(by="Ada", why="christmas")
+    assert settle_lease(north, world.pool)
+    assert not settle_lease(north, world.pool)
+    used = north.status().accounts["cents"].spent
+    assert world.check()["north"] == pytest.approx(used)
+    assert settle_lease(south, world.pool)
+    assert world.check()["south"] == pytest.approx(60 - used)
+    assert world.pool.ledger().free("cents") == pytest.approx(0, abs=1e-9)
+    lived(south, 100)
+    assert south.status().accounts["cents"].spent > 30
+    world.check()
+    for name in ("north", "south"):
+        assert audit_files(url_of(world, name), name).clean
+    with pytest.raises(Ended):
+        north.decide({"age": 20}, key="late")
+
+
+def url_of(world, name):
+    """A file with the log of a store in memory."""
+    path = world.file.parent / f"{name}.db"
+    eh.live.backup(world.stores[name], path)
+    return f"sqlite:///{path}"
+
+
+def test_other_workers_go_on_with_the_lease_of_the_log(world):
+    one, two = world.opened("north"), world.opened("north")
+    world.opened("south").end(by="Ada", why="so")
+    settle_lease(eh.live.open_campaign(world.stores["south"], "south", world.file), world.pool)
+    assert settle_lease(one, world.pool)
+    assert not settle_lease(two, world.pool)
+    assert two.status().accounts["cents"].total == one.status().accounts["cents"].total == pytest.approx(60)
+    lived(two, 5)
+    again = world.opened("north")
+    assert again.status() == two.status()
+    assert again.report()["budgets"] == one.report()["budgets"]
+
+
+def test_only_a_lease_changes_leased_totals(world):
+    north = world.opened("north")
+    lived(north, 10)
+    lease = lease_of(north.encoder)
+    world.file.write_text(FILE.replace("rate = 1", "rate = 3").replace("warmup = 0", "warmup = 0\nevery = 7"))
+    switched_to = eh.live.switch_campaign(world.stores["north"], "north", world.file, by="Ada", why="a margin")
+    assert lease_of(switched_to.encoder) == lease
+    assert switched_to.status().accounts["cents"].total == lease.totals["cents"]
+    more = eh.live.coded.of_file(eh.live.coded.Text("problem.toml", FILE)).policy
+    with pytest.raises(InvalidInput, match="the total 30 that the campaign leases from the pool 'all'"):
+        switched_to.switch(more, by="Ada", why="more")
+    used = switched_to.status().accounts["cents"]
+    assert used.spent > 0
+    below = replace(lease, returned={"cents": lease.taken["cents"] - 1})
+    assert not switched(switched_to, below), "what is spent is not given back"
+    assert switched(switched_to, replace(lease, returned={"cents": lease.taken["cents"] // 4}))
+    assert not switched(switched_to, lease), "counters of another worker, which were read before"
+    world.check(["north"])
+
+
+def test_what_waits_is_not_returned(world):
+    north = world.opened("north")
+    held = [north.decide({"age": 20 + i}, key=str(i)) for i in range(10)]
+    letters = sum(reply.action == "letter" for reply in held)
+    assert letters > 0
+    north.end(by="Ada", why="so")
+    settle_lease(north, world.pool)
+    assert world.check(["north"])["north"] == pytest.approx(3 * letters)
+    for reply in held:
+        north.observe(reply.id, {"answer": 0, "cents": 1 if reply.action == "letter" else 0})
+    settle_lease(north, world.pool)
+    assert world.check(["north"])["north"] == pytest.approx(letters)
+
+
+class Killed(BaseException):
+    """In place of SIGKILL."""
+
+
+class Mortal(MemoryStore):
+    """Stops for good before or after a commit, the count of which is left."""
+
+    left, after = 10**9, False
+
+    def write(self, campaign):
+        return _Mortal(self, super().write(campaign))
+
+
+class _Mortal:
+    def __init__(self, store, within):
+        self._store, self._within = store, within
+
+    def __enter__(self):
+        self._log = self._within.__enter__()
+        self._last = self._log.last
+        return self._log
+
+    def __exit__(self, *error):
+        if error[0] is None and self._log.last > self._last:
+            Mortal.left -= 1
+            if Mortal.left < 0:
+                if Mortal.after:
+                    self._within.__exit__(None, None, None)
+                else:
+                    self._within.__exit__(Killed, Killed(), None)
+                raise Killed
+        return self._within.__exit__(*error)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before the commit", "after the commit"])
+def test_a_kill_at_any_write_neither_loses_nor_doubles(tmp_path, monkeypatch, after):
+    """Killed at the first write, the second, ...: whoever comes next settles all, to the last unit."""
+    for moment in range(40):
+        world = World(tmp_path)
+        world.stores = {name: Mortal() for name in world.stores}
+        world.pool = Pool.begin(world.stores["pool"], "all", **SHARED)
+        monkeypatch.setattr(Mortal, "after", after)
+        monkeypatch.setattr(Mortal, "left", moment)
+        killed = False
+        try:
+            life(world)
+        except Killed:
+            killed = True
+        monkeypatch.setattr(Mortal, "left", 10**9)
+        each = [world.opened(name) for name in ("north", "south")]
+        world.check()
+        for campaign in each:
+            campaign.end(by="test", why="the end")
+            while settle_lease(campaign, world.pool):
+                pass
+        world.check()
+        leases, ledger = [lease_of(z.encoder) for z in each], world.pool.ledger()
+        for campaign, lease in zip(each, leases, strict=True):
+            line = ledger.lines[campaign.name]
+            assert (line.granted, line.collected) == (lease.taken, lease.returned)
+        unit = 2.0 ** leases[0].exponents["cents"]
+        assert ledger.free("cents") + sum(lease.held["cents"] for lease in leases) * unit == 60.0
+        if not killed:
+            break
+    assert not killed, "all moments were tried"
+    assert moment > 10
+
+
+def life(world):
+    north, south = world.opened("north"), world.opened("south")
+    lived(north, 2)
+    lease = lease_of(north.encoder)
+    switched(north, replace(lease, returned={"cents": lease.taken["cents"] // 3}))
+    settle_lease(north, world.pool)
+    settle_lease(south, world.pool)
+    north.end(by="test", why="so")
+    settle_lease(north, world.pool)
+    settle_lease(south, world.pool)
+
+
+def test_a_pool_that_is_away_leaves_campaigns_to_what_they_have(world, monkeypatch):
+    north = world.opened("north")
+    with monkeypatch.context() as away:
+        away.setattr(world.stores["pool"], "write", _busy)
+        with pytest.raises(Busy):
+            settle_lease(north, world.pool)
+        lived(north, 100)
+    assert 0 < north.status().accounts["cents"].spent <= 30
+    world.check(["north"])
+
+
+def _busy(campaign):
+    raise Busy("the store is away")
+
+
+def test_bad_input_is_refused(world, tmp_path):
+    with pytest.raises(InvalidInput, match=r"totals.cents: expected a finite number above 0, got -1"):
+        Pool.begin("memory://", "all", {"cents": -1}, rounds=5)
+    with pytest.raises(InvalidInput, match="totals: expected a total by outcome, got none"):
+        Pool.begin("memory://", "all", {}, rounds=5)
+    with pytest.raises(Conflict, match="pool 'all' has"):
+        Pool.begin(world.stores["pool"], "all", {"cents": 61}, rounds=200)
+    with pytest.raises(Unknown, match="no pool 'other'; the store has"):
+        Pool.open(world.stores["pool"], "other")
+    own = eh.live.open_campaign(world.stores["south"], "south", world.file, on_expiry="fallback")
+    with pytest.raises(InvalidInput, match="one that leases its budgets from a pool, got 'south', which has its own"):
+        settle_lease(own, world.pool)
+    with pytest.raises(Conflict, match="campaign 'south' has budgets of its own, and leases none"):
+        world.opened("south")
+    with pytest.raises(InvalidInput, match="'all', which is a pool of leases"):
+        eh.live.open_campaign(world.stores["pool"], "all", world.file)
+    with pytest.raises(Conflict, match="'south' is a campaign, and no pool"):
+        Pool.begin(world.stores["south"], "south", **SHARED)
+    world.file.write_text(FILE.replace('"cents"', '"answer"'))
+    with pytest.raises(InvalidInput, match="one budget of 'cents' over the whole run"):
+        world.opened("north")
+    world.file.write_text(FILE.replace("hard = true", "hard = false"))
+    with pytest.raises(InvalidInput, match="one that is kept hard, as a lease is"):
+        world.opened("north")
+    assert list(world.stores["north"].campaigns()) == []
+
+
+def test_a_second_log_of_a_name_gets_nothing(world):
+    world.opened("north")
+    with pytest.raises(Conflict, match="another log of a campaign 'north'"):
+        open_leased(world.pool, MemoryStore(), "north", world.file, terms=TERMS)
+
+
+def test_a_pool_and_its_campaigns_may_have_one_store(tmp_path, capsys):
+    """Which is backed up as one; commands take the pool for no campaign."""
+    (tmp_path / "problem.toml").write_text(FILE)
+    url = f"sqlite:///{tmp_path}/all.db"
+    assert main(["pool", url, "--name", "all", "--total", "cents=60", "--rounds", "200"]) == 0
+    with Pool.open(url) as pool, open_leased(pool, url, "north", tmp_path / "problem.toml", terms=TERMS) as north:
+        lived(north, 3)
+    store = connect(url)
+    assert is_pool(store, "all")
+    assert only_campaign(store, None) == "north"
+    eh.live.backup(url, tmp_path / "copy.db")
+    eh.live.restore(tmp_path / "copy.db", f"sqlite:///{tmp_path}/again.db")
+    capsys.readouterr()
+    assert main(["pool", f"sqlite:///{tmp_path}/again.db"]) == 0
+    told = capsys.readouterr().out
+    assert told.startswith("pool all: 200 rounds expected\ncents: 30 of 60 free\n  north: 30 leased, ")
+    assert main(["audit", url]) == 0
+    assert main(["pool", url, "--total", "cents", "--rounds", "9"]) != 0
