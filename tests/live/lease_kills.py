@@ -95,7 +95,7 @@ def kill_many(folder, kills, urls, seed=0):
     written = 0
     try:
         for n in range(1, kills + 1):
-            time.sleep(luck.choice((0.05, 0.5)) * luck.random())
+            time.sleep(luck.choice((0.05, 1.0)) * luck.random())
             written = until_work(folder, written)
             i = luck.randrange(len(roles))
             os.kill(team[i], signal.SIGKILL)

@@ -16,6 +16,13 @@ def test_the_first_block_prints_what_the_page_says(capsys):
     assert space["actions"].shape == (100_000,)
 
 
+def test_regions_share_a_budget_as_the_page_says(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(BLOCKS[1], {})
+    said = re.search(re.escape(BLOCKS[1]) + r"```\n\n```\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[1]
+    assert capsys.readouterr().out == said
+
+
 def test_the_other_blocks_are_those_of_a_cluster():
-    assert len(BLOCKS) == 1
+    assert len(BLOCKS) == 2
     assert PAGE.count("```python no-run\n") == 2
