@@ -1,6 +1,8 @@
 """Campaigns that lease their budgets from a pool."""
 
 import json
+import threading
+import time
 from dataclasses import replace
 
 import pytest
@@ -12,6 +14,7 @@ from evenhand.live import Busy, Conflict, Ended, Pool, Unknown, open_leased, set
 from evenhand.live.commands import audit_files, only_campaign
 from evenhand.live.leases.books import is_pool
 from evenhand.live.leases.lease import lease_of
+from evenhand.live.leases.serving import settling
 from evenhand.live.leases.settling import switched
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
@@ -228,6 +231,22 @@ def _busy(campaign):
     raise Busy("the store is away")
 
 
+def test_a_server_settles_now_and_then(world, monkeypatch):
+    north, south = world.opened("north"), world.opened("south")
+    north.end(by="Ada", why="so")
+    settle_lease(north, world.pool)
+    monkeypatch.setattr("evenhand.live.http.upkeep.SECONDS", 0.01)
+    with settling([south], world.pool):
+        for _ in range(500):
+            if south.status().accounts["cents"].total > 59:
+                break
+            time.sleep(0.02)
+    assert world.check()["south"] == pytest.approx(60)
+    assert "evenhand upkeep" not in [thread.name for thread in threading.enumerate()]
+    with settling([south], None):
+        pass
+
+
 def test_bad_input_is_refused(world, tmp_path):
     with pytest.raises(InvalidInput, match=r"totals.cents: expected a finite number above 0, got -1"):
         Pool.begin("memory://", "all", {"cents": -1}, rounds=5)
@@ -278,4 +297,5 @@ def test_a_pool_and_its_campaigns_may_have_one_store(tmp_path, capsys):
     told = capsys.readouterr().out
     assert told.startswith("pool all: 200 rounds expected\ncents: 30 of 60 free\n  north: 30 leased, ")
     assert main(["audit", url]) == 0
+    assert main(["audit", url, "--problem", str(tmp_path / "problem.toml")]) == 0
     assert main(["pool", url, "--total", "cents", "--rounds", "9"]) != 0

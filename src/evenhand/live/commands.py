@@ -304,8 +304,8 @@ def audit_files(
     try:
         each = policies(store, name)
         if problem_paths and each:
-            encoding = each[0].coded.to_dict()
-            each = [of_stored(encoding, Text.of(path)) for path in problem_paths]
+            begun = each if each[0].coded.lease is not None else each[:1]  # files say nothing of leased totals
+            each = [of_stored(z.coded.to_dict(), Text.of(path)) for path in problem_paths for z in begun]
         teacher = taught(store, name, None) if log_path is None else Rows(log_path, weight_of(store, name))
     except Exception as error:  # anything can be in a damaged log
         proof = prove(store, name, kept)

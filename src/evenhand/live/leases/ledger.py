@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from evenhand.live.events import Conflict
 from evenhand.live.leases.lease import Lease
 from evenhand.live.leases.shares import Need, moves, share
-from evenhand.live.leases.units import Amounts, amount, exponent, units
+from evenhand.live.leases.units import Amounts, exponent, units
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +94,7 @@ class Ledger:
 
     def free(self, outcome: str) -> float:
         """Return what is granted to no campaign, below 0 if the log of the pool was replaced by an older one."""
-        free = self._free(outcome)
-        return amount(free, exponent(self.totals[outcome])) if free else 0.0
+        return math.ldexp(self._free(outcome), exponent(self.totals[outcome]))
 
     def _free(self, outcome: str) -> int:
         whole = units(self.totals[outcome], exponent(self.totals[outcome]))
