@@ -1,8 +1,9 @@
 """How far values and replays are from the truth: `python -m tests.offline.replay_errors LOGS [ROWS] [KIND]`.
 
-Kinds are `all`, `fixed` (without a policy that learns) and `sure` (the same with outcomes that models can explain). Every log is drawn anew from one world, whose propensities are at least .1 and depend on the case. Errors are those
+Every log is drawn anew from one world, whose propensities are at least .1 and depend on the case. Errors are those
 between logs: the orders of one log share its rows, so that their spread is no error of their mean. A fixed policy is
-valued and replayed; beside them stand the targeted policy within a budget and a policy that learns within it.
+valued and replayed; beside them stand the targeted policy within a budget and a policy that learns within it. KIND is
+`all`, `fixed` (without these two), or `sure` (as `fixed`, of outcomes that models can explain).
 """
 
 import sys
