@@ -80,6 +80,26 @@ def test_more_money_than_useful_is_not_spent():
     assert frontier.beyond(1.0).of(worth).tolist() == [0.0, 2.0]
 
 
+@pytest.mark.parametrize("kind", ["each", "ties", "shared"])
+def test_segments_that_are_worth_nothing_may_be_left_out(kind):
+    """They change nothing within any budget: the same lotteries and prices, to the bit."""
+    worth, cost = drawn(kind, 200, 5, 3)
+    whole, less = Frontier.of(worth, cost), Frontier.of(worth, cost, above=0.0)
+    assert len(less.price) == whole.useful < len(whole.price)
+    assert (less.least, less.enough, less.useful) == (whole.least, whole.enough, whole.useful)
+    for budget in np.linspace(whole.least, whole.enough + 1.0, 7):
+        a, b = whole.at(budget), less.at(budget)
+        assert (a.price, a.total(worth)) == (b.price, b.total(worth))
+        assert (a.probabilities(5) == b.probabilities(5)).all()
+
+
+def test_segments_are_counted_by_their_price():
+    frontier = Frontier.of(np.array([[0.0, 2.0, 3.0], [0.0, 1.0, -1.0]]), np.array([[0.0, 1.0, 2.0]]))
+    assert frontier.price.tolist() == [2.0, 1.0, 1.0, -2.0]
+    counted = [(frontier.dearer(p, "left"), frontier.dearer(p, "right")) for p in (3.0, 2.0, 1.0, 0.0, -2.0, -3.0)]
+    assert counted == [(0, 0), (0, 1), (1, 3), (3, 3), (3, 4), (4, 4)]
+
+
 def test_rows_and_actions_in_another_order_have_the_same_values():
     worth, cost = drawn("each", 40, 4, 9)
     rng = np.random.default_rng(1)

@@ -96,7 +96,7 @@ class Crossed:
         cost, found = self.tables[outcome].predicted, [self.least(outcome)]
         for aim, own in zip(self._aims, self.rows.of(cost), strict=True):
             if aim.linear:
-                found.append(Frontier.of(aim.worth, own).enough)
+                found.append(Frontier.of(aim.worth, own, above=0.0).enough)
             else:
                 found.append(float(aim.best(within(own, np.inf)).of(own).mean()))
         return max(found)
@@ -146,7 +146,7 @@ def best(budgets: Sequence[float]) -> Planner:
     """Return a planner for the best policies within budgets; the cheapest ones if budgets are below their cost."""
 
     def plan(aim: Aim, cost: Floats, rows: Ints) -> Iterator[Planned]:
-        first = Frontier.of(aim.worth, cost)
+        first = Frontier.of(aim.worth, cost, above=0.0)
         paid = [max(b, first.least) for b in budgets]
         return first.along(paid) if aim.linear else (aim.best(within(cost, b)) for b in paid)
 
@@ -172,4 +172,4 @@ def _evenly(cost: Floats, groups: Ints, budget: float, tolerance: float, worth: 
 
 def within(cost: Floats, budget: float) -> Callable[[Floats], Stop]:
     """Return a planner for the best policy within a budget, given the worth of actions, `(N or 1,A)->`."""
-    return lambda worth: Frontier.of(worth, cost).at(budget)
+    return lambda worth: Frontier.of(worth, cost, above=0.0).at(budget)

@@ -139,7 +139,7 @@ class FairFrontier:
         """What each group spends on segments of more than a price ("left"), or of at least it ("right")."""
         spent = []
         for f in self.frontiers:
-            k = int(f.falling.searchsorted(-price, side=side))
+            k = f.dearer(price, side)
             spent.append(float(f.spend[k - 1]) if k else f.least)
         return np.clip(spent, low, high)
 

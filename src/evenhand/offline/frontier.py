@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Floats, Ints, Places
 
 _FEW = 16  # equal numbers, which are sorted one by one
 
@@ -19,7 +19,7 @@ _FEW = 16  # equal numbers, which are sorted one by one
 class Point(NamedTuple):
     """The action of every row at one budget; at most one row has a lottery of two actions."""
 
-    actions: Ints  # (N,)
+    actions: Places  # (N,)
     row: int  # the row with a lottery, -1 if there is none
     other: int  # its second action
     share: float  # the probability of the second action
@@ -69,7 +69,7 @@ class Frontier:
 
     Args:
         start: `(N)` the action of every row at the least cost.
-        row, action: `(S)` what each segment gives to which row.
+        row, action: `(S)` what each segment gives to which row; in 4 bytes each, as they are read at random.
         price: `(S)` its worth per unit of cost, falling; below 0 where only costs rise.
         spend: `(S)` the average cost after each segment.
         least: the average cost at the start.
@@ -82,36 +82,39 @@ class Frontier:
     [[0.0, 0.0], [0.0, 1.5], [0.5, 3.0]]
     """
 
-    start: Ints
-    row: Ints
-    action: Ints
+    start: Places
+    row: Places
+    action: Places
     price: Floats
     spend: Floats
     least: float
 
     @staticmethod
-    def of(worth: Floats, cost: Floats) -> Frontier:
+    def of(worth: Floats, cost: Floats, *, above: float = -np.inf) -> Frontier:
         """Compute the frontier, `(N,A),(N or 1,A)->`.
+
+        Args:
+            worth, cost: of every action in every row.
+            above: segments of at most this price are left out; 0 where a budget need not be spent.
 
         Raises:
             InvalidInput: a table is not finite, or has another shape.
         """
         rows = len(worth)
-        start, row, action, price, more = _hulls(worth, cost)
+        start, row, action, price, more = _hulls(worth, cost, above)
         order = _order(-price)
         least = float((cost[0, start] if len(cost) == 1 else cost[np.arange(rows), start]).mean())
         spend = least + np.cumsum(more[order]) / rows
         return Frontier(start=start, row=row[order], action=action[order], price=price[order], spend=spend, least=least)
 
     @cached_property
-    def falling(self) -> Floats:
-        """The prices with another sign, so that they rise."""
-        return -self.price
-
-    @cached_property
     def useful(self) -> int:
         """The number of segments that are worth something."""
-        return int(np.searchsorted(self.falling, 0.0))
+        return self.dearer(0.0, "left")
+
+    def dearer(self, price: float, side: Literal["left", "right"]) -> int:
+        """Return how many segments have more than a price ("left"), or at least it ("right")."""
+        return len(self.price) - int(self.price[::-1].searchsorted(price, "right" if side == "left" else "left"))
 
     @property
     def enough(self) -> float:
@@ -148,7 +151,7 @@ class Frontier:
         """Return how many of the first `most` segments a budget pays for."""
         return int(np.searchsorted(self.spend[:most], budget, side="right"))
 
-    def actions(self, until: int) -> Ints:
+    def actions(self, until: int) -> Places:
         """Return what every row gets after the first segments, `->(N)`; quickest where more and more are asked for."""
         done, actions = self._cursor if self._cursor[0] <= until else (0, self.start.copy())
         _advance(actions, self.row[done:until], self.action[done:until])
@@ -232,10 +235,10 @@ class Stop:
 
 def cheapest(worth: Floats, cost: Floats) -> Point:
     """Return the policy of the least cost, and with the greatest worth among these, `(N,A),(N or 1,A)->`."""
-    return Point(_hulls(worth, cost)[0], -1, 0, 0.0, 0.0)
+    return Point(_hulls(worth, cost, np.inf)[0], -1, 0, 0.0, 0.0)
 
 
-def _hulls(worth: Floats, cost: Floats) -> tuple[Ints, Ints, Ints, Floats, Floats]:
+def _hulls(worth: Floats, cost: Floats, above: float) -> tuple[Places, Places, Places, Floats, Floats]:
     """Check tables, and return what `_segments` writes of them."""
     worth, cost = np.ascontiguousarray(worth, float), np.ascontiguousarray(cost, float)
     if worth.ndim != 2 or not worth.size or not np.isfinite(worth).all():
@@ -244,9 +247,9 @@ def _hulls(worth: Floats, cost: Floats) -> tuple[Ints, Ints, Ints, Floats, Float
     if cost.shape not in shapes or not np.isfinite(cost).all():
         raise InvalidInput("cost", f"finite numbers of shape {shapes[0]} or {shapes[1]}", _told(cost))
     rows, actions = worth.shape
-    start, row, action = np.empty(rows, np.int64), *np.empty((2, rows * max(actions - 1, 1)), np.int64)
+    start, row, action = np.empty(rows, np.int32), *np.empty((2, rows * max(actions - 1, 1)), np.int32)
     price, more = np.empty((2, len(row)))
-    count = _segments(worth, cost, start, row, action, price, more)
+    count = _segments(worth, cost, above, start, row, action, price, more)
     return start, row[:count], action[:count], price[:count], more[:count]
 
 
@@ -258,8 +261,10 @@ def _order(falling: Floats) -> Ints:
 
 
 @kernel
-def _segments(worth: Floats, cost: Floats, start: Ints, row: Ints, action: Ints, price: Floats, more: Floats) -> int:
-    """Write the segments of the concave hull of every row, and its cheapest action; returns their number."""
+def _segments(
+    worth: Floats, cost: Floats, above: float, start: Places, row: Places, action: Places, price: Floats, more: Floats
+) -> int:
+    """Write the segments above a price of the concave hull of every row, and its cheapest action; return how many."""
     rows, actions = worth.shape
     order, hull, slope = np.arange(actions), np.empty(actions, np.int64), np.empty(actions)
     count = 0
@@ -284,6 +289,8 @@ def _segments(worth: Floats, cost: Floats, start: Ints, row: Ints, action: Ints,
             hull[top], slope[top] = a, steep
         start[i] = hull[0]
         for p in range(1, top + 1):
+            if slope[p] <= above:  # as slopes fall, the others are not above it either
+                break
             row[count], action[count] = i, hull[p]
             price[count], more[count] = slope[p], c[hull[p]] - c[hull[p - 1]]
             count += 1
@@ -308,7 +315,7 @@ def _settle(order: Ints, falling: Floats) -> None:
 
 
 @kernel
-def _gains(actions: Ints, row: Ints, action: Ints, table: Floats, gains: Floats) -> None:
+def _gains(actions: Places, row: Places, action: Places, table: Floats, gains: Floats) -> None:
     """Write what each segment adds, after the first place."""
     for s in range(len(row)):
         i = row[s]
@@ -318,13 +325,13 @@ def _gains(actions: Ints, row: Ints, action: Ints, table: Floats, gains: Floats)
 
 
 @kernel
-def _chosen(actions: Ints, table: Floats, found: Floats) -> None:
+def _chosen(actions: Places, table: Floats, found: Floats) -> None:
     for i in range(len(actions)):
         found[i] = table[i if len(table) > 1 else 0, actions[i]]
 
 
 @kernel
-def _advance(actions: Ints, row: Ints, action: Ints) -> None:
+def _advance(actions: Places, row: Places, action: Places) -> None:
     for s in range(len(row)):
         actions[row[s]] = action[s]
 

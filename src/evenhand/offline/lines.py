@@ -91,7 +91,7 @@ def cheapest_of(aim: Aim, cost: Tables) -> Once:
 
 def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: Tables) -> Iterator[At]:
     """Yield the policy that draws the rows with one action at random; the others stay as they start."""
-    everywhere = Once(Point(np.full(aim.rows, action), -1, 0, 0.0, 0.0))
+    everywhere = Once(Point(np.full(aim.rows, action, np.int32), -1, 0, 0.0, 0.0))
     return (aim.at(Single.within(b, start, everywhere, cost.predicted), cost) for b in budgets)
 
 

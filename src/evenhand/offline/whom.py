@@ -243,4 +243,4 @@ def _plans(crossed: Crossed, limit: Limit | None, worth: Aim) -> Plans:
 
 
 def _best_actions(aim: Aim, cost: Floats, rows: Ints) -> Iterator[Planned]:
-    yield Point(aim.worth.argmax(1), -1, 0, 0.0, 0.0)
+    yield Point(aim.worth.argmax(1).astype(np.int32), -1, 0, 0.0, 0.0)
