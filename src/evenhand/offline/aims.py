@@ -85,8 +85,7 @@ class Aim:
 
     def part(self, rows: Ints) -> Aim:
         """Return the same of some rows."""
-        each = (Tables(*(z if len(z) == 1 else z[rows] for z in table)) for table in self.tables)
-        return Aim(self.objective, tuple(each), self.middle)
+        return Aim(self.objective, tuple(table.of(rows) for table in self.tables), self.middle)
 
     def of_part(self, rows: Parts, k: int) -> Aim:
         """Return the same of one of several parts of the rows, whose tables are looked up once."""

@@ -13,7 +13,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.offline.aims import Aim
 from evenhand.offline.cross_fitting import RidgeByErrors
-from evenhand.offline.evidence import Evidence, Models, Tables
+from evenhand.offline.evidence import Evidence, Models, Tables, as_logged
 from evenhand.offline.fair import FairFrontier, FairPoint
 from evenhand.offline.frontier import Frontier, Stop
 from evenhand.offline.outcome_models import Regressor
@@ -59,9 +59,14 @@ class Crossed:
         return self.evidence.models(folds=self.folds, seed=self.seed, model=self.model)
 
     @cached_property
+    def tables_dealt(self) -> dict[str, Tables]:
+        """What is predicted and scored, of the rows one fold after the other, in which they are planned and valued."""
+        return self.evidence.tables_dealt(self.models)
+
+    @cached_property
     def tables(self) -> dict[str, Tables]:
-        """What is predicted and scored."""
-        return self.evidence.tables_by(self.models)
+        """The same of the rows as they are."""
+        return as_logged(self.tables_dealt, self.rows.members)
 
     @cached_property
     def rows(self) -> Parts:
@@ -76,25 +81,28 @@ class Crossed:
     @cached_property
     def dealt(self) -> Aim:
         """The same of the rows one fold after the other, as lines have them."""
-        return self.aim.dealt(self.rows)
+        return Aim.of(self.evidence, self.tables_dealt)
 
-    def cost_dealt(self, outcome: str) -> Tables:
-        """Return the table of what a budget limits, of the rows one fold after the other."""
-        return Tables(*map(self.rows.dealt, self.tables[outcome]))
+    def cost_dealt(self, outcome: str | None) -> Tables:
+        """Return the table of what a budget limits, of the rows one fold after the other; 0 without one."""
+        return self._nothing if outcome is None else self.tables_dealt[outcome]
 
     def cost(self, outcome: str | None) -> Tables:
         """Return the table of what a budget limits; 0 without one."""
-        nothing = np.zeros((1, len(self.evidence.names)))
-        return Tables(nothing, nothing) if outcome is None else self.tables[outcome]
+        return self._nothing if outcome is None else self.tables[outcome]
+
+    @property
+    def _nothing(self) -> Tables:
+        return Tables(*[np.zeros((1, len(self.evidence.names)))] * 2)
 
     def least(self, outcome: str) -> float:
         """Return the least budget that pays for the cheapest actions in every fold."""
-        return max(float(own.min(1).mean()) for own in self.rows.of(self.tables[outcome].predicted))
+        return max(float(own.min(1).mean()) for own in self.rows.runs.of(self.tables_dealt[outcome].predicted))
 
     def enough(self, outcome: str) -> float:
         """Return the budget beyond which more money is worth nothing in any fold, by predictions."""
-        cost, found = self.tables[outcome].predicted, [self.least(outcome)]
-        for aim, own in zip(self._aims, self.rows.of(cost), strict=True):
+        cost, found = self.tables_dealt[outcome].predicted, [self.least(outcome)]
+        for aim, own in zip(self._aims, self.rows.runs.of(cost), strict=True):
             if aim.linear:
                 found.append(Frontier.of(aim.worth, own, above=0.0).enough)
             else:
@@ -107,22 +115,22 @@ class Crossed:
         Args:
             planner: of some rows.
             outcome: what budgets limit, None if nothing does.
-            tables: `(N or 1,A)` M of them, of which totals over folds are asked for.
+            tables: `(N or 1,A)` M of them, of the rows one fold after the other, of which totals are asked for.
         """
-        count, parts = len(self.rows.members), [self.rows.of(table) for table in tables]
+        count, parts = len(self.rows.members), [self.rows.runs.of(table) for table in tables]
         pairs = [(j, k) for j in range(count) for k in range(count) if j != k] if tables else []
         found = {(j, k): list(self._apart(planner, outcome, j, k, [part[j] for part in parts])) for j, k in pairs}
         for b, own in enumerate(self.own(planner, outcome)):
             totals = np.zeros((len(tables), count, count))
-            for m, table in enumerate(tables):
-                np.fill_diagonal(totals[m], own.totals(table))
+            for m, each in enumerate(parts):
+                np.fill_diagonal(totals[m], [plan.total(mine) for plan, mine in zip(own.parts, each, strict=True)])
             for j, k in pairs:
                 totals[:, j, k] = found[j, k][b]
             yield Plans(own, totals)
 
     def own(self, planner: Planner, outcome: str | None) -> Iterator[Parted]:
         """Yield plans for a sequence of budgets, without those that leave out one more fold."""
-        costs, found = self.rows.of(self.cost(outcome).predicted), []
+        costs, found = self.rows.runs.of(self.cost_dealt(outcome).predicted), []
         for aim, cost, rows in zip(self._aims, costs, self.rows.members, strict=True):
             found.append(planner(aim, cost, rows))
         return (Parted(self.rows, parts) for parts in zip(*found, strict=True))
@@ -130,14 +138,14 @@ class Crossed:
     @cached_property
     def _aims(self) -> list[Aim]:
         """What is maximised in each fold."""
-        return [self.aim.of_part(self.rows, k) for k in range(len(self.rows.members))]
+        return [self.dealt.of_part(self.rows.runs, k) for k in range(len(self.rows.members))]
 
     def _apart(
         self, planner: Planner, outcome: str | None, fold: int, other: int, tables: Sequence[Floats]
     ) -> Iterator[list[float]]:
         """Yield what a fold has of tables if it is planned without another one as well, budget by budget."""
         known, rows = self.evidence.tables_apart(self.models, fold, other), self.rows.members[fold]
-        cost = self.cost(None) if outcome is None else known[outcome]
+        cost = self._nothing if outcome is None else known[outcome]
         for plan in planner(Aim.of(self.evidence, known, len(rows)), cost.predicted, rows):
             yield [plan.total(table) for table in tables]
 

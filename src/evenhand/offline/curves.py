@@ -27,6 +27,7 @@ from evenhand.offline.lines import (
     tolerances_of,
 )
 from evenhand.offline.outcome_models import Regressor
+from evenhand.replay.checks import Checks
 from evenhand.replay.log import Source
 from evenhand.report.quantities import objective_name
 
@@ -100,18 +101,17 @@ def curve(
         out = folder(file("out", out))
     fair_ones = list(tolerances_of(evidence, limit.outcome, tolerances))
     crossed = Crossed(evidence, folds, seed, model)
-    tables, aim, cost = crossed.tables, crossed.aim, crossed.tables[limit.outcome]
+    checks = _checks(crossed, limit)
     at = grid(budgets, crossed.least(limit.outcome), crossed.enough(limit.outcome), limit.rate)
     policies = {TARGETED: planned(crossed, best(at), limit.outcome)}
-    dealt, cost_dealt = crossed.dealt, crossed.cost_dealt(limit.outcome)
-    start = cheapest_of(dealt, cost_dealt)
+    dealt, cost = crossed.dealt, crossed.cost_dealt(limit.outcome)
+    start = cheapest_of(dealt, cost)
     for i, action in enumerate(evidence.names):
         if (cost.predicted[:, i] > cost.predicted.min(1)).any():
-            policies[f"only {action}"] = single(i, start, dealt, at, cost_dealt)
+            policies[f"only {action}"] = single(i, start, dealt, at, cost)
     for by, tolerance in fair_ones:
         name = f"fair by {by}, {tolerance:g}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
-    plan = next(crossed.own(best([limit.rate]), limit.outcome))
     lines, bands = together(policies, seed, crossed.rows.order)
     found = Curve(
         log=evidence.log,
@@ -126,16 +126,23 @@ def curve(
         rows=evidence.rows,
         folds=folds,
         seed=seed,
-        checks={
-            **evidence.checks,
-            "support": support(evidence, {TARGETED: plan.probabilities(len(evidence.names))} | singles(evidence)),
-            "budget": idle(aim.worth, tables, {limit.outcome: limit.rate}) if aim.linear else None,
-        },
+        checks=checks,
         notes=(*evidence.left_out, *evidence.notes, *_ignored(evidence, limit, {by for by, _ in fair_ones})),
     )
     if out is not None:
         found.write(out)
     return found
+
+
+def _checks(crossed: Crossed, limit: Limit) -> Checks:
+    """Check the log, and the policies at the budget of the problem."""
+    evidence, aim = crossed.evidence, crossed.dealt
+    plan = next(crossed.own(best([limit.rate]), limit.outcome)).probabilities(len(evidence.names))
+    return {
+        **evidence.checks,
+        "support": support(evidence, {TARGETED: plan} | singles(evidence)),
+        "budget": idle(aim.worth, crossed.tables_dealt, {limit.outcome: limit.rate}) if aim.linear else None,
+    }
 
 
 def _ignored(evidence: Evidence, limit: Limit, groupings: set[str]) -> Iterator[str]:

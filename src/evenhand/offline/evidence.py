@@ -32,12 +32,25 @@ class Tables(NamedTuple):
     predicted: Floats  # by models that have not seen the row
     scores: Floats  # whose averages are unbiased; the same where nothing has to be predicted
 
+    def of(self, rows: Ints) -> Tables:
+        """Return the same of some rows, in their order."""
+        if len(self.predicted) == 1:
+            return self
+        predicted = self.predicted[rows]
+        return Tables(predicted, predicted if self.scores is self.predicted else self.scores[rows])
+
 
 class Models(NamedTuple):
     """Models of all learned outcomes that have not seen some folds."""
 
     members: tuple[Ints, ...]  # the rows of each fold
     each: tuple[tuple[Ints, FoldModels], ...]  # by outcome, with the actions that are predicted
+
+
+def as_logged(dealt: Mapping[str, Tables], members: Sequence[Ints]) -> dict[str, Tables]:
+    """Put the rows of tables, which come one fold after the other, in the order of the log."""
+    back = np.argsort(np.concatenate(members))
+    return {name: table.of(back) for name, table in dealt.items()}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -135,7 +148,8 @@ class Evidence:
             seed: of how rows are dealt to the folds.
             model: makes a model that is not fitted yet, such as an estimator of scikit-learn.
         """
-        return self.tables_by(self.models(folds=folds, seed=seed, model=model))
+        models = self.models(folds=folds, seed=seed, model=model)
+        return as_logged(self.tables_dealt(models), models.members)
 
     def models(self, *, folds: int = 5, seed: int = 0, model: Callable[[], Regressor] = RidgeByErrors) -> Models:
         """Return models of all learned outcomes that have not seen some folds; arguments as of `tables`."""
@@ -147,20 +161,23 @@ class Evidence:
             found.append((needed, fold_models(asked)))
         return Models(members, tuple(found))
 
-    def tables_by(self, models: Models) -> dict[str, Tables]:
-        """Predict and score all outcomes by models, as `tables` does."""
-        p, rows = self.problem, np.arange(self.rows)
+    def tables_dealt(self, models: Models) -> dict[str, Tables]:
+        """Predict and score all outcomes by models, as `tables` does, of the rows one fold after the other."""
+        p, order = self.problem, np.concatenate(models.members)
+        actions, rows = self.actions[order], np.arange(self.rows)
         q = [np.zeros((self.rows, len(p.actions))) for _ in p.learned]
+        start = 0
         for k, mine in enumerate(models.members):
             for m, each in enumerate(self._predicted(models, k)):
-                q[m][mine] = each
+                q[m][start : start + len(mine)] = each
+            start += len(mine)
         scored = []
         for m, each in enumerate(q):
-            own = scores(each, self.actions, self.propensities, self.outcomes[:, m])
-            free = p.free[self.actions, m]
-            own[rows[free], self.actions[free]] = 0.0
+            own = scores(each, actions, self.propensities[order], self.outcomes[order, m])
+            free = p.free[actions, m]
+            own[rows[free], actions[free]] = 0.0
             scored.append(own)
-        return self._tables(q, scored, self.known)
+        return self._tables(q, scored, self.known if len(self.known) == 1 else self.known[order])
 
     def tables_apart(self, models: Models, fold: int, other: int) -> dict[str, Tables]:
         """Predict the rows of a fold by models that have not seen another one either; nothing is corrected."""

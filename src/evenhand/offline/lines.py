@@ -57,9 +57,9 @@ def limit_of(evidence: Evidence) -> Limit | None:
 
 
 def singles(evidence: Evidence) -> dict[str, Floats]:
-    """Return the policies that play one action in every row, `->(N,A)` each."""
-    count = len(evidence.names)
-    return {f"all {name}": np.tile(np.eye(count)[a], (evidence.rows, 1)) for a, name in enumerate(evidence.names)}
+    """Return the policies that play one action in every row, `->(N,A)` each: read-only, as one row is held."""
+    each, shape = np.eye(len(evidence.names)), (evidence.rows, len(evidence.names))
+    return {f"all {name}": np.broadcast_to(each[a], shape) for a, name in enumerate(evidence.names)}
 
 
 def grid(budgets: Sequence[float] | int, least: float, most: float, stated: float) -> tuple[float, ...]:
@@ -80,7 +80,7 @@ def grid(budgets: Sequence[float] | int, least: float, most: float, stated: floa
 def planned(crossed: Crossed, planner: Planner, outcome: str) -> Iterator[At]:
     """Yield the policies that are planned fold by fold for budgets on an outcome, one fold after the other."""
     aim, cost, runs = crossed.dealt, crossed.cost_dealt(outcome), crossed.rows.runs
-    plans = crossed.plans(planner, outcome, [table.scores for table in crossed.aim.tables])
+    plans = crossed.plans(planner, outcome, [table.scores for table in aim.tables])
     return (aim.at(Parted(runs, own.parts), cost, totals) for own, totals in plans)
 
 

@@ -210,12 +210,8 @@ class Parted:
     def of(self, table: Floats) -> Floats:
         return self.rows.joined([part.of(own) for part, own in zip(self.parts, self.rows.of(table), strict=True)])
 
-    def totals(self, table: Floats) -> list[float]:
-        """Return the total of a table of actions over the rows of each part, `(N or 1,A)->(K)`."""
-        return [part.total(own) for part, own in zip(self.parts, self.rows.of(table), strict=True)]
-
     def total(self, table: Floats) -> float:
-        return sum(self.totals(table))
+        return sum(part.total(own) for part, own in zip(self.parts, self.rows.of(table), strict=True))
 
     def offset(self, spent: Floats, brings: Brings) -> Floats:
         own = zip(self.parts, self.rows.split(spent), strict=True)

@@ -88,11 +88,12 @@ def policies_of(crossed: Crossed) -> Unasked:
 def _planned(crossed: Crossed, rate: float, outcome: str | None) -> Iterator[tuple[Parted, Moved]]:
     """Yield the targeted policy, and by how much folds move it."""
     evidence, names = crossed.evidence, crossed.evidence.problem.objective.outcomes
-    played, logged = evidence.played, evidence.used(names)
+    order, logged = crossed.rows.order, evidence.used(names)
+    played, propensities = evidence.played[order], evidence.propensities[order]
     there, weights = np.flatnonzero(played >= 0), np.zeros((evidence.rows, len(evidence.names)))
-    weights[there, played[there]] = 1.0 / evidence.propensities[there]
-    tables = [crossed.tables[name].scores for name in names]
-    tables += [weights * logged[name][:, None] for name in names]
+    weights[there, played[there]] = 1.0 / propensities[there]
+    tables = [crossed.tables_dealt[name].scores for name in names]
+    tables += [weights * logged[name][order, None] for name in names]
     for own, totals in crossed.plans(best([rate]), outcome, [*tables, weights]):
         each = list(moves(totals, evidence.rows))
         scored, weighted = each[: len(names)], each[len(names) : -1]

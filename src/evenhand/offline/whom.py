@@ -233,7 +233,7 @@ def _plans(crossed: Crossed, limit: Limit | None, worth: Aim) -> Plans:
     Raises:
         InvalidInput: the budget does not pay for the cheapest actions.
     """
-    scores = [table.scores for table in worth.tables]
+    scores = [table.scores for table in worth.dealt(crossed.rows).tables]
     if limit is None:
         return next(crossed.plans(_best_actions, None, scores))
     least = crossed.least(limit.outcome)

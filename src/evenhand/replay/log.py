@@ -19,13 +19,14 @@ from evenhand.environments.logged import Logged
 from evenhand.problem.problem import Problem
 from evenhand.replay.arrow import FRAME, Frame, is_parquet, names_of, read_frame, read_parquet
 from evenhand.replay.bad_rows import BadRows
-from evenhand.replay.columns import Columns
+from evenhand.replay.columns import Columns, Names
 from evenhand.replay.dates import days
 from evenhand.replay.encoding import Encoded, encode
 from evenhand.replay.execution import ORDERS
 from evenhand.replay.form import Form
 from evenhand.replay.lines import locate_keys
 from evenhand.replay.missing import with_levels
+from evenhand.replay.packed import Packed
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import header_of, read_csv
 from evenhand.replay.spec import Spec
@@ -88,16 +89,16 @@ class Log:
         first, *rest = str(self).split("\n")
         return faces.table(first, [line.split(": ", 1) for line in rest])
 
-    def columns(self) -> dict[str, Floats | Texts]:
+    def columns(self) -> Mapping[str, Floats | Texts]:
         """Return the features of the usable rows as the log has them, `->(N)` each: numbers, or texts."""
         read = with_levels(self.spec, self.bad.columns)
-        found: dict[str, Floats | Texts] = {}
+        found: dict[str, Floats | Names] = {}
         for c in self.spec.numeric:
             found[c] = self.bad.kept(read.names(c).floats(days) if c in self.spec.dates else read.numbers(c))
         for c in self.spec.categorical:
             names = read.names(c)
-            found[c] = np.array(names.values)[self.bad.kept(names.codes)]
-        return found
+            found[c] = Names(self.bad.kept(names.codes), names.values)
+        return Packed(found)
 
     def environment(self, *, shuffles: int | None = None) -> Logged:
         """Build the environment that replays the log, for `simulate` and `compare`.
