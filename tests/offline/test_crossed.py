@@ -78,8 +78,9 @@ CASES = {
 def test_totals_of_pairs_are_those_of_plans_one_by_one(case):
     log, outcome, planner = CASES[case]
     crossed = Crossed(log, FOLDS, SEED)
-    tables = [table.scores for table in crossed.dealt.tables] + [crossed.cost_dealt(outcome).scores]
-    found = np.array([plans.totals for plans in crossed.plans(planner, outcome, tables)])
+    tables = [table.scores for table in crossed.aim.tables] + [crossed.tables[outcome].scores]
+    plans = crossed.plans(planner, outcome, [crossed.rows.dealt(table) for table in tables])
+    found = np.array([each.totals for each in plans])
     expected = by_hand(log, planner, outcome, tables)
     assert found == pytest.approx(expected, rel=1e-9 if case != "welfare" else 1e-5, abs=1e-9)
     assert len(np.unique(found[0, 0])) > FOLDS  # another fold less is another plan

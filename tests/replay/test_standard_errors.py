@@ -6,11 +6,15 @@ import numpy as np
 
 from evenhand.environments import Logged
 from evenhand.environments.logged import blocks
+from evenhand.offline.scores import self_normalised, weights
 from evenhand.problem import Outcome, Problem
 from evenhand.recipes import uniform
-from evenhand.replay import Run, execution as running
+from evenhand.replay import Run, Runs, execution as running
 from evenhand.replay.measures import Measure
 from evenhand.run import simulate
+from tests.offline import replay_errors
+from tests.offline.coverage import policy_of
+from tests.offline.logs import draw
 
 
 def test_a_standard_error_for_the_population_is_how_means_over_shuffles_differ_between_logs():
@@ -43,6 +47,17 @@ def test_a_standard_error_for_the_population_is_how_means_over_shuffles_differ_b
     assert one_replay / moved > 1.8
     # for the mean over all orders of the one log, the error is that of shuffles alone
     assert all(math.isclose(d.se_log, d.spread / math.sqrt(20)) for d in digests)
+
+
+def test_many_shuffles_of_a_fixed_policy_are_an_average_by_weights(monkeypatch):
+    """So a value by scores is better than a replay by what models explain, and not by more."""
+    monkeypatch.setattr(replay_errors, "RUNS", Runs(replicas=400, bootstrap=0))
+    log, means = draw(2000, 3, skewed=True, stated=replay_errors.stated(2000))
+    policy = policy_of(means)
+    runs = replay_errors.replayed(np.random.default_rng(0), log, policy)
+    w = weights(policy, log.actions, log.propensities)
+    away = runs.mean() - self_normalised(w, log.outcomes[:, 0]).value
+    assert abs(away) < 4.0 * runs.std(ddof=1) / math.sqrt(len(runs))
 
 
 def test_a_log_that_is_the_population_leaves_the_error_of_the_order():
