@@ -1,0 +1,85 @@
+"""Ads with a budget for each day and a target cost per sale: to whom does a shop show which ad?
+
+Two weeks with some 200 visitors on a workday, and 400 on a day of the weekend. The shop may spend 25 dollars a day; what a day
+leaves is lost. A sale may cost 35 cents on average over both weeks. Visitors with more interest buy more often, and
+their ads are dearer. As many sales as possible are to come of it; sales and costs of ads are learned.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from picture import drawing, finish, limit, lines
+from world import World, asked
+
+import evenhand as eh
+from evenhand.report.tables import Table
+
+DAYS, ALLOWANCE, TARGET = 14, 25.0, 0.35
+HOURS = np.array([1, 1, 1, 1, 1, 2, 4, 6, 8, 9, 10, 10, 11, 10, 9, 9, 9, 10, 11, 10, 8, 5, 3, 2])  # when visitors come
+WEEK = np.array([200, 200, 200, 200, 200, 400, 400])
+problem = eh.Problem(
+    actions=("nothing", "text", "picture", "video"),
+    features=(eh.Numeric("interest", 0, 1), eh.Numeric("age", 0, 1)),
+    outcomes=(eh.Outcome("sale", free=("nothing",)), eh.Outcome("dollars", free=("nothing",))),
+    maximize="sale",
+    subject_to=(
+        eh.Budget("dollars", total=ALLOWANCE, per=1.0),
+        eh.Ratio("dollars", over="sale", at_most=TARGET),
+    ),
+    until=float(DAYS),
+    traffic=eh.problem.Traffic(WEEK.sum(), per=7.0, shape=tuple(np.outer(WEEK, HOURS).ravel().tolist())),
+)
+
+
+def means(z: np.ndarray) -> np.ndarray:
+    """Chances of a sale, and mean costs, which no policy is told."""
+    interest, age = z.T
+    sale = [
+        0 * age,
+        0.05 + 0.30 * interest,
+        0.05 + 0.30 * interest + 0.15 * age,
+        0.10 + 0.35 * interest + 0.2 * (1 - age),
+    ]
+    cost = [0 * age, 0.05 + 0.03 * interest, 0.10 + 0.05 * interest, 0.15 + 0.10 * interest]
+    return np.stack([np.stack(sale, 1), np.stack(cost, 1)], 2)
+
+
+def sale_and_cost(mean: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """A sale by a coin, and a price of an auction that is up to twice its mean."""
+    return np.stack([u[..., 0] < mean[..., 0], 2.0 * u[..., 1] * mean[..., 1]], 2)
+
+
+luck = np.random.default_rng(0)
+came = [luck.choice(24, luck.poisson(WEEK[day % 7]), p=HOURS / HOURS.sum()) for day in range(DAYS)]
+times = np.concatenate([day + np.sort(hours + luck.random(len(hours))) / 24 for day, hours in enumerate(came)])
+world = World(problem=problem, means=means, outcome=sale_and_cost, times=times)
+spend_all = replace(world, problem=replace(problem, subject_to=problem.subject_to[:1]))
+replicas = asked(20)
+rows, courses = [], {}
+for policy, here in (
+    (eh.resolving(problem, name="budget and target"), world),
+    (eh.resolving(spend_all.problem, name="budget alone"), spend_all),
+    (world.rule("videos for all", "video"), world),
+):
+    trace = eh.simulate(policy, here, replicas=replicas, record="all", progress=False)
+    sale, dollars = np.nan_to_num(trace.plays.outcomes[: len(times), :, 0, :2]).transpose(2, 0, 1)
+    daily = np.stack([dollars[times // 1 == d].sum(0) for d in range(DAYS)])
+    assert (daily <= ALLOWANCE + 1e-9).all()  # on every day of every replica
+    ends = np.searchsorted(times, np.arange(1, DAYS + 1)) - 1
+    courses[policy.name] = (dollars.cumsum(0)[ends] / sale.cumsum(0)[ends]).mean(1)
+    ratio = dollars.sum(0) / sale.sum(0)
+    rows.append([policy.name, f"{sale.sum(0).mean():.0f}", f"{sale.sum(0).min():.0f}", f"{ratio.mean():.3f}"])
+    rows[-1] += [f"{ratio.max():.3f}", f"{daily.mean():.2f}", f"{daily.max():.2f}"]
+head = ["ads", "sales", "worst", "dollars / sale", "worst", "dollars a day", "most"]
+print(Table(head, rows))
+
+axes = drawing("days so far", "dollars per sale so far")
+lines(axes, np.arange(1, DAYS + 1), courses)
+limit(axes, TARGET, "target")
+both, alone = (100 * courses[name][-1] for name in ("budget and target", "budget alone"))
+finish(
+    axes,
+    "ads",
+    f"With a target of {100 * TARGET:.0f} cents a sale costs {both:.1f} cents, with the daily budget alone {alone:.1f}",
+    f"means of {replicas} replicas; no day of any replica cost more than {ALLOWANCE:.0f} dollars",
+)

@@ -1,0 +1,74 @@
+"""GPU slots: which job runs now, on how many GPUs, with 100 GPU-hours a day?
+
+Two weeks with some 150 jobs a day, most of them in the morning. A job runs now for an hour on one GPU or on four, or in
+the coming night, when there is room for all. It is of use if it is done by its deadline: most jobs of the morning can
+wait, those of the afternoon are urgent, and large ones need four GPUs. As many jobs as possible are to be done in time,
+and no day has more than 100 GPU-hours. What is done in time is learned.
+"""
+
+
+import numpy as np
+from picture import drawing, finish, limit, lines
+from world import World, asked
+
+import evenhand as eh
+from evenhand.report.tables import Table
+
+DAYS, CAPACITY = 14, 100.0
+HOURS = np.array([0, 0, 0, 0, 0, 0, 1, 4, 10, 14, 14, 10, 6, 6, 8, 8, 6, 4, 2, 1, 1, 0, 0, 0])
+problem = eh.Problem(
+    actions=("tonight", "one GPU", "four GPUs"),
+    features=(eh.Numeric("urgent", 0, 1), eh.Numeric("size", 0, 1)),
+    outcomes=(eh.Outcome("done"), eh.Outcome("gpu hours", known={"one GPU": 1, "four GPUs": 4})),
+    maximize="done",
+    subject_to=(eh.Budget("gpu hours", total=CAPACITY, per=1.0),),
+    until=float(DAYS),
+    traffic=eh.problem.Traffic(150, per=1.0, shape=tuple(HOURS.tolist())),
+)
+
+
+def done(z: np.ndarray) -> np.ndarray:
+    """Chances to be done in time by action, which no policy is told."""
+    urgent, size = z.T
+    return np.stack([0.9 * (1 - urgent), 0.9 - 0.6 * size * urgent, 0.95 - 0.1 * size * urgent], 1)[:, :, None]
+
+
+def jobs(u: np.ndarray, time: float) -> np.ndarray:
+    """Jobs of the afternoon are more urgent."""
+    late = time % 1 > 0.5
+    return np.column_stack([u[:, 0] ** (0.4 if late else 2.0), u[:, 1]])
+
+
+luck = np.random.default_rng(0)
+came = [luck.choice(24, luck.poisson(150 * luck.uniform(0.7, 1.3)), p=HOURS / HOURS.sum()) for _ in range(DAYS)]
+times = np.concatenate([day + np.sort(hours + luck.random(len(hours))) / 24 for day, hours in enumerate(came)])
+world = World(problem=problem, means=done, drawn=jobs, times=times)
+AXIS = np.arange(6, 25)
+replicas, rows, courses = asked(10), [], {}
+for policy in (
+    eh.resolving(problem, name="planned for the day"),
+    world.rule("one GPU each, first come", "one GPU"),
+    world.rule("four GPUs each, first come", "four GPUs"),
+):
+    trace = eh.simulate(policy, world, replicas=replicas, record="all", progress=False)
+    jobs_done, hours = np.nan_to_num(trace.plays.outcomes[: len(times), :, 0, :2]).transpose(2, 0, 1)
+    daily = np.stack([[z[times // 1 == day].sum(0) for day in range(DAYS)] for z in (jobs_done, hours)])
+    assert (daily[1] <= CAPACITY).all()
+    courses[f"{policy.name}:\n{daily[0].mean():.0f} done"] = np.array(
+        [hours[times % 1 <= h / 24].sum(0).mean() / DAYS for h in AXIS]
+    )
+    best_and_worst = daily[0].mean(), daily[0].mean(0).min(), daily[1].mean(), daily[1].max()
+    rows.append([policy.name, *(f"{z:.1f}" for z in best_and_worst)])
+print(Table(["jobs", "done a day", "worst", "GPU-hours a day", "most"], rows))
+
+axes = drawing("hour of the day", "GPU-hours used since midnight")
+lines(axes, AXIS, courses)
+limit(axes, CAPACITY, f"there are {CAPACITY:.0f}")
+planned, first = (float(row[1]) for row in rows[:2])
+empty = AXIS[np.argmax(list(courses.values())[1] > 0.99 * CAPACITY)]
+finish(
+    axes,
+    "gpus",
+    f"First come, first served, {CAPACITY:.0f} GPU-hours are gone by {empty}:00; planned, they do {planned - first:.0f} more jobs",
+    f"means of {replicas} replicas of {DAYS} days; no day of any replica used more than {CAPACITY:.0f} GPU-hours",
+)

@@ -1,0 +1,61 @@
+"""Playlists: which songs come first, and is every label heard?
+
+3,000 listeners get a list of 5 of 30 songs. They look at the first places more often than at the last. Most songs that
+are liked belong to one of three labels; ranked by likes alone, the two others are hardly heard. As many likes as
+possible are to come of it, while every label is heard at least 0.85 times as often as an even share.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+from picture import drawing, finish, label, scales, style
+from world import asked
+
+import evenhand as eh
+from evenhand.environments import Audience, Ranking
+from evenhand.report.tables import Table
+
+SONGS, TASTES, LISTENERS, EVEN = 30, 4, 3000, 0.85
+rng = np.random.default_rng(0)
+about = rng.dirichlet(np.full(TASTES, 0.5), SONGS)  # what every song sounds like
+about *= np.where(np.arange(SONGS) % 3 == 0, 0.9, 0.4)[:, None]  # one label is liked more than the others
+world = Ranking(
+    audience=Audience(users=rng.dirichlet(np.full(TASTES, 0.3), 200), items=about),
+    labels={f"item {i}": f"label {'ABC'[i % 3]}" for i in range(SONGS)},
+    slots=5,
+    horizon=LISTENERS,
+)
+model, replicas = eh.BayesianBilinear(n_user_features=TASTES, n_item_features=TASTES), asked(10)
+rows, likes, least = [], [], []
+for floor in (0.0, 0.25, 0.5, EVEN, 1.0):
+    asks = (eh.Floor("exposure", rate=floor * world.looked.sum(), by="label"),) if floor else ()
+    here = replace(world, subject_to=asks)
+    trace = eh.simulate(eh.resolving(here.problem, model), here, replicas=replicas, progress=False)
+    labels = [column for column, (by, _) in enumerate(here.problem.columns) if by == "label"]
+    heard = trace.group_totals[-1][:, labels, here.problem.names.index("exposure")] / LISTENERS
+    heard = 3 * heard / heard.sum(1, keepdims=True)  # over an even share
+    likes.append(trace.objective()[-1].mean())
+    least.append(heard.min(1).mean())
+    best = eh.opt(here).value
+    rows.append([f"{floor:g}", f"{likes[-1]:.3f}", f"{likes[-1] / best:.3f}", f"{heard.min():.3f}"])
+    rows[-1] += [f"{z:.2f}" for z in heard.mean(0)]
+print(Table(["floor", "likes a list", "/ optimum", "least heard, worst", "label A", "label B", "label C"], rows))
+
+axes = drawing("times that the least heard label is heard, over an even share", "likes per list")
+axes.plot(least, likes, "o-", color=style.PALETTE[0], lw=style.MAIN, ms=8)
+for floor, x, y in zip(
+    ("no floor", "floor 0.25", "floor 0.5", f"floor {EVEN}", "an even share"), least, likes, strict=True
+):
+    label(axes, floor, x, y, 3, (0, -14), "center")
+axes.margins(x=0.12)
+axes.set_ylim(0.0, 1.1 * max(likes))
+for axis in (axes.xaxis, axes.yaxis):
+    scales.linear(axis)
+lost = [100 * (1 - z / likes[0]) for z in likes]
+finish(
+    axes,
+    "playlists",
+    f"Half an even share for every label costs {lost[2]:.0f} % of the likes, an even share {lost[4]:.0f} %",
+    f"means of {replicas} replicas of {LISTENERS:,} listeners; without a floor the least heard label has "
+    f"{100 * least[0]:.0f} % of an even share",
+)
