@@ -1,14 +1,14 @@
 """Ads with a budget for each day and a target cost per sale: to whom does a shop show which ad?
 
-Two weeks with some 200 visitors on a workday, and 400 on a day of the weekend. The shop may spend 25 dollars a day; what a day
-leaves is lost. A sale may cost 35 cents on average over both weeks. Visitors with more interest buy more often, and
-their ads are dearer. As many sales as possible are to come of it; sales and costs of ads are learned.
+Two weeks with some 200 visitors on a workday, and 400 on a day of the weekend. The shop may spend 25 dollars a day;
+what a day leaves is lost. A sale may cost 35 cents on average over both weeks. Visitors with more interest buy more
+often, and their ads are dearer. As many sales as possible are to come of it; sales and costs of ads are learned.
 """
 
 from dataclasses import replace
 
 import numpy as np
-from picture import drawing, finish, limit, lines
+from picture import drawing, finish, lines
 from world import World, asked
 
 import evenhand as eh
@@ -74,12 +74,11 @@ head = ["ads", "sales", "worst", "dollars / sale", "worst", "dollars a day", "mo
 print(Table(head, rows))
 
 axes = drawing("days so far", "dollars per sale so far")
-lines(axes, np.arange(1, DAYS + 1), courses)
-limit(axes, TARGET, "target")
+lines(axes, np.arange(1, DAYS + 1), courses, {"target": TARGET})
 both, alone = (100 * courses[name][-1] for name in ("budget and target", "budget alone"))
 finish(
     axes,
     "ads",
-    f"With a target of {100 * TARGET:.0f} cents a sale costs {both:.1f} cents, with the daily budget alone {alone:.1f}",
+    f"A sale costs {both:.1f} cents with the target of {100 * TARGET:.0f}, with the budget alone {alone:.1f}",
     f"means of {replicas} replicas; no day of any replica cost more than {ALLOWANCE:.0f} dollars",
 )

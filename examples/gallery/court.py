@@ -7,7 +7,7 @@ those of all people. Who benefits is learned.
 
 from dataclasses import replace
 
-from picture import drawing, finish, rows_of_dots
+from picture import drawing, finish, rows
 from world import asked
 
 import evenhand as eh
@@ -24,15 +24,15 @@ runs = [
         (eh.uniform(court.problem, n_features=5, name="at random"), court),
     )
 ]
-rows, appear = [], [people * trace.objective()[-1] for trace in runs]  # at true chances: no luck of the draw
+table, appear = [], [people * trace.objective()[-1] for trace in runs]  # at true chances: no luck of the draw
 for trace, all_appear in zip(runs, appear, strict=True):
     rides, vouchers = trace.total("ride"), trace.total("voucher")
     assert (rides <= 100).all()  # hard budgets, kept in every replica
     assert (vouchers <= 400).all()
     used = [all_appear.mean(), all_appear.min(), rides.mean(), rides.max(), vouchers.mean(), vouchers.max()]
     gaps = [trace.measure(eh.Parity(z, by="group", tolerance=0.01))[-1].mean() for z in ("ride", "voucher")]
-    rows.append([trace.policy, *(f"{z:.0f}" for z in used), *(f"{z:.4f}" for z in gaps)])
-print(Table(["help", "appear", "worst", "rides", "most", "vouchers", "most", "gap of rides", "of vouchers"], rows))
+    table.append([trace.policy, *(f"{z:.0f}" for z in used), *(f"{z:.4f}" for z in gaps)])
+print(Table(["help", "appear", "worst", "rides", "most", "vouchers", "most", "gap of rides", "of vouchers"], table))
 for name, world in (("evenly", court), ("wherever it helps", unfair)):
     best = people * eh.opt(world, contexts=2000, replicas=3).value
     print(f"The best policy that knows everybody's chances, {name}: {best:.0f} appear")
@@ -40,12 +40,12 @@ for name, world in (("evenly", court), ("wherever it helps", unfair)):
 at = court.problem.names.index("voucher")
 given = [100 * (trace.group_totals[-1, :, :, at] / trace.group_rounds[-1]).mean(0) for trace in runs]
 names = [f"{trace.policy}:\n{z.mean():.0f} appear" for trace, z in zip(runs, appear, strict=True)]
-axes = drawing("vouchers per 100 people of a group", "")
-rows_of_dots(axes, names, given, ("group 0", "group 1"))
+axes = drawing("vouchers per 100 people of a group")
+rows(axes, names, given)
 even, best, random = (z.mean() for z in appear)
 finish(
     axes,
     "court",
     f"Sharing evenly costs {best - even:.0f} of {best:.0f} appearances; chance would cost {best - random:.0f}",
-    f"means of {replicas} replicas; no replica gave more than the 100 rides and 400 vouchers",
+    f"filled: group 0; hollow: group 1; means of {replicas} replicas, none with more than 100 rides or 400 vouchers",
 )

@@ -8,7 +8,7 @@ live in the country are to find as many jobs as those of the city, up to half a 
 from dataclasses import replace
 
 import numpy as np
-from picture import drawing, finish, limit, lines
+from picture import drawing, finish, lines
 from world import asked
 
 import evenhand as eh
@@ -50,7 +50,7 @@ def day(luck: np.random.Generator) -> tuple[eh.Context, np.ndarray]:
 
 
 def season(policy: eh.Policy, seed: int) -> tuple[float, np.ndarray, float, np.ndarray]:
-    """Return the satisfaction, the matches of every firm and the travel, each per day, and matches per seeker by region."""
+    """Return useful matches, matches of every firm and travel, each per day, and matches per seeker by region."""
     luck, state = np.random.default_rng(seed), policy.start(seed=seed)
     spent, matched, useful, regions, people = 0.0, np.zeros(FIRMS), 0.0, np.zeros(2), np.zeros(2)
     for _ in range(DAYS):
@@ -86,13 +86,12 @@ print(Table(head, rows))
 assert courses["with budget and parity"][2] <= TRAVEL
 
 axes = drawing("firm, from the least to the most attractive one", "matches per day")
-lines(axes, np.arange(1, FIRMS + 1), {name: each for name, (each, _, _) in courses.items()})
-limit(axes, ENOUGH, f"what a firm can use: {ENOUGH:.0f}")
+lines(axes, np.arange(1, FIRMS + 1), {name: z[0] for name, z in courses.items()}, {"of use to a firm": ENOUGH})
 axes.set_ylim(bottom=0.0)
 kept, most = (courses[name] for name in ("with budget and parity", "most matches"))
 finish(
     axes,
     "jobs",
-    f"Matches that firms can use: {kept[1]:.1f} a day, where the most matches would leave {most[1]:.1f}",
+    f"Firms get {kept[1]:.1f} matches a day that they can use; for most matches alone {most[1]:.1f}",
     f"means of {replicas} seasons of {DAYS} days; trips cost at most {kept[2]:.1f} of {TRAVEL:.0f} a day in any season",
 )

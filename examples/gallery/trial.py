@@ -6,7 +6,7 @@ the probabilities are known, and averages weighted by them estimate what every d
 """
 
 import numpy as np
-from picture import drawing, finish, label, scales, style
+from picture import drawing, finish, rows
 from world import World, asked
 
 import evenhand as eh
@@ -31,7 +31,7 @@ def chances(z: np.ndarray) -> np.ndarray:
 
 world, replicas = World(problem=problem, means=chances), asked(100)
 truth = chances(np.linspace(0, 1, 1001)[:, None]).mean((0, 2))  # of every dose, for all patients
-rows, helped, errors = [], [], []
+table, helped, errors = [], [], []
 for floor in (0.25, 0.2, 0.15, 0.1, 0.05):
     policy = eh.resolving(problem, explore=floor) if floor < 0.25 else eh.uniform(problem, world.n_features)
     trace = eh.simulate(policy, world, replicas=replicas, record="all", progress=False)
@@ -44,26 +44,19 @@ for floor in (0.25, 0.2, 0.15, 0.1, 0.05):
     helped.append(trace.objective()[-1].mean() * PATIENTS)
     errors.append(100 * error.max())
     given = chosen.sum(0)
-    rows.append([f"{floor:g}", f"{helped[-1]:.0f}", f"{given.mean(0).min():.0f}", f"{given.min():.0f}"])
-    rows[-1] += [f"{100 * z:.1f}" for z in error]
-print(Table(["floor", "recover", "fewest of a dose", "worst", *(f"error of {dose}" for dose in DOSES)], rows))
+    table.append([f"{floor:g}", f"{helped[-1]:.0f}", f"{given.mean(0).min():.0f}", f"{given.min():.0f}"])
+    table[-1] += [f"{100 * z:.1f}" for z in error]
+print(Table(["floor", "recover", "fewest of a dose", "worst", *(f"error of {dose}" for dose in DOSES)], table))
 best = PATIENTS * eh.opt(world, contexts=2000, replicas=3).value
 print(f"\nThe best doses for all, by one who knows all chances: {best:.0f} recover")
 
-axes = drawing(
-    "error of the estimated recovery under the dose known least, in percentage points", "patients who recover"
-)
-axes.plot(errors, helped, "o-", color=style.PALETTE[0], lw=style.MAIN, ms=8)
-for row, x, y in zip(rows, errors, helped, strict=True):
-    label(
-        axes, "equal chances" if row[0] == "0.25" else f"at least {float(row[0]):.0%} each", x, y, 3, (0, -13), "center"
-    )
-axes.margins(x=0.15, y=0.2)
-for axis in (axes.xaxis, axes.yaxis):
-    scales.linear(axis)
+axes = drawing("patients who recover")
+shares = ("equal chances", *(f"at least {100 * float(row[0]):.0f} % each" for row in table[1:]))
+rows(axes, [f"{z}:\nerrors of {e:.1f} points" for z, e in zip(shares, errors, strict=True)], [[z] for z in helped], 3)
 finish(
     axes,
     "trial",
-    f"With 10 % for every dose {helped[3] - helped[0]:.0f} more of {PATIENTS} patients recover than with equal chances",
-    f"means of {replicas} trials; errors are root mean squares over them",
+    f"With 10 % for each dose {helped[3] - helped[0]:.0f} more patients recover than with equal chances",
+    f"means of {replicas} trials of {PATIENTS} patients; errors: root mean squares of the estimated recovery, for the "
+    "dose that is known least",
 )
