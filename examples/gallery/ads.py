@@ -79,6 +79,6 @@ both, alone = (100 * courses[name][-1] for name in ("budget and target", "budget
 finish(
     axes,
     "ads",
-    f"A sale costs {both:.1f} cents with the target of {100 * TARGET:.0f}, with the budget alone {alone:.1f}",
+    f"A sale costs {both:.1f} cents with the target of {100 * TARGET:.0f},\nwith the budget alone {alone:.1f}",
     f"means of {replicas} replicas; no day of any replica cost more than {ALLOWANCE:.0f} dollars",
 )

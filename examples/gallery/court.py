@@ -46,6 +46,6 @@ even, best, random = (z.mean() for z in appear)
 finish(
     axes,
     "court",
-    f"Sharing evenly costs {best - even:.0f} of {best:.0f} appearances; chance would cost {best - random:.0f}",
+    f"Sharing evenly costs {best - even:.0f} of {best:.0f} appearances;\nchance would cost {best - random:.0f}",
     f"filled: group 0; hollow: group 1; means of {replicas} replicas, none with more than 100 rides or 400 vouchers",
 )

@@ -60,6 +60,6 @@ chosen, random = (more[name][-1].mean() for name in ("chosen customers", "custom
 finish(
     axes,
     "emails",
-    f"{EMAILS} e-mails to chosen customers bring {chosen:.0f} more visits, at random {random:.0f}",
+    f"{EMAILS} e-mails to chosen customers bring {chosen:.0f} more visits,\nat random {random:.0f}",
     f"means of {len(found.traces[0].replicas)} replicas; no replica sent more than {EMAILS} e-mails",
 )

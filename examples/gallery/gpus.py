@@ -66,6 +66,6 @@ planned, first = (float(row[1]) for row in rows[:2])
 finish(
     axes,
     "gpus",
-    f"Planned, {CAPACITY:.0f} GPU-hours do {planned - first:.0f} more jobs a day than first come, first served",
+    f"Planned, {CAPACITY:.0f} GPU-hours do {planned - first:.0f} more jobs a day\nthan first come, first served",
     f"means of {replicas} replicas of {DAYS} days; no day of any replica used more than {CAPACITY:.0f} GPU-hours",
 )

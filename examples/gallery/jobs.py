@@ -86,12 +86,12 @@ print(Table(head, rows))
 assert courses["with budget and parity"][2] <= TRAVEL
 
 axes = drawing("firm, from the least to the most attractive one", "matches per day")
-lines(axes, np.arange(1, FIRMS + 1), {name: z[0] for name, z in courses.items()}, {"of use to a firm": ENOUGH})
+lines(axes, np.arange(1, FIRMS + 1), {name: z[0] for name, z in courses.items()}, {f"{ENOUGH:.0f} are of use": ENOUGH})
 axes.set_ylim(bottom=0.0)
 kept, most = (courses[name] for name in ("with budget and parity", "most matches"))
 finish(
     axes,
     "jobs",
-    f"Firms get {kept[1]:.1f} matches a day that they can use; for most matches alone {most[1]:.1f}",
+    f"Firms get {kept[1]:.1f} matches a day that they can use;\nfor most matches alone {most[1]:.1f}",
     f"means of {replicas} seasons of {DAYS} days; trips cost at most {kept[2]:.1f} of {TRAVEL:.0f} a day in any season",
 )

@@ -65,6 +65,6 @@ def rows(axes, names: Sequence[str], values: Sequence[Sequence[float]], main: in
 
 
 def finish(axes, name: str, headline: str, caption: str) -> None:
-    """Write the sentence and the caption, and save the picture."""
+    """Write the sentence, of one line or two, and the caption, and save the picture."""
     style.finish(axes.figure, caption, headline=headline)
-    print(f"\n{headline}\npicture: {save([axes], Path('out') / 'gallery' / f'{name}.png')}")
+    print(f"\n{headline.replace(chr(10), ' ')}\npicture: {save([axes], Path('out') / 'gallery' / f'{name}.png')}")

@@ -50,7 +50,7 @@ lost = [100 * (1 - z / likes[0]) for z in likes]
 finish(
     axes,
     "playlists",
-    f"Half an even share for every label costs {lost[2]:.0f} % of the likes, an even share {lost[4]:.0f} %",
+    f"Half an even share for every label costs {lost[2]:.0f} % of the likes,\nan even share {lost[4]:.0f} %",
     f"means of {replicas} replicas of {LISTENERS:,} listeners; without a floor the least heard label has "
     f"{100 * least[0]:.0f} % of an even share",
 )

@@ -60,6 +60,6 @@ routed, small, large = (courses[name][-1] for name in ("routed", "always small",
 finish(
     axes,
     "router",
-    f"Routed, {DOLLARS:.0f} dollars solve {routed:,.0f} requests; small models {small:,.0f}, large {large:,.0f}",
+    f"Routed, {DOLLARS:.0f} dollars solve {routed:,.0f} requests;\nsmall models {small:,.0f}, large {large:,.0f}",
     f"means of {replicas} replicas of {REQUESTS:,} requests; no replica cost more than {DOLLARS:.0f} dollars",
 )

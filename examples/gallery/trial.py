@@ -56,7 +56,7 @@ rows(axes, [f"{z}:\nerrors of {e:.1f} points" for z, e in zip(shares, errors, st
 finish(
     axes,
     "trial",
-    f"With 10 % for each dose {helped[3] - helped[0]:.0f} more patients recover than with equal chances",
+    f"With 10 % for each dose {helped[3] - helped[0]:.0f} more patients recover\nthan with equal chances",
     f"means of {replicas} trials of {PATIENTS} patients; errors: root mean squares of the estimated recovery, for the "
     "dose that is known least",
 )
