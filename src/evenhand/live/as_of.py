@@ -44,10 +44,10 @@ class AsOf:
             self._seq, self._fold, self._state = as_of, fold, frozen(fold.policy, deepcopy(fold.state))
         return self._state if as_of == self._seq and fold is self._fold else None
 
-    def pass_on(self, fold: Fold, body: Mapping[str, Any], context: Context, decision: Decision) -> None:
-        """Let the state that is kept go on by a decision as it is in the log."""
+    def pass_on(self, fold: Fold, body: dict[str, Any], context: Context, again: Decision | None) -> None:
+        """Let the state that is kept go on by a decision of the log, which is decoded if it was not made again."""
         if body.get("as_of") is not None and self._state is not None:
-            pass_on(fold.policy, self._state, context, decision)
+            pass_on(fold.policy, self._state, context, again or fold.made(body, context).decision)
 
 
 def advance(fold: Fold, events: Iterable[Event]) -> None:

@@ -114,7 +114,7 @@ class Count:
         if state is not None:
             decision = fold.decide(context) if state is fold.state else fold.policy.decide(state, context)
             gap = self._gap(body, decision, state, late=fold.is_late(context))
-            at.pass_on(fold, body, context, decision if gap == 0.0 else fold.made(body, context).decision)
+            at.pass_on(fold, body, context, decision if gap == 0.0 else None)
         self.largest = max(self.largest, gap)
         if gap > self.tolerance:
             self.differing += 1
