@@ -19,8 +19,9 @@ def compile_ahead(policy: Policy) -> bool:
     It takes some 30 seconds where nothing is kept on disk.
 
     >>> import evenhand as eh
-    >>> shop = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=9)
-    >>> compile_ahead(eh.ucb(shop, width=eh.models.Bootstrap()))
+    >>> shop = eh.Problem(actions=("a", "b", "c"), withdrawn=("c",), outcomes=(eh.Outcome("gain"),), maximize="gain",
+    ...                   horizon=9)
+    >>> compile_ahead(eh.uniform(shop, 1))  # kernels know no withdrawn actions
     False
     """
     state, none = policy.start(), _decision()
