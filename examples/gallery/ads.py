@@ -8,7 +8,7 @@ often, and their ads are dearer. As many sales as possible are to come of it; sa
 from dataclasses import replace
 
 import numpy as np
-from picture import drawing, finish, lines
+from picture import finish, lines
 from world import World, asked
 
 import evenhand as eh
@@ -73,8 +73,7 @@ for policy, here in (
 head = ["ads", "sales", "worst", "dollars / sale", "worst", "dollars a day", "most"]
 print(Table(head, rows))
 
-axes = drawing("days so far", "dollars per sale so far")
-lines(axes, np.arange(1, DAYS + 1), courses, {"target": TARGET})
+axes = lines("days so far", np.arange(1, DAYS + 1), "dollars per sale so far", courses, {"target": TARGET})
 both, alone = (100 * courses[name][-1] for name in ("budget and target", "budget alone"))
 finish(
     axes,

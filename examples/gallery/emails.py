@@ -6,7 +6,7 @@ some customers come anyway. As many visits as possible are to come of these 400 
 """
 
 import numpy as np
-from picture import drawing, finish, lines
+from picture import finish, lines
 from world import World, asked
 
 import evenhand as eh
@@ -54,8 +54,8 @@ best = eh.opt(world, contexts=2000, replicas=5).value * CUSTOMERS - usual[-1].me
 print(Table(["policy", "visits", "more", "worst", "e-mails", "most"], rows))
 print(f"\nThe best policy that knows all chances: {best:+.1f}")
 
-axes = drawing("customers so far", "more visits than without e-mails")
-lines(axes, found.traces[0].times, {name: z.mean(1) for name, z in more.items()})
+seen, courses = found.traces[0].times, {name: z.mean(1) for name, z in more.items()}
+axes = lines("customers so far", seen, "more visits than without e-mails", courses, {})
 chosen, random = (more[name][-1].mean() for name in ("chosen customers", "customers at random"))
 finish(
     axes,

@@ -7,7 +7,7 @@ and no day has more than 100 GPU-hours. What is done in time is learned.
 """
 
 import numpy as np
-from picture import drawing, finish, lines
+from picture import finish, lines
 from world import World, asked
 
 import evenhand as eh
@@ -53,15 +53,14 @@ for policy in (
     jobs_done, hours = np.nan_to_num(trace.plays.outcomes[: len(times), :, 0, :2]).transpose(2, 0, 1)
     daily = np.stack([[z[times // 1 == day].sum(0) for day in range(DAYS)] for z in (jobs_done, hours)])
     assert (daily[1] <= CAPACITY).all()
-    courses[f"{policy.name}:\n{daily[0].mean():.0f} done"] = np.array(
+    courses[f"{policy.name}: {daily[0].mean():.0f} done"] = np.array(
         [hours[times % 1 <= h / 24].sum(0).mean() / DAYS for h in AXIS]
     )
     best_and_worst = daily[0].mean(), daily[0].mean(0).min(), daily[1].mean(), daily[1].max()
     rows.append([policy.name, *(f"{z:.1f}" for z in best_and_worst)])
 print(Table(["jobs", "done a day", "worst", "GPU-hours a day", "most"], rows))
 
-axes = drawing("hour of the day", "GPU-hours used since midnight")
-lines(axes, AXIS, courses, {"capacity": CAPACITY})
+axes = lines("hour of the day", AXIS, "GPU-hours used since midnight", courses, {"capacity": CAPACITY})
 planned, first = (float(row[1]) for row in rows[:2])
 finish(
     axes,

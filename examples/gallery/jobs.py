@@ -8,7 +8,7 @@ live in the country are to find as many jobs as those of the city, up to half a 
 from dataclasses import replace
 
 import numpy as np
-from picture import drawing, finish, lines
+from picture import finish, lines
 from world import asked
 
 import evenhand as eh
@@ -85,9 +85,9 @@ head = ["seekers are sent for", "useful matches", "worst", "matches", "travel", 
 print(Table(head, rows))
 assert courses["with budget and parity"][2] <= TRAVEL
 
-axes = drawing("firm, from the least to the most attractive one", "matches per day")
-lines(axes, np.arange(1, FIRMS + 1), {name: z[0] for name, z in courses.items()}, {f"{ENOUGH:.0f} are of use": ENOUGH})
-axes.set_ylim(bottom=0.0)
+found = {name: z[0] for name, z in courses.items()}
+firms = "firm, from the least to the most attractive one"
+axes = lines(firms, np.arange(1, FIRMS + 1), "matches per day", found, {f"{ENOUGH:.0f} are of use": ENOUGH})
 kept, most = (courses[name] for name in ("with budget and parity", "most matches"))
 finish(
     axes,

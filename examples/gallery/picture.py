@@ -1,53 +1,39 @@
 """The pictures of the gallery: a sentence above, one drawing with names beside its lines, and a caption below."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 
-from evenhand.report import scales, style
-from evenhand.report.plots import save
+from evenhand.report import ends, scales, style
+from evenhand.report.plots import HEIGHT, INSIDE, WIDTH, save
 
-WIDTH, HEIGHT = 5.6, 3.3  # inches
+LOOKS = (*(style.look(i) for i in range(3)), style.Look(style.GREY))
+LEVEL = style.Look(style.LEVEL, style.STYLES["--"], 1.0)
 
 
-def drawing(x: str, y: str = ""):
-    """Return the axes of a picture."""
-    _, (axes,) = style.sheet(1, 1, WIDTH, HEIGHT)
-    style.labels(axes, x, y, WIDTH, HEIGHT)
+def drawing(x: str, y: str = "", beside: float = 1.0):
+    """Return the axes of a picture, with inches of room beside them."""
+    _, (axes,) = style.sheet(1, 1, WIDTH + beside, HEIGHT)
+    style.labels(axes, x, y, WIDTH + beside, HEIGHT)
     return axes
 
 
-def lines(axes, x: Sequence[float], curves: Mapping[str, np.ndarray], limit: Mapping[str, float] | None = None) -> None:
-    """Draw curves, the main one first, and a level, each with its name at its end."""
-    ends, shades = {}, (*style.PALETTE[:3], style.INK)
-    for i, (name, y) in enumerate(curves.items()):
-        axes.plot(x, y, color=shades[i], lw=style.MAIN if i == 0 else style.OTHER, zorder=3 if i == 0 else 2)
-        ends[name] = float(y[-1]), shades[i]
-    for name, y in (limit or {}).items():
-        axes.axhline(y, color=style.LEVEL, lw=1.0, ls="--", zorder=1)
-        ends[name] = y, style.LEVEL
-    axes.set_xlim(x[0], x[-1])
-    low, high = axes.get_ylim()
-    places = _apart([y for y, _ in ends.values()], [name.count("\n") + 1 for name in ends], 0.08 * (high - low))
-    for place, (name, (_, shade)) in zip(np.minimum(places, places - places.max() + high), ends.items(), strict=True):
-        at, weight = (x[-1], place), "bold" if name == next(iter(curves)) else "normal"
-        text = {"va": "center", "color": shade, "fontweight": weight, "fontsize": style.LABEL}
-        axes.annotate(name, at, (6.0, 0.0), textcoords="offset points", annotation_clip=False, **text)
+def lines(over: str, x: Sequence[float], what: str, curves: Mapping[str, np.ndarray], limit: Mapping[str, float]):
+    """Draw curves, the main one first, and a level, each with its name at its end; returns the axes."""
+    names = [*curves, *limit]
+    looks = [*LOOKS[: len(curves)], *[LEVEL] * len(limit)]
+    looks[0] = looks[0]._replace(width=style.MAIN)
+    values = [*map(np.asarray, curves.values()), *(np.full(len(x), y) for y in limit.values())]
+    axes = drawing(over, what, ends.width(names))
+    for y, look in zip(values, looks, strict=True):
+        (line,) = axes.plot(x, y, color=look.color, lw=look.width, zorder=1.0 + look.width)
+        style.set_dashes(line, look.dashes)
     for axis in (axes.xaxis, axes.yaxis):
         scales.linear(axis)
-
-
-def _apart(places: Sequence[float], tall: Sequence[int], room: float) -> np.ndarray:
-    """Move the places of names apart until each has room for its lines of text."""
-    at, order = np.array(places, float), np.argsort(places, kind="stable")
-    for _ in range(200):
-        for a, b in pairwise(order):
-            lacking = room * (tall[a] + tall[b]) / 2.0 - (at[b] - at[a])
-            if lacking > 0.0:
-                at[a], at[b] = at[a] - lacking / 2.0, at[b] + lacking / 2.0
-    return at
+    axes.set_xlim(x[0], x[-1])
+    ends.write(axes, ends.of(names, looks, [x] * len(names), values), HEIGHT - INSIDE)
+    return axes
 
 
 def rows(axes, names: Sequence[str], values: Sequence[Sequence[float]], main: int = 0) -> None:

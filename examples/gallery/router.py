@@ -8,7 +8,7 @@ requests as possible are to be solved; which model solves what is learned, one r
 import random
 
 import numpy as np
-from picture import drawing, finish, lines
+from picture import finish, lines
 from world import asked
 
 import evenhand as eh
@@ -54,8 +54,7 @@ for name, offered in (("routed", list(MODELS)), *((f"always {model}", [model]) f
     rows[-1] += [f"{dollars.mean():.2f}", f"{dollars.max():.2f}"]
 print(Table(["requests", "solved", "worst", "answered", "dollars", "most"], rows))
 
-axes = drawing("requests so far", "solved so far")
-lines(axes, np.arange(1, REQUESTS + 1), courses)
+axes = lines("requests so far", np.arange(1, REQUESTS + 1), "solved so far", courses, {})
 routed, small, large = (courses[name][-1] for name in ("routed", "always small", "always large"))
 finish(
     axes,
