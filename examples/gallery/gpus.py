@@ -46,14 +46,14 @@ AXIS = np.arange(6, 25)
 replicas, rows, courses = asked(10), [], {}
 for policy in (
     eh.resolving(problem, name="planned for the day"),
-    world.rule("one GPU each, first come", "one GPU"),
-    world.rule("four GPUs each, first come", "four GPUs"),
+    world.rule("one GPU, first come", "one GPU"),
+    world.rule("four GPUs, first come", "four GPUs"),
 ):
     trace = eh.simulate(policy, world, replicas=replicas, record="all", progress=False)
     jobs_done, hours = np.nan_to_num(trace.plays.outcomes[: len(times), :, 0, :2]).transpose(2, 0, 1)
     daily = np.stack([[z[times // 1 == day].sum(0) for day in range(DAYS)] for z in (jobs_done, hours)])
     assert (daily[1] <= CAPACITY).all()
-    courses[f"{policy.name}: {daily[0].mean():.0f} done"] = np.array(
+    courses[f"{policy.name}:\n{daily[0].mean():.0f} done"] = np.array(
         [hours[times % 1 <= h / 24].sum(0).mean() / DAYS for h in AXIS]
     )
     best_and_worst = daily[0].mean(), daily[0].mean(0).min(), daily[1].mean(), daily[1].max()
