@@ -26,7 +26,7 @@ from evenhand.recipes import resolving
 
 REGIONS = 8
 EVERY = 50  # rounds of a region from one settlement to the next
-WORLDS = {"alike": (1.0,) * 8, "worth more in half of them": (1.0, 0.3) * 4}
+WORLDS = {"alike": (1.0,) * 8, "worth less in half of them": (1.0,) * 4 + (0.3,) * 4}
 
 
 def policy_of(problem: Problem, horizon: int, totals: dict[str, float]) -> Policy:
@@ -86,6 +86,7 @@ def run(rounds: int, seed: int, mode: str, worth: tuple[float, ...]) -> tuple[fl
     totals = {c.outcome: c.total_over(rounds) for c in problem.subject_to if isinstance(c, Budget)}
     luck, count = np.random.default_rng(seed + 1), 1 if mode == "one" else REGIONS
     route = luck.permutation(np.repeat(np.arange(REGIONS), rounds // REGIONS))
+    counts = luck.random(rounds) < np.array(worth)[route]
     ledger = Ledger(name="all", totals=totals, rounds=rounds)
     regions = []
     for k in range(count):
@@ -100,10 +101,9 @@ def run(rounds: int, seed: int, mode: str, worth: tuple[float, ...]) -> tuple[fl
         decision = region.policy.decide(region.state, context)
         taken, arrivals = world.respond(step, context, decision)
         region.policy.commit(region.state, context, taken)
-        counts = luck.random() < worth[k]
         for arrival in arrivals:
             y = arrival.y.copy()
-            y[..., 0] *= counts  # what is maximised
+            y[..., 0] *= counts[step]  # what is maximised
             region.policy.learn(region.state, arrival.decision, y)
         reward += float(world.expected(context, decision.plays).ravel()[0]) * worth[k]
         if mode == "leases" and region.rounds % EVERY == 0:
