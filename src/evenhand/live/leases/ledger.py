@@ -73,7 +73,7 @@ class Ledger:
     >>> new = ledger.lease("1f")
     >>> line = ledger.settled("north", Report(seq=1, lease=new, used={"cents": 0.0}, rounds=0, left=25, horizon=25))
     >>> after = ledger.entered("north", line)
-    >>> after.free("cents"), after.totals["cents"]
+    >>> round(after.free("cents"), 6), after.totals["cents"]
     (600.0, 800.0)
     """
 
