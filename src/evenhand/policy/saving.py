@@ -127,7 +127,9 @@ def _tokens(z: object, strict: bool = True) -> Iterator[str]:
 
 def flatten(z: object, path: str = "") -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     """Yield every array and number of a state, with its path."""
-    if dataclasses.is_dataclass(z):
+    if type(z) is np.ndarray:  # as most are
+        yield path, z
+    elif dataclasses.is_dataclass(z):
         for f in dataclasses.fields(z):
             yield from flatten(getattr(z, f.name), f"{path}.{f.name}")
     elif isinstance(z, list):

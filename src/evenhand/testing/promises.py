@@ -78,6 +78,8 @@ def same_records(a: Any, b: Any, promise: str) -> None:
 
 def same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], promise: str) -> None:
     """Require that two arrays are exactly equal, NaN included."""
+    if a.shape == b.shape and (a == b).all():  # as most are, without a NaN
+        return
     require(a.shape == b.shape and bool(((a == b) | ((a != a) & (b != b))).all()), promise)
 
 
