@@ -87,7 +87,7 @@ def run(rounds: int, seed: int, mode: str, worth: tuple[float, ...]) -> tuple[fl
     luck, count = np.random.default_rng(seed + 1), 1 if mode == "one" else REGIONS
     route = luck.permutation(np.repeat(np.arange(REGIONS), rounds // REGIONS))
     counts = luck.random(rounds) < np.array(worth)[route]
-    ledger = Ledger(name="all", totals=totals, rounds=rounds)
+    ledger = Ledger(name="all", id="a0", totals=totals, rounds=rounds)
     regions = []
     for k in range(count):
         lease = ledger.lease(str(k)) if mode == "leases" else None

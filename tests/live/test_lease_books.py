@@ -18,7 +18,7 @@ ROUNDS = 100  # of each campaign
 
 def test_a_pool_of_two_by_hand():
     """800 for 400 rounds: 2 per round, and a part that another campaign does not need."""
-    ledger = Ledger(name="all", totals=TOTALS, rounds=200)
+    ledger = Ledger(name="all", id="a0", totals=TOTALS, rounds=200)
     north, south = ledger.lease("n"), ledger.lease("s")
     unit = 2.0 ** north.exponents["cents"]
     ledger = ledger.entered(
@@ -85,7 +85,7 @@ class World:
     """
 
     def __init__(self, count):
-        self.pool = Ledger(name="all", totals=TOTALS, rounds=count * ROUNDS)
+        self.pool = Ledger(name="all", id="a0", totals=TOTALS, rounds=count * ROUNDS)
         self.leases = {str(i): self.pool.lease(str(i)) for i in range(count)}
         self.used = dict.fromkeys(self.leases, 0.0)
         self.rounds = dict.fromkeys(self.leases, 0)
@@ -189,17 +189,18 @@ def check_steps(world, steps):
 
 
 def test_another_log_of_the_name_gets_nothing():
-    ledger = Ledger(name="all", totals=TOTALS, rounds=100)
+    ledger = Ledger(name="all", id="a0", totals=TOTALS, rounds=100)
     report = Report(seq=1, lease=ledger.lease("first"), used={"cents": 0.0}, rounds=0, left=100, horizon=100)
     ledger = ledger.entered("north", ledger.settled("north", report))
     with pytest.raises(Conflict, match="another log of a campaign 'north', of 1 events"):
         ledger.settled("north", replace(report, lease=ledger.lease("second")))
-    with pytest.raises(Conflict, match="pool 'other' that is not this one"):
-        ledger.settled("north", replace(report, lease=replace(ledger.lease("first"), pool="other")))
+    for field, other in (("pool", "other"), ("pool_id", "b1"), ("exponents", {"cents": 3})):
+        with pytest.raises(Conflict, match="leases from a pool '(all|other)' that is not this one"):
+            ledger.settled("north", replace(report, lease=replace(ledger.lease("first"), **{field: other})))
 
 
 def test_counters_of_a_lease_never_fall():
-    lease = Ledger(name="all", totals=TOTALS, rounds=100).lease("a")
+    lease = Ledger(name="all", id="a0", totals=TOTALS, rounds=100).lease("a")
     more, less = replace(lease, taken={"cents": 9}), replace(lease, returned={"cents": 1})
     assert more.follows(lease)
     assert less.follows(lease)
@@ -209,7 +210,7 @@ def test_counters_of_a_lease_never_fall():
 
 
 def test_a_log_that_was_restored_goes_on_from_what_the_pool_knows():
-    ledger = Ledger(name="all", totals=TOTALS, rounds=100)
+    ledger = Ledger(name="all", id="a0", totals=TOTALS, rounds=100)
     new = Report(seq=1, lease=ledger.lease("a"), used={"cents": 0.0}, rounds=0, left=100, horizon=100)
     ledger = ledger.entered("north", ledger.settled("north", new))
     lease = later("north", new, ledger)
@@ -218,3 +219,9 @@ def test_a_log_that_was_restored_goes_on_from_what_the_pool_knows():
     older = replace(new, lease=lease, seq=2)
     ledger = ledger.entered("north", ledger.settled("north", older))
     assert later("north", older, ledger).returned == ledger.lines["north"].collected
+    # Where it holds more than the pool left it, it keeps that alone, and the rest once that is settled.
+    holds = replace(older, used={"cents": 0.75 * lease.totals["cents"]})
+    kept = later("north", holds, ledger)
+    assert holds.used["cents"] < kept.totals["cents"] < holds.used["cents"] + 1e-6
+    settled = later("north", replace(holds, lease=kept, used={"cents": 0.0}), ledger)
+    assert settled.returned == ledger.lines["north"].collected

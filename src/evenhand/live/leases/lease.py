@@ -23,12 +23,14 @@ class Lease:
 
     Args:
         pool: the name of the pool.
+        pool_id: tells its log from another one of the same name.
         id: tells the log of this campaign from another one of the same name.
         exponents: of the units of each outcome that is spent.
         taken: the grants that the campaign took in, in units.
         returned: what it gave back, in units.
 
-    >>> lease = Lease(pool="spring", id="1f", exponents={"cents": -1}, taken={"cents": 9}, returned={"cents": 4})
+    >>> counters = {"taken": {"cents": 9}, "returned": {"cents": 4}}
+    >>> lease = Lease(pool="spring", pool_id="a0", id="1f", exponents={"cents": -1}, **counters)
     >>> lease.totals
     {'cents': 2.5}
     >>> Lease.of(lease.to_dict()) == lease
@@ -36,6 +38,7 @@ class Lease:
     """
 
     pool: str
+    pool_id: str
     id: str
     exponents: Mapping[str, int]
     taken: Amounts
@@ -49,7 +52,7 @@ class Lease:
     def to_dict(self) -> dict[str, Any]:
         """Return the lease for JSON."""
         each = {name: dict(getattr(self, name)) for name in ("exponents", "taken", "returned")}
-        return {"pool": self.pool, "id": self.id, **each}
+        return {"pool": self.pool, "pool_id": self.pool_id, "id": self.id, **each}
 
     @property
     def held(self) -> dict[str, int]:
@@ -63,7 +66,7 @@ class Lease:
 
     def follows(self, before: Lease) -> bool:
         """Return whether these are later counters of the same lease, or the same ones."""
-        if (self.pool, self.id, self.exponents) != (before.pool, before.id, before.exponents):
+        if replace(self, taken=before.taken, returned=before.returned) != before:
             return False
         later = (self.taken[n] >= before.taken[n] and self.returned[n] >= before.returned[n] for n in before.taken)
         return all(later)

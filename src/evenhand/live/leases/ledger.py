@@ -65,11 +65,12 @@ class Ledger:
 
     Args:
         name: of the pool.
+        id: of its log, which no other pool of this name has.
         totals: in units of the outcomes.
         rounds: the rounds that all campaigns together expect.
         lines: the books of each campaign, by its name.
 
-    >>> ledger = Ledger(name="spring", totals={"cents": 800.0}, rounds=100)
+    >>> ledger = Ledger(name="spring", id="a0", totals={"cents": 800.0}, rounds=100)
     >>> new = ledger.lease("1f")
     >>> line = ledger.settled("north", Report(seq=1, lease=new, used={"cents": 0.0}, rounds=0, left=25, horizon=25))
     >>> after = ledger.entered("north", line)
@@ -78,6 +79,7 @@ class Ledger:
     """
 
     name: str
+    id: str
     totals: Mapping[str, float]
     rounds: int
     lines: Mapping[str, Line] = field(default_factory=dict)
@@ -90,7 +92,7 @@ class Ledger:
         """Return the lease of a log, by its id, that was granted nothing yet."""
         none = dict.fromkeys(self.totals, 0)
         exponents = {name: exponent(total) for name, total in self.totals.items()}
-        return Lease(pool=self.name, id=log, exponents=exponents, taken=none, returned=none)
+        return Lease(pool=self.name, pool_id=self.id, id=log, exponents=exponents, taken=none, returned=none)
 
     def free(self, outcome: str) -> float:
         """Return what is granted to no campaign, below 0 if the log of the pool was replaced by an older one."""
@@ -145,7 +147,7 @@ class Ledger:
 
     def _known(self, campaign: str, report: Report) -> Line:
         lease, none = report.lease, dict.fromkeys(self.totals, 0)
-        if lease.pool != self.name or lease.exponents != self.lease("").exponents:
+        if replace(lease, taken=none, returned=none) != self.lease(lease.id):
             raise Conflict(f"campaign {campaign!r} leases from a pool {lease.pool!r} that is not this one")
         found = self.lines.get(campaign)
         if found is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping
 
 from evenhand.core.errors import InvalidInput
@@ -66,9 +67,11 @@ class Pool:
         stated = {"totals": {n: float(total) for n, total in sorted(totals.items())}, "rounds": int(rounds)}
         with place.write(name) as log:
             if log.last == 0:
-                log.append("leased", encode(stated))
-            elif (found := read(pool_event(name, log.get(1)))) != stated:
-                raise Conflict(f"pool {name!r} has {found}, and not {stated}")
+                log.append("leased", encode({"id": secrets.token_hex(8), **stated}))
+            else:
+                found = {field: z for field, z in read(pool_event(name, log.get(1))).items() if field != "id"}
+                if found != stated:
+                    raise Conflict(f"pool {name!r} has {found}, and not {stated}")
         return Pool(place, name, owner=place is not store)
 
     @staticmethod

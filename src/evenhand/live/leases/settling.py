@@ -56,12 +56,12 @@ def later(campaign: str, report: Report, ledger: Ledger) -> Lease:
         ledger: the books after that report.
     """
     lease, line = report.lease, ledger.lines[campaign]
-    # The pool may have collected more than an older copy of this log has returned, after it was restored.
-    lease = replace(
-        lease,
-        taken={n: max(z, line.granted[n]) for n, z in lease.taken.items()},
-        returned={n: max(z, line.collected[n]) for n, z in lease.returned.items()},
-    )
+    taken = {n: max(z, line.granted[n]) for n, z in lease.taken.items()}
+    # The pool may have collected more than an older copy of this log has returned, after it was restored. What that
+    # copy used or holds stays with it until it is settled.
+    spare = {n: z - units(report.used[n], lease.exponents[n]) - 1 for n, z in taken.items()}
+    returned = {n: max(z, min(line.collected[n], spare[n])) for n, z in lease.returned.items()}
+    lease = replace(lease, taken=taken, returned=returned)
     if lease != report.lease:
         return lease
     owed = ledger.owed(campaign, lease)
