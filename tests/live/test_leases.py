@@ -274,6 +274,30 @@ def test_bad_input_is_refused(world, tmp_path):
     assert list(world.stores["north"].campaigns()) == []
 
 
+def test_another_pool_of_the_name_grants_nothing(world):
+    """As by the command line all pools have one name, unless it is stated."""
+    north = world.opened("north")
+    again = Pool.begin(MemoryStore(), "all", **SHARED)
+    assert Pool.begin(world.stores["pool"], "all", **SHARED).ledger() == world.pool.ledger()
+    with pytest.raises(Conflict, match="campaign 'north' leases from a pool 'all' that is not this one"):
+        settle_lease(north, again)
+    assert again.ledger().lines == {}
+
+
+def test_a_switch_with_another_log_keeps_the_lease(world, tmp_path):
+    file, logs = tmp_path / "coded.toml", [tmp_path / f"{i}.csv" for i in range(2)]
+    file.write_text(FILE.replace("[features.ranges]\nage = [20, 60]\n", ""))
+    for log, oldest in zip(logs, (60, 70), strict=True):
+        log.write_text(f"age,sent,answer,cents\n20,,0,0\n{oldest},L,1,2\n")
+    store = world.stores["north"]
+    north = open_leased(world.pool, store, "north", file, log_path=logs[0], learn=False, terms=TERMS)
+    lived(north, 5)
+    file.write_text(file.read_text().replace("warmup = 0", "warmup = 0\nevery = 7"))
+    made = eh.live.switch_campaign(store, "north", file, log_path=logs[1], learn=False, by="Ada", why="older people")
+    assert lease_of(made.encoder) == lease_of(north.encoder)
+    assert made.status().accounts["cents"].total == pytest.approx(30)
+
+
 def test_a_second_log_of_a_name_gets_nothing(world):
     world.opened("north")
     with pytest.raises(Conflict, match="another log of a campaign 'north'"):

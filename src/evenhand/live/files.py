@@ -181,6 +181,8 @@ def switch_campaign(
         raise Unknown(f"no campaign {name!r}; the store has {list(place.campaigns())}")
     before = of_stored(kept)
     stated = of_stored(kept, text) if log is None else of_log(text, log, before.coded.taught)
+    if before.coded.lease is not None and log is not None:
+        stated = leased(stated, before.coded.lease)
     teacher = taught(place, name, _rows(log, learn, place, name))
     try:
         campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
