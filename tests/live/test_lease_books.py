@@ -195,7 +195,7 @@ def test_another_log_of_the_name_gets_nothing():
     with pytest.raises(Conflict, match="another log of a campaign 'north', of 1 events"):
         ledger.settled("north", replace(report, lease=ledger.lease("second")))
     for field, other in (("pool", "other"), ("pool_id", "b1"), ("exponents", {"cents": 3})):
-        with pytest.raises(Conflict, match="leases from a pool '(all|other)' that is not this one"):
+        with pytest.raises(Conflict, match=r"leases from a pool '(all|other)' that is not this one"):
             ledger.settled("north", replace(report, lease=replace(ledger.lease("first"), **{field: other})))
 
 
