@@ -286,6 +286,18 @@ def test_each_call_has_its_reply_or_its_own_error(place):
     assert all(isinstance(z, Paused) for z in paused[2:])
 
 
+@pytest.mark.parametrize("odd", [["web"], {"web": 1}, None, 1])
+def test_a_level_that_is_no_text_is_refused_alone(odd):
+    policy = shops()[0]
+    campaign = Campaign.open("memory://", "one", policy)
+    campaign.many(frozen_calls(policy, 0, 45))
+    first, last = frozen_calls(policy, 100, 2)
+    found = campaign.many([first, Deciding({"age": 30, "way": odd}, "odd", frozen=True), last])
+    assert isinstance(found[1], InvalidInput)
+    assert found[1].field == "way"
+    assert [found[0].id, found[2].id] == [47, 48]
+
+
 def test_what_no_plan_can_use_is_refused_alone(monkeypatch):
     """A batch that fails while it is entered is decided one by one, on the fold of the log."""
     policy = shops()[0]

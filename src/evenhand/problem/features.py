@@ -214,7 +214,7 @@ def _column(feature: Feature, size: int, values: list[object]) -> Floats:
         x: Floats = np.array(values, float)
         if np.isfinite(x).all():
             return feature.scaled(x)[:, None]
-    if type(feature) is Categorical:
+    if type(feature) is Categorical and set(map(type, values)) <= {str}:
         coded = {value: feature.encode(value) for value in set(values)}
         return np.array([coded[value] for value in values]).reshape(len(values), size)
     found = []
