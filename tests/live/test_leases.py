@@ -68,6 +68,7 @@ def test_campaigns_share_a_total(world):
     north.end(by="Ada", why="christmas")
     assert settle_lease(north, world.pool)
     assert not settle_lease(north, world.pool)
+    assert not switched(north, lease_of(north.encoder)), "what another thread has settled meanwhile"
     used = north.status().accounts["cents"].spent
     assert world.check()["north"] == pytest.approx(used)
     assert settle_lease(south, world.pool)

@@ -76,6 +76,8 @@ def switched(campaign: Campaign, lease: Lease) -> bool:
     assert isinstance(encoder, Coded)  # which has a lease
     now = lease_of(encoder)
     assert now is not None
+    if lease == now:  # another thread did it, since the report
+        return False
     falls = any(units < now.held[name] for name, units in lease.held.items())
     try:
         policy, coded = leased(Stated(phase.policy, encoder), lease)
