@@ -264,6 +264,13 @@ def test_bad_input_is_refused(world, tmp_path):
         world.opened("south")
     with pytest.raises(InvalidInput, match="'all', which is a pool of leases"):
         eh.live.open_campaign(world.stores["pool"], "all", world.file)
+    for of_campaigns in (
+        lambda store: eh.live.audit(store, "all", []),
+        lambda store: eh.live.archive(store, tmp_path / "all.db", "all"),
+        lambda store: eh.live.set_clock(store, "all", why="so", who="Ada"),
+    ):
+        with pytest.raises(InvalidInput, match="'all', which is a pool of leases"):
+            of_campaigns(world.stores["pool"])
     with pytest.raises(Conflict, match="'south' is a campaign, and no pool"):
         Pool.begin(world.stores["south"], "south", **SHARED)
     world.file.write_text(FILE.replace('"cents"', '"answer"'))

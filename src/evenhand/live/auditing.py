@@ -11,6 +11,7 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.validate import nonnegative
 from evenhand.live.cases import Encoder, Named, Teacher
 from evenhand.live.events import Unknown, read
+from evenhand.live.leases.books import refuse_pool
 from evenhand.live.phases import Phase
 from evenhand.live.proof import Head, Proof, prove
 from evenhand.live.recomputing import Given, recompute
@@ -92,7 +93,7 @@ def audit(
 
     Raises:
         InvalidInput: the tolerance is not a finite number, `policies` is not a list of policies, `head` is none, `jobs`
-            is not in [1, 1024], or is above 1 where `store` is no URL that processes can share.
+            is not in [1, 1024], or is above 1 where `store` is no URL that processes can share; or the name of a pool.
         Unknown: no such campaign.
         Conflict: the policy learned from other data before the first decision.
 
@@ -119,6 +120,7 @@ def audit(
     if proof.last == 0 and not proof.faults:
         raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
     try:
+        refuse_pool(place, campaign)
         count = recompute(given, jobs)
         versions = changes(read(next(iter(place.scan(campaign))))["versions"])
         switched = tuple(switches(place, campaign))

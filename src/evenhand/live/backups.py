@@ -12,6 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
 from evenhand.live.elsewhere import make_folder, refuse_own
 from evenhand.live.events import Busy, Conflict, Damaged, Event, Unknown, read
+from evenhand.live.leases.books import refuse_pool
 from evenhand.live.life import LIFE, Life
 from evenhand.live.proof import Head, prove, refuse
 from evenhand.live.stores.base import Adopting, Closing, Copying, Readable, Store
@@ -84,13 +85,14 @@ def archive(store: str | Store, path: str | Path, campaign: str) -> Head:
     Raises:
         Unknown: no such campaign.
         Conflict: it has not ended, or decisions wait for their outcome.
-        InvalidInput, Damaged, Busy: as for `backup`.
+        InvalidInput, Damaged, Busy: as for `backup`; or the name is that of a pool.
     """
     _refuse_own(path, store)
     found = _readable(store)
     try:
         if campaign not in found.campaigns():
             raise Unknown(f"no campaign {campaign!r}; the store has {list(found.campaigns())}")
+        refuse_pool(found, campaign)
         life = Life.of(found.scan(campaign, kinds=("opened", *LIFE)))
         if life.state != "ended":
             raise Conflict(f"campaign {campaign!r} is {life.told}: only one that has ended is archived")

@@ -12,6 +12,7 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import count
 from evenhand.live.events import Busy, Conflict, Event, Unknown, encode
+from evenhand.live.leases.books import refuse_pool
 from evenhand.live.life import LIFE, Life
 from evenhand.live.stores.base import Clocked, Closing, Store, Transaction
 from evenhand.live.stores.opening import as_store
@@ -82,7 +83,8 @@ def set_clock(store: str | Store, campaign: str, *, why: str, who: str | None = 
         Unknown: no such campaign.
         Conflict: the log is less than a second ahead of the clock, and less than a week behind; or a later version of
             evenhand decides for the campaign.
-        InvalidInput: a reason that is none, a clock that was never set, or a store of a kind that has no clock.
+        InvalidInput: a reason that is none, a clock that was never set, the name of a pool, or a store of a kind that
+            has no clock.
         Busy: the store cannot be written.
 
     >>> import evenhand as eh
@@ -139,6 +141,7 @@ def _writing(store: str | Store, campaign: str) -> Iterator[tuple[Any, Event, fl
             first, last = log.get(1), log.get(log.last)
             if first is None or last is None:
                 raise Unknown(f"no campaign {campaign!r}; the store has {list(place.campaigns())}")
+            refuse_pool(place, campaign)
             if not isinstance(log, Clocked):
                 raise InvalidInput("store", "one of a kind that has a clock", type(place).__name__)
             refuse_later(campaign, deciding(place, campaign))
