@@ -131,7 +131,7 @@ def test_an_archive_is_read_as_it_is_and_nothing_expires(crashed):
         assert log.find(events[1].key) == events[1]
         assert list(log.about(2)) == [e for e in events if e.ref == 2]
         assert list(log.tail(5)) == events[5:]
-        with pytest.raises(Busy, match="read only"):
+        with pytest.raises(Busy, match="read-only"):
             log.append("switched", "{}")
     assert [e.kind for e in place.scan("post")] == campaign_events
 
@@ -162,7 +162,7 @@ def test_a_campaign_that_is_only_read_adds_nothing_to_its_log(tmp_path):
     for _ in range(5):
         assert campaign.status().rounds == 10
         assert campaign.report()["rounds"] == 10
-    with pytest.raises(Busy, match="read only"):
+    with pytest.raises(Busy, match="read-only"):
         campaign.decide({}, key="new")
     assert campaign.status().rounds == 10
     assert list(store.scan("coins")) == before

@@ -23,6 +23,6 @@ def test_regions_share_a_budget_as_the_page_says(capsys, tmp_path, monkeypatch):
     assert capsys.readouterr().out == said
 
 
-def test_the_other_blocks_are_those_of_a_cluster():
+def test_the_other_blocks_are_those_of_a_cluster_and_of_a_campaign_of_ones_own():
     assert len(BLOCKS) == 2
-    assert PAGE.count("```python no-run\n") == 2
+    assert PAGE.count("```python no-run\n") == 3

@@ -156,11 +156,12 @@ def test_nothing_half_written_stays(log, tmp_path, monkeypatch):
 
 def test_pictures_and_notebooks(log):
     found = value(log)
-    assert [a.get_title() for a in found.plot().axes] == ["sale per row beyond what was logged", "used"]
+    titles = [a.get_title().replace("\n", " ") for a in found.plot().axes]
+    assert titles == ["sale per row beyond what was logged", "used"]
     assert found.headline() in found.plot().get_suptitle().replace("\n", " ")
     assert found.headline() in found._repr_html_().replace("&#x27;", "'")
     other = curve(log, budgets=3)
-    assert other.plot().axes[0].get_title().startswith("sale per row, by cents")
+    assert other.plot().axes[0].get_title().replace("\n", " ").startswith("sale per row, by cents")
     assert other.headline() in other._repr_html_()
     assert re.match(r"At 0\.4 cents per row, targeting brings .*\. Beyond only small", other.summary())
 

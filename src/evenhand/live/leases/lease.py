@@ -10,7 +10,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live.leases.units import Amounts, amount
 from evenhand.policy.late import unguarded
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import Budget
+from evenhand.problem.constraints.base import totalled
 from evenhand.problem.problem import Problem
 
 
@@ -79,12 +79,12 @@ class Lease:
         """
         found = list(problem.subject_to)
         for name, total in self.totals.items():
-            own = [(i, c) for i, c in enumerate(found) if isinstance(c, Budget) and c.outcome == name]
-            if len(own) != 1 or own[0][1].spans(problem) is not None:
+            own = [(place, budget.at_total(total)) for place, budget in totalled(found, name)]
+            place, lent = own[0] if len(own) == 1 else (0, None)
+            if lent is None:
                 expected = f"one budget of {name!r} over the whole run, as the pool {self.pool!r} has a total of it"
                 raise InvalidInput("budget", expected, f"{len(own)} of them" if len(own) != 1 else "one per period")
-            place, budget = own[0]
-            found[place] = replace(budget, total=total, rate=None)
+            found[place] = lent
         return replace(problem, subject_to=tuple(found))
 
     def check(self, policy: Policy) -> None:
@@ -95,10 +95,10 @@ class Lease:
         """
         problem, soft = policy.problem, unguarded(policy)
         for name, total in self.totals.items():
-            own = [c for c in problem.subject_to if isinstance(c, Budget) and c.outcome == name]
-            if [c.total for c in own] != [total]:
+            own = [budget for _, budget in totalled(problem.subject_to, name)]
+            if [budget == budget.at_total(total) for budget in own] != [True]:
                 expected = f"the total {total:g} that the campaign leases from the pool {self.pool!r}"
-                raise InvalidInput(f"budget {name}", expected, [c.total for c in own] or "no budget")
+                raise InvalidInput(f"budget {name}", expected, own or "no budget")
             if own[0].rows(problem).names[0] in soft:
                 raise InvalidInput(
                     f"budget {name}", "one that is kept hard, as a lease is", "one that no hard limit keeps"

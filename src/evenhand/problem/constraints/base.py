@@ -100,6 +100,14 @@ class Rated(Constraint, Protocol):
         """The constraint with another rate, None if there are spans of time."""
 
 
+@runtime_checkable
+class Totalled(OneOutcome, Protocol):
+    """A constraint on the sum of an outcome that is spent, which may be stated as another total over the horizon."""
+
+    def at_total(self, total: float) -> Constraint | None:
+        """The constraint with another total, None if there are spans of time."""
+
+
 class Credit(NamedTuple):
     """A limit of a constraint's own: a credit that rounds of a baseline earn, and that is never overdrawn."""
 
@@ -177,6 +185,11 @@ def relative(constraint: Constraint) -> Relative | None:
 def as_rated(constraint: Constraint) -> Rated | None:
     """Return the constraint if its amount may be stated as another rate, else None."""
     return constraint if isinstance(constraint, Rated) else None
+
+
+def totalled(constraints: Iterable[Constraint], outcome: str) -> Iterator[tuple[int, Totalled]]:
+    """Yield the constraints on the sum of an outcome that may be stated as another total, each with its place."""
+    yield from ((i, c) for i, c in enumerate(constraints) if isinstance(c, Totalled) and c.outcome == outcome)
 
 
 def refuse_estimated(name: str, by: str | None, problem: Declared) -> None:

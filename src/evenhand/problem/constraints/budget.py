@@ -114,8 +114,15 @@ class Budget:
         >>> Budget("ride", total=500).at_rate(0.1)
         Budget(outcome='ride', total=None, rate=0.1, hard=None, per=None, carry=False, window=1)
         """
-        spanning = self.per is not None or isinstance(self.total, Mapping | Sequence)
-        return None if spanning else replace(self, total=None, rate=rate)
+        return None if self._spanning else replace(self, total=None, rate=rate)
+
+    def at_total(self, total: float) -> Budget | None:
+        """The same budget with another total, None if it has spans of time.
+
+        >>> Budget("ride", rate=0.1).at_total(500.0)
+        Budget(outcome='ride', total=500.0, rate=None, hard=None, per=None, carry=False, window=1)
+        """
+        return None if self._spanning else replace(self, total=total, rate=None)
 
     def limit(self, horizon: int) -> float:
         """The amount per round; where there are periods, `Problem.stated` has it, as it depends on the calendar."""
@@ -131,6 +138,10 @@ class Budget:
             expected = "one over the horizon here; Problem.stated has that of a budget per period"
             raise InvalidInput(f"Budget({self.outcome!r}).total", expected, "several")
         return float(self.total) if self.total is not None else float(self.rate or 0.0) * horizon
+
+    @property
+    def _spanning(self) -> bool:
+        return self.per is not None or isinstance(self.total, Mapping | Sequence)
 
     def measure(self, run: Sums) -> Floats:
         return average(run, self.outcome)
