@@ -303,7 +303,7 @@ def test_sums_are_kept_at_round_numbers_whatever_the_length_of_the_run(horizon):
 def test_a_step_at_which_nothing_was_kept_is_refused():
     world = Court(horizon=5000)
     trace = simulate(uniform(world.problem, n_features=5), world, replicas=1, progress=False)
-    with pytest.raises(InvalidInput, match=r"^step: expected one after .* kept, such as \[\d+, \d+\], got 4999"):
+    with pytest.raises(InvalidInput, match=r"^step: expected one after .* recorded, such as \[\d+, \d+\], got 4999"):
         trace.at(4999)
     with pytest.raises(InvalidInput, match=r"such as \[5000\], got 6000"):
         trace.at(6000)

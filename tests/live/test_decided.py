@@ -166,7 +166,9 @@ def test_no_column_of_a_case_has_a_name_of_the_decisions(tmp_path, own):
 
 def test_what_is_no_log(tmp_path):
     url, problem = played(tmp_path, count=1)
-    with pytest.raises(InvalidInput, match="observed, by chances that are known, got left out: 1 decision that was"):
+    with pytest.raises(
+        InvalidInput, match="observed decisions of known probability, got left out: 1 decision that was"
+    ):
         decisions(url)
     with pytest.raises(Unknown, match="no campaign 'autumn'"):
         decisions(url, "autumn")
