@@ -13,6 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live import Busy, Conflict, Ended, Pool, Unknown, open_leased, settle_lease
 from evenhand.live.commands import audit_files, only_campaign
 from evenhand.live.leases.books import is_pool
+from evenhand.live.leases.commands import told
 from evenhand.live.leases.lease import lease_of
 from evenhand.live.leases.serving import settling
 from evenhand.live.leases.settling import switched
@@ -304,6 +305,29 @@ def test_a_switch_with_another_log_keeps_the_lease(world, tmp_path):
     made = eh.live.switch_campaign(store, "north", file, log_path=logs[1], learn=False, by="Ada", why="older people")
     assert lease_of(made.encoder) == lease_of(north.encoder)
     assert made.status().accounts["cents"].total == pytest.approx(30)
+
+
+def test_what_was_used_after_a_backup_stays_used(world, tmp_path):
+    """The log forgets it, the pool does not: nobody else gets it, and what is left is not lost with it."""
+    north = world.opened("north")
+    lived(north, 2)
+    eh.live.backup(world.stores["north"], tmp_path / "north.db")
+    before = north.status().accounts["cents"].spent
+    lived(north, 30, first=2)
+    settle_lease(north, world.pool)
+    spent = north.status().accounts["cents"].spent
+    assert spent > before
+    world.stores["north"] = MemoryStore()
+    eh.live.restore(tmp_path / "north.db", world.stores["north"])
+    again = world.opened("north")
+    account = again.status().accounts["cents"]
+    assert account.spent == before
+    assert account.total + world.pool.ledger().free("cents") == pytest.approx(60 - (spent - before))
+    assert not settle_lease(again, world.pool)
+    assert "27 used after a backup that was restored" in told(world.pool.ledger())
+    again.end(by="Ada", why="so")
+    settle_lease(again, world.pool)
+    assert world.pool.ledger().free("cents") == pytest.approx(60 - spent)
 
 
 def test_a_second_log_of_a_name_gets_nothing(world):

@@ -52,7 +52,7 @@ def differs(before: Line | None, line: Line) -> bool:
     """Return whether the books of a campaign say something that others should know."""
     if before is None or (before.granted, before.collected) != (line.granted, line.collected):
         return True
-    if bool(before.left) != bool(line.left):
+    if bool(before.left) != bool(line.left) or line.seq < before.seq:  # of an older copy
         return True
     return abs(line.rounds - before.rounds) > _NEWS * (line.rounds + line.left)
 

@@ -60,6 +60,8 @@ def told(ledger: Ledger) -> str:
         lines.append(f"{outcome}: {written(ledger.free(outcome))} of {written(total)} free")
         for campaign, line in ledger.lines.items():
             leased = amount(line.granted[outcome] - line.collected[outcome], unit)
+            lost = amount(line.lost[outcome], unit) if line.lost[outcome] else 0.0
+            gone = f", {written(lost)} used after a backup that was restored" if lost else ""
             state = f"{line.rounds:,} rounds decided, {line.left:,} expected"
-            lines.append(f"  {campaign}: {written(leased)} leased, {written(line.used[outcome])} used; {state}")
+            lines.append(f"  {campaign}: {written(leased)} leased, {written(line.used[outcome])} used{gone}; {state}")
     return "\n".join(lines)

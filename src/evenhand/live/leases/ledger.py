@@ -42,6 +42,7 @@ class Line:
         id: of its log, which no other log of this name has.
         seq: the last event of its log that the pool knows.
         granted, collected: in units.
+        lost: in units, what was used after backups that were restored, as far as the pool knew it; also collected.
         used, rounds, left, horizon: as it reported them.
     """
 
@@ -49,19 +50,26 @@ class Line:
     seq: int
     granted: Amounts
     collected: Amounts
+    lost: Amounts
     used: Mapping[str, float]
     rounds: int
     left: int
     horizon: int
+
+    def told(self, report: Report) -> Line:
+        """Return the books with where the campaign stands by a report."""
+        stands = {"rounds": report.rounds, "left": report.left, "horizon": report.horizon}
+        return replace(self, seq=report.seq, used=dict(report.used), **stands)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ledger:
     """The books of a pool.
 
-    Equation: free = total - sum over campaigns of (granted - collected). A campaign takes in what was granted, and the
-    pool collects what was returned, each after it has read it in the other's log: taken <= granted and collected <=
-    returned. So the sum of what campaigns have, taken - returned, is at most the total, whatever was lost in between.
+    Equation: free = total - sum over campaigns of (granted - collected + lost). A campaign takes in what was granted,
+    and the pool collects what was returned, each after it has read it in the other's log: taken <= granted and
+    collected <= returned. So the sum of what campaigns have, taken - returned, is at most the total, whatever steps
+    were lost in between. Only for a log that was restored, collected comes first, and its next step returns that.
 
     Args:
         name: of the pool.
@@ -100,7 +108,8 @@ class Ledger:
 
     def _free(self, outcome: str) -> int:
         whole = units(self.totals[outcome], exponent(self.totals[outcome]))
-        return whole - sum(line.granted[outcome] - line.collected[outcome] for line in self.lines.values())
+        lines = self.lines.values()
+        return whole - sum(z.granted[outcome] - z.collected[outcome] + z.lost[outcome] for z in lines)
 
     def settled(self, campaign: str, report: Report) -> Line:
         """Return the books of a campaign after its report: what it returned is collected, and its share granted.
@@ -117,14 +126,7 @@ class Ledger:
             collected={n: max(before.collected[n], lease.returned[n]) for n in self.totals},
         )
         if report.seq >= before.seq:  # else another worker has reported a later state
-            line = replace(
-                line,
-                seq=report.seq,
-                used=dict(report.used),
-                rounds=report.rounds,
-                left=report.left,
-                horizon=report.horizon,
-            )
+            line = line.told(report)
         after = self.entered(campaign, line)
         granted = dict(line.granted)
         for name in self.totals:
@@ -134,11 +136,26 @@ class Ledger:
             granted[name] += max(moves(min(more, after._free(name)), target - used), 0)
         return replace(line, granted=granted)
 
+    def restored(self, campaign: str, report: Report) -> Ledger:
+        """Return the books once the log of a campaign is an older copy, which does not know what was used since.
+
+        That is taken from the part of the campaign, and given to no other one, as it was spent.
+        """
+        line = self.lines[campaign]
+        lost, collected = dict(line.lost), dict(line.collected)
+        for name, total in self.totals.items():
+            since = units(line.used[name] - report.used[name], exponent(total))
+            gone = min(since, max(line.granted[name] - line.collected[name], 0))
+            lost[name], collected[name] = lost[name] + gone, collected[name] + gone
+        return self.entered(campaign, replace(line, lost=lost, collected=collected).told(report))
+
     def target(self, campaign: str, outcome: str) -> int:
         """Return what a campaign should have of an outcome, in units, by the last reports of all of them."""
         each = {n: Need(z.used[outcome], z.rounds, z.left, z.horizon) for n, z in self.lines.items()}
         # One unit more than the floor, as a campaign has to have what it used.
-        return units(share(self.totals[outcome], self.rounds, each, campaign), exponent(self.totals[outcome])) + 1
+        unit = exponent(self.totals[outcome])
+        lost = math.ldexp(sum(line.lost[outcome] for line in self.lines.values()), unit)
+        return units(share(self.totals[outcome] - lost, self.rounds, each, campaign), unit) + 1
 
     def owed(self, campaign: str, lease: Lease) -> dict[str, int]:
         """Return what a campaign that reported just now has beyond its target, in units, by outcome."""
@@ -151,7 +168,9 @@ class Ledger:
             raise Conflict(f"campaign {campaign!r} leases from a pool {lease.pool!r} that is not this one")
         found = self.lines.get(campaign)
         if found is None:
-            return Line(id=lease.id, seq=0, granted=none, collected=none, used={}, rounds=0, left=0, horizon=0)
+            return Line(
+                id=lease.id, seq=0, granted=none, collected=none, lost=none, used={}, rounds=0, left=0, horizon=0
+            )
         if found.id != lease.id:
             told = f"pool {self.name!r} has leased to another log of a campaign {campaign!r}"
             raise Conflict(f"{told}, of {found.seq} events: restore that one, or take another name")

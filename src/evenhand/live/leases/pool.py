@@ -95,8 +95,13 @@ class Pool:
         """Return the books as they are now."""
         return books(self.name, self.store.scan(self.name))
 
-    def settle(self, campaign: str, report: Report) -> Ledger:
+    def settle(self, campaign: str, report: Report, *, behind: int = 0) -> Ledger:
         """Enter the report of a campaign, collect what it returned, and grant its share; returns the books after it.
+
+        Args:
+            campaign: its name.
+            report: where it stands.
+            behind: the event that the pool knows of its log and that the log does not have, as it is an older copy.
 
         Raises:
             Conflict: as for `Ledger.settled`.
@@ -104,7 +109,10 @@ class Pool:
         """
         with self.store.write(self.name) as log:
             before = books(self.name, log.tail(0))
+            known = before.lines.get(campaign)
+            if known is not None and report.seq < known.seq == behind:
+                before = before.restored(campaign, report)
             line = before.settled(campaign, report)
-            if differs(before.lines.get(campaign), line):
+            if differs(known, line):
                 log.append("leased", encode(body_of(campaign, line)))
         return before.entered(campaign, line)

@@ -38,6 +38,12 @@ def settle_lease(campaign: Campaign, pool: Pool) -> bool:
             "campaign", "one that leases its budgets from a pool", f"{campaign.name!r}, which has its own"
         )
     ledger = pool.settle(campaign.name, report)
+    behind = ledger.lines[campaign.name].seq
+    if behind > report.seq:  # another worker was later, or the log is an older copy, which was restored
+        again = campaign._worker.look(_report)
+        assert again is not None
+        if again.seq < behind:
+            report, ledger = again, pool.settle(campaign.name, again, behind=behind)
     after = later(campaign.name, report, ledger)
     if after == report.lease or not switched(campaign, after):
         return False
