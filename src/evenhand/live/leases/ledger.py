@@ -58,8 +58,8 @@ class Line:
 
     def told(self, report: Report) -> Line:
         """Return the books with where the campaign stands by a report."""
-        stands = {"rounds": report.rounds, "left": report.left, "horizon": report.horizon}
-        return replace(self, seq=report.seq, used=dict(report.used), **stands)
+        used, rounds = dict(report.used), report.rounds
+        return replace(self, seq=report.seq, used=used, rounds=rounds, left=report.left, horizon=report.horizon)
 
 
 @dataclass(frozen=True, kw_only=True)
