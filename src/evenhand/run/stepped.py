@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -22,8 +22,10 @@ class Steps(Protocol):
     def context(self, luck: np.random.Generator) -> Floats:
         """Draw a case: the features of every action, `(A,n)`."""
 
-    def step(self, luck: np.random.Generator, context: Floats, action: int) -> float | Sequence[float]:
-        """Return the outcome of an action in a case, or the outcomes in the order of `problem.observed`."""
+    def step(
+        self, luck: np.random.Generator, context: Floats, action: int
+    ) -> float | Sequence[float] | Mapping[str, float]:
+        """Return the outcome of an action in a case; of several, those in `problem.observed`, by name or in its order."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,7 +38,9 @@ class Stepped:
     Args:
         problem: without groups, as the world states none.
         n_features: of every action.
-        world: with `context(luck)` and `step(luck, context, action)`.
+        world: with `context(luck)`, which returns an array of shape (actions, features), and
+            `step(luck, context, action)`, which returns the outcome: a number. If several outcomes are observed, it
+            returns a dictionary by name, or a list in the order of the problem; known outcomes are left out.
 
     Raises:
         InvalidInput: the problem has groups or several plays per round, or the world lacks a method.
@@ -62,8 +66,9 @@ class Stepped:
 
     def __post_init__(self) -> None:
         for member in ("context", "step"):
-            if not callable(getattr(self.world, member, None)):
-                raise InvalidInput("Stepped.world", f"an object with a method {member}", type(self.world).__name__)
+            if isinstance(self.world, type) or not callable(getattr(self.world, member, None)):
+                kind = f"the class {self.world.__name__}" if isinstance(self.world, type) else type(self.world).__name__
+                raise InvalidInput("Stepped.world", f"an object with a method {member}", kind)
         if self.problem.groups:
             raise InvalidInput("Stepped.problem.groups", "none, as the world states none", len(self.problem.groups))
         if self.problem.n_plays != 1:
@@ -93,23 +98,40 @@ class SteppedWorld:
         for i, r in enumerate(self._replicas):
             case = np.asarray(self._of.world.context(self._luck(Stream.CONTEXT, step, r)), float)
             if case.shape != x.shape[1:] or not np.isfinite(case).all():
-                raise InvalidInput("Stepped.world.context", f"finite numbers of shape {x.shape[1:]}", case)
+                got = case if case.shape == x.shape[1:] else f"shape {case.shape}"
+                raise InvalidInput("Stepped.world.context", f"finite numbers of shape {x.shape[1:]}", got)
             x[i] = case
         offered = np.ones((1, len(problem.actions)), bool)
         return Context(x, problem.declared[None], np.zeros((len(x), 1, 0), np.int64), offered)
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
-        y = np.zeros((len(self._replicas), 1, len(self._of.problem.observed)))
+        names = self._of.problem.observed
+        y = np.zeros((len(self._replicas), 1, len(names)))
         for i, r in enumerate(self._replicas):
             action = int(decision.plays[i, 0])
             if action >= 0:
                 luck = self._luck(Stream.OUTCOME, step, r)
-                found = np.atleast_1d(np.asarray(self._of.world.step(luck, context.features[i], action), float))
-                if found.shape != y.shape[2:] or not np.isfinite(found).all():
-                    expected = f"{y.shape[2]} finite outcomes, {', '.join(self._of.problem.observed)}"
-                    raise InvalidInput("Stepped.world.step", expected, found)
-                y[i, 0] = found
+                y[i, 0] = _outcomes(self._of.world.step(luck, context.features[i], action), names)
         return decision, [Arrival(step, decision, y)]
 
     def expected(self, context: Context, plays: Ints) -> None:
         return
+
+
+def _outcomes(came: Any, names: Sequence[str]) -> Floats:
+    """Return what `step` returned as an array in the order of the names.
+
+    Raises:
+        InvalidInput: it is not a finite number for each of them.
+    """
+    expected = f"{len(names)} finite outcomes, {', '.join(names)}"
+    by_name = isinstance(came, Mapping)
+    if by_name and set(came) != set(names):
+        raise InvalidInput("Stepped.world.step", expected, f"some for {', '.join(map(str, came)) or 'none'}")
+    try:
+        found = np.atleast_1d(np.asarray([came[name] for name in names] if by_name else came, float))
+    except (TypeError, ValueError):
+        raise InvalidInput("Stepped.world.step", expected, repr(came)) from None
+    if found.shape != (len(names),) or not np.isfinite(found).all():
+        raise InvalidInput("Stepped.world.step", expected, repr(came))
+    return found
