@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import evenhand as eh
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import CannotSave, InvalidInput
 from evenhand.environments import Delayed
 from evenhand.objectives import Linear
 from evenhand.run.wrapped import Selecting
@@ -140,6 +140,7 @@ class Half:
 @pytest.mark.parametrize(
     ("make", "problem", "words"),
     [
+        (Noted(None), PROBLEM, r"Wrapped\.make: expected a class, .* got an object of the class Noted"),
         (Wrong, PROBLEM, "select: expected the number of an action, from 0 to 2, got 3"),
         (Half, PROBLEM, r"Wrapped\.make: expected what makes an object with a method update, got Half"),
         (Noted, replace(PROBLEM, n_plays=2, subject_to=()), r"problem\.n_plays: expected 1"),
@@ -177,12 +178,59 @@ class Silent(Traits):
         return float("nan")
 
 
+class Named(Traits):
+    """Its outcomes have names, in another order than in the problem."""
+
+    def step(self, luck, context, action):
+        return {"hours": luck.random() if action else 0.0, "wins": super().step(luck, context, action)}
+
+
+class Listed(Named):
+    def step(self, luck, context, action):
+        came = super().step(luck, context, action)
+        return came["wins"], came["hours"]
+
+
+class Misnamed(Traits):
+    def step(self, luck, context, action):
+        return {"win": 1.0}
+
+
+class Worded(Traits):
+    def step(self, luck, context, action):
+        return "yes"
+
+
+def test_several_outcomes_come_by_name_or_in_the_order_of_the_problem():
+    problem = replace(
+        PROBLEM,
+        outcomes=(eh.Outcome("wins"), eh.Outcome("hours", free=("a",))),
+        subject_to=(eh.Budget("hours", rate=0.3),),
+    )
+    named, listed = (
+        eh.simulate(
+            eh.uniform(problem, 2),
+            eh.run.Stepped(problem=problem, n_features=2, world=world),
+            replicas=2,
+            seed=4,
+            progress=False,
+        )
+        for world in (Named(), Listed())
+    )
+    assert (named.total("wins") == np.round(named.total("wins"))).all()
+    assert (named.total("hours") % 1 > 0).all()
+    np.testing.assert_array_equal(named.totals, listed.totals)
+
+
 @pytest.mark.parametrize(
     ("world", "problem", "words"),
     [
-        (Narrow(), PROBLEM, r"Stepped\.world\.context: expected finite numbers of shape \(3, 2\)"),
+        (Narrow(), PROBLEM, r"Stepped\.world\.context: expected finite numbers of shape \(3, 2\), got shape \(3, 1\)"),
         (Wide(), PROBLEM, r"Stepped\.world\.step: expected 1 finite outcomes, wins"),
         (Silent(), PROBLEM, r"Stepped\.world\.step: expected 1 finite outcomes, wins"),
+        (Misnamed(), PROBLEM, r"Stepped\.world\.step: expected 1 finite outcomes, wins, got some for win"),
+        (Worded(), PROBLEM, r"Stepped\.world\.step: expected 1 finite outcomes, wins, got 'yes'"),
+        (Traits, PROBLEM, r"Stepped\.world: expected an object with a method context, got the class Traits"),
         (Half(None), PROBLEM, r"Stepped\.world: expected an object with a method context, got Half"),
         (Traits(), replace(PROBLEM, groups=(eh.Groups("town", ["n", "s"]),)), r"groups: expected none"),
     ],
@@ -216,3 +264,26 @@ def test_a_play_belongs_to_the_latest_context_with_its_features():
             np.testing.assert_array_equal(context, seen)
     outcomes = trace.plays.outcomes[:, :, 0, 0]
     assert 0.3 < (outcomes[:, 0] == outcomes[:, 1]).mean() < 0.7  # replicas have luck of their own
+
+
+def test_an_algorithm_in_a_sweep_that_is_kept(tmp_path):
+    """Its finished cells are read back; as its state cannot be written, a warning says that others start anew."""
+    worlds = {rate: eh.environments.Court(horizon=40, ride=rate) for rate in (0.1, 0.2)}
+
+    def sweep(**options):
+        def policies(problem):
+            return [eh.Wrapped(make=Noted, name="noted").policy(problem, 5)]
+
+        return eh.sweep(policies, "rides", worlds, replicas=2, progress=False, **options)
+
+    with pytest.warns(UserWarning, match="start from the beginning: an algorithm of your own in `Wrapped`"):
+        kept = sweep(out=tmp_path)
+    Noted.made.clear()
+    again, fresh = sweep(out=tmp_path), sweep()
+    for rate in worlds:
+        np.testing.assert_array_equal(kept[rate]["noted"].totals, fresh[rate]["noted"].totals)
+        np.testing.assert_array_equal(again[rate]["noted"].totals, fresh[rate]["noted"].totals)
+    assert sum(len(mine.selected) > 0 for mine in Noted.made) == 4  # of the fresh sweep: two cells of two replicas
+    policy = eh.Wrapped(make=Noted).policy(PROBLEM, 2)
+    with pytest.raises(CannotSave, match="an algorithm of your own"):
+        policy.save(policy.start(seed=0), tmp_path / "state.npz")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -49,6 +49,9 @@ class Wrapped:
             set anew before each `select`, by the seed, the replica and the round.
         name: of the policy.
 
+    Raises:
+        InvalidInput: `make` cannot be called.
+
     >>> class Greedy:
     ...     def __init__(self, luck):
     ...         self.luck, self.sums, self.counts = luck, np.zeros(3), np.ones(3)
@@ -73,6 +76,11 @@ class Wrapped:
 
     make: Callable[[np.random.Generator], Algorithm]
     name: str = "wrapped"
+
+    def __post_init__(self) -> None:
+        if not callable(self.make):
+            expected = "a class, or a function, that makes an algorithm of a generator"
+            raise InvalidInput("Wrapped.make", expected, f"an object of the class {type(self.make).__name__}")
 
     def policy(self, problem: Problem, n_features: int) -> Policy:
         """Return the policy for a problem whose candidates have the given number of features.
@@ -105,6 +113,7 @@ class Wrapped:
 class Selected:
     """The algorithms of all replicas, with their luck, and the contexts that each has seen last."""
 
+    unsaveable: ClassVar[str] = "an algorithm of your own in `Wrapped` cannot be saved"
     luck: list[np.random.Generator]
     algorithms: list[Algorithm]
     recent: list[deque[tuple[Floats, int]]] = field(default_factory=list)
