@@ -287,3 +287,21 @@ def test_an_algorithm_in_a_sweep_that_is_kept(tmp_path):
     policy = eh.Wrapped(make=Noted).policy(PROBLEM, 2)
     with pytest.raises(CannotSave, match="an algorithm of your own"):
         policy.save(policy.start(seed=0), tmp_path / "state.npz")
+
+
+class Known(Named):
+    """Its true means are known: an action wins with its trait as its chance, and takes half an hour."""
+
+    def expected(self, context, action):
+        return {"wins": context[action, 0], "hours": 0.5 * (action > 0)}
+
+
+def test_a_world_that_states_its_means_has_an_optimum():
+    problem = replace(PROBLEM, outcomes=(eh.Outcome("wins"), eh.Outcome("hours")), maximize="wins", subject_to=())
+    world = eh.run.Stepped(problem=problem, n_features=2, world=Known())
+    best = eh.opt(world, contexts=500, replicas=2, progress=False)
+    assert best.value == pytest.approx(0.75, abs=0.02)  # the mean of the largest of three uniform numbers
+    trace = eh.simulate(eh.uniform(problem, 2), world, replicas=20, seed=4, progress=False)
+    assert trace.expected[-1, :, 0].mean() / 60 == pytest.approx(0.5, abs=0.04)
+    with pytest.raises(InvalidInput, match=r"environment: expected one with a known truth, .* got Stepped without it"):
+        eh.opt(WORLD, contexts=5, replicas=1, progress=False)

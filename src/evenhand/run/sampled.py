@@ -42,7 +42,8 @@ def sampled(environment: Environment, contexts: int, seed: int, replica: int) ->
             continue
         truth = world.expected(context, np.arange(context.features.shape[1])[None])
         if truth is None:
-            raise InvalidInput("environment", "one with a known truth", type(environment).__name__)
+            expected = "one with a known truth, which its world states in a method `expected`"
+            raise InvalidInput("environment", expected, f"{type(environment).__name__} without it")
         here = context.offered if may is None else context.offered & may
         believe(context.groups, context.offered, np.ones(1), came)
         times.append(time)

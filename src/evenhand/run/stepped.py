@@ -25,7 +25,7 @@ class Steps(Protocol):
     def step(
         self, luck: np.random.Generator, context: Floats, action: int
     ) -> float | Sequence[float] | Mapping[str, float]:
-        """Return the outcome of an action in a case; of several, those in `problem.observed`, by name or in its order."""
+        """Return the outcome of an action in a case; of several, all of `problem.observed`, by name or in order."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,6 +41,8 @@ class Stepped:
         world: with `context(luck)`, which returns an array of shape (actions, features), and
             `step(luck, context, action)`, which returns the outcome: a number. If several outcomes are observed, it
             returns a dictionary by name, or a list in the order of the problem; known outcomes are left out.
+            A method `expected(context, action)`, which returns the true means of these outcomes, lets `eh.opt` compute
+            the optimum, and traces have the expectation over all plays.
 
     Raises:
         InvalidInput: the problem has groups or several plays per round, or the world lacks a method.
@@ -111,27 +113,34 @@ class SteppedWorld:
             action = int(decision.plays[i, 0])
             if action >= 0:
                 luck = self._luck(Stream.OUTCOME, step, r)
-                y[i, 0] = _outcomes(self._of.world.step(luck, context.features[i], action), names)
+                y[i, 0] = _outcomes(self._of.world.step(luck, context.features[i], action), names, "step")
         return decision, [Arrival(step, decision, y)]
 
-    def expected(self, context: Context, plays: Ints) -> None:
-        return
+    def expected(self, context: Context, plays: Ints) -> Floats | None:
+        mean, names = getattr(self._of.world, "expected", None), self._of.problem.observed
+        if mean is None:
+            return None
+        truth = np.zeros((*plays.shape, len(names)))
+        for i, p in zip(*np.nonzero(plays >= 0), strict=True):
+            came = mean(context.features[i], int(plays[i, p]))
+            truth[i, p] = _outcomes(came, names, "expected")
+        return truth
 
 
-def _outcomes(came: Any, names: Sequence[str]) -> Floats:
-    """Return what `step` returned as an array in the order of the names.
+def _outcomes(came: Any, names: Sequence[str], member: str) -> Floats:
+    """Return what a method of the world returned as an array in the order of the names.
 
     Raises:
         InvalidInput: it is not a finite number for each of them.
     """
-    expected = f"{len(names)} finite outcomes, {', '.join(names)}"
+    field, expected = f"Stepped.world.{member}", f"{len(names)} finite outcomes, {', '.join(names)}"
     by_name = isinstance(came, Mapping)
     if by_name and set(came) != set(names):
-        raise InvalidInput("Stepped.world.step", expected, f"some for {', '.join(map(str, came)) or 'none'}")
+        raise InvalidInput(field, expected, f"some for {', '.join(map(str, came)) or 'none'}")
     try:
         found = np.atleast_1d(np.asarray([came[name] for name in names] if by_name else came, float))
     except (TypeError, ValueError):
-        raise InvalidInput("Stepped.world.step", expected, repr(came)) from None
+        raise InvalidInput(field, expected, repr(came)) from None
     if found.shape != (len(names),) or not np.isfinite(found).all():
-        raise InvalidInput("Stepped.world.step", expected, repr(came))
+        raise InvalidInput(field, expected, repr(came))
     return found
