@@ -1,6 +1,7 @@
 """Algorithms with `select` and `update`, and worlds with `step`, beside those of the house."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -305,3 +306,27 @@ def test_a_world_that_states_its_means_has_an_optimum():
     assert trace.expected[-1, :, 0].mean() / 60 == pytest.approx(0.5, abs=0.04)
     with pytest.raises(InvalidInput, match=r"environment: expected one with a known truth, .* got Stepped without it"):
         eh.opt(WORLD, contexts=5, replicas=1, progress=False)
+
+
+class Scaled(Noted):
+    def __init__(self, luck, epsilon):
+        super().__init__(luck)
+
+
+def test_a_cell_is_found_by_the_arguments_of_an_algorithm_if_these_have_a_hash(tmp_path):
+    court = eh.environments.Court(horizon=20)
+
+    def files(make, world=court):
+        policy = eh.Wrapped(make=make, name="scaled").policy(world.problem, world.n_features)
+        eh.sweep(lambda problem: [policy], "rides", {0.1: world}, replicas=1, progress=False, out=tmp_path)
+        return len(list(tmp_path.glob("*.npz")))
+
+    with pytest.warns(UserWarning, match="start from the beginning"):
+        assert [files(partial(Scaled, epsilon=e)) for e in (0.1, 0.2, 0.1)] == [1, 2, 2]
+    words = (
+        r"^out: expected policies and environments that have a hash, .* a dataclass, .* `functools\.partial` .* got "
+    )
+    with pytest.raises(InvalidInput, match=words + "function: <function"):
+        files(lambda luck: Noted(luck))
+    with pytest.raises(InvalidInput, match=words + "Traits: <"):
+        files(Noted, WORLD)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 import itertools
 import json
@@ -119,6 +120,9 @@ def _tokens(z: object, strict: bool = True) -> Iterator[str]:
         yield from _tokens(z.get_params(deep=False), strict)
     elif isinstance(z, type):  # such as an estimator's dtype
         yield f"{z.__module__}.{z.__qualname__}"
+    elif isinstance(z, functools.partial):  # such as a class with some of its arguments
+        yield "partial"
+        yield from _tokens((z.func, z.args, dict(sorted(z.keywords.items()))), strict)
     elif not strict:
         yield f"{type(z).__module__}.{type(z).__qualname__}"
     else:

@@ -57,5 +57,17 @@ def done(
 
 
 def _file(place: Path, policy: Policy, world: Environment, replicas: int | Sequence[int], seed: int) -> Path:
-    mark = fingerprint((policy, world, replicas, seed, __version__))
+    """Name the file of a run.
+
+    Raises:
+        InvalidInput: a part of the policy or the world has no hash.
+    """
+    try:
+        mark = fingerprint((policy, world, replicas, seed, __version__))
+    except InvalidInput as error:
+        expected = (
+            "policies and environments that have a hash, by which their runs are found again: make an object of a "
+            "class of your own a dataclass, and a function a class or a `functools.partial` of one"
+        )
+        raise InvalidInput("out", expected, error.got) from None
     return place / f"{file_name(policy.name, mark)}.npz"
