@@ -11,7 +11,7 @@ ABOUT = """Run policies in an environment whose settings vary over a grid. The T
     environment = "court"          # any of `evenhand systems`
     replicas = 20
     settings.horizon = 10000       # arguments of the environment that do not vary
-    grid.ride = [0.02, 0.05, 0.1]  # those that do; grid.policy.step = [...] varies one of the recipes
+    grid.ride = [0.02, 0.05, 0.1]  # those that do; grid.policy.KEY = [...] varies an argument of all recipes
 
     [[policy]]
     name = "resolving"

@@ -77,7 +77,11 @@ def test_settings_of_recipes_vary_as_those_of_the_environment():
         ("[0.05, 0.1]", "[1, 1.0]", ", line 5: grid.ride: expected different values"),
         ("grid.ride = [0.05, 0.1]\n", "", ": grid: expected at least one setting with a list"),  # nor is there a line
         ("grid.ride", "grid.policy = 3\ngrid.ride", r", line 5: grid.policy: expected policy.KEY = \[...\], got 3"),
-        ("grid.ride", "grid.policy.stp = [1]\ngrid.ride", ", line 5: grid.policy.stp: expected one of the keys"),
+        (
+            "grid.ride",
+            "grid.policy.stp = [1]\ngrid.ride",
+            r", line 5: grid.policy.stp: expected one of the keys .*, got an unknown key for policy\[0\] \(ucb\)$",
+        ),
         ("grid.ride", 'grid.policy.warmup = ["x"]\ngrid.ride', ", line 5: grid.policy.warmup: expected a whole number"),
         (
             "grid.ride",

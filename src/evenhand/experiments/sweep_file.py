@@ -34,7 +34,7 @@ _SETTING = Key("SETTING", "An argument of the environment.")
 KEYS = (
     Key("environment", "The environment, by its name in `evenhand systems`.", TEXT, NEEDED),
     Key("settings", "Arguments of the environment that do not vary.", within=(_SETTING,)),
-    Key("grid", "Arguments that vary, each a list; `policy.KEY` is one of the recipes.", within=(_SETTING,)),
+    Key("grid", "Arguments that vary, each a list; `policy.KEY` is one of all recipes.", within=(_SETTING,)),
     Key("policy", "A recipe with a model, as in a problem file, and a `label` of its own."),
     Key("replicas", "The number of replicas.", WHOLE, 20, "20"),
     Key("seed", "The seed of all luck.", WHOLE, 0, "0"),
@@ -123,15 +123,19 @@ def _refuse_twice(fixed: Mapping[str, Any], tables: list[dict[str, Any]], grid: 
 
 
 @contextmanager
-def _keys_of(table: str, keys: Mapping[str, str]) -> Iterator[None]:
-    """Let errors name the key of the file that states an argument, or else the table, `keys` being arguments by key."""
+def _keys_of(table: str, keys: Mapping[str, str], recipe: object = None) -> Iterator[None]:
+    """Let errors name the key of the file that states an argument, or else the table, `keys` being arguments by key.
+
+    Where a key of the grid is for all recipes, they name the recipe as well.
+    """
     try:
         yield
     except InvalidInput as error:
         named = reversed(re.findall(r"\w+", error.field))  # such as "Budget('voucher').rate"
         found = (key for argument in named for key, name in keys.items() if name == argument)
         stated = next(found, f"{table}: {error.field.rpartition(': ')[2]}")
-        raise InvalidInput(stated, error.expected, error.got) from error
+        whose = f" for {table} ({recipe})" if stated.startswith(f"grid.{_SHARED}") else ""
+        raise InvalidInput(stated, error.expected, f"{error.got}{whose}") from error
 
 
 def _raw(table: Table) -> dict[str, Any]:
@@ -177,7 +181,7 @@ def _policies(
             keys |= {f"{own}.model.{key}": key for key in inside}
         rest = dict(table)
         label = rest.pop(LABEL, None)
-        with _keys_of(own, keys):
+        with _keys_of(own, keys, rest.get("name")):
             made = Settings.of({**rest, **shared}).build(problem, n_features)
         if label is not None:
             made = replace(made, name=str(label))
