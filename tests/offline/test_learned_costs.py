@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.offline import assign, curve, value
+from evenhand.offline import Evidence, assign, curve, value
 from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.kept import sure
 from evenhand.offline.scores import doubly_robust
@@ -65,6 +65,39 @@ def test_a_list_keeps_to_a_learned_budget_by_predictions(tmp_path):
     assert "by predictions" in found.headline()
     reading = [part.reading for part in found.page().parts if part.title.startswith("The budget: calls")]
     assert "predicted to use" in reading[0]
+
+
+def test_nothing_but_a_learned_cost_that_the_log_has_where_it_arose(tmp_path):
+    """Minutes are written down for calls alone, and no outcome is known."""
+    rng, lines = np.random.default_rng(4), ["age;sent;sale;minutes"]
+    for i in range(600):
+        sent, age = ("no", "letter", "call")[i % 3], rng.integers(20, 60)
+        minutes = f"{rng.uniform(4, 12):.1f}".replace(".", ",") if sent == "call" else ""
+        lines.append(f"{age},5;{sent};{int(rng.random() < 0.2 + (age > 40) * (sent == 'call') * 0.3)};{minutes}")
+    (tmp_path / "log.csv").write_text("\n".join(lines) + "\n")
+    problem = tmp_path / "problem.toml"
+    problem.write_text("""
+maximize = "sale"
+horizon = 100
+log = { decimal = "," }
+features = { numeric = ["age"] }
+action = { column = "sent", values = { no = "none", letter = "letter", call = "call" } }
+propensity = { constant = 0.333333 }
+outcomes = { sale = { range = [0, 1] }, minutes = { range = [0, 20], free = ["none", "letter"] } }
+budget = [{ outcome = "minutes", rate = 1.5 }]
+""")
+    log = Evidence.read(tmp_path / "log.csv", problem)
+    assert log.rows == 600
+    assert (log.outcomes[log.actions == 2, 1] >= 4.0).all()
+    assert not log.outcomes[log.actions != 2, 1].any()
+    found = value(log, rules=["call where age > 40,5; else none"])
+    policies = {p.policy: p for p in found.policies}
+    assert policies["targeted, minutes 1.5"].used["minutes"].value == pytest.approx(1.5, rel=0.1)
+    assert policies["call where age > 40,5; else none"].used["minutes"].value == pytest.approx(4.0, rel=0.2)
+    assert curve(log, budgets=(0.5,)).lines[0].spent[0] == pytest.approx(0.5)
+    (tmp_path / "cases.csv").write_text("who;age\n" + "A;25,5\nB;55,5\n" * 50)
+    (spent,) = assign(tmp_path / "cases.csv", problem, learn_from=tmp_path / "log.csv").budgets
+    assert 130.0 < spent.spent <= 150.0
 
 
 def test_intervals_of_learned_uses_hold_them():

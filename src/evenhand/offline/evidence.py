@@ -243,8 +243,9 @@ class Evidence:
         if p.factors is not None and y:
             raw = np.zeros((*y[0].shape, len(p.observed)))
             raw[..., : len(y)] = np.stack(y, 2)
-            every = np.broadcast_to(known, (*y[0].shape, known.shape[2])).reshape(-1, known.shape[2])
-            amounts = p.amounts(every, raw.reshape(-1, raw.shape[2])).reshape(raw.shape)
+            plays = y[0].size  # stated, as no size follows from an array without known outcomes
+            every = np.broadcast_to(known, (*y[0].shape, known.shape[2])).reshape(plays, known.shape[2])
+            amounts = p.amounts(every, raw.reshape(plays, raw.shape[2])).reshape(raw.shape)
             y = [amounts[..., m] for m in range(len(y))]
         return [np.ascontiguousarray(z if len(self.playable) == z.shape[1] else z[:, self.playable]) for z in y]
 

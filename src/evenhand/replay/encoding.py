@@ -19,7 +19,7 @@ from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.columns import POINT, Columns, Names
 from evenhand.replay.dates import days
 from evenhand.replay.guesses import yes_no
-from evenhand.replay.missing import absent, drop, is_name, marked, with_levels
+from evenhand.replay.missing import absent, drop, is_name, marked, missing, with_levels
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
 
@@ -182,17 +182,19 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
     learned, noisy = (o for o in spec.outcomes if o.is_learned), (o for o in spec.outcomes if o.is_noisy)
     for outcome in (*learned, *noisy):
         column, values = spec.columns[outcome.name], spec.values.get(outcome.name)
+        free = {a for a in _names(spec) if outcome.is_free(a)}
+        under = columns.names(spec.action).are([t for t, a in spec.actions.items() if a in free])
+        zero = under & missing(spec, columns, column)  # nobody writes down the minutes of a call that was not made
         if values is not None:
-            bad.keep(column, columns.names(column).are(values), f"one of {', '.join(map(repr, values))}")
+            bad.keep(column, zero | columns.names(column).are(values), f"one of {', '.join(map(repr, values))}")
         z = columns.numbers(column) if values is None else columns.names(column).floats(partial(_stated, values))
+        z = np.where(zero, 0.0, z) if zero.any() else z
         inside: Bools = (z >= outcome.low) & (z <= outcome.high)
         expected = f"a number in [{outcome.low:g}, {outcome.high:g}]"
         if outcome.times is not None:
             expected += f", before it is multiplied by {outcome.times}"
         bad.keep(column, inside, expected + _in_words(columns, column))
-        free = {a for a in _names(spec) if outcome.is_free(a)}
-        charged = columns.names(spec.action).are([t for t, a in spec.actions.items() if a in free]) & (z != 0)
-        bad.keep(column, ~charged, f"0 under {', '.join(sorted(free))}, as declared free")
+        bad.keep(column, ~(under & (z != 0)), f"0 under {', '.join(sorted(free))}, as declared free")
         found.append(z)
     return np.stack(found, 1)
 
