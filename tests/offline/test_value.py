@@ -33,6 +33,20 @@ def test_rules_decide_by_their_first_part_that_holds(log):
     assert np.array_equal(policy_of("small where x0 == 0.25; else none", log)[:, 1] == 1, x0 == 0.25)
 
 
+def test_missing_numbers_satisfy_no_condition_but_that_they_are_missing(log):
+    x0 = np.where(np.arange(log.rows) % 5 == 0, np.nan, log.columns["x0"])
+    gappy = replace(log, columns={"x0": x0, "x1": log.columns["x1"]})
+    for condition, holds in (
+        ("x0 = missing", np.isnan(x0)),
+        ("x0 != missing", ~np.isnan(x0)),
+        ("x0 > 0.5", x0 > 0.5),
+        ("x0 != 0.5", (x0 != 0.5) & ~np.isnan(x0)),
+    ):
+        assert np.array_equal(policy_of(f"small where {condition}; else none", gappy)[:, 1] == 1, holds), condition
+    with pytest.raises(InvalidInput, match="a number to compare x1 with, got 'missing'"):
+        policy_of("small where x1 = missing; else none", gappy)
+
+
 @pytest.mark.parametrize(
     ("rule", "message"),
     [

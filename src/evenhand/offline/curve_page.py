@@ -25,7 +25,7 @@ USES = (
     "What a policy uses, by scores, its standard error, and the confidence that this is within the budget. Plans keep "
     "to the budget by predictions: on average, and where it binds about as often as not. No run is held to it."
 )
-PRICES = "What one more unit of the budget is predicted to bring. Where it is 0, more money is worth nothing."
+PRICES = "What one more unit of the budget is predicted to bring. Where it is 0, more of it is worth nothing."
 
 
 class Drawn(Protocol):

@@ -15,6 +15,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.offline.evidence import Evidence
 from evenhand.replay.columns import as_number
 from evenhand.replay.dates import days
+from evenhand.replay.units import MISSING
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "<=": operator.le,
@@ -32,7 +33,9 @@ def policy_of(rule: str, evidence: Evidence) -> Floats:
     """Return the action of a rule in every row, `->(N,A)` with a 1 per row.
 
     The first part whose conditions all hold decides. Numbers and dates are compared as they are in the log, before
-    they are encoded. "else ACTION" is what the other rows get. Names with a semicolon, a sign or " and " are quoted.
+    they are encoded. A missing one satisfies `= missing` alone. Numbers have a decimal point, or the decimal mark of the
+    log. "else ACTION" is what the other rows get. Names with a semicolon, a sign or " and " are
+    quoted.
 
     Raises:
         InvalidInput: the rule has another form, or names an action, a column or a level that is not there.
@@ -79,15 +82,24 @@ def _holds(condition: str, shown: Callable[[str], str], evidence: Evidence) -> B
         )
     values = evidence.columns[column]
     if values.dtype.kind == "f":
+        gaps = np.isnan(values)
+        if text == MISSING and sign in ("=", "!=") and gaps.any():
+            return gaps if sign == "=" else ~gaps
         dated = evidence.spec is not None and column in evidence.spec.dates
-        number = days(text) if dated else as_number(text)
+        number = days(text) if dated else _number(text, evidence)
         if not np.isfinite(number):
             kind = "a date, such as 2026-11-23," if dated else "a number"
             raise InvalidInput("rule", f"{kind} to compare {column} with", repr(text))
-        return np.asarray(_COMPARE[sign](values, number))
+        return np.asarray(_COMPARE[sign](values, number) & ~gaps)
     if sign not in ("=", "!="):
         raise InvalidInput("rule", f"= or != for {column}, which has names", sign)
     levels = np.unique(values).tolist()
     if text not in levels:
         raise InvalidInput("rule", f"one of the values of {column}, {levels[:10]}", text + meant(text, levels))
     return np.asarray(_COMPARE[sign](values, text))
+
+
+def _number(text: str, evidence: Evidence) -> float:
+    """Read a number with a decimal point, or else as the log writes it."""
+    number = as_number(text)
+    return as_number(text, evidence.spec.form.decimal) if evidence.spec is not None and np.isnan(number) else number

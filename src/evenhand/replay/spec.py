@@ -216,6 +216,7 @@ class Spec:
         if isinstance(self.propensity, str):
             found[self.propensity] = "propensity.column"
         found |= dict.fromkeys(self.numeric, "features.numeric")
+        found |= dict.fromkeys(self.dates, "features.dates")
         found |= dict.fromkeys(self.categorical, "features.categorical")
         found |= {column: f"outcomes.{name}" for name, by in self.by_case.items() for column in by.values()}
         found |= {column: f"outcomes.{name}" for name, column in self.columns.items()}
