@@ -105,6 +105,10 @@ FAULTS = {
     "assign: a column that is written": Fault(
         ASSIGN, "'probability': expected another name", cases="age,town,probability\n30,north,1\n",
     ),
+    "assign: a workbook": Fault(
+        f"{ASSIGN} --out list.xlsx", "out: expected a name that ends in .csv, which spreadsheets open",
+        cases="age,town\n",
+    ),
     "assign: a holdout of 1": Fault(f"{ASSIGN} --holdout 1", "holdout: expected a share in [0, 1), got 1"),
     "assign: a holdout that is nan": Fault(f"{ASSIGN} --holdout nan", "holdout: expected a share in [0, 1), got nan"),
     "assign: a holdout in words": Fault(f"{ASSIGN} --holdout some", "argument --holdout: invalid float value: 'some'"),

@@ -9,19 +9,23 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.beside import beside
-from evenhand.core.errors import MissingExtra
+from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.types import Floats
 from evenhand.core.validate import on_disk
 
 SUFFIX = ".parquet"
+WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods")
 
 
 def check(path: Path) -> None:
-    """Refuse a Parquet file where it could not be written, before the work.
+    """Refuse a file that could not be written, before the work: of a spreadsheet, or of Parquet without pyarrow.
 
     Raises:
+        InvalidInput: the name is that of a workbook, which spreadsheets would refuse to open as CSV.
         MissingExtra: pyarrow is not installed.
     """
+    if path.suffix.lower() in WORKBOOKS:
+        raise InvalidInput("out", "a name that ends in .csv, which spreadsheets open, or in .parquet", path.name)
     if path.suffix == SUFFIX:
         _pyarrow()
 
