@@ -33,9 +33,8 @@ def policy_of(rule: str, evidence: Evidence) -> Floats:
     """Return the action of a rule in every row, `->(N,A)` with a 1 per row.
 
     The first part whose conditions all hold decides. Numbers and dates are compared as they are in the log, before
-    they are encoded. A missing one satisfies `= missing` alone. Numbers have a decimal point, or the decimal mark of the
-    log. "else ACTION" is what the other rows get. Names with a semicolon, a sign or " and " are
-    quoted.
+    they are encoded. A missing one satisfies `= missing` alone. Numbers have a decimal point, or the log's decimal mark.
+    "else ACTION" is what the other rows get. Names with a semicolon, a sign or " and " are quoted.
 
     Raises:
         InvalidInput: the rule has another form, or names an action, a column or a level that is not there.
