@@ -56,6 +56,18 @@ def offers(count=2000, seed=3):
 SHOP = ["Kunde", "sent_at", "signup_date", "Alter", "Stadt", "offer", "propensity", "clicked", "revenue"]
 
 
+def test_what_is_known_under_some_actions_alone_came_after_them(tmp_path):
+    """The minutes of calls; ages are missing as well, but not by the action."""
+    rows = [[*row, f"{5 + i % 9}" if row[5] == "Anruf" else ""] for i, row in enumerate(offers(600))]
+    found = draft(write(tmp_path, table([*SHOP, "minutes"], rows)))
+    why = "left out, as it has values under 'Anruf' alone, so it came after the action: perhaps an outcome"
+    assert why in found.text.replace("\n#  ", "")
+    assert "missing values of 'Alter', 'Stadt' are marked" in found.guessed
+    assert not any("'minutes' comes after" in told for told in found.guessed)
+    few = [[*row, "1" if i < 5 else ""] for i, row in enumerate(offers(40))]  # that no call is among five is chance
+    assert "alone" not in draft(write(tmp_path, table([*SHOP, "minutes"], few), "few.csv")).text
+
+
 def test_a_log_of_the_shop_is_clear(tmp_path):
     log, _ = shop.write(tmp_path, shop.rows(3000))
     found = draft(log)

@@ -1,4 +1,4 @@
-"""Which columns differ between actions that were drawn alike, so that they cannot have been known before."""
+"""Which columns depend on the action, so that they cannot have been known before."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from scipy.special import chdtrc
 
 from evenhand.core.types import Floats, Ints
 from evenhand.replay.columns import Columns, Names
-from evenhand.replay.looks import Look
+from evenhand.replay.looks import GAPS, Look
 
 _SURE = 1e-6  # the chance of such a difference, if there were none
 _PARTS = 10  # into which numbers are divided
@@ -16,6 +16,22 @@ _PARTS = 10  # into which numbers are divided
 def unbalanced(columns: Columns, action: Names, found: tuple[Look, ...], decimal: str) -> list[str]:
     """Return the names of the columns that depend on the action, by chi-squared tests of their values."""
     return [look.name for look in found if _depends(_parts(columns, look, decimal), action.codes)]
+
+
+def stated_under(columns: Columns, action: Names, found: tuple[Look, ...]) -> dict[str, list[str]]:
+    """Return the actions under which columns have values, for those that have none under others.
+
+    The minutes of a call are an example. Columns that are so often empty that chance may explain it are not among them.
+    """
+    rows = np.bincount(action.codes, minlength=len(action.values))
+    some: dict[str, list[str]] = {}
+    for look in found:
+        empty = columns.names(look.name).are({"", *GAPS})
+        there = np.bincount(action.codes[~empty], minlength=len(action.values))
+        never = (there == 0) & (empty.mean() ** rows < _SURE)
+        if never.any() and there.any():
+            some[look.name] = sorted(action.values[a] for a in np.flatnonzero(there))
+    return some
 
 
 def _parts(columns: Columns, look: Look, decimal: str) -> Ints:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
-from evenhand.replay.balance import unbalanced
+from evenhand.replay.balance import stated_under, unbalanced
 from evenhand.replay.drafted import Draft, Written
 from evenhand.replay.form import Form
 from evenhand.replay.guesses import guess
@@ -44,6 +44,11 @@ def draft(log: Source) -> Draft:
         raise InvalidInput(name, "at least one row after the header", "none")
     found = looks(sample)
     meant = guess(found)
+    if meant.action is not None:
+        for column, actions in stated_under(sample, sample.names(meant.action.name), meant.features).items():
+            under = ", ".join(map(repr, actions))
+            why = f"it has values under {under} alone, so it came after the action: perhaps an outcome, free elsewhere"
+            meant = meant.without([column], why)
     if meant.action is not None and meant.propensity is None:
         differ = unbalanced(sample, sample.names(meant.action.name), meant.features, found.decimal)
         meant = meant.without(differ, "it differs between actions more than chance explains, so it came after them")

@@ -133,7 +133,8 @@ class Written:
         action = meant.action
         late = [c.name for c in meant.features if action is not None and 1 < action.place < c.place]
         if late:
-            told = f"{_listed(late)} come after the action in the header: check that they were known before"
+            comes, they = ("comes", "it was") if len(late) == 1 else ("come", "they were")
+            told = f"{_listed(late)} {comes} after the action in the header: check that {they} known before"
             self._guessed.append(told)
         for column in meant.left_out:
             reasons.setdefault(column.why, []).append(column.name)
