@@ -68,6 +68,26 @@ def test_what_is_known_under_some_actions_alone_came_after_them(tmp_path):
     assert "alone" not in draft(write(tmp_path, table([*SHOP, "minutes"], few), "few.csv")).text
 
 
+def test_a_list_with_its_outcomes_is_a_log_again(tmp_path):
+    """What was expected of a list is no outcome, and no feature."""
+    rng, rows = np.random.default_rng(0), []
+    for _ in range(300):
+        age, held = rng.integers(20, 70), rng.random() < 0.2
+        rows.append([age, rng.choice(["none", "letter"]), 0.5, held, 0.1 + age / 1000, age / 10, int(age > 60)])
+    head = ["age", "action", "probability", "held out", "expected sale", "expected minutes", "sale"]
+    log = write(tmp_path, table(head, rows))
+    found = draft(log)
+    assert "outcomes: 'sale', of which 'sale' is maximised" in found.guessed
+    assert "left out: 'held out', 'expected sale', 'expected minutes', for the reasons below" in found.guessed
+    assert "numeric features: 'age'" in found.guessed
+    assert not found.open
+    assert len(read(tmp_path, log, found)) == 300
+    other = draft(
+        write(tmp_path, table(["age", "letter", "p", "expected wait", "sale"], [r[:3] + r[5:] for r in rows]), "o.csv")
+    )
+    assert "numeric features: 'age', 'expected wait'" in other.guessed
+
+
 def test_a_log_of_the_shop_is_clear(tmp_path):
     log, _ = shop.write(tmp_path, shop.rows(3000))
     found = draft(log)

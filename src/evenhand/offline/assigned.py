@@ -18,7 +18,6 @@ from evenhand.core.sheets import RUN, quoted_cell
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
 from evenhand.offline import shown
-from evenhand.offline.cases import EXPECTED, WRITTEN
 from evenhand.offline.levels import Level, levels_of
 from evenhand.offline.list_files import SUFFIX, write_parquet
 from evenhand.offline.list_page import parts
@@ -26,6 +25,7 @@ from evenhand.offline.used import Averages, Used
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.replay.columns import POINT
 from evenhand.replay.form import Form
+from evenhand.replay.guesses import FORESEEN, LISTED
 from evenhand.replay.units import MISSING
 from evenhand.report.page import Page
 from evenhand.report.tables import Table
@@ -133,8 +133,8 @@ class Assignment:
     def _columns(self) -> dict[str, list[object]]:
         names = np.array(self.actions)[self.chosen].tolist()
         found: dict[str, list[object]] = {name: list(z) for name, z in self.texts.items()}
-        found |= dict(zip(WRITTEN, (names, self.probability.tolist(), self.held_out.tolist()), strict=True))
-        return found | {EXPECTED + name: z.tolist() for name, z in self.expected.items()}
+        found |= dict(zip(LISTED, (names, self.probability.tolist(), self.held_out.tolist()), strict=True))
+        return found | {FORESEEN + name: z.tolist() for name, z in self.expected.items()}
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per case.

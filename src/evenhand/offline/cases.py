@@ -15,14 +15,12 @@ from evenhand.problem.problem import Problem
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.encoding import feature
 from evenhand.replay.form import Form
+from evenhand.replay.guesses import FORESEEN, LISTED
 from evenhand.replay.lines import locate_keys
 from evenhand.replay.missing import with_levels
 from evenhand.replay.reading import form_of, header_of, read_csv
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
-
-WRITTEN = ("action", "probability", "held out")  # beside the columns of the list
-EXPECTED = "expected "  # and the name of an outcome
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -61,7 +59,7 @@ class Cases:
     def _read(path: Path, spec: Spec, problem: Problem, coding: Units, places: dict[str, str]) -> Cases:
         wanted, header = set(places), header_of(path, places, spec.form)
         for name in header:
-            if name in WRITTEN or name.startswith(EXPECTED):
+            if name in LISTED or name.startswith(FORESEEN):
                 raise InvalidInput(f"{path.name}: {name!r}", "another name, as a column of this name is written", name)
         places |= {name: "the list" for name in header if name not in wanted}  # they are written as they came
         read = read_csv(path, {name: places[name] for name in (*header, *places) if name in places}, form=spec.form)

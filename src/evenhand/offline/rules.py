@@ -33,7 +33,7 @@ def policy_of(rule: str, evidence: Evidence) -> Floats:
     """Return the action of a rule in every row, `->(N,A)` with a 1 per row.
 
     The first part whose conditions all hold decides. Numbers and dates are compared as they are in the log, before
-    they are encoded. A missing one satisfies `= missing` alone. Numbers have a decimal point, or the log's decimal mark.
+    they are encoded. A missing one satisfies `= missing` alone. Numbers have a decimal point, or the log's mark.
     "else ACTION" is what the other rows get. Names with a semicolon, a sign or " and " are quoted.
 
     Raises:

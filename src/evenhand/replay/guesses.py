@@ -11,6 +11,8 @@ from evenhand.replay.looks import Look, Looks
 from evenhand.replay.units import MOST_LEVELS
 
 MOST_ACTIONS = 100
+LISTED = ("action", "probability", "held out")  # what a list has beside the columns of its cases
+FORESEEN = "expected "  # and the name of an outcome
 _SLASHED = re.compile(r"\d{1,2}/\d{1,2}/\d{2,4}(?:[ T].*)?")
 YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("si", "no"),
           ("sí", "no"), ("ano", "ne"), ("tak", "nie"), ("j", "n"))  # fmt: skip
@@ -78,7 +80,8 @@ class Guess(NamedTuple):
 
 def guess(found: Looks) -> Guess:
     """Guess the roles of columns."""
-    columns = found.columns
+    ours = _ours(found.columns)
+    columns = [c for c in found.columns if c not in ours]
     chances = [c for c in columns if c.kind == "number" and _is_chance(c, found.decimal)]
     propensity = _best(chances, _PROPENSITY)
     rest = [c for c in columns if c is not (propensity[0] if propensity else None)]
@@ -90,7 +93,7 @@ def guess(found: Looks) -> Guess:
     after = [c for c in named if action is None or c.place > action.place]
     outcomes = tuple(after or [c for c in named if "_".join(c.words) in _OUTCOME])
     features: list[Look] = []
-    left: list[LeftOut] = []
+    left = [LeftOut(c.name, "evenhand wrote it into a list, before outcomes were known") for c in ours]
     for c in rest:
         why = "" if c in outcomes else _unusable(c, several)
         if why:
@@ -107,6 +110,13 @@ def guess(found: Looks) -> Guess:
         dates=tuple(c for c in features if c.kind == "date"),
         left_out=tuple(left),
     )
+
+
+def _ours(columns: Sequence[Look]) -> list[Look]:
+    """The columns that say what was planned, where the log is a list that evenhand wrote, with outcomes added."""
+    if not {c.name for c in columns}.issuperset(LISTED):
+        return []
+    return [c for c in columns if c.name == LISTED[-1] or c.name.startswith(FORESEEN)]
 
 
 def yes_no(values: Sequence[str]) -> dict[str, float]:
