@@ -108,6 +108,7 @@ PROBLEM_FILES = {
 LOGS = {
     "an empty file": (b"", "log.csv", "got an empty file"),
     "an empty first line": (b"\n" + LOG, "log.csv", "an empty first line"),
+    "a line for spreadsheets": (b"sep=,\n" + LOG, "log.csv, line 1", "spreadsheets read: delete this line"),
     "nothing but a header": (LINES[0].encode(), "log.csv", "at least one row after the header"),
     "bytes": (bytes(range(256)), "log.csv, line", "not UTF-8"),
     "a zero in a town": (line(5, "30,nor\0th,A,1,0.3"), "log.csv, line 5: 'town'", "NUL"),

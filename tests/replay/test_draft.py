@@ -88,6 +88,20 @@ def test_a_list_with_its_outcomes_is_a_log_again(tmp_path):
     assert "numeric features: 'age', 'expected wait'" in other.guessed
 
 
+def test_numbers_with_units_or_separators_of_thousands_are_left_out_as_such(tmp_path):
+    """They are texts to the reader, and more than a hundred of them."""
+    each = {
+        "spent": lambda i: f"{i // 100}.{i % 100:02d}0,{i % 100:02d}" if i >= 100 else f"{i},50",
+        "paid": lambda i: f"{i},00 €",
+        "owed": lambda i: f"$1,{100 + i}.50",
+        "code": lambda i: f"{i}.2.{i}",
+    }
+    rows = [[*(make(i) for make in each.values()), ("yes", "no")[i % 2], i % 3 == 0] for i in range(300)]
+    found = draft(write(tmp_path, table([*each, "letter", "visit"], [*rows, *rows], ";"))).text.replace("\n#  ", "")
+    assert "with decimal commas: 'spent', 'paid', 'owed'" in found
+    assert "it has more than 100 names: 'code'" in found
+
+
 def test_a_log_of_the_shop_is_clear(tmp_path):
     log, _ = shop.write(tmp_path, shop.rows(3000))
     found = draft(log)

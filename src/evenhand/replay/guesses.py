@@ -14,6 +14,7 @@ MOST_ACTIONS = 100
 LISTED = ("action", "probability", "held out")  # what a list has beside the columns of its cases
 FORESEEN = "expected "  # and the name of an outcome
 _SLASHED = re.compile(r"\d{1,2}/\d{1,2}/\d{2,4}(?:[ T].*)?")
+_MARKED = re.compile(r"[-+]?([$€£] ?)?(\d+|\d{1,3}([., '’\u00a0\u202f]\d{3})+)([.,]\d+)?( ?([$€£%]|EUR|USD|CHF|Kč))?")
 YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("si", "no"),
           ("sí", "no"), ("ano", "ne"), ("tak", "nie"), ("j", "n"))  # fmt: skip
 
@@ -170,6 +171,10 @@ def _unusable(column: Look, several: Sequence[Look]) -> str:
         return "it is a moment, perhaps that of the action"
     if column.kind == "name" and column.values and all(map(_SLASHED.fullmatch, column.values)):
         return "its dates do not say which number is the day: write 2026-11-23 or 23.11.2026"
+    if column.kind == "name" and len(column.values) > MOST_LEVELS and all(map(_MARKED.fullmatch, column.values)):
+        return (
+            "its numbers have units or separators of thousands: write 1850.38, or 1850,38 in a log with decimal commas"
+        )
     if column.kind == "name" and len(column.values) > MOST_LEVELS:
         return f"it has more than {MOST_LEVELS} names"
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import re
 import textwrap
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -169,6 +170,8 @@ def _header(name: str, reader: Iterator[list[str]]) -> list[str]:
         raise InvalidInput(f"{name}, line 1", EXPECTED, error) from error
     if not header or not any(header):
         raise InvalidInput(name, "a header line and rows", "an empty file" if header is None else "an empty first line")
+    if re.match("sep=", header[0], re.IGNORECASE) and len(header) <= 2:
+        raise InvalidInput(f"{name}, line 1", "a header line", "'sep=', which spreadsheets read: delete this line")
     return [field.strip() for field in header]
 
 
