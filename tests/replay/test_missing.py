@@ -39,6 +39,26 @@ def read(tmp_path, lines, problem, header=shop.HEADER):
     return read_log(*shop.write(tmp_path, lines, problem, header))
 
 
+@pytest.mark.parametrize("made", ["a file", "a frame of numbers", "a frame of texts"])
+def test_a_number_may_stand_for_a_missing_one(tmp_path, made):
+    """An age of -99 is none; it was read as an age, as every number of a column of numbers was."""
+    lines = gaps(0, value="-99")
+    marked = changed(("[action]", '[features.missing]\nage = "indicator"\n\n[log]\nmissing = ["", "-99"]\n\n[action]'))
+    log, toml = shop.write(tmp_path, lines, marked, shop.HEADER)
+    if made != "a file":
+        pa = pytest.importorskip("pyarrow")
+        each = {name: [line[i] for line in lines] for i, name in enumerate(shop.HEADER)}
+        given = each if made == "a frame of texts" else each | {"age": [float(z) for z in each["age"]]}
+        log = pa.table(given)
+    found = read_log(log, toml)
+    toml.write_text(marked.replace('age = "indicator"', 'town = "level"'))
+    with pytest.raises(InvalidInput, match=r"'age' is not a finite number \(first in .*: '-99'\)"):
+        read_log(log, toml)
+    empty = read(tmp_path, gaps(0), changed(("[action]", '[features.missing]\nage = "indicator"\n\n[action]')))
+    np.testing.assert_array_equal(found.encoded.units, empty.encoded.units)
+    np.testing.assert_array_equal(found.columns()["age"], empty.columns()["age"])
+
+
 def test_an_indicator_says_where_a_number_is_missing_and_the_mean_stands_for_it(tmp_path):
     lines = gaps(0)
     log = read(tmp_path, lines, changed(("[action]", '[features.missing]\nage = "indicator"\n\n[action]')))

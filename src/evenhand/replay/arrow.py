@@ -207,4 +207,5 @@ def _columns(
                     f"{places[column]}: {column!r} of {name}", "numbers, texts or dates", error
                 ) from None
     each = {column: part.column() for column, part in growing.items()}
-    return Columns(each=each, lines=np.arange(1, rows + 1), unit="row", decimal=form.decimal)
+    found = Columns(each=each, lines=np.arange(1, rows + 1), unit="row", decimal=form.decimal)
+    return found.lacking(form.missing)

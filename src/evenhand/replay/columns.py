@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -54,6 +54,20 @@ class Numbers:
         found: Bools = np.zeros(len(self.values), bool)
         found[[row for row, text in self.odd.items() if text in texts]] = True
         return found
+
+    def lacking(self, texts: Collection[str], decimal: str = POINT) -> Numbers:
+        """Return the column without the numbers that stand for missing values.
+
+        >>> Numbers(np.array([41.0, -99.0]), {}).lacking(["", "-99"]).values
+        array([41., nan])
+        """
+        marks = {as_number(text, decimal): text for text in texts}
+        rows = np.flatnonzero(np.isin(self.values, [z for z in marks if np.isfinite(z)]))
+        if not len(rows):
+            return self
+        values, odd = self.values.copy(), dict(self.odd)
+        values[rows] = np.nan
+        return Numbers(values, odd | {row: marks[float(self.values[row])] for row in rows.tolist()})
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,6 +173,13 @@ class Columns:
 
     def __len__(self) -> int:
         return len(self.lines)
+
+    def lacking(self, texts: Collection[str]) -> Columns:
+        """Return the same without the numbers that stand for missing values; texts stay as they are."""
+        if all(np.isnan(as_number(text, self.decimal)) for text in texts):
+            return self
+        each = {c: z.lacking(texts, self.decimal) if isinstance(z, Numbers) else z for c, z in self.each.items()}
+        return replace(self, each=each)
 
     def where(self, row: int) -> str:
         """Return the place of a row, for messages."""

@@ -53,7 +53,7 @@ def read_csv(
 
     def read(file: TextIO) -> Columns:
         cut = form.separator or _delimiter(file, places)
-        found = _read(path.name, file, cut, places, numbers, form.decimal, most)
+        found = _read(path.name, file, cut, places, numbers, form.decimal, most).lacking(form.missing)
         return found if cut == "," or form.separator else replace(found, notes=[f"fields separated by {_SAID[cut]}"])
 
     found, said = _decoded(path, form, read)
