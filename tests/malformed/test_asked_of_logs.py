@@ -102,6 +102,9 @@ FAULTS = {
     "assign: a torn row": Fault(
         ASSIGN, "more or fewer fields than the header (first in line 3)", cases="age,town\n30,north\n41\n",
     ),
+    "assign: nothing but torn rows": Fault(
+        ASSIGN, "expected at least one row, got rows with more or fewer fields", cases="age,town\n30\n",
+    ),
     "assign: a column that is written": Fault(
         ASSIGN, "'probability': expected another name", cases="age,town,probability\n30,north,1\n",
     ),

@@ -64,7 +64,8 @@ class Cases:
         places |= {name: "the list" for name in header if name not in wanted}  # they are written as they came
         read = read_csv(path, {name: places[name] for name in (*header, *places) if name in places}, form=spec.form)
         if not len(read):
-            raise InvalidInput(path.name, "at least one row", "a header alone")
+            torn = f"rows with more or fewer fields than the header (first in line {read.torn[0]})" if read.torn else ""
+            raise InvalidInput(path.name, "at least one row", torn or "a header alone")
         given = {c: read.names(c).texts() for c in read.each}  # to be written as they came
         bad = BadRows.none(read)
         read = with_levels(spec, read)  # nothing is dropped
