@@ -1,10 +1,12 @@
 """Requests that share a transaction: what they share, and what they do not."""
 
 import asyncio
+import subprocess
 import sys
 import threading
 from contextlib import contextmanager
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +19,7 @@ from evenhand.live.http.commits import Commits
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import events, serving
 
+ROOT = Path(__file__).parents[2]
 SHOP = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=100)
 
 
@@ -185,3 +188,20 @@ def test_without_the_extra_the_error_says_what_to_install(missing, monkeypatch):
     told = r"^live campaigns need an optional dependency: pip install 'evenhand\[live\]'$"
     with pytest.raises(MissingExtra, match=told):
         import_module("evenhand.live.http")
+
+
+def test_campaigns_need_no_package_of_the_server():
+    """Only the server names the extra, rather than a package that campaigns do without."""
+    code = """
+import sys
+for package in ("fastapi", "httptools", "httpx", "jinja2", "markupsafe", "uvicorn"):
+    sys.modules[package] = None
+from evenhand.cli import main
+from evenhand.live import open_campaign
+with open_campaign("memory://", "post", "deploy/problem.toml") as campaign:
+    print(campaign.name, campaign.report()["rounds"])
+print(main(["serve", "deploy/problem.toml", "--store", "memory://"]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "post 0\n2\n"
+    assert done.stderr == "evenhand: live campaigns need an optional dependency: pip install 'evenhand[live]'\n"

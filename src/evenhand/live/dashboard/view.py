@@ -6,10 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-
-from markupsafe import Markup
+from typing import TYPE_CHECKING
 
 from evenhand.core.faces import amount
+
+if TYPE_CHECKING:
+    from markupsafe import Markup  # of the extra `live`, which campaigns without a server do not need
 
 
 @dataclass(frozen=True)
