@@ -116,12 +116,17 @@ def test_the_command_switches_a_campaign_that_servers_go_on_with(tmp_path, capsy
         lived(campaign, 10)
         write(tmp_path, STATED.replace("rate = 0.3", "rate = 0.2"))
         assert main(["switch", store, str(file), "--why", "half of the post", "--by", "Ada"]) == 0
-        told = capsys.readouterr().out
-        assert told == (
+        told = capsys.readouterr()
+        assert told.out == (
             "event 22: switched to policy 'pgd, budget and parity' by Ada (half of the post); it adopted the state\n"
         )
+        assert told.err == f"note: start servers with {file} from now on, as an earlier file is refused\n"
+        write(tmp_path, STATED)
+        with pytest.raises(eh.live.Conflict, match=r" since event 22, switched by Ada \(half of the post\), this one"):
+            eh.live.open_campaign(store, "post", file)
+        write(tmp_path, STATED.replace("rate = 0.3", "rate = 0.2"))
         assert main(["switch", store, str(file), *SAID]) == 0
-        assert capsys.readouterr().out == "nothing to do: the campaign runs under this problem file\n"
+        assert capsys.readouterr() == ("nothing to do: the campaign runs under this problem file\n", "")
         assert campaign.status().accounts["post"].total == pytest.approx(60.0)
         lived(campaign, 10, 100)
     assert main(["audit", store]) == 0
@@ -197,7 +202,7 @@ def test_what_is_used_up_is_refused_or_said(tmp_path, capsys):
         assert any("overspent" in z for z in client.get("/report").json()["alarms"])
         write(tmp_path, STATED.replace("rate = 0.3", "total = 3"))
         assert main(["switch", store, str(file), *SAID]) == 0
-        assert capsys.readouterr().err == f"note: {told.replace('of 2', 'of 3')}\n"
+        assert capsys.readouterr().err.startswith(f"note: {told.replace('of 2', 'of 3')}\n")
         campaign.refresh()
         equal = STATED.replace("rate = 0.3", "total = 5")
         said = client.post("/switch", json={"problem": equal, **SIGNED}).json()

@@ -132,5 +132,6 @@ def refuse_other(name: str, last: Event, given: Phase) -> None:
     there, told = of_kept(last), ""
     if there is not None and (found := differences(there.policy, given.policy)):
         told = f" ({found})"
-    expected = f"the campaign runs under policy {mark_in(last)}, this one is {given.mark}{told}"
+    since = f" since event {last.seq}{said(read(last))}" if last.kind == "switched" else ""
+    expected = f"the campaign runs under policy {mark_in(last)}{since}, this one is {given.mark}{told}"
     raise Conflict(f"{name!r}: {expected}: open it with that one, or switch")
