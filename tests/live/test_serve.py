@@ -181,6 +181,19 @@ def test_no_campaign_is_begun_for_a_server_that_is_refused(tmp_path, capsys, mon
     assert sorted(tmp_path.iterdir()) == before
 
 
+def test_a_campaign_that_begins_beside_others_names_them(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("evenhand.live.http.serve", lambda *_, **__: None)
+    _, file = write(tmp_path, rows(300), STATED)
+    store = f"sqlite:///{tmp_path}/post.db"
+    note = "note: the store has ['a', 'b'] as well; --campaign NAME continues one of them\n"
+    for names, told in ((["a", "b"], ""), (["c"], note), (["a"], "")):
+        more = [text for name in names for text in ("--campaign", name)]
+        assert main(["serve", *[str(file)] * len(names), "--store", store, *more]) == 0
+        assert capsys.readouterr().err == told
+        if "a" in names:
+            eh.live.open_campaign(store, "a", file).decide({"age": 33, "town": "north"}, key="customer 1")
+
+
 def test_settings_that_the_campaign_does_not_have_are_noted(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("evenhand.live.http.serve", lambda *_, **__: None)
     _, file = write(tmp_path, rows(300), STATED)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -125,6 +125,7 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
             store = found[0].store if found else url  # the first one closes it
             found.append(open_.enter_context(_noted(problem_path, store, name, opening, pool)))
             _say(found[-1])
+            _note_others(found[-1], each)
         open_.enter_context(settling(found, pool))
         try:
             serve(found, **at._asdict(), ready=lambda url: print(f"{url} (Ctrl-C stops)", flush=True))
@@ -156,6 +157,13 @@ def _note_unused(problem_path: Path, made: Campaign) -> None:
     told = unused(Text.of(problem_path), made)
     if told is not None:
         print(f"note: {told}", file=sys.stderr)
+
+
+def _note_others(made: Campaign, named: Collection[str]) -> None:
+    """Say what else the store has where a campaign begins there, as a mistyped name begins one with whole budgets."""
+    others = [name for name in campaigns_of(made.store) if name not in named]
+    if others and made.head().seq == 1:
+        print(f"note: the store has {others} as well; --campaign NAME continues one of them", file=sys.stderr)
 
 
 def _say(made: Campaign) -> None:
