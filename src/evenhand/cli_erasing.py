@@ -20,7 +20,7 @@ Backups and exports that were made before have what was erased. Without --key an
 as after an erasure that was cut off."""
 
 _WARNING = (
-    "note: from now on this campaign takes another rate, total, horizon or objective, and no other actions, "
+    "note: after an erasure this campaign takes another rate, total, horizon or objective, and no other actions, "
     "constraints, features or policies, as these would have to learn from what is gone"
 )
 

@@ -330,7 +330,7 @@ def test_a_campaign_that_has_ended_is_archived(tmp_path, capsys):
     campaign.cancel(call(campaign, "three").id)
     refused("campaign 'shop' is running: only one that has ended is archived")
     campaign.end(by="anna", why="christmas is over")
-    refused("waits for outcomes of 1 decision, the first of them 2: a server lets them expire")
+    refused("waits for outcomes of 1 decision, the first of them 2: observe or cancel them, or let a server expire")
     time.sleep(0.21)
     campaign.refresh()
     assert main(words) == 0

@@ -102,7 +102,8 @@ def archive(store: str | Store, path: str | Path, campaign: str) -> Head:
                 waiting = _waiting(copy.scan(campaign))
             if waiting:
                 said = f"{faces.count(len(waiting), 'decision')}, the first of them {min(waiting)}"
-                raise Conflict(f"campaign {campaign!r} waits for outcomes of {said}: a server lets them expire")
+                told = "observe or cancel them, or let a server expire them"
+                raise Conflict(f"campaign {campaign!r} waits for outcomes of {said}: {told}")
             part.chmod(0o400)
             return _read_back(part)[campaign]
     finally:
