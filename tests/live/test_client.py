@@ -180,12 +180,13 @@ def test_the_life_of_a_campaign(campaign):
         assert (client.pause(why="no printer", by="anna"), client.pause(why="none", by="anna")) == (True, False)
         assert (client.resume(why="a new one", by="anna"), client.resume(why="so", by="anna")) == (True, False)
         changed = {"patience": 60.0, "on_expiry": "release", "after": "stop", "why": "so", "by": "anna"}
+        assert client.change(after="go on", why="letters are left", by="anna")
         assert (client.change(**changed), client.change(**changed)) == (True, False)
         assert (client.end(why="over", by="anna"), client.end(why="over", by="anna")) == (True, False)
         with pytest.raises(RequestRefused) as error:
             client.pause(why="so")
         assert (error.value.status, error.value.field) == (422, "by")
-    assert kinds(campaign) == ["opened", "paused", "resumed", "changed", "ended"]
+    assert kinds(campaign) == ["opened", "paused", "resumed", "changed", "changed", "ended"]
     life = campaign.life
     assert (life.patience, life.on_expiry, life.after, life.why) == (60.0, "release", "stop", "over")
 

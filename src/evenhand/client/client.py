@@ -159,7 +159,7 @@ class Client:
         by: str | None = None,
         patience: float | None = None,
         on_expiry: Literal["hold", "fallback", "release"] | None = None,
-        after: Literal["nothing", "stop"] | None = None,
+        after: Literal["nothing", "stop", "go on"] | None = None,
     ) -> bool:
         """Change settings from now on, as `Campaign.change` does; returns False if they already have these values.
 
@@ -167,7 +167,7 @@ class Client:
             why, by: as for `pause`.
             patience: seconds until an outcome is overdue, for decisions from now on.
             on_expiry: what becomes of budgets that overdue decisions hold.
-            after: whether nothing is played or nothing is decided after the horizon.
+            after: whether nothing is played, nothing is decided, or decisions go on after the horizon.
         """
         asked = {"why": why, "by": by, "patience": patience, "on_expiry": on_expiry, "after": after}
         return self._is_new("change", asked)
