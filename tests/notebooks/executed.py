@@ -52,10 +52,14 @@ def _smaller(picture):
 
 
 def texts(notebook):
-    """What every cell shows, as text; pictures, whose bytes and sizes depend on fonts, by their kind alone."""
-    shown = []
-    for cell in notebook.cells:
-        for output in cell.get("outputs", ()):
-            data = output.get("data", {"text/plain": output.get("text")})
-            shown.append(["a picture"] if "image/png" in data else sorted(data.items()))
-    return shown
+    """What every cell shows, as text; pictures, whose bytes and sizes depend on fonts, by their kind alone.
+
+    What a cell prints comes in as many parts as its process sent.
+    """
+    return [_shown(cell.get("outputs", ())) for cell in notebook.cells]
+
+
+def _shown(outputs):
+    printed = "".join(output.text for output in outputs if output.output_type == "stream")
+    results = [output.data for output in outputs if "data" in output]
+    return [printed, *(["a picture"] if "image/png" in data else sorted(data.items()) for data in results)]
