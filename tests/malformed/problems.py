@@ -102,7 +102,7 @@ ROWS = [
         ({"free": ("go",)}, "Outcome('cost').mean['go']: expected 0, as the action is free, got 0.5"),
         ({"fallback": 1.5}, "Outcome('cost').fallback: expected a number in [0, 1], its range, got 1.5"),
         ({"fallback": INF}, "Outcome('cost').fallback: expected a finite number"),
-        ({"known": 1.0, "mean": None, "fallback": 1.0}, "Outcome('cost').fallback: expected None, as nothing"),
+        ({"known": 1.0, "mean": None, "fallback": 1.0}, "Outcome('cost').fallback: expected None, as a known"),
         ({"mean": None, "sure": False}, "Outcome('cost').sure: expected True, as a learned outcome"),
     ),
     *changes(
