@@ -16,8 +16,8 @@ def test_the_lead_has_the_interval_of_paired_differences():
     p = Paired.of("ours", "theirs", "reward", (ours - theirs) / 4.0, "low")
     said = leads({"theirs": theirs, "ours": ours}, 4.0, "the most")
     assert said == (
-        f"ours reaches {ours.mean() / 4:.1%} of the most, {p.mean:.1%} more than the next best, theirs "
-        f"(95 %: {p.low:.1%} to {p.high:.1%})"
+        f"ours reaches {ours.mean() / 4:.1%} of the most, {100 * p.mean:.1f} points more than the next best, theirs "
+        f"(95 %: {100 * p.low:.1f} to {100 * p.high:.1f})"
     )
 
 
