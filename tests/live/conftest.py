@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from evenhand.core.views import alike
+from evenhand.live.stores.memory import MemoryStore
+from evenhand.live.stores.opening import connect
 from evenhand.policy import entering
 from tests.live.servers import running, schema
 
@@ -52,6 +54,15 @@ def store(url):
     with made.write("one") as log:
         log.append("opened", "{}")
     return made
+
+
+@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+def place(request, tmp_path):
+    """A store of each kind."""
+    if request.param == "postgresql":
+        pytest.importorskip("psycopg")
+        return connect(request.getfixturevalue("url"))
+    return MemoryStore() if request.param == "memory" else connect(f"sqlite:///{tmp_path}/one.db")
 
 
 @pytest.fixture

@@ -7,21 +7,11 @@ import json
 from evenhand.live import Campaign, audit
 from evenhand.live.events import is_erased
 from evenhand.live.stores.opening import connect
+from tests.live.killing import replies
 from tests.live.schedules import WORST, plain, same_fold
 
 TOTALS = {"killed": 150.0, "killed later": 170.0}
 POLICIES = [plain(name, total, 10**6) for name, total in TOTALS.items()]
-
-
-def errors(folder):
-    return "".join(path.read_text() for path in folder.glob("*.error"))
-
-
-def replies(folder):
-    """Every line that is whole; the last one of a worker may be cut off."""
-    for path in sorted(folder.glob("*.replies")):
-        for line in path.read_text().split("\n")[:-1]:
-            yield json.loads(line)
 
 
 def check(folder, url):

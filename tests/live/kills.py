@@ -8,17 +8,16 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import sys
 import time
-import traceback
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from evenhand.live import Busy, Campaign, Conflict, Paused, Unknown, backup
 from evenhand.live.deciding import Deciding
-from tests.live.kill_checks import POLICIES, check, errors
+from tests.live.kill_checks import POLICIES, check
+from tests.live.killing import forked, kill_workers
 from tests.live.servers import running, schema
 
 WORKERS = 4
@@ -100,19 +99,6 @@ def serve(folder, url, name, seed):
             tell("busy", str(error))
 
 
-def start(folder, url, name, seed):
-    """A worker in a process of its own, which has everything imported and compiled."""
-    number = os.fork()
-    if number == 0:
-        try:
-            serve(folder, url, name, seed)
-        except BaseException:
-            (folder / f"{name}.error").write_text(traceback.format_exc())
-        finally:
-            os._exit(1)
-    return number
-
-
 def warm_up():
     """Compile kernels before processes are forked."""
     campaign = Campaign.open("memory://", "warm", POLICIES, on_expiry="release", patience=1e-6)
@@ -123,35 +109,15 @@ def warm_up():
     campaign.status()
 
 
-def until_work(folder, before, seconds=1.0):
-    """Wait until more was replied than before, as on a busy machine workers would be killed while they start."""
-    end = time.monotonic() + seconds
-    while (found := sum(path.stat().st_size for path in folder.glob("*.replies"))) == before and time.monotonic() < end:
-        time.sleep(0.01)
-    return found
-
-
 def kill_many(folder, kills, seed=0, url=None):
     """Kill workers at random moments, each replaced by a new one; returns what came of it in numbers."""
     luck, began, url = random.Random(seed), time.monotonic(), url or f"sqlite:///{folder}/log.db"
     warm_up()
-    written = 0
-    team = {i: start(folder, url, f"{i}-0", i) for i in range(WORKERS)}
-    try:
-        for n in range(1, kills + 1):
-            time.sleep(luck.choice((0.02, 0.3)) * luck.random())
-            written = until_work(folder, written)
-            i = luck.randrange(WORKERS)
-            os.kill(team[i], signal.SIGKILL)
-            _, status = os.waitpid(team.pop(i), 0)
-            assert os.WIFSIGNALED(status), f"a worker ended by itself: {errors(folder)}"
-            team[i] = start(folder, url, f"{i}-{n}", 1000 * n + i)
-        time.sleep(1.0)
-    finally:
-        for number in team.values():
-            os.kill(number, signal.SIGKILL)
-            os.waitpid(number, 0)
-    assert not errors(folder), errors(folder)
+
+    def start(name, seed):
+        return forked(folder, name, serve, folder, url, name, seed)
+
+    kill_workers(folder, kills, luck, [start] * WORKERS, pauses=(0.02, 0.3), rest=1.0)
     return {"kills": kills, **check(folder, url), "seconds": round(time.monotonic() - began, 1)}
 
 

@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 import os
 import random
-import signal
 import sys
 import time
-import traceback
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,7 +20,7 @@ from evenhand.live.commands import audit_files
 from evenhand.live.leases.lease import lease_of
 from evenhand.live.leases.settling import switched
 from evenhand.live.stores.opening import connect
-from tests.live.kills import until_work
+from tests.live.killing import forked, kill_workers, replies
 from tests.live.lease_worlds import PROBLEM, TOTAL, check_campaign, check_pool, check_together
 from tests.live.servers import running, schema
 
@@ -71,42 +69,18 @@ def serve(folder, urls, name, own, seed):
             pass
 
 
-def start(folder, urls, name, own, seed):
-    """A worker in a process of its own, which has everything imported and compiled."""
-    number = os.fork()
-    if number == 0:
-        try:
-            serve(folder, urls, name, own, seed)
-        except BaseException:
-            (folder / f"{own}.error").write_text(traceback.format_exc())
-        finally:
-            os._exit(1)
-    return number
-
-
 def kill_many(folder, kills, urls, seed=0):
     """Kill workers at random moments, each replaced by a new one; returns what came of it in numbers."""
     luck, began = random.Random(seed), time.monotonic()
     (folder / "problem.toml").write_text(PROBLEM)
     warm_up(folder)
     Pool.begin(urls["pool"], "all", {"cents": TOTAL}, rounds=10_000).close()
-    roles = [name for name in NAMES for _ in range(WORKERS)]
-    team = {i: start(folder, urls, name, f"{i}-0", i) for i, name in enumerate(roles)}
-    written = 0
-    try:
-        for n in range(1, kills + 1):
-            time.sleep(luck.choice((0.05, 1.0)) * luck.random())
-            written = until_work(folder, written)
-            i = luck.randrange(len(roles))
-            os.kill(team[i], signal.SIGKILL)
-            _, status = os.waitpid(team.pop(i), 0)
-            assert os.WIFSIGNALED(status), f"a worker ended by itself: {errors(folder)}"
-            team[i] = start(folder, urls, roles[i], f"{i}-{n}", 1000 * n + i)
-    finally:
-        for number in team.values():
-            os.kill(number, signal.SIGKILL)
-            os.waitpid(number, 0)
-    assert not errors(folder), errors(folder)
+
+    def starts(name):
+        return lambda own, seed: forked(folder, own, serve, folder, urls, name, own, seed)
+
+    team = [starts(name) for name in NAMES for _ in range(WORKERS)]
+    kill_workers(folder, kills, luck, team, pauses=(0.05, 1.0))
     return {"kills": kills, **check(folder, urls), "seconds": round(time.monotonic() - began, 1)}
 
 
@@ -162,17 +136,6 @@ def books(folder, urls):
         "used": sum(used for used, _ in found.values()),
         "under way": round(under_way * unit, 6),
     }
-
-
-def replies(folder):
-    """Every line that is whole; the last one of a worker may be cut off."""
-    for path in sorted(folder.glob("*.replies")):
-        for line in path.read_text().split("\n")[:-1]:
-            yield json.loads(line)
-
-
-def errors(folder):
-    return "".join(path.read_text() for path in folder.glob("*.error"))
 
 
 def warm_up(folder):

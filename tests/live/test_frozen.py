@@ -15,7 +15,6 @@ from evenhand.live.deciding import Deciding
 from evenhand.live.events import read
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
-from evenhand.live.stores.opening import connect
 from evenhand.policy import deciding
 from evenhand.policy.ahead import compile_ahead
 from evenhand.policy.frozen import decide_all, frozen, most
@@ -251,15 +250,6 @@ def test_an_audit_by_several_processes_finds_the_same(tmp_path):
     alone, several = (eh.live.audit(url, "one", [policy], jobs=jobs) for jobs in (1, 2))
     assert alone.clean
     assert str(alone) == str(several)
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
-def place(request, tmp_path):
-    """A store of each kind."""
-    if request.param == "postgresql":
-        pytest.importorskip("psycopg")
-        return connect(request.getfixturevalue("url"))
-    return MemoryStore() if request.param == "memory" else connect(f"sqlite:///{tmp_path}/one.db")
 
 
 def test_each_call_has_its_reply_or_its_own_error(place):

@@ -10,18 +10,8 @@ from evenhand.live import Campaign, Conflict
 from evenhand.live.deciding import Deciding
 from evenhand.live.proof import prove
 from evenhand.live.stores.base import Gathering
-from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.schedules import learned, plain
-
-
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
-def place(request, tmp_path):
-    """A store of each kind."""
-    if request.param == "postgresql":
-        pytest.importorskip("psycopg")
-        return connect(request.getfixturevalue("url"))
-    return MemoryStore() if request.param == "memory" else connect(f"sqlite:///{tmp_path}/one.db")
 
 
 def calls(first, count):
