@@ -225,3 +225,20 @@ def test_a_log_that_was_restored_goes_on_from_what_the_pool_knows():
     assert holds.used["cents"] < kept.totals["cents"] < holds.used["cents"] + 1e-6
     settled = later("north", replace(holds, lease=kept, used={"cents": 0.0}), ledger)
     assert settled.returned == ledger.lines["north"].collected
+
+
+def test_a_pool_that_was_restored_books_what_a_campaign_took_since():
+    """Also where another one was granted the same meanwhile: the pool then has less than nothing, and grants nothing."""
+    older = Ledger(name="all", id="a0", totals=TOTALS, rounds=0)
+
+    def stands(lease):
+        return Report(seq=2, lease=lease, used={"cents": 0.0}, rounds=0, left=100, horizon=100)
+
+    first = older.entered("north", older.settled("north", stands(older.lease("n"))))
+    north = later("north", stands(older.lease("n")), first)
+    assert north.totals["cents"] == pytest.approx(800)
+    ledger = older.entered("south", older.settled("south", stands(older.lease("s"))))
+    assert abs(ledger.free("cents")) < 1e-6
+    line = ledger.settled("north", stands(north))
+    assert line.granted == north.taken
+    assert ledger.entered("north", line).free("cents") == pytest.approx(-800)
