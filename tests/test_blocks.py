@@ -29,6 +29,7 @@ from evenhand.run.simulation import _run, _Task
 from evenhand.testing import check_compiled
 from tests.examples.recipes import RECIPES
 from tests.test_checkpoints import cut_short, same
+from tests.test_kernel_cache import apart
 
 LINUCB = own_coefficients(200, 5, 4)
 OWN = PerAction(inner=Ridge(n_features=4, width=Fixed(0.5)), actions=5)
@@ -433,7 +434,7 @@ print(ask(View(1.0)), sum(ask.stats.cache_misses.values()))
 
 
 def test_an_edit_of_a_method_of_a_view_elsewhere_is_seen(tmp_path):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    environment = apart(tmp_path)
     (tmp_path / "outer.py").write_text(ASKS)
     said = []
     for number in (1, 1, 2):

@@ -41,8 +41,13 @@ def write(folder, *, number=1, step=0.0, doc="Add.", call="add"):
     (folder / "outer.py").write_text(OUTER.format(call=call))
 
 
+def apart(folder):
+    """The environment of processes that keep kernels in a folder, and no bytecode, which hides an edit of one second."""
+    return {**os.environ, "NUMBA_CACHE_DIR": str(folder / "kernels"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
 def start(folder, *kinds):
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "kernels")}
+    environment = apart(folder)
     command = [sys.executable, "outer.py", *kinds]
     return subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
 
@@ -135,7 +140,7 @@ def twice(x):
 def orders(folder, *names):
     (folder / "outer_of.py").write_text(OUTER_OF)
     (folder / "both.py").write_text(BOTH)
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "kernels")}
+    environment = apart(folder)
     command = [sys.executable, "both.py", *names]
     out = subprocess.run(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True, check=True).stdout
     return [tuple(float(z) for z in line.split()) for line in out.splitlines()]
@@ -161,7 +166,7 @@ def test_errors_within_parts_reach_python(tmp_path):
     )
     (tmp_path / "outer_of.py").write_text(OUTER_OF)
     code = "from outer_of import twice\ntry:\n    twice(1.0)\nexcept ValueError as error:\n    print(error)"
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    environment = apart(tmp_path)
     for _ in range(2):  # compiled, and from disk
         done = subprocess.run(
             [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True, check=True
@@ -214,7 +219,7 @@ for _ in range(2):
 
 def test_kernels_that_call_functions_of_others_or_themselves_are_left_to_numba(tmp_path):
     (tmp_path / "strange.py").write_text(STRANGE)
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    environment = apart(tmp_path)
     for _ in range(2):  # compiled, and from disk
         command = [sys.executable, "strange.py"]
         done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
