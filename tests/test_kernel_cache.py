@@ -42,7 +42,7 @@ def write(folder, *, number=1, step=0.0, doc="Add.", call="add"):
 
 
 def apart(folder):
-    """The environment of processes that keep kernels in a folder, and no bytecode, which hides an edit of one second."""
+    """The environment of processes that keep kernels in a folder, and no bytecode, which can hide an edit."""
     return {**os.environ, "NUMBA_CACHE_DIR": str(folder / "kernels"), "PYTHONDONTWRITEBYTECODE": "1"}
 
 

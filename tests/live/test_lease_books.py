@@ -228,7 +228,7 @@ def test_a_log_that_was_restored_goes_on_from_what_the_pool_knows():
 
 
 def test_a_pool_that_was_restored_books_what_a_campaign_took_since():
-    """Also where another one was granted the same meanwhile: the pool then has less than nothing, and grants nothing."""
+    """Also where another one was granted the same meanwhile: the pool has less than nothing then, and grants none."""
     older = Ledger(name="all", id="a0", totals=TOTALS, rounds=0)
 
     def stands(lease):
