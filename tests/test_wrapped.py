@@ -304,6 +304,8 @@ def test_a_world_that_states_its_means_has_an_optimum():
     assert best.value == pytest.approx(0.75, abs=0.02)  # the mean of the largest of three uniform numbers
     trace = eh.simulate(eh.uniform(problem, 2), world, replicas=20, seed=4, progress=False)
     assert trace.expected[-1, :, 0].mean() / 60 == pytest.approx(0.5, abs=0.04)
+    alone = eh.simulate(eh.uniform(problem, 2), world, replicas=[7], seed=4, progress=False)
+    np.testing.assert_array_equal(alone.expected[:, 0], trace.expected[:, 7])
     with pytest.raises(InvalidInput, match=r"environment: expected one with a known truth, .* got Stepped without it"):
         eh.opt(WORLD, contexts=5, replicas=1, progress=False)
 
