@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from evenhand.cli_campaign import add_campaign
 
 ERASE = """\
 Take the cases and keys of decisions out of the log of a campaign of a problem file, and out of the files of the store:
@@ -25,8 +26,8 @@ _WARNING = (
 )
 
 
-def add(commands: Any, add_campaign: Callable[[Any, Callable[[argparse.Namespace], int]], None]) -> None:
-    """Add the command; `add_campaign` adds the store and the campaign to it."""
+def add(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command."""
     erase = commands.add_parser("erase", help="remove cases and keys from the log of a live campaign",
                                 description=ERASE, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     add_campaign(erase, _erase)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
+
+from evenhand.cli_campaign import add_campaign
 
 if TYPE_CHECKING:
     Kind = Literal["paused", "resumed", "ended", "changed"]
-    Run = Callable[[argparse.Namespace], int]
-    P = TypeVar("P", bound=argparse.ArgumentParser)
 
 _SERVERS = "Servers take it in at their next request; the log keeps who asked and why."
 _COMMANDS: dict[str, tuple[Kind, str, str]] = {
@@ -34,16 +33,11 @@ _COMMANDS: dict[str, tuple[Kind, str, str]] = {
 }
 
 
-def add_life(commands: argparse._SubParsersAction[P], of_campaign: Callable[[P, Run], None]) -> None:
-    """Add the commands.
-
-    Args:
-        commands: the parsers of all commands.
-        of_campaign: lets a parser take a store and a campaign, and run a function.
-    """
+def add_life(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the commands."""
     for command, (kind, brief, more) in _COMMANDS.items():
         parser = commands.add_parser(command, help=brief, description=f"{more} {_SERVERS}")
-        of_campaign(parser, partial(_run, kind=kind))
+        add_campaign(parser, partial(_run, kind=kind))
         parser.add_argument("--by", required=True, metavar="WHO", help="who asks for it")
         parser.add_argument("--why", required=True, metavar="REASON", help="such as a ticket")
         if kind == "changed":
