@@ -22,6 +22,7 @@ from evenhand.cli_new import add as add_new
 from evenhand.cli_offline import add as add_offline
 from evenhand.cli_order import refuse_swapped
 from evenhand.cli_pool import add as add_pool
+from evenhand.cli_problem import add as add_problem
 from evenhand.cli_replay import add as add_replay
 from evenhand.cli_serve import add_serve, add_token
 from evenhand.cli_start import WHAT, first_screen, grouped
@@ -113,6 +114,8 @@ def build() -> Parser:
         "--log", type=Path, default=None, metavar="LOG.csv", help="the log that the policy learned from"
     )
     switch.set_defaults(run=_switch, parser=switch)
+
+    add_problem(commands)
 
     audit = commands.add_parser("audit", help="recompute every decision of a live campaign", description=(
         "Recompute every decision of a campaign from the events before it, and name the first that differs. On the "

@@ -30,6 +30,7 @@ from evenhand.live.taught import Taught
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.policy.teaching import refuse_weight
+from evenhand.problem.ended import After
 from evenhand.replay.log import read_rows
 from evenhand.replay.problem_file import parse
 
@@ -197,13 +198,13 @@ def switch_campaign(
     return _owned(store, campaign)
 
 
-def unused(text: Text, campaign: Campaign) -> str | None:
+def unused(text: Text, now: After) -> str | None:
     """Say that the setting for cases after the horizon differs from the problem file; None if it is.
 
     A file states it for a new campaign. Later it is changed by a request of its own, which a switch does not undo.
     """
     stated = parse(text.text, text.name).after
-    if stated is None or stated == (now := campaign.life.after):
+    if stated is None or stated == now:
         return None
     told = f"the campaign has {now!r}, which `evenhand change --after` changes"
     return f"after = {stated!r} of {text.name} is not used: {told}"
