@@ -105,7 +105,7 @@ def build() -> Parser:
     add_store(switch)
     switch.add_argument("problem", type=Path, metavar="PROBLEM.toml", help="the problem file that decides from now on")
     add_name(switch)
-    switch.add_argument("--by", required=True, metavar="NAME", help="who switches, for the log")
+    switch.add_argument("--by", required=True, metavar="WHO", help="who asks for it, for the log")
     switch.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log")
     switch.add_argument("--expected", default=None, metavar="MARK",
                         help="refuse if the campaign runs under a policy other than that with this `mark` of a "

@@ -37,7 +37,7 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     )
     chosen.add_argument("--before", default=None, metavar="DATE",
                         help="all decisions before a date or time, such as 2026-01-31, in UTC")  # fmt: skip
-    erase.add_argument("--by", default="", metavar="WHO", help="who requests it, for the log; needed to erase")
+    erase.add_argument("--by", default="", metavar="WHO", help="who asks for it, for the log; needed to erase")
     erase.add_argument("--why", default="", metavar="TEXT", help="the reason, for the log; needed to erase")
     erase.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="the log that the policy learned from")
 

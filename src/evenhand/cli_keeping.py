@@ -36,7 +36,9 @@ def add_keeping(commands: argparse._SubParsersAction[Any]) -> None:
     add_campaign(clock, _clock)
     clock.add_argument("--reset", action="store_true", required=True, help="write it to the log")
     clock.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log")
-    clock.add_argument("--who", default=None, metavar="NAME", help="who requests it (default: the name of the user)")
+    clock.add_argument("--by", default=None, metavar="WHO",
+                       help="who asks for it, for the log (default: the name of the user)")  # fmt: skip
+    clock.add_argument("--who", dest="by", default=argparse.SUPPRESS, help=argparse.SUPPRESS)  # of earlier versions
 
 
 def _archive(o: argparse.Namespace) -> int:
@@ -65,5 +67,5 @@ def _restore(o: argparse.Namespace) -> int:
 def _clock(o: argparse.Namespace) -> int:
     from evenhand.live.commands import reset_clock
 
-    print(reset_clock(o.store, o.campaign, o.why, o.who))
+    print(reset_clock(o.store, o.campaign, o.why, o.by))
     return 0

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from evenhand.cli_campaign import add_campaign
+from evenhand.cli_texts import AFTER
 
 if TYPE_CHECKING:
     Kind = Literal["paused", "resumed", "ended", "changed"]
@@ -38,15 +39,14 @@ def add_life(commands: argparse._SubParsersAction[Any]) -> None:
     for command, (kind, brief, more) in _COMMANDS.items():
         parser = commands.add_parser(command, help=brief, description=f"{more} {_SERVERS}")
         add_campaign(parser, partial(_run, kind=kind))
-        parser.add_argument("--by", required=True, metavar="WHO", help="who asks for it")
-        parser.add_argument("--why", required=True, metavar="REASON", help="such as a ticket")
+        parser.add_argument("--by", required=True, metavar="WHO", help="who asks for it, for the log")
+        parser.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log, such as a ticket")
         if kind == "changed":
-            parser.add_argument("--patience", type=float, default=None, metavar="SECONDS", help="of new decisions")
-            fates = ("hold", "fallback", "release")
-            parser.add_argument("--on-expiry", choices=fates, default=None, help="of decisions that expire from now on")
-            parser.add_argument("--after", choices=("nothing", "stop", "go on"), default=None,
-                                help="what follows the horizon: nothing is played, nothing is decided, or decisions "
-                                "go on with what is left of the budgets")  # fmt: skip
+            parser.add_argument("--patience", type=float, default=None, metavar="SECONDS",
+                                help="after which the outcome of a new decision is overdue")  # fmt: skip
+            parser.add_argument("--on-expiry", choices=("hold", "fallback", "release"), default=None,
+                                help="what happens to budgets held by decisions that become overdue")  # fmt: skip
+            parser.add_argument("--after", choices=("nothing", "stop", "go on"), default=None, help=AFTER)
 
 
 def _run(o: argparse.Namespace, kind: Kind) -> int:

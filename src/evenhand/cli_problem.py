@@ -12,7 +12,7 @@ ABOUT = """\
 Print the problem file that decides at present, as the log keeps it, also after somebody else switched. To change it:
 
   evenhand problem sqlite:///email.db > email.toml     and edit the file
-  evenhand switch sqlite:///email.db email.toml --by NAME --why TEXT --expected MARK
+  evenhand switch sqlite:///email.db email.toml --by WHO --why TEXT --expected MARK
 
 The MARK is printed to stderr: the switch is then refused if somebody else was first."""
 
