@@ -67,7 +67,7 @@ class Execution:
     Args:
         jobs: the number of processes that share the runs of a system.
         keep: a folder for what has finished, which the same call finds again; by default nothing is kept.
-        progress: whether to show progress bars; by default only in a terminal.
+        progress: whether to show progress bars. None shows them in a terminal, and writes lines elsewhere.
         tell: takes a line when a system has finished, with its time.
 
     Raises:
