@@ -135,7 +135,10 @@ def test_a_list_is_written_as_it_came_with_its_actions(tmp_path, capsys):
     assert {row["action"] for row in rows} <= {"none", "letter", "call"}
     frame = assign(cases, problem, learn_from=tmp_path / "log.csv", holdout=0.1, seed=4).to_frame()
     assert frame.action.tolist() == [row["action"] for row in rows]
-    assert frame.probability.tolist() == [float(row["probability"]) for row in rows]
+    assert frame.probability.tolist() == pytest.approx([float(row["probability"]) for row in rows], rel=1e-9)
+    assert frame["expected sale"].tolist() == pytest.approx([float(row["expected sale"]) for row in rows], rel=5e-6)
+    assert max(len(row["expected sale"].lstrip("-0.")) for row in rows) == 6
+    assert {row["probability"] for row in rows} <= {"0.9333333333", "0.03333333333"}
 
 
 @pytest.mark.parametrize("name", ["cases.csv", "log.csv", "problem.toml"])
