@@ -268,7 +268,7 @@ def test_the_page_shows_what_can_be_run(capsys):
     exec(block, {})
     printed = capsys.readouterr().out
     assert "the data frame: 600 usable rows of 600: none 300, mail 300" in printed
-    assert "clicked per row" in printed
+    assert "clicked per case" in printed
 
 
 @pytest.mark.skipif(not (DATA / "hillstrom.csv").exists(), reason="needs the file of the e-mail challenge")

@@ -63,7 +63,7 @@ def curve(
     Args:
         log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.
         problem: a TOML file that states the meaning of the columns, and the problem.
-        budgets: per row, rising; or how many, up to where more money is worth nothing.
+        budgets: per case, rising; or how many, up to where more money is worth nothing.
         tolerances: of fair lines, in place of those in the file.
         folds: the number of parts of the log, at least 3; each is predicted and planned by models of the others.
         seed: of how rows are dealt to the folds.

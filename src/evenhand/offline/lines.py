@@ -27,9 +27,9 @@ class Line(NamedTuple):
     """The values of a policy at every budget of a curve."""
 
     name: str
-    value: tuple[Estimate, ...]  # of the objective, per row
-    less: tuple[Estimate, ...]  # than `targeted`, by pairs of rows; 0 for that itself
-    spent: tuple[float, ...]  # per row, by predictions
+    value: tuple[Estimate, ...]  # of the objective, per case
+    less: tuple[Estimate, ...]  # than `targeted`, by pairs of cases; 0 for that itself
+    spent: tuple[float, ...]  # per case, by predictions
     used: tuple[Estimate, ...]  # what is spent, by scores: where it is known, for the population behind the log
     price: tuple[float, ...]  # what one more unit of the budget is predicted to be worth
 
@@ -38,7 +38,7 @@ class Limit(NamedTuple):
     """The budget of a curve."""
 
     outcome: str
-    rate: float  # per row, as the problem states it
+    rate: float  # per case, as the problem states it
     learned: bool  # whether what is used is not known before acting, but predicted
 
 
