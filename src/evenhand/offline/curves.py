@@ -17,6 +17,7 @@ from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.lines import (
     TARGETED,
     Limit,
+    beside,
     cheapest_of,
     grid,
     limit_of,
@@ -127,7 +128,12 @@ def curve(
         folds=folds,
         seed=seed,
         checks=checks,
-        notes=(*evidence.left_out, *evidence.notes, *_ignored(evidence, limit, {by for by, _ in fair_ones})),
+        notes=(
+            *evidence.left_out,
+            *evidence.notes,
+            *beside(evidence),
+            *_ignored(evidence, limit, {by for by, _ in fair_ones}),
+        ),
     )
     if out is not None:
         found.write(out)
