@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tqdm import tqdm
 
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court, Delayed, WithoutContexts
@@ -20,6 +19,7 @@ from evenhand.experiments.fair_ranking.study import sections
 from evenhand.models import Logistic, Sklearn
 from evenhand.recipes import pgd, uniform
 from evenhand.run import Checkpoints, Trace, checkpoint, simulate, simulation
+from evenhand.run.progress import bar
 from tests.examples.recipes import RECIPES
 from tests.resume import CASES
 
@@ -190,7 +190,7 @@ def test_checkpoints_are_written_when_they_are_due_and_leave_nothing_half_writte
 def test_the_progress_bar_stands_where_the_run_was(tmp_path, monkeypatch):
     settings, shown = Checkpoints(folder=tmp_path), []
     cut_short(monkeypatch, BLIND, COURT, 200, settings, replicas=2)
-    monkeypatch.setattr(simulation, "tqdm", lambda **bar: shown.append(bar) or tqdm(**bar))
+    monkeypatch.setattr(simulation, "bar", lambda **given: shown.append(given) or bar(**given))
     simulate(BLIND, COURT, replicas=2, progress=False, checkpoints=settings)
     assert (shown[0]["initial"], shown[0]["total"]) == (200, 500)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
 import textwrap
@@ -54,6 +55,19 @@ class Parser(argparse.ArgumentParser):
         except argparse.ArgumentError as error:
             guess = meant(value, action.choices or ())
             raise argparse.ArgumentError(action, f"{error.message}{guess}") from None
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> object:
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError:
+            if action.type is not float:
+                raise
+            told = [f"expected a number, got {arg_string!r}"]
+            if re.fullmatch(r"[-+]?\d*,\d+", arg_string):
+                told.append(f"write {arg_string.replace(',', '.')}, with a decimal point")
+            if "," in arg_string and isinstance(action, argparse._AppendAction):
+                told.append(f"for several numbers, repeat {action.option_strings[0]}")
+            raise argparse.ArgumentError(action, "; ".join(told)) from None
 
     def refuse(self, rest: Sequence[str]) -> NoReturn:
         """Exit with an error about the first unknown argument."""

@@ -34,8 +34,8 @@ With --schema, print the JSON Schema of problem files, by which editors check an
 """
 CURVE = """\
 What is a larger budget worth, and what does targeting bring? The value of the best policy at every budget, beside
-single actions for rows drawn at random, and beside targeting that is even between groups, each with its standard
-error, and the differences by pairs of rows. The problem file has a budget on an outcome that is known, such as a price
+single actions for cases drawn at random, and beside targeting that is even between groups, each with its standard
+error, and the differences by pairs of cases. The problem file has a budget on an outcome that is known, such as a price
 per letter.
 """
 ASSIGN = """\
@@ -69,7 +69,7 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     _shared(curve, count)
     curve.add_argument("--budgets", type=count, default=20, metavar="N", help="how many budgets (default: 20)")
     curve.add_argument("--at", type=float, action="append", default=[], metavar="B",
-                       help="a budget per row, in place of evenly spaced ones (may be repeated)")  # fmt: skip
+                       help="a budget per case, in place of evenly spaced ones (may be repeated)")  # fmt: skip
     curve.add_argument("--tolerance", type=float, action="append", default=[], metavar="X",
                        help="how far groups may differ, in place of the file's parity (may be repeated)")  # fmt: skip
     curve.set_defaults(run=_curve, parser=curve)

@@ -3,6 +3,7 @@
 DID = "did you mean"
 REPLAY = ["replay", "{folder}/log.csv", "--problem", "{folder}/problem.toml"]
 SMALL = ["reproduce", "court", "--replicas", "1", "--rounds", "60"]
+CURVE = ["curve", "{folder}/log.csv", "--problem", "{folder}/problem.toml"]
 SERVE = ["serve", "{folder}/none.toml", "--store", "sqlite:///{folder}/log.db"]
 
 COMMANDS = {
@@ -44,7 +45,15 @@ COMMANDS = {
     "a million jobs": (
         ["reproduce", "court", "--jobs", "1000000", "--replicas", "1000000", "--rounds", "60"], "jobs", "at most",
     ),
-    "a tolerance in words": (["reproduce", "court", "--tau", "small"], "--tau", "invalid float value"),
+    "a tolerance in words": (["reproduce", "court", "--tau", "small"], "--tau", "expected a number, got 'small'"),
+    "a tolerance with a comma": (
+        ["reproduce", "court", "--tau", "0,05"], "--tau", "write 0.05, with a decimal point; for several numbers",
+    ),
+    "a budget with a comma": ([*CURVE, "--at", "1,5"], "--at", "got '1,5'; write 1.5, with a decimal point; for sev"),
+    "budgets in one option": ([*CURVE, "--at", "0.1,0.3"], "--at", "got '0.1,0.3'; for several numbers, repeat --at"),
+    "a share with a comma": (
+        ["assign", "c.csv", "--holdout", ",1"], "--holdout", "a number, got ',1'; write .1, with a decimal point",
+    ),
     "a tolerance that is nan": (
         ["reproduce", "court", "--tau", "nan", "--replicas", "1", "--rounds", "60"], "Parity", "a finite number",
     ),

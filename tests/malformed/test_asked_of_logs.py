@@ -114,7 +114,7 @@ FAULTS = {
     ),
     "assign: a holdout of 1": Fault(f"{ASSIGN} --holdout 1", "holdout: expected a share in [0, 1), got 1"),
     "assign: a holdout that is nan": Fault(f"{ASSIGN} --holdout nan", "holdout: expected a share in [0, 1), got nan"),
-    "assign: a holdout in words": Fault(f"{ASSIGN} --holdout some", "argument --holdout: invalid float value: 'some'"),
+    "assign: a holdout in words": Fault(f"{ASSIGN} --holdout some", "--holdout: expected a number, got 'some'"),
     "assign: a budget below 0": Fault(f"{ASSIGN} --budget=-1", "budget: expected a finite number of at least 0"),
     "assign: an infinite budget": Fault(f"{ASSIGN} --budget inf", "budget: expected a finite number of at least 0"),
     "assign: too small a budget for the holdout": Fault(

@@ -202,7 +202,7 @@ def test_why_there_is_no_targeted_policy_is_said():
     assert any(note.startswith("no 'targeted, cents 0.4': ") and "'fee'" in note for note in found.notes)
     log = draw(400, 3).evidence
     found = value(replace(log, known=log.known + 1.0))  # of cases that are dearer than usual
-    assert "no 'targeted, cents 0.4': the cheapest actions cost 1 per row" in found.notes
+    assert "no 'targeted, cents 0.4': the cheapest actions cost 1 per case" in found.notes
 
 
 def test_welfare_of_what_is_known_is_planned_as_any_other():

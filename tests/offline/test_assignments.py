@@ -2,13 +2,14 @@
 
 import csv
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from evenhand.cli import main
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
-from evenhand.offline import Evidence, assign
+from evenhand.offline import Evidence, assign, curve, value
 from evenhand.offline.rounding import drawn, places
 from tests.offline.test_fair import optimum
 
@@ -135,7 +136,33 @@ def test_a_list_is_written_as_it_came_with_its_actions(tmp_path, capsys):
     assert {row["action"] for row in rows} <= {"none", "letter", "call"}
     frame = assign(cases, problem, learn_from=tmp_path / "log.csv", holdout=0.1, seed=4).to_frame()
     assert frame.action.tolist() == [row["action"] for row in rows]
-    assert frame.probability.tolist() == [float(row["probability"]) for row in rows]
+    assert frame.probability.tolist() == pytest.approx([float(row["probability"]) for row in rows], rel=1e-9)
+    assert frame["expected sale"].tolist() == pytest.approx([float(row["expected sale"]) for row in rows], rel=5e-6)
+    assert max(len(row["expected sale"].lstrip("-0.")) for row in rows) == 6
+    assert {row["probability"] for row in rows} <= {"0.9333333333", "0.03333333333"}
+
+
+def test_a_plan_within_several_budgets_is_valued_as_the_page_says(tmp_path, monkeypatch, capsys):
+    _, problem = files(tmp_path, BUDGET + SECOND)
+    head, *rows = (tmp_path / "log.csv").read_text().splitlines()
+    assert rows[0].split(",")[2:] == ["no", rows[0][-1]]  # in turn, so that halves are of blocks of three rows
+    for name, k in (("first", 0), ("second", 1)):
+        half = [row for i, row in enumerate(rows) if i // 3 % 2 == k]
+        (tmp_path / f"{name}.csv").write_text("\n".join([head, *half, ""]))
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "from-a-log.md").read_text(encoding="utf-8")
+    (block,) = (z.split("```")[0] for z in page.split("```python no-run\n")[1:] if "within all budgets" in z)
+    exec(block, {})
+    said = capsys.readouterr().out.splitlines()
+    told = "note: 'targeted' keeps to the budget on 'post' alone, and not to that on 'fuel': to target within"
+    assert sum(line.startswith(told) for line in said) == 1
+    assert not [line for line in said if line.startswith("note: 'within all budgets' uses")]
+    assert [line for line in said if line.startswith("note: 'targeted, post 0.4' uses")]
+    used = next(line for line in said if line.startswith("within all budgets")).split()[-2:]
+    assert [float(z) <= most for z, most in zip(used, (0.4, 0.05), strict=True)] == [True, True]
+    assert any(line.startswith(told) for line in str(curve(tmp_path / "log.csv", problem, budgets=2)).splitlines())
+    problem.write_text(HEAD + BUDGET)
+    assert "keeps to the budget on" not in str(value(tmp_path / "log.csv", problem))
 
 
 @pytest.mark.parametrize("name", ["cases.csv", "log.csv", "problem.toml"])

@@ -48,7 +48,7 @@ def test_policies_that_few_rows_agree_with(log):
     assert support(log, {"none": seldom}) is None
     few = replace(log, actions=np.where(np.arange(4000) < 20, 2, log.actions % 2))
     said = support(few, {"none": seldom, "large": np.tile([0.0, 0.0, 1.0], (4000, 1))})
-    assert said == "'large' rests on 20 effective rows, too few for its intervals"
+    assert said == "'large' rests on 20 effective cases, too few for its intervals"
 
 
 def test_policies_that_play_what_was_never_logged():
@@ -62,7 +62,7 @@ def test_policies_that_play_what_was_never_logged():
     said = support(log, {"large": large, "elsewhere": elsewhere})
     missing = float(said.partition("'large' plays in ")[2].partition("%")[0]) / 100
     assert missing == pytest.approx(hole.mean(), abs=0.03)
-    assert said.endswith("of its rows what was never logged there, if the propensities are right: its value there is "
+    assert said.endswith("of its cases what was never logged there, if the propensities are right: its value there is "
                          "the guess of a model")  # fmt: skip
     assert support(log, {"elsewhere": elsewhere}) is None
     assert "check: 'all large' plays in 3" in str(value(log))
@@ -75,7 +75,7 @@ def test_budgets_that_never_bind(log):
         for found in (value(stated), curve(stated, budgets=3)):
             said = found.checks["budget"]
             assert (said is None) == binds
-            assert binds or said.startswith(f"the budget of {rate:g} cents per row never binds: the best policy uses ")
+            assert binds or said.startswith(f"the budget of {rate:g} cents per case never binds: the best policy uses ")
 
 
 def test_the_best_policy_without_a_budget_takes_the_cheapest_of_equals():
@@ -85,7 +85,7 @@ def test_the_best_policy_without_a_budget_takes_the_cheapest_of_equals():
         tables = {"cents": Tables(cost[:, order], cost[:, order])}
         assert idle(worth[:, order], tables, {"cents": 0.49}) is None
         assert idle(worth[:, order], tables, {"cents": 3.0}) == (
-            "the budget of 3 cents per row never binds: the best policy uses 0.5 without it"
+            "the budget of 3 cents per case never binds: the best policy uses 0.5 without it"
         )
         assert idle(worth[:, order], tables, {}) is None
 
@@ -103,4 +103,4 @@ def test_lists_say_what_is_wrong_with_their_log(tmp_path):
     found = assign(*files, learn_from=tmp_path / "log.csv")
     assert str(found).split("\n")[1].startswith("check: 'age' differs between actions given the propensities: under ")
     found = assign(*files, learn_from=tmp_path / "log.csv", budget=30)
-    assert "check: the budget of 1 post per row never binds" in str(found)
+    assert "check: the budget of 1 post per case never binds" in str(found)

@@ -35,7 +35,7 @@ def test_a_curve_is_printed_and_written(files, tmp_path, capsys):
     asked = ["--at", "0.5", "--at", "0.25", "--tolerance", "0", "--folds", "3", "--out", str(tmp_path / "out")]
     assert main(["curve", *files, *asked]) == 0
     said = capsys.readouterr().out
-    assert "log.csv: 240 rows; sale per row against post per row; 3 folds, seed 0" in said
+    assert "log.csv: 240 rows; sale per case against post per case; 3 folds, seed 0" in said
     assert "fair by town, 0 " in said
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES | {"curve.parquet", "curve.png"}
 

@@ -13,6 +13,7 @@ from evenhand.offline import Evidence, Frontier, RidgeByErrors, curve, value
 from evenhand.offline.cross_fitting import folds_of
 from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.lines import cheapest_of, planned, single
+from evenhand.offline.scores import Estimate
 from evenhand.problem import Budget, Floor, Parity
 from tests.offline.bootstraps import fair_measured, measured, resampled, single_again, targeted_again
 from tests.offline.logs import draw, problem
@@ -170,7 +171,15 @@ def test_budgets_go_to_where_money_is_worth_nothing(log):
     assert line(found, "targeted").price[-1] == 0.0
     prices = line(found, "targeted").price
     assert list(prices) == sorted(prices, reverse=True)
-    assert str(found).startswith("drawn: 4,000 rows; sale per row against cents per row; 5 folds, seed 0")
+    assert str(found).startswith("drawn: 4,000 rows; sale per case against cents per case; 5 folds, seed 0")
+
+
+def test_a_difference_that_is_rounding_is_not_beyond(log):
+    found = curve(log, budgets=(0.4, 0.8))
+    targeted, other = found.lines[:2]
+    for less, count in (((1e-17, 1e-18), 0), ((1e-3, 1e-6), 2)):
+        lines = (targeted, other._replace(less=(Estimate(*less),) * 2))
+        assert f"for its differences, of which {count} of 2 are beyond" in str(replace(found, lines=lines))
 
 
 def test_results_pictures_and_frames(log, tmp_path):

@@ -198,5 +198,5 @@ def test_uses_above_a_budget_that_errors_allow_for_are_told(log):
     used = value(log).policies[0].used["cents"]
     limit = used.value - used.se
     stated = replace(log, problem=problem(subject_to=(Budget("cents", rate=limit),)))
-    said = f"'as logged' uses {used.value:.4g} cents per row of {limit:.4g}, which three standard errors"
+    said = f"'as logged' uses {used.value:.4g} cents per case of {limit:.4g}, which three standard errors"
     assert said in str(value(stated))

@@ -59,16 +59,23 @@ def test_a_list_is_written_as_parquet_and_read_back_by_value(tmp_path, capsys):
     for name in ("who", "since", "action", "town"):
         assert table[name].to_pylist() == [row[name] for row in rows]
     for name in ("probability", "expected sale", "expected post"):
-        assert table[name].to_pylist() == [float(row[name]) for row in rows]
+        assert table[name].to_pylist() == pytest.approx([float(row[name]) for row in rows], rel=5e-6)
 
     import pyarrow
 
     sales = (np.random.default_rng(0).random(len(rows)) < 0.4).astype(float)
     parquet.write_table(table.append_column("sale", pyarrow.array(sales)), tmp_path / "seen.parquet")
+    seen = [f"{line},{sale:g}" for line, sale in zip(given[1:], sales, strict=True)]
+    (tmp_path / "seen.csv").write_text("\n".join([f"{given[0]},sale", *seen, ""]))
     (tmp_path / "back.toml").write_text(BACK)
-    found = value(Evidence.read(tmp_path / "seen.parquet", tmp_path / "back.toml"))
-    assert found.rows == 300
-    assert found.policies[0].value.value == pytest.approx(sales.mean())
+    back = (Evidence.read(tmp_path / f"seen.{kind}", tmp_path / "back.toml") for kind in ("parquet", "csv"))
+    exact, short = map(value, back)
+    assert exact.rows == short.rows == 300
+    assert exact.policies[0].value.value == pytest.approx(sales.mean())
+    for a, b in zip(exact.policies, short.policies, strict=True):  # a CSV file has ten digits of probabilities
+        assert a.policy == b.policy
+        told = [*b.value, *b.inverse, *b.beyond]
+        assert [*a.value, *a.inverse, *a.beyond] == pytest.approx(told, rel=1e-9, abs=1e-12)
 
 
 def test_parquet_is_refused_before_the_work_where_it_cannot_be_written(tmp_path, monkeypatch, capsys):

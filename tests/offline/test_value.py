@@ -120,12 +120,12 @@ def test_values_against_the_truth():
     ]
     targeted = valued(found, "targeted, cents 0.4")
     assert targeted.used["cents"].value == pytest.approx(0.4)
-    assert "note: 'all large' uses 2 cents per row of 0.4" in str(found)
+    assert "note: 'all large' uses 2 cents per case of 0.4" in str(found)
 
 
 def test_few_rows_that_agree_are_said():
     log = draw(90, 3).evidence
-    assert "effective rows, too few for its intervals" in str(value(log))
+    assert "effective cases, too few for its intervals" in str(value(log))
 
 
 def test_learned_costs_are_estimated(log):

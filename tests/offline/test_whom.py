@@ -204,7 +204,7 @@ def test_other_models_have_no_coefficients(tmp_path):
 def test_what_is_told_and_kept(tmp_path):
     found = for_whom(read(tmp_path))
     assert "who gets what by 'targeted, post 0.25'" in str(found)
-    assert found.summary().startswith("Of 3 features, these add more sale per row than chance explains: ")
+    assert found.summary().startswith("Of 3 features, these add more sale per case than chance explains: ")
     assert "noise" not in found.summary()
     assert found.summary() in found._repr_html_()
     frame = found.to_frame()
@@ -220,7 +220,7 @@ def test_the_command_says_for_whom(tmp_path, capsys):
     assert main(["value", *files, "--for-whom", "--out", str(tmp_path / "out")]) == 0
     said = capsys.readouterr().out
     assert "town: A" in said
-    assert "sale per row that it adds" in said
+    assert "sale per case that it adds" in said
     page = (tmp_path / "out" / "report.html").read_text()
     assert "For whom: targeted, post 0.25" in page
     assert "--for-whom" in page
@@ -240,5 +240,5 @@ def test_plans_pay_for_the_cheapest_actions(tmp_path):
     table.to_csv(tmp_path / "log.csv", index=False)
     costs = 'known = { none = 0.1, letter = 1 }, column = { none = "low", letter = "high" }'
     (tmp_path / "problem.toml").write_text(PROBLEM.replace("known = { letter = 1 }", costs) + BUDGET)
-    with pytest.raises(InvalidInput, match=r"budget: expected at least 0\.5 per row"):
+    with pytest.raises(InvalidInput, match=r"budget: expected at least 0\.5 per case"):
         for_whom(tmp_path / "log.csv", tmp_path / "problem.toml")

@@ -12,10 +12,13 @@ import evenhand as eh
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Evidence
+from evenhand.offline.rules import policy_of
 from evenhand.replay import draft, read_log
 from evenhand.replay.problem_file import parse
 from tests.replay import shop
 
+MONTHS = ("Jan", "Feb", "March", "April", "Mai", "June", "Juli", "Aug.", "Sept", "Okt", "Nov", "Dez")
+VISITS = ["age", "rate", "since", "town", "letter", "visit"]
 PAGE = (Path(__file__).parents[2] / "docs" / "from-a-log.md").read_text(encoding="utf-8")
 DATA = Path(__file__).parents[3] / "shared" / "data"
 
@@ -94,11 +97,12 @@ def test_numbers_with_units_or_separators_of_thousands_are_left_out_as_such(tmp_
         "spent": lambda i: f"{i // 100}.{i % 100:02d}0,{i % 100:02d}" if i >= 100 else f"{i},50",
         "paid": lambda i: f"{i},00 €",
         "owed": lambda i: f"$1,{100 + i}.50",
+        "part": lambda i: f"{i / 10}".replace(".", ",") + " %" * (i % 2),
         "code": lambda i: f"{i}.2.{i}",
     }
     rows = [[*(make(i) for make in each.values()), ("yes", "no")[i % 2], i % 3 == 0] for i in range(300)]
     found = draft(write(tmp_path, table([*each, "letter", "visit"], [*rows, *rows], ";"))).text.replace("\n#  ", "")
-    assert "with decimal commas: 'spent', 'paid', 'owed'" in found
+    assert "with decimal commas: 'spent', 'paid', 'owed', 'part'" in found
     assert "it has more than 100 names: 'code'" in found
 
 
@@ -264,7 +268,7 @@ def test_the_page_shows_what_can_be_run(capsys):
     exec(block, {})
     printed = capsys.readouterr().out
     assert "the data frame: 600 usable rows of 600: none 300, mail 300" in printed
-    assert "clicked per row" in printed
+    assert "clicked per case" in printed
 
 
 @pytest.mark.skipif(not (DATA / "hillstrom.csv").exists(), reason="needs the file of the e-mail challenge")
@@ -326,10 +330,125 @@ def test_a_file_of_a_czech_spreadsheet(tmp_path):
     assert "action: 'Akce', with 2 different values" in found.guessed
     assert "outcomes: 'Nákup', of which 'Nákup' is maximised" in found.guessed  # past sales are known before
     assert "numeric features: 'Věk', 'Tržba'" in found.guessed
-    assert "features that are dates: 'Registrace'" in found.guessed
+    assert "features that are dates: 'Registrace', 'Narozen'" in found.guessed
+    assert 'dates = "month/day/year" # The order of the numbers in dates with slashes.' in found.text
     assert 'values = { nic = "nic", Dopis = "Dopis" }' in found.text
-    assert "# left out, as its dates do not say which number is the day" in found.text
     assert len(read(tmp_path, log, found)) == 3000
+
+
+def visits(cut, decimal, percent, gap, date, count=600, seed=1):
+    """A log with percentages, dates that `date` writes, and gaps that a text stands for, also in names."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(count):
+        age, share = str(rng.integers(20, 70)), f"{rng.integers(0, 400) / 10}".replace(".", decimal) + percent
+        since = date(rng.integers(1, 29), rng.integers(1, 13))
+        row = [gap if i % every == 0 else z for z, every in ((age, 11), (share, 13), (since, 17))]
+        rows.append([*row, rng.choice(["Ulm", "Köln", gap]), ("none", "letter")[rng.integers(2)], i % 3 // 2])
+    return table(VISITS, rows, cut), rows
+
+
+@pytest.mark.parametrize(
+    ("cut", "decimal", "percent", "gap", "date", "order"),
+    [
+        (";", ",", " %", "k. A.", "{0}.{1}.26", None),
+        (",", ".", "%", "N/A", "{1}/{0}/26", "month/day/year"),
+        (",", ".", " %", "Unknown", "{0}/{1}/2026", "day/month/year"),
+        (";", ",", "%", "keine Angabe", "{0}. {1}. 2026", None),
+    ],
+)
+def test_percentages_short_dates_and_words_for_nothing(tmp_path, cut, decimal, percent, gap, date, order):
+    text, rows = visits(cut, decimal, percent, gap, date.format)
+    log = write(tmp_path, text)
+    found = draft(log)
+    assert found.open == ()
+    spec = parse(found.text, "draft.toml")
+    assert (spec.numeric, spec.dates, spec.categorical) == (("age", "rate", "since"), ("since",), ("town",))
+    assert (spec.form.missing, spec.form.dates) == (("", gap), order)
+    assert spec.missing == {"age": "indicator", "rate": "indicator", "since": "indicator", "town": "level"}
+    assert "percentages are read as fractions, 12.5 % as 0.125: 'rate'" in found.guessed
+    told = "years of two digits are those from 1950 to 2049: 'since'"
+    assert (told in found.guessed) == ("2026" not in date)
+    back = read(tmp_path, log, found)
+    assert (back.bad.left_out, len(back)) == (0, len(rows))
+    shares = [float(r[1].rstrip("% ").replace(decimal, ".")) / 100 if r[1] != gap else np.nan for r in rows]
+    np.testing.assert_allclose(back.columns()["rate"], shares)
+    since, day = back.columns()["since"], np.datetime64("2026-03-07").astype(int)
+    assert [date.format(z.day, z.month) for z in map(as_date, since[~np.isnan(since)])] == [
+        r[2] for r in rows if r[2] != gap
+    ]
+    evidence = Evidence.of(back, "draft.toml")
+    chosen = policy_of(f"letter where rate < 12{decimal}5 %; else none", evidence)[:, 1]
+    assert chosen.tolist() == [float(z < 0.125) for z in shares]
+    sent = policy_of(f"letter where since < {date.format(7, 3)}; else none", evidence)[:, 1]
+    assert sent.tolist() == (since < day).tolist()
+
+
+def as_date(days):
+    found = np.datetime64("1970-01-01") + int(days)
+    assert str(found).startswith("2026")
+    return found.item()
+
+
+@pytest.mark.parametrize(
+    ("date", "why"),
+    [
+        (lambda day, month: f"{day % 12 + 1}/{month}/26", 'state dates = "day/month/year" or "month/day/year" und'),
+        (lambda *both: "{}/{}/26".format(*both[:: 1 if both[0] % 2 else -1]), "do not say which number is the day"),
+        (lambda day, month: f"{MONTHS[month - 1]} {day}", "its dates have no year, or the name of a month: write 2026"),
+        (lambda day, month: f"{day}. {MONTHS[month - 1]} 2026", "its dates have no year, or the name of a month"),
+        (lambda day, month: f"{day}.{month}.", "its dates have no year, or the name of a month"),
+    ],
+)  # fmt: skip
+def test_dates_that_are_not_clear_are_left_out_with_what_to_write(tmp_path, date, why):
+    text, _ = visits(",", ".", "%", "n. a.", date)
+    found = draft(write(tmp_path, text))
+    told = [z for z in found.text.replace("\n#   ", " ").splitlines() if z.startswith("# left out, as ") and why in z]
+    assert [z.endswith(": 'since'") for z in told] == [True]
+    assert parse(found.text, "draft.toml").dates == ()
+
+
+def test_slashes_need_their_order_and_what_it_does_not_fit_is_bad(tmp_path):
+    text, rows = visits(",", ".", "%", "NA", "{0}/{1}/26".format)
+    log, drafted = write(tmp_path, text), draft(write(tmp_path, text)).text
+    there = sum("/" in r[2] for r in rows)
+    beyond = sum("/" in r[2] and int(r[2].split("/")[0]) > 12 for r in rows)
+    said = r"'since' is not a date, .*\(log.dates says how those with slashes are read\)"
+    for order, bad in (("", there), ('dates = "month/day/year"', beyond)):
+        path = write(tmp_path, drafted.replace('dates = "day/month/year"', order), "p.toml")
+        with pytest.raises(InvalidInput, match=f"{bad} rows: {said}"):
+            read_log(log, path)
+    path = write(tmp_path, drafted.replace('dates = "day/month/year"', 'dates = "year"'), "p.toml")
+    with pytest.raises(InvalidInput, match=r"log.dates: expected one of day/month/year, month/day/year, got '?year"):
+        read_log(log, path)
+
+
+def test_a_percentage_among_plain_numbers_is_bad(tmp_path):
+    """It could mean a hundred times as much as its neighbours, or the same."""
+    text, rows = visits(",", ".", "", "NA", "{0}.{1}.2026".format)
+    log = write(tmp_path, text)
+    path = draft(log).write(tmp_path / "p.toml")
+    assert read_log(log, path).bad.left_out == 0
+    rows[5][1] = "12.5 %"
+    (message,) = read_log(write(tmp_path, table(VISITS, rows)), path).bad.messages()
+    assert message == "1 row: 'rate' is not a finite number (first in line 7: '12.5 %')"
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+def test_probabilities_and_outcomes_may_be_percentages(tmp_path, kind):
+    rng = np.random.default_rng(2)
+    rows = [["ab"[i % 2], ("25 %", "75 %")[i % 2], f"{rng.integers(0, 100)} %"] for i in range(400)]
+    log = write(tmp_path, table(["arm", "propensity", "margin"], rows))
+    found = draft(log)
+    assert "propensity: 'propensity'" in found.guessed
+    assert "percentages are read as fractions, 12.5 % as 0.125: 'propensity', 'margin'" in found.guessed
+    if kind == "parquet":
+        pa, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        log = tmp_path / "log.parquet"
+        parquet.write_table(pa.table([*map(pa.array, zip(*rows, strict=True))], ["arm", "propensity", "margin"]), log)
+    back = read(tmp_path, log, found)
+    assert sorted(set(back.encoded.propensities)) == [0.25, 0.75]
+    assert back.encoded.outcomes[:, 0].tolist() == [float(r[2].rstrip("% ")) / 100 for r in rows]
 
 
 def test_an_action_that_no_name_tells_has_its_values_ready_to_be_used(tmp_path):

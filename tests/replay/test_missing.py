@@ -170,10 +170,10 @@ def test_dates_are_days(tmp_path):
 
 def test_a_date_that_is_none_is_a_bad_row(tmp_path):
     lines = dated(shop.rows(300))
-    lines[8][0] = "31.12.99"
+    lines[8][0] = "32.12.99"
     log = read(tmp_path, lines, changed(('numeric = ["age"]', 'dates = ["age"]')))
     assert log.bad.messages() == [
-        "1 row: 'age' is not a date, such as 2026-11-23 or 23.11.2026 (first in line 10: '31.12.99')"
+        "1 row: 'age' is not a date, such as 2026-11-23 or 23.11.2026 (first in line 10: '32.12.99')"
     ]
 
 

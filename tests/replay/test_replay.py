@@ -42,7 +42,7 @@ def test_systems_and_metrics(result):
         "post rate town=south",
         "rounds",
         "rounds served",
-        "rows read",
+        "cases read",
     ]
     assert "visit minus uniform" not in found.measured["uniform"]
 

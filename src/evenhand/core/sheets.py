@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 RUN = ("=", "+", "-", "@", "\t", "\r")  # how texts begin that a spreadsheet runs
-_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?( ?%)?")
 
 
 def quoted(text: str) -> str:
@@ -20,7 +20,7 @@ def quoted(text: str) -> str:
 def quoted_cell(text: str) -> str:
     """Quote a text as `quoted` does, but leave one that is a plain number, which a spreadsheet reads and does not run.
 
-    >>> quoted_cell("-5.2"), quoted_cell("-5,2"), quoted_cell("-5.2+B"), quoted_cell("-inf")
-    ('-5.2', '-5,2', "'-5.2+B", "'-inf")
+    >>> quoted_cell("-5.2"), quoted_cell("-5,2 %"), quoted_cell("-5.2+B"), quoted_cell("-inf")
+    ('-5.2', '-5,2 %', "'-5.2+B", "'-inf")
     """
     return text if _NUMBER.fullmatch(text) else quoted(text)

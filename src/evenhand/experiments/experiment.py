@@ -42,7 +42,7 @@ def traces(runs: Sequence[Run], without: str = "") -> list[Trace]:
 
 
 class Session(NamedTuple):
-    """The state of a run: whether to show progress bars (None: only in a terminal), and whether to stop early."""
+    """The state of a run: whether to show progress, as `simulate` takes it, and whether to stop early."""
 
     progress: bool | None
     asked_to_stop: Callable[[], bool]

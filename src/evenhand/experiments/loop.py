@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
@@ -20,7 +19,8 @@ from evenhand.report.results import Results
 from evenhand.report.summary import Ending, endings
 from evenhand.run.compiling import shown
 from evenhand.run.kept import once
-from evenhand.run.parallel import bar_disabled, check_jobs, deferred_interrupt
+from evenhand.run.parallel import check_jobs, deferred_interrupt
+from evenhand.run.progress import bar
 from evenhand.run.simulation import simulate
 
 INTERRUPTED = "INTERRUPTED: the systems below are complete, the others are missing"
@@ -44,7 +44,7 @@ def run(
         out: a folder for results and pictures.
         resume: whether to store the traces of finished systems and, every minute, checkpoints of others in `out`, and
             to continue from those there.
-        progress: whether to show progress bars; by default only in a terminal.
+        progress: as for `simulate`.
         log: prints a text.
 
     Raises:
@@ -110,8 +110,8 @@ def _run(
     """Run the cases of a section until Ctrl-C; measurements are added and written after every point."""
     runs: list[Run] = []
     earlier, points = results.rows, section.points
-    hidden = len(points) == 1 or bar_disabled(session.progress)
-    for point in tqdm(points, unit="point", leave=False, disable=hidden):
+    progress = session.progress if len(points) > 1 else False
+    for point in bar(points, desc=experiment.name, unit="point", progress=progress):
         results.interrupted = not _run_point(experiment, section, point, session, runs, kept)
         results.rows = earlier + section.measure(runs)
         if out is not None:

@@ -28,6 +28,7 @@ from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import connect_to_read
 from evenhand.policy.state import PolicyState
 from evenhand.run.parallel import Watch, check_jobs, run_chunks
+from evenhand.run.progress import bar
 
 _EXACT = ("a", "n", "f", "r", "late")  # plays and flags; the other entries of a decision are real numbers
 _STEP = 256  # events from one look at the progress bar to the next
@@ -176,23 +177,23 @@ def recompute(given: Given, jobs: int = 1) -> Count:
     each = [_Stretch(a, b) for a, b in pairwise(edges)]
     tasks = [_Task(given, z, found, erasure, keeps=z.end < found.last) for z in each]
     count = Count(given.tolerance)
-    with tqdm(total=found.last, desc=f"audit {given.campaign}", unit="event", leave=False, disable=None) as bar:
-        done = _whole(tasks, bar, jobs)
+    with bar(total=found.last, desc=f"audit {given.campaign}", unit="event") as shown:
+        done = _whole(tasks, shown, jobs)
         for i, start in enumerate(starts):
             if not (_follows(start, done[i].state, given.tolerance) and done[i + 1].sound):
                 rest = tasks[i]._replace(stretch=_Stretch(each[i].begin, found.last), keeps=False)
-                done[i:] = _whole([rest], bar, 1)
+                done[i:] = _whole([rest], shown, 1)
                 if not done[i].sound:  # a decision at a state before it, or its snapshot is gone by now
-                    done = _whole([rest._replace(stretch=_Stretch(0, found.last))], bar, 1)
+                    done = _whole([rest._replace(stretch=_Stretch(0, found.last))], shown, 1)
                 break
     for one in done:
         count.add(one.found)
     return count
 
 
-def _whole(tasks: list[_Task], bar: tqdm[Any], jobs: int) -> list[_Done]:
+def _whole(tasks: list[_Task], shown: tqdm[Any], jobs: int) -> list[_Done]:
     """Run tasks; part of an audit would say nothing."""
-    done = run_chunks(_run, tasks, bar, jobs)
+    done = run_chunks(_run, tasks, shown, jobs)
     if not all(one.whole for one in done):
         raise KeyboardInterrupt
     return done

@@ -149,7 +149,8 @@ class Assignment:
         """Write a CSV file with a row per case, in the order of the list; or a Parquet file, where its name ends so.
 
         A CSV file is written as the list is: fields are separated as they are there, and numbers have its decimal
-        points or commas. The text is UTF-8, with a byte-order mark unless the list is plain UTF-8 with commas, so that
+        points or commas: expectations have 6 significant digits, and probabilities 10, so that values of the list are
+        the same to 1e-9. The text is UTF-8, with a byte-order mark unless the list is plain UTF-8 with commas, so that
         spreadsheets read its letters.
 
         Args:
@@ -169,7 +170,7 @@ class Assignment:
         with on_disk("path", "a file that can be written"), beside(path) as part, _new(part, self.form) as out:
             rows = csv.writer(out, delimiter=self.form.separator or ",")
             rows.writerow(columns if verbatim else map(quoted_cell, columns))
-            shown = (_numbers(z, self.form.decimal) for z in columns.values())
+            shown = (_numbers(name, z, self.form.decimal) for name, z in columns.items())
             rows.writerows(zip(*(z if verbatim else _cells(z) for z in shown), strict=True))
         return path
 
@@ -212,11 +213,17 @@ def _cells(column: list[object]) -> list[object]:
     return [quoted_cell(z) if isinstance(z, str) else z for z in column]
 
 
-def _numbers(column: list[object], decimal: str) -> list[object]:
-    """Write numbers with decimal commas, where these are asked for."""
-    if decimal == POINT or not isinstance(column[0], float):
+def _numbers(name: str, column: list[object], decimal: str) -> list[object]:
+    """Write numbers with as many digits as are read, and decimal commas where these are asked for."""
+    if not isinstance(column[0], float):
         return column
-    return [str(z).replace(POINT, decimal) for z in column]
+    digits = 6 if name.startswith(FORESEEN) else 10  # what divides outcomes later is nearly exact
+    return [_digits(float(z), digits).replace(POINT, decimal) for z in column if isinstance(z, float)]
+
+
+def _digits(z: float, digits: int) -> str:
+    """Write a number with some significant digits, or all before the point."""
+    return f"{z:.0f}" if 10.0**digits <= abs(z) < 1e15 else f"{z:.{digits}g}"
 
 
 def _new(path: Path, form: Form) -> TextIO:

@@ -12,7 +12,7 @@ from evenhand.offline.scores import doubly_robust, effective, weights
 from evenhand.replay.checks import quantile, reach
 from evenhand.replay.units import Units
 
-FEW = 50.0  # effective rows below which an estimate is not to be trusted
+FEW = 50.0  # effective cases below which an estimate is not to be trusted
 _ERRORS = 3.0  # standard errors that chance is allowed
 _SMALL = 0.01  # part of the rows
 
@@ -20,7 +20,7 @@ _SMALL = 0.01  # part of the rows
 def support(evidence: Evidence, policies: Mapping[str, Floats]) -> str | None:
     """Say which policy plays what the log hardly contains, `(N,A)` each: few rows agree, or some can never agree.
 
-    Equation: the effective rows are (sum w)^2 / sum w^2, and mean_i w_i is 1 where every action that the policy plays
+    Equation: the effective cases are (sum w)^2 / sum w^2, and mean_i w_i is 1 where every action that the policy plays
     could be logged. It is less by the part of its plays that could not.
     """
     z = quantile(len(policies))
@@ -38,12 +38,12 @@ def support(evidence: Evidence, policies: Mapping[str, Floats]) -> str | None:
     if few:
         rows, name = min(few)
         others = f"; so do {len(few) - 1} other policies, on less than {FEW:.0f}" if len(few) > 1 else ""
-        return f"{name!r} rests on {rows:.0f} effective rows, too few for its intervals{others}"
+        return f"{name!r} rests on {rows:.0f} effective cases, too few for its intervals{others}"
     if never:
         missing, name = min(never)
         others = f", and {len(never) - 1} other policies do so, too" if len(never) > 1 else ""
         return (
-            f"{name!r} plays in {-missing:.1%} of its rows what was never logged there, if the propensities are right"
+            f"{name!r} plays in {-missing:.1%} of its cases what was never logged there, if the propensities are right"
             f"{others}: its value there is the guess of a model"
         )
     return None
@@ -55,7 +55,7 @@ def idle(worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float
     Args:
         worth: `(N,A)` what is predicted of the objective.
         tables: what is predicted of every outcome, and its scores.
-        limits: budgets per row, by outcome.
+        limits: budgets per case, by outcome.
     """
     best = worth >= worth.max(1, keepdims=True)
     for name, limit in limits.items():
@@ -63,7 +63,7 @@ def idle(worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float
         used = doubly_robust(np.eye(worth.shape[1])[cost.argmin(1)], tables[name].scores)
         if used.value + _ERRORS * used.se <= limit * (1.0 + 1e-9):
             uses = f"the best policy uses {used.value:.4g} without it"
-            return f"the budget of {limit:.4g} {name} per row never binds: {uses}"
+            return f"the budget of {limit:.4g} {name} per case never binds: {uses}"
     return None
 
 

@@ -14,11 +14,11 @@ from evenhand.report.page import Part
 from evenhand.report.tables import Table
 
 VALUES = (
-    "Each line is a policy: how much it brings per row if so much of the budget may be used per row. Bands are 95 % "
+    "Each line is a policy: how much it brings per case if so much of the budget may be used per case. Bands are 95 % "
     "intervals at each budget alone, for the population behind the log. The dotted line is the budget of the file."
 )
 DIFFERENCES = (
-    "How much more targeting brings than each of the others at the same budget, by pairs of rows. Where a band "
+    "How much more targeting brings than each of the others at the same budget, by pairs of cases. Where a band "
     "includes 0, the difference is not told from chance. Of twenty budgets, one is outside of its band by chance."
 )
 USES = (
@@ -52,15 +52,15 @@ class Drawn(Protocol):
 
 def headline(curve: Drawn) -> str:
     """State what targeting brings beyond the best single action, at the budget of the file or the nearest to it."""
-    i, b = _at(curve), f"{curve.budgets[_at(curve)]:.4g} {curve.spent} per row"
+    i, b = _at(curve), f"{curve.budgets[_at(curve)]:.4g} {curve.spent} per case"
     first, *others = curve.lines
     singles = [line for line in others if line.name.startswith("only ")] or others
     if not singles:
         low, high = first.value[i].interval
-        value = f"{first.value[i].value:.4f} {curve.objective} per row (95 %: {low:.4f} to {high:.4f})"
+        value = f"{first.value[i].value:.4f} {curve.objective} per case (95 %: {low:.4f} to {high:.4f})"
         return f"At {b}, {first.name} is worth {value}"
     best = max(singles, key=lambda line: line.value[i].value)
-    beyond = difference(best.less[i], f" {curve.objective} per row beyond {best.name}")
+    beyond = difference(best.less[i], f" {curve.objective} per case beyond {best.name}")
     return f"At {b}, targeting brings {beyond}"
 
 
@@ -82,7 +82,7 @@ def parts(curve: Drawn, tables: Sequence[Table], uses: Sequence[Table]) -> Itera
     values, *less, prices = tables
     _, *others = curve.lines
     yield Part(
-        title=f"{curve.objective} per row, by {curve.spent} allowed per row",
+        title=f"{curve.objective} per case, by {curve.spent} allowed per case",
         reading=VALUES,
         chart=charts.courses(
             headline(curve),

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = 6  # budgets of a table
+_ROUNDED = 1e-12  # of a value: what the same values may differ by
 REACH = "standard errors that hold at all budgets at once (95 %)"
 
 
@@ -43,10 +44,10 @@ class Curve:
         log, problem_file: names of the files.
         objective: what is maximised.
         spent: the outcome that the budget limits.
-        budgets: per row, rising.
+        budgets: per case, rising.
         lines: one per policy, `targeted` first.
         bands: by policy, the standard errors to either side that hold at all budgets at once.
-        stated: the budget of the problem file, per row.
+        stated: the budget of the problem file, per case.
         learned: whether what the budget limits is learned, so that plans keep to it by predictions.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
@@ -133,7 +134,7 @@ class Curve:
             parts(self, list(self._lines()), list(self._uses())),
             notes=(*warnings(self.checks), *self.notes),
             command=command,
-            settings=settings_of(self, {"budget of the file, per row": self.stated}),
+            settings=settings_of(self, {"budget of the file, per case": self.stated}),
         )
 
     def write(self, out: str | Path, command: str = "") -> list[Path]:
@@ -160,7 +161,7 @@ class Curve:
 
     @property
     def _what(self) -> str:
-        return f"{self.objective} per row against {self.spent} per row"
+        return f"{self.objective} per case against {self.spent} per case"
 
     def tables(self) -> Iterator[Table]:
         """Yield the tables: of values, of differences, of prices, and of what is used if that is learned."""
@@ -197,7 +198,7 @@ class Curve:
         return sorted(even | {i for i, b in enumerate(self.budgets) if b == self.stated})
 
     def _reading(self) -> Iterator[str]:
-        yield "se: standard error for the population behind the log. Differences are by pairs of rows."
+        yield "se: standard error for the population behind the log. Differences are by pairs of cases."
         if self.learned:
             yield f"Plans keep to the budget by predictions of {self.spent}, so that it holds on average alone."
             yield "confidence: that the use of the policy is within the budget in the population behind the log."
@@ -207,7 +208,8 @@ class Curve:
             if line.name == TARGETED:
                 yield f"  {line.name}: {value:.2f} se"
                 continue
-            sure = sum(abs(z.value) > less * z.se for z in line.less)
+            each = zip(line.less, line.value, strict=True)  # values that are the same differ by rounding
+            sure = sum(abs(z.value) > less * z.se + _ROUNDED * abs(own.value) for z, own in each)
             yield (
                 f"  {line.name}: {value:.2f} se; {less:.2f} se for its differences, of which {sure} of "
                 f"{len(self.budgets)} are beyond"

@@ -17,6 +17,7 @@ from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.lines import (
     TARGETED,
     Limit,
+    beside,
     cheapest_of,
     grid,
     limit_of,
@@ -63,7 +64,7 @@ def curve(
     Args:
         log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.
         problem: a TOML file that states the meaning of the columns, and the problem.
-        budgets: per row, rising; or how many, up to where more money is worth nothing.
+        budgets: per case, rising; or how many, up to where more money is worth nothing.
         tolerances: of fair lines, in place of those in the file.
         folds: the number of parts of the log, at least 3; each is predicted and planned by models of the others.
         seed: of how rows are dealt to the folds.
@@ -127,7 +128,12 @@ def curve(
         folds=folds,
         seed=seed,
         checks=checks,
-        notes=(*evidence.left_out, *evidence.notes, *_ignored(evidence, limit, {by for by, _ in fair_ones})),
+        notes=(
+            *evidence.left_out,
+            *evidence.notes,
+            *beside(evidence),
+            *_ignored(evidence, limit, {by for by, _ in fair_ones}),
+        ),
     )
     if out is not None:
         found.write(out)

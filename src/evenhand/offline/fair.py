@@ -78,7 +78,7 @@ class FairFrontier:
                     high = middle
                 best = found if isinstance(found, Split) else best
         if not isinstance(best, Split):
-            raise InfeasibleProblem(f"no policy within a budget of {budget:g} per row is even within {tolerance:g}")
+            raise InfeasibleProblem(f"no policy within a budget of {budget:g} per case is even within {tolerance:g}")
         return best
 
     def at(self, budget: float, tolerance: float) -> FairPoint:

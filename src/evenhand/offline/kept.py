@@ -23,7 +23,7 @@ class Kept(NamedTuple):
 
     constraint: str
     row: str  # the row of it that is kept least surely, such as that of a group
-    used: Estimate  # of this row, per row of the log
+    used: Estimate  # of this row, per case of the log
     limit: float
     side: str  # "at most" or "at least"
     confidence: float  # that the constraint holds in the population: of several rows, that all do, at least

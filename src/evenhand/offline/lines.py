@@ -27,9 +27,9 @@ class Line(NamedTuple):
     """The values of a policy at every budget of a curve."""
 
     name: str
-    value: tuple[Estimate, ...]  # of the objective, per row
-    less: tuple[Estimate, ...]  # than `targeted`, by pairs of rows; 0 for that itself
-    spent: tuple[float, ...]  # per row, by predictions
+    value: tuple[Estimate, ...]  # of the objective, per case
+    less: tuple[Estimate, ...]  # than `targeted`, by pairs of cases; 0 for that itself
+    spent: tuple[float, ...]  # per case, by predictions
     used: tuple[Estimate, ...]  # what is spent, by scores: where it is known, for the population behind the log
     price: tuple[float, ...]  # what one more unit of the budget is predicted to be worth
 
@@ -38,7 +38,7 @@ class Limit(NamedTuple):
     """The budget of a curve."""
 
     outcome: str
-    rate: float  # per row, as the problem states it
+    rate: float  # per case, as the problem states it
     learned: bool  # whether what is used is not known before acting, but predicted
 
 
@@ -47,13 +47,25 @@ def limit_of(evidence: Evidence) -> Limit | None:
 
     It is the first one on an outcome that is known before acting, or else the first on one that is learned.
     """
+    return next(_limits(evidence), None)
+
+
+def _limits(evidence: Evidence) -> Iterator[Limit]:
+    """Yield the budgets of the problem, in the order in which they are looked at."""
     p = evidence.problem
     each = [(str(s.outcome), s.total / p.horizon) for s in p.stated if s.spends and s.by is None]
     for names in (p.known, p.learned):
-        for outcome, rate in each:
-            if outcome in names:
-                return Limit(outcome, rate, names is p.learned)
-    return None
+        yield from (Limit(outcome, rate, names is p.learned) for outcome, rate in each if outcome in names)
+
+
+def beside(evidence: Evidence) -> tuple[str, ...]:
+    """Say that plans keep to one budget, if the problem has several; nothing otherwise."""
+    outcomes = [repr(limit.outcome) for limit in _limits(evidence)]
+    if len(outcomes) < 2:
+        return ()
+    first, rest = outcomes[0], ", ".join(outcomes[1:])
+    advice = f"to target within another one, leave that on {first} out of the file; `assign` keeps to all of them"
+    return (f"{TARGETED!r} keeps to the budget on {first} alone, and not to that on {rest}: {advice}",)
 
 
 def singles(evidence: Evidence) -> dict[str, Floats]:

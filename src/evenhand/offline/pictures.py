@@ -27,12 +27,12 @@ def draw(curve: Drawn) -> list[Axes]:
         legend[line.name] = look.line()
         if i:
             _band(axes[1], curve.budgets, line.less, look, filled=len(names) <= 3)
-    style.title(axes[0], f"{curve.objective} per row, by {curve.spent} allowed per row", WIDTH)
-    style.labels(axes[0], f"{curve.spent} per row at most", f"{curve.objective} per row", WIDTH, HEIGHT)
+    style.title(axes[0], f"{curve.objective} per case, by {curve.spent} allowed per case", WIDTH)
+    style.labels(axes[0], f"{curve.spent} per case at most", f"{curve.objective} per case", WIDTH, HEIGHT)
     if panels > 1:
         axes[1].axhline(0.0, color=style.LEVEL, lw=1.0)
         style.title(axes[1], f"what {names[0]} brings beyond the others", WIDTH)
-        style.labels(axes[1], f"{curve.spent} per row at most", f"{curve.objective} per row", WIDTH, HEIGHT)
+        style.labels(axes[1], f"{curve.spent} per case at most", f"{curve.objective} per case", WIDTH, HEIGHT)
     for panel in axes:
         if curve.budgets[0] <= curve.stated <= curve.budgets[-1]:
             panel.axvline(curve.stated, color=style.GREY, lw=1.0, ls=":")

@@ -32,15 +32,15 @@ class Valued(NamedTuple):
     normalised: Estimate  # by weights divided by their sum
     direct: float  # by the model alone; without an interval, as its errors are not known
     switch: float  # by the model alone where weights exceed 10
-    beyond: Estimate  # the difference to what was logged, by pairs of rows
+    beyond: Estimate  # the difference to what was logged, by pairs of cases
     rows: float  # the effective number of rows that agree
-    used: Mapping[str, Estimate]  # of every outcome with a budget, per row
+    used: Mapping[str, Estimate]  # of every outcome with a budget, per case
     kept: tuple[Kept, ...]  # every constraint
     trouble: str | None  # why there is no value or no honest error, if so
 
 
 def limits(evidence: Evidence) -> dict[str, float]:
-    """Return the budgets of the problem per row, by outcome."""
+    """Return the budgets of the problem per case, by outcome."""
     p = evidence.problem
     return {s.outcome: s.total / p.horizon for s in p.stated if s.spends and s.outcome is not None and s.by is None}
 
@@ -72,7 +72,7 @@ def policies_of(crossed: Crossed) -> Unasked:
     if limit is not None:
         name, least = f"{TARGETED}, {limit.outcome} {limit.rate:.4g}", crossed.least(limit.outcome)
         if limit.rate < least:
-            return Unasked(found, {}, (f"no {name!r}: the cheapest actions cost {least:.4g} per row",))
+            return Unasked(found, {}, (f"no {name!r}: the cheapest actions cost {least:.4g} per case",))
     elif not crossed.aim.linear:
         name = f"{TARGETED}, no budget"
     else:

@@ -13,7 +13,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats
 from evenhand.offline.evidence import Evidence
-from evenhand.replay.columns import as_number
+from evenhand.replay.columns import POINT, as_numbers
 from evenhand.replay.dates import days
 from evenhand.replay.units import MISSING
 
@@ -85,7 +85,7 @@ def _holds(condition: str, shown: Callable[[str], str], evidence: Evidence) -> B
         if text == MISSING and sign in ("=", "!=") and gaps.any():
             return gaps if sign == "=" else ~gaps
         dated = evidence.spec is not None and column in evidence.spec.dates
-        number = days(text) if dated else _number(text, evidence)
+        number = _day(text, evidence) if dated else _number(text, evidence)
         if not np.isfinite(number):
             kind = "a date, such as 2026-11-23," if dated else "a number"
             raise InvalidInput("rule", f"{kind} to compare {column} with", repr(text))
@@ -100,5 +100,11 @@ def _holds(condition: str, shown: Callable[[str], str], evidence: Evidence) -> B
 
 def _number(text: str, evidence: Evidence) -> float:
     """Read a number with a decimal point, or else as the log writes it."""
-    number = as_number(text)
-    return as_number(text, evidence.spec.form.decimal) if evidence.spec is not None and np.isnan(number) else number
+    decimals = (POINT,) if evidence.spec is None else (POINT, evidence.spec.form.decimal)
+    found = [as_numbers([text], decimal)[0] for decimal in decimals]
+    return next((z for z in found if not np.isnan(z)), np.nan)
+
+
+def _day(text: str, evidence: Evidence) -> float:
+    """Read a date as the log writes it."""
+    return days(text, None if evidence.spec is None else evidence.spec.form.dates)

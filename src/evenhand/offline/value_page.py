@@ -13,13 +13,13 @@ from evenhand.report.page import Part
 from evenhand.report.tables import Table
 
 DIFFERENCES = (
-    "Dots are differences to what was logged, by pairs of rows; lines are their 95 % intervals, for the population "
+    "Dots are differences to what was logged, by pairs of cases; lines are their 95 % intervals, for the population "
     "behind the log. Grey intervals include 0: such a difference is not told from chance. Policies of blue ones bring "
     "more, those of orange ones less. The largest of several estimates is too optimistic."
 )
-USES = "Bars are parts of the budget that a policy uses per row; at the line all of it is used."
+USES = "Bars are parts of the budget that a policy uses per case; at the line all of it is used."
 OTHERS = (
-    "IPS weights rows by inverse propensities, and SNIPS divides by the sum of the weights; neither needs a model of "
+    "IPS weights cases by inverse propensities, and SNIPS divides by the sum of the weights; neither needs a model of "
     "outcomes. The model alone and switch have no errors, as nothing says how wrong the model is. Where estimators are "
     "further apart than their errors explain, the propensities or the overlap are to be checked."
 )
@@ -48,7 +48,7 @@ def parts(
     found = differences(policies)
     about = "; ".join(f"{z.name}: {z.said}" for z in found)
     yield Part(
-        title=f"What policies bring beyond what was logged: {objective} per row",
+        title=f"What policies bring beyond what was logged: {objective} per case",
         reading=DIFFERENCES,
         chart=charts.intervals(about, found),
         tables=(first,),
@@ -56,7 +56,7 @@ def parts(
     used = uses(policies, limits)
     if used:
         yield Part(
-            title=f"Budgets used: {', '.join(f'{name} of {limits[name]:.4g} per row' for name in used)}",
+            title=f"Budgets used: {', '.join(f'{name} of {limits[name]:.4g} per case' for name in used)}",
             reading=USES,
             chart=_used(policies, used),
             keys=tuple((name, hue) for hue, name in enumerate(used)) if len(used) > 1 else (),

@@ -38,7 +38,7 @@ class Value:
         log, problem_file: names of the files.
         objective: what is maximised.
         policies: one per policy; the first is what was logged.
-        limits: the budgets per row, by outcome.
+        limits: the budgets per case, by outcome.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
         checks: what is wrong with the log or with what is asked of it, a sentence each; None if nothing was found.
@@ -65,7 +65,7 @@ class Value:
             MissingExtra: pandas is not installed.
         """
         names = ["policy", "value", "se", "low", "high", "beyond logged", "se beyond", "ips", "se ips", "snips"]
-        names += ["se snips", "model alone", "switch", "effective rows", *(f"{name} used" for name in self.limits)]
+        names += ["se snips", "model alone", "switch", "effective cases", *(f"{name} used" for name in self.limits)]
         names += [f"confidence in {k.constraint}" for k in self.policies[0].kept]
         rows = [
             [
@@ -99,7 +99,7 @@ class Value:
                 found.rows.append(Measurement(p.policy, {}, self.objective + what, *estimate))
             found.rows.append(Measurement(p.policy, {}, f"{self.objective} by the model alone", p.direct))
             found.rows.append(Measurement(p.policy, {}, f"{self.objective} by switch", p.switch))
-            found.rows.append(Measurement(p.policy, {}, "effective rows", p.rows))
+            found.rows.append(Measurement(p.policy, {}, "effective cases", p.rows))
             for name, used in p.used.items():
                 found.rows.append(Measurement(p.policy, {}, f"{name} used", *used))
             for k in p.kept:
@@ -118,7 +118,7 @@ class Value:
         where = f"Within {self._budgets}, " if self.limits else ""
         return (
             f"{where}{best.policy!r} is worth the most of {len(kept)} policies: {best.value.value:.4f} "
-            f"{self.objective} per row (95 %: {low:.4f} to {high:.4f})" + "".join(self._missed(best))
+            f"{self.objective} per case (95 %: {low:.4f} to {high:.4f})" + "".join(self._missed(best))
         )
 
     @staticmethod
@@ -135,7 +135,7 @@ class Value:
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
         first, *others = self.policies
-        yield f"What was logged brought {first.value.value:.4f} {self.objective} per row."
+        yield f"What was logged brought {first.value.value:.4f} {self.objective} per case."
         if not others:
             return
         best = max(others, key=lambda p: p.value.value)
@@ -146,7 +146,7 @@ class Value:
         if self.whom is not None:
             yield self.whom.summary()
         if unsure:
-            yield f"Too few rows agree with {few(map(repr, unsure))} to trust the intervals."
+            yield f"Too few cases agree with {few(map(repr, unsure))} to trust the intervals."
 
     def plot(self) -> Figure:
         """Draw the differences to what was logged with their intervals, and the budgets that were used.
@@ -158,8 +158,8 @@ class Value:
         from evenhand.report.plots import figure_of
 
         names = [p.policy for p in self.policies]
-        title = f"{self.objective} per row beyond what was logged"
-        panel = Panel(title, "bars: 95 %, by pairs of rows", [None, *differences(self.policies)])
+        title = f"{self.objective} per case beyond what was logged"
+        panel = Panel(title, "bars: 95 %, by pairs of cases", [None, *differences(self.policies)])
         used = uses(self.policies, self.limits)
         below = "part of the budget"
         return figure_of(draw(names, [panel], Uses("used", below, used) if used else None, self.headline()))
@@ -172,7 +172,7 @@ class Value:
             (*own, *([] if self.whom is None else self.whom.parts())),
             notes=(*warnings(self.checks), *self.notes, *self._remarks()),
             command=command,
-            settings=settings_of(self, {"budgets per row": self.limits} if self.limits else {}),
+            settings=settings_of(self, {"budgets per case": self.limits} if self.limits else {}),
         )
 
     def write(self, out: str | Path, command: str = "") -> list[Path]:
@@ -195,19 +195,19 @@ class Value:
 
     @property
     def _budgets(self) -> str:
-        return " and ".join(f"{limit:.4g} {name} per row" for name, limit in self.limits.items())
+        return " and ".join(f"{limit:.4g} {name} per case" for name, limit in self.limits.items())
 
     def _head(self) -> Iterator[str]:
-        yield from head(self, f"{self.objective} per row")
+        yield from head(self, f"{self.objective} per case")
         yield from (f"note: {remark}" for remark in self._remarks())
 
     def _remarks(self) -> Iterator[str]:
         for p in self.policies:
             for name in self._over(p):
-                yield f"{p.policy!r} uses {p.used[name].value:.4g} {name} per row of {self.limits[name]:.4g}"
+                yield f"{p.policy!r} uses {p.used[name].value:.4g} {name} per case of {self.limits[name]:.4g}"
             for name, limit in self.limits.items():
                 if name not in self._over(p) and p.used[name].value > limit * (1.0 + 1e-9):
-                    use = f"{p.used[name].value:.4g} {name} per row of {limit:.4g}"
+                    use = f"{p.used[name].value:.4g} {name} per case of {limit:.4g}"
                     yield f"{p.policy!r} uses {use}, which three standard errors of {p.used[name].se:.2g} allow for"
 
     def _over(self, p: Valued) -> Iterator[str]:
@@ -231,7 +231,7 @@ class Value:
             for p in self.policies
         ]
         used = (f"{name} used" for name in self.limits)
-        yield Table([f"{self.objective} per row", "value ± se", "95 %", f"beyond {first}", "rows", *used], rows)
+        yield Table([f"{self.objective} per case", "value ± se", "95 %", f"beyond {first}", "cases", *used], rows)
         rows = [
             [p.policy, told(p.inverse), told(p.normalised), f"{p.direct:.4f}", f"{p.switch:.4f}"] for p in self.policies
         ]
@@ -242,8 +242,8 @@ class Value:
             yield Table(["constraints, ± se, confidence", *limits], rows)
 
     def _reading(self) -> Iterator[str]:
-        yield "value   doubly robust: predictions by models that have not seen the row, and what they missed in it."
-        yield "beyond  the difference to what was logged, by pairs of rows."
-        yield "rows    the effective number of rows that agree with the policy."
+        yield "value   doubly robust: predictions by models that have not seen the case, and what they missed in it."
+        yield "beyond  the difference to what was logged, by pairs of cases."
+        yield "cases   the effective number of cases whose logged action agrees with the policy."
         if self.policies[0].kept:
             yield "confidence  that the constraint is kept: that of the one-sided interval which ends at its limit."

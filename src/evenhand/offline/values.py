@@ -17,6 +17,7 @@ from evenhand.offline.deciders import Decider
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import unjudged
+from evenhand.offline.lines import beside
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.policies import LOGGED, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
@@ -107,7 +108,7 @@ def value(
             "budget": None if evidence.weights is None else idle(evidence.worth(tables).predicted, tables, budgets),
             "objective": next((p.trouble for p in each if p.trouble is not None), None),
         },
-        notes=(*evidence.left_out, *evidence.notes, *unasked.notes, *unjudged(evidence)),
+        notes=(*evidence.left_out, *evidence.notes, *unasked.notes, *beside(evidence), *unjudged(evidence)),
     )
     if out is not None:
         found.write(out)

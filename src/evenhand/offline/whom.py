@@ -37,10 +37,10 @@ from evenhand.report.tables import Table, printed
 if TYPE_CHECKING:
     import pandas as pd
 
-WHO = "The mean probability of each action among the rows with a level. Numbers are in bands of about as many rows."
+WHO = "The mean probability of each action among the cases with a level. Numbers are in bands of about as many cases."
 ADDS = (
-    "What the policy is worth beyond one that is planned without the feature, at the same budget and by pairs of rows. "
-    "Features that say the same thing stand in for each other, so that each alone may add nothing."
+    "What the policy is worth beyond one that is planned without the feature, at the same budget and by pairs of "
+    "cases. Features that say the same thing stand in for each other, so that each alone may add nothing."
 )
 MODELS = (
     "Coefficients of the ridge regressions that predict outcomes, a model per action, with standard errors that allow "
@@ -94,7 +94,7 @@ class ForWhom:
         if not sure:
             return f"No feature adds more to {self.policy!r} than chance explains."
         said = ", ".join(f"{z.feature} {interval('', z.value).said}" for z in sure)
-        return f"Of {len(self.adds)} features, these add more {self.objective} per row than chance explains: {said}."
+        return f"Of {len(self.adds)} features, these add more {self.objective} per case than chance explains: {said}."
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per level of a feature: its share, and the probability of each action.
@@ -108,7 +108,7 @@ class ForWhom:
     def measurements(self) -> Iterator[Measurement]:
         """Yield rows of `results.json`."""
         for level in self.levels:
-            yield Measurement(self.policy, {}, f"{level.name}: share of rows", level.share)
+            yield Measurement(self.policy, {}, f"{level.name}: share of cases", level.share)
             for action, p in zip(self.actions, level.actions, strict=True):
                 yield Measurement(self.policy, {}, f"{level.name}: probability of {action}", p)
         for added in self.adds:
@@ -129,15 +129,15 @@ class ForWhom:
         found = [interval(z.feature, z.value) for z in self.adds]
         if found:
             about = "; ".join(f"{z.name}: {z.said}" for z in found)
-            title = f"How much a feature adds: {self.objective} per row"
+            title = f"How much a feature adds: {self.objective} per case"
             yield Part(title=title, reading=ADDS, chart=charts.intervals(about, found), tables=(adds,))
         if models:
             yield Part(title="The models behind it", reading=MODELS, tables=tuple(models))
 
     def tables(self) -> Iterator[Table]:
         """Yield the tables: of levels, of what features add, and of coefficients by outcome."""
-        yield table_of(self.levels, self.actions, "rows")
-        head = [f"{self.objective} per row that it adds", "adds ± se", "95 %"]
+        yield table_of(self.levels, self.actions, "cases")
+        head = [f"{self.objective} per case that it adds", "adds ± se", "95 %"]
         rows = [[z.feature, told(z.value), "{:.4f} to {:.4f}".format(*z.value.interval)] for z in self.adds]
         yield Table(head, rows)
         for outcome in dict.fromkeys(c.outcome for c in self.coefficients):
@@ -238,7 +238,7 @@ def _plans(crossed: Crossed, limit: Limit | None, worth: Aim) -> Plans:
         return next(crossed.plans(_best_actions, None, scores))
     least = crossed.least(limit.outcome)
     if limit.rate < least:
-        raise InvalidInput("budget", f"at least {least:g} per row, what the cheapest cost", limit.rate)
+        raise InvalidInput("budget", f"at least {least:g} per case, what the cheapest cost", limit.rate)
     return next(crossed.plans(best([limit.rate]), limit.outcome, scores))
 
 

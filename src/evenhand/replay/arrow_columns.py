@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.types import Ints
-from evenhand.replay.columns import POINT, Column, Names, Numbers, as_number, plain
-from evenhand.replay.growing import held
+from evenhand.replay.columns import POINT, Column, Names, plain
+from evenhand.replay.growing import GrowingNumbers, held
 
 
 class Nested(Exception):
@@ -22,22 +22,17 @@ class ArrowNumbers:
     """A column of numbers; truth counts as 1 and 0, and texts are parsed."""
 
     def __init__(self, decimal: str) -> None:
-        self._decimal, self._values, self._odd = decimal, array("d"), dict[int, str]()
+        self._decimal, self._grown = decimal, GrowingNumbers(decimal)
 
     def extend(self, values: Any) -> None:
-        texts: list[str] | None = None
         if _is_number(str(values.type)):
             found = np.asarray(values.cast("float64", safe=False).to_numpy(zero_copy_only=False), float)
+            self._grown.add(found, lambda row: "")
         else:
-            codes, each = _texts(values, self._decimal)
-            found = np.array([as_number(text, self._decimal) for text in each])[codes]
-            texts = [each[code] for code in codes[np.isnan(found)].tolist()]
-        rows = (np.flatnonzero(np.isnan(found)) + len(self._values)).tolist()
-        self._odd |= zip(rows, [""] * len(rows) if texts is None else texts, strict=True)
-        self._values.frombytes(found.tobytes())
+            self._grown.add_texts(*_texts(values, self._decimal))
 
     def column(self) -> Column:
-        return Numbers(held(self._values), self._odd)
+        return self._grown.column()
 
 
 class ArrowNames:

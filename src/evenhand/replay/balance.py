@@ -7,7 +7,7 @@ from scipy.special import chdtrc
 
 from evenhand.core.types import Floats, Ints
 from evenhand.replay.columns import Columns, Names
-from evenhand.replay.looks import GAPS, Look
+from evenhand.replay.looks import Look, is_gap
 
 _SURE = 1e-6  # the chance of such a difference, if there were none
 _PARTS = 10  # into which numbers are divided
@@ -26,7 +26,8 @@ def stated_under(columns: Columns, action: Names, found: tuple[Look, ...]) -> di
     rows = np.bincount(action.codes, minlength=len(action.values))
     some: dict[str, list[str]] = {}
     for look in found:
-        empty = columns.names(look.name).are({"", *GAPS})
+        names = columns.names(look.name)
+        empty = names.are(tuple(filter(is_gap, names.values)))
         there = np.bincount(action.codes[~empty], minlength=len(action.values))
         never = (there == 0) & (empty.mean() ** rows < _SURE)
         if never.any() and there.any():

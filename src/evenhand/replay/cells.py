@@ -43,7 +43,7 @@ class Cell:
         return self.run.digest(self.measures[name])
 
     def beyond(self, other: Cell, name: str) -> Difference:
-        """Compare a measure with that of another cell by pairs: run i of both read the same rows in the same order."""
+        """Compare a measure with that of another cell by pairs: run i of both read the same cases in the same order."""
         values = self.measures[name].values - other.measures[name].values
         resamples = (len(values) - self.run.shuffles) // self.run.orders
         return Difference.of(self.run.digest(Measure(name, values)), resamples)

@@ -27,6 +27,25 @@ def as_number(text: str, decimal: str = POINT) -> float:
         return np.nan
 
 
+def as_percentage(text: str, decimal: str = POINT) -> float:
+    """Parse a percentage as a fraction; NaN if it is not one.
+
+    >>> as_percentage("12.5 %"), as_percentage("12,5%", decimal=","), as_percentage("12.5")
+    (0.125, 0.125, nan)
+    """
+    return as_number(text[:-1].strip(), decimal) / 100.0 if text.endswith("%") else np.nan
+
+
+def as_numbers(texts: Sequence[str], decimal: str = POINT) -> list[float]:
+    """Parse the different texts of a column; percentages are numbers if no text is a number without their sign.
+
+    >>> as_numbers(["12.5 %", "n/a"]), as_numbers(["12.5 %", "3"])
+    ([0.125, nan], [nan, 3.0])
+    """
+    found = [as_number(text, decimal) for text in texts]
+    return found if np.isfinite(found).any() else [as_percentage(text, decimal) for text in texts]
+
+
 @dataclass(frozen=True, eq=False)
 class Numbers:
     """A column that is read as numbers alone.
@@ -103,7 +122,7 @@ class Names:
 
     def numbers(self, decimal: str = POINT) -> Floats:
         """The number of every row; NaN if its text is not a number, `->(N)`."""
-        return self.floats(lambda text: as_number(text, decimal))
+        return np.array(as_numbers(self.values, decimal), float)[self.codes]
 
     def floats(self, of: Callable[[str], float]) -> Floats:
         """Compute a number from each different text, `->(N)`."""

@@ -37,11 +37,11 @@ LEGEND = """\
 per round of the horizon, or of the log if it ends first: rounds that were not served, because nothing that was
 left of a budget fitted, count 0.
 ± 95 %: reach of the interval for the population behind the log, by {bootstrap} bootstrap resamples of the rows.
-beyond NAME: differences by pairs, as all policies read the same rows in the same orders; they are what to compare."""
+beyond NAME: differences by pairs, as all policies read the same cases in the same orders; they are what to compare."""
 LEGEND_ALONE = """\
 per round of the horizon, or of the log if it ends first: rounds that were not served, because nothing that was
 left of a budget fitted, count 0.
-beyond NAME: differences by pairs, as all policies read the same rows in the same orders.
+beyond NAME: differences by pairs, as all policies read the same cases in the same orders.
 no errors are known, as nothing was resampled."""
 
 

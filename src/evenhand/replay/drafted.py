@@ -14,6 +14,7 @@ from evenhand.core.validate import file, on_disk
 from evenhand.replay import toml_text
 from evenhand.replay.balance import chance
 from evenhand.replay.columns import POINT, Columns, plain
+from evenhand.replay.dates import short
 from evenhand.replay.guesses import Guess, yes_no
 from evenhand.replay.keys import ACTION, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
 from evenhand.replay.looks import Look, Looks
@@ -78,7 +79,7 @@ class Written:
 
     def draft(self) -> Draft:
         """Write all tables."""
-        root, log = named(keys()), named(LOG)
+        root = named(keys())
         names = [outcome.name for outcome in self._meant.outcomes]
         if names:
             others = f"; others are {_listed(names[1:])}" if names[1:] else ""
@@ -87,12 +88,7 @@ class Written:
         else:
             self._key("maximize", "outcome", root["maximize"])
         self._key("horizon", "log", root["horizon"])
-        if self._found.decimal != POINT or self._found.missing != ("",):
-            self._table("log")
-        if self._found.decimal != POINT:
-            self._key("decimal", self._found.decimal, log["decimal"])
-        if self._found.missing != ("",):
-            self._key("missing", list(self._found.missing), log["missing"])
+        self._written()
         self._features()
         actions = self._action()
         self._propensity()
@@ -119,6 +115,24 @@ class Written:
         else:
             lines += ["#", "# Nothing has to be decided before it can be used; but check what was guessed."]
         return [*lines, ""]
+
+    def _written(self) -> None:
+        """Write how the log is written, where that is not the default, and say what is read otherwise than it looks."""
+        found, known = self._found, named(LOG)
+        stated = {"decimal": found.decimal, "missing": list(found.missing), "dates": found.dates}
+        default = {"decimal": POINT, "missing": [""], "dates": None}
+        other = {name: value for name, value in stated.items() if value != default[name]}
+        if other:
+            self._table("log")
+        for name, value in other.items():
+            self._key(name, value, known[name])
+        used = [z for z in (self._meant.propensity, *self._meant.outcomes, *self._meant.features) if z is not None]
+        shares = [z.name for z in used if z.percentages]
+        if shares:
+            self._guessed.append(f"percentages are read as fractions, 12.5 % as 0.125: {_listed(shares)}")
+        years = [z.name for z in self._meant.dates if any(map(short, z.values))]
+        if years:
+            self._guessed.append(f"years of two digits are those from 1950 to 2049: {_listed(years)}")
 
     def _features(self) -> None:
         meant, known = self._meant, named(FEATURES)

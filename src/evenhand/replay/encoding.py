@@ -17,7 +17,7 @@ from evenhand.environments.logged import blocks
 from evenhand.problem.clock import Clock
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.columns import POINT, Columns, Names
-from evenhand.replay.dates import days
+from evenhand.replay.dates import days, slashed
 from evenhand.replay.guesses import yes_no
 from evenhand.replay.missing import absent, drop, is_name, marked, missing, with_levels
 from evenhand.replay.spec import Spec
@@ -115,12 +115,17 @@ def feature(spec: Spec, columns: Columns, bad: BadRows, column: str) -> Floats:
     """Read a column of numbers or dates, NaN if a value is missing and may be, and enter other rows in `bad`."""
     gone = absent(spec, columns, column)
     if column in spec.dates:
-        z = columns.names(column).floats(days)
-        bad.keep(column, np.isfinite(z) | gone, "a date, such as 2026-11-23 or 23.11.2026")
+        z = columns.names(column).floats(partial(days, order=spec.form.dates))
+        bad.keep(column, np.isfinite(z) | gone, "a date, such as 2026-11-23 or 23.11.2026" + _ordered(columns, column))
     else:
         z = columns.numbers(column)
         bad.keep(column, np.isfinite(z) | gone, _finite(columns, column))
     return np.where(gone, np.nan, z) if gone.any() else z
+
+
+def _ordered(columns: Columns, name: str) -> str:
+    """Say how dates with slashes are read, if a column has some that could be read otherwise."""
+    return " (log.dates says how those with slashes are read)" if any(map(slashed, columns.names(name).values)) else ""
 
 
 def _merged(spec: Spec) -> Iterator[str]:

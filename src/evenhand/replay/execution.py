@@ -67,7 +67,7 @@ class Execution:
     Args:
         jobs: the number of processes that share the runs of a system.
         keep: a folder for what has finished, which the same call finds again; by default nothing is kept.
-        progress: whether to show progress bars; by default only in a terminal.
+        progress: whether to show progress bars. None shows them in a terminal, and writes lines elsewhere.
         tell: takes a line when a system has finished, with its time.
 
     Raises:
@@ -86,7 +86,7 @@ class Execution:
 def run_all(policies: Sequence[tuple[str, Policy]], log: Logged, runs: Runs, how: Execution) -> list[Run]:
     """Run systems, each with a name for the lines that are told, until all are done or Ctrl-C ends it.
 
-    Every system reads the same rows in the same orders. A system that an interrupt broke off is left out, as it cannot
+    Every system reads the same cases in the same orders. A system that an interrupt broke off is left out, as it cannot
     be compared with others.
     """
     found: list[Run] = []

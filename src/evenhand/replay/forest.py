@@ -10,7 +10,7 @@ from evenhand.report import forest
 from evenhand.report.forest import Panel, Uses
 from evenhand.report.style import Axes
 
-PAIRS = "by pairs of runs on the same rows"
+PAIRS = "by pairs of runs on the same cases"
 
 
 def draw(

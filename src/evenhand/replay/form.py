@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from evenhand.core.errors import InvalidInput
 from evenhand.replay.columns import POINT
+from evenhand.replay.dates import ORDERS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,9 +19,10 @@ class Form:
         encoding: the encoding of the text, by a name that Python knows; None finds it out.
         decimal: the character between whole numbers and fractions, "." or ",".
         missing: the texts that stand for a missing value.
+        dates: the order of the numbers in dates with slashes, "day/month/year" or "month/day/year"; None reads none.
 
     Raises:
-        InvalidInput: a separator of several characters or the same as `decimal`, or an encoding that is unknown.
+        InvalidInput: a separator of several characters or the same as `decimal`; or an unknown encoding or order.
 
     >>> Form(separator=";", decimal=",").missing
     ('',)
@@ -30,10 +32,13 @@ class Form:
     encoding: str | None = None
     decimal: str = POINT
     missing: tuple[str, ...] = ("",)
+    dates: str | None = None
 
     def __post_init__(self) -> None:
         if self.decimal not in (POINT, ","):
             raise InvalidInput("log.decimal", 'one of ".", ","', repr(self.decimal))
+        if self.dates not in (None, *ORDERS):
+            raise InvalidInput("log.dates", f"one of {', '.join(ORDERS)}", repr(self.dates))
         if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n\0'):
             raise InvalidInput("log.separator", 'one character, such as ";"', repr(self.separator))
         if self.separator == self.decimal:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from evenhand.core.types import Floats
-from evenhand.replay.columns import POINT, Column, Names, Numbers, as_number
+from evenhand.core.types import Floats, Ints
+from evenhand.replay.columns import POINT, Column, Names, Numbers, as_number, as_percentage
 
 
 def held(values: array[Any]) -> Any:
@@ -20,27 +20,41 @@ def held(values: array[Any]) -> Any:
 
 
 class GrowingNumbers:
-    """A column of numbers that grows by texts."""
+    """A column of numbers that grows by texts; percentages are numbers if all of them have the sign."""
 
     def __init__(self, decimal: str) -> None:
         self._decimal, self._values, self._odd = decimal, array("d"), dict[int, str]()
+        self._percentages = array("q")  # the rows of those
 
     def extend(self, texts: Sequence[str]) -> None:
-        start = len(self._values)
-        found = self._parsed(texts)
-        self._values.frombytes(found.tobytes())
-        for i in np.flatnonzero(np.isnan(found)).tolist():
-            self._odd[start + i] = texts[i].strip()
-
-    def _parsed(self, texts: Sequence[str]) -> Floats:
         if self._decimal == POINT and "_" not in "".join(texts):
             with suppress(ValueError):  # most parts have numbers alone
-                return np.array(list(map(float, texts)))
-        each = {text: as_number(text.strip(), self._decimal) for text in set(texts)}
-        return np.array(list(map(each.__getitem__, texts)), float)
+                self.add(np.array(list(map(float, texts))), lambda i: texts[i].strip())
+                return
+        names = Names.of(texts)
+        self.add_texts(names.codes, [text.strip() for text in names.values])
+
+    def add(self, found: Floats, text: Callable[[int], str]) -> None:
+        """Add numbers, NaN where there is none but a text, by its number among them."""
+        start = len(self._values)
+        self._values.frombytes(found.tobytes())
+        self._odd |= {start + i: text(i) for i in np.flatnonzero(np.isnan(found)).tolist()}
+
+    def add_texts(self, codes: Ints, each: Sequence[str]) -> None:
+        """Add the texts of rows, by the number of each text."""
+        start, plain = len(self._values), np.array([as_number(text, self._decimal) for text in each], float)
+        shares = np.array([as_percentage(text, self._decimal) for text in each], float)
+        self._percentages.frombytes((np.flatnonzero(np.isfinite(shares)[codes]) + start).tobytes())
+        self.add(np.where(np.isfinite(shares), shares, plain)[codes], lambda i: each[codes[i]])
 
     def column(self) -> Column:
-        return Numbers(held(self._values), self._odd)
+        values, rows = held(self._values), held(self._percentages)
+        if not 0 < len(rows) < len(values) - len(self._odd):
+            return Numbers(values, self._odd)
+        odd = self._odd | {row: f"{100.0 * values[row]:.12g} %" for row in rows.tolist()}
+        values = values.copy()
+        values[rows] = np.nan
+        return Numbers(values, dict(sorted(odd.items())))
 
 
 class GrowingNames:

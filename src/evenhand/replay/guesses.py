@@ -6,14 +6,21 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
-from evenhand.replay.columns import as_number
-from evenhand.replay.looks import Look, Looks
+from evenhand.replay.columns import as_numbers
+from evenhand.replay.dates import ORDERS, slashed
+from evenhand.replay.looks import Look, Looks, is_gap
 from evenhand.replay.units import MOST_LEVELS
 
 MOST_ACTIONS = 100
 LISTED = ("action", "probability", "held out")  # what a list has beside the columns of its cases
 FORESEEN = "expected "  # and the name of an outcome
-_SLASHED = re.compile(r"\d{1,2}/\d{1,2}/\d{2,4}(?:[ T].*)?")
+_MONTH = r"(?:jan|feb|mar|mär|apr|may|mai|jun|jul|aug|sep|oct|okt|nov|dec|dez)[a-zäř]*\.?"
+_NO_DATES = (  # Nov 3, Nov 3rd, 2026; 3. November, 3-Nov-26; 3.11.
+    rf"{_MONTH}[ -]\d{{1,2}}(st|nd|rd|th)?(,? \d{{2,4}})?",
+    rf"\d{{1,2}}\.?[ -]?{_MONTH}([ -]\d{{2,4}})?",
+    r"\d{1,2}\. ?\d{1,2}\.",
+)
+_NO_DATE = re.compile("|".join(_NO_DATES), re.IGNORECASE)
 _MARKED = re.compile(r"[-+]?([$€£] ?)?(\d+|\d{1,3}([., '’\u00a0\u202f]\d{3})+)([.,]\d+)?( ?([$€£%]|EUR|USD|CHF|Kč))?")
 YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("si", "no"),
           ("sí", "no"), ("ano", "ne"), ("tak", "nie"), ("j", "n"))  # fmt: skip
@@ -144,7 +151,7 @@ def _best(columns: Iterable[Look], words: Sequence[str]) -> list[Look]:
 
 
 def _is_chance(column: Look, decimal: str) -> bool:
-    return all(0.0 < as_number(value, decimal) <= 1.0 for value in column.values)
+    return all(0.0 < value <= 1.0 for value in as_numbers(column.values, decimal))
 
 
 def _is_code(column: Look) -> bool:
@@ -169,12 +176,21 @@ def _unusable(column: Look, several: Sequence[Look]) -> str:
         return "it tells rows apart, as the number of a customer does"
     if column.kind == "date" and set(column.words) & set(_MOMENT):
         return "it is a moment, perhaps that of the action"
-    if column.kind == "name" and column.values and all(map(_SLASHED.fullmatch, column.values)):
-        return "its dates do not say which number is the day: write 2026-11-23 or 23.11.2026"
-    if column.kind == "name" and len(column.values) > MOST_LEVELS and all(map(_MARKED.fullmatch, column.values)):
+    return _no_names(column) if column.kind == "name" else ""
+
+
+def _no_names(column: Look) -> str:
+    """Say why a column that has no numbers or dates cannot be names either; nothing if it can."""
+    texts = [text for text in column.values if not is_gap(text)]
+    if texts and all(map(slashed, texts)):
+        declared = f'dates = "{ORDERS[0]}" or "{ORDERS[1]}" under [log], and the column in dates of [features]'
+        return f"its dates do not say which number is the day: state {declared}"
+    if texts and all(map(_NO_DATE.fullmatch, texts)):
+        return "its dates have no year, or the name of a month: write 2026-11-23 or 23.11.2026"
+    many = len(column.values) > MOST_LEVELS
+    if many and all(map(_MARKED.fullmatch, texts)):
         return (
-            "its numbers have units or separators of thousands: write 1850.38, or 1850,38 in a log with decimal commas"
+            "its numbers have units, separators of thousands, or the sign of percentages in some rows alone: write "
+            "1850.38, or 1850,38 in a log with decimal commas"
         )
-    if column.kind == "name" and len(column.values) > MOST_LEVELS:
-        return f"it has more than {MOST_LEVELS} names"
-    return ""
+    return f"it has more than {MOST_LEVELS} names" if many else ""

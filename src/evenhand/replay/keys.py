@@ -11,6 +11,7 @@ from evenhand.core.validate import LEAST_WEIGHT, MOST_WEIGHT
 from evenhand.problem.clock import Time
 from evenhand.problem.ended import AFTERS
 from evenhand.problem.traffic import Traffic
+from evenhand.replay.dates import ORDERS
 from evenhand.replay.hints import table_of
 from evenhand.replay.kinds import (
     ANY_TEXTS,
@@ -81,6 +82,7 @@ LOG = (
     Key("encoding", "The encoding of the text.", TEXT, None, "by its mark, or UTF-8, or Windows-1252"),
     Key("decimal", "The character between whole numbers and fractions.", choice(".", ","), ".", '"."'),
     Key("missing", "The texts that stand for a missing value.", ANY_TEXTS, ("",), '[""]'),
+    Key("dates", "The order of the numbers in dates with slashes.", choice(*ORDERS), None, "such dates are refused"),
 )
 FEATURES = (
     Key("numeric", "Columns of numbers.", TEXTS, ()),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
@@ -93,8 +93,9 @@ class Log:
         """Return the features of the usable rows as the log has them, `->(N)` each: numbers, or texts."""
         read = with_levels(self.spec, self.bad.columns)
         found: dict[str, Floats | Names] = {}
+        day = partial(days, order=self.spec.form.dates)
         for c in self.spec.numeric:
-            found[c] = self.bad.kept(read.names(c).floats(days) if c in self.spec.dates else read.numbers(c))
+            found[c] = self.bad.kept(read.names(c).floats(day) if c in self.spec.dates else read.numbers(c))
         for c in self.spec.categorical:
             names = read.names(c)
             found[c] = Names(self.bad.kept(names.codes), names.values)

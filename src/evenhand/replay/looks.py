@@ -9,11 +9,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.replay.columns import POINT, Columns, as_number
-from evenhand.replay.dates import days
+from evenhand.replay.columns import POINT, Columns, as_numbers
+from evenhand.replay.dates import ORDERS, days, slashed
 
-GAPS = ("NA", "N/A", "n/a", "NaN", "nan", "NULL", "null", "None", "none", "-", "?")  # that may stand for missing values
-_COMMA = re.compile(r"[-+]?\d+,\d+")
+# Texts that may stand for missing values in English, German and Czech, in lower case and without spaces.
+_GAPS = frozenset(("na", "n/a", "n.a.", "n.a", "#n/a", "#na", "#nv", "nan", "null", "none", "-", "--", "?",
+                   "unknown", "notknown", "notavailable", "missing",
+                   "k.a.", "k.a", "k/a", "keineangabe", "unbekannt", "fehlt",
+                   "neuvedeno", "nezadáno", "neznámé", "neznámý", "neznámá"))  # fmt: skip
+_COMMA = re.compile(r"[-+]?\d+,\d+( ?%)?")
+
+
+def is_gap(text: str) -> bool:
+    """Whether a text may stand for a missing value.
+
+    >>> is_gap("k. A."), is_gap("Unknown"), is_gap(""), is_gap("Ulm")
+    (True, True, True, False)
+    """
+    found = "".join(text.casefold().split())
+    return not found or found in _GAPS
 
 
 class Look(NamedTuple):
@@ -42,6 +56,11 @@ class Look(NamedTuple):
         return self.kind == "number" and all(value.lstrip("+-").isdigit() for value in self.values)
 
     @property
+    def percentages(self) -> bool:
+        """Whether the numbers of the column are percentages."""
+        return self.kind == "number" and all(value.endswith("%") for value in self.values)
+
+    @property
     def words(self) -> list[str]:
         """The words of its name, in lower case and without accents."""
         plain = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).casefold())
@@ -60,6 +79,7 @@ class Looks(NamedTuple):
     columns: tuple[Look, ...]
     decimal: str
     missing: tuple[str, ...]
+    dates: str | None  # the order of the numbers in dates with slashes, if these say it
 
 
 def looks(columns: Columns) -> Looks:
@@ -70,46 +90,59 @@ def looks(columns: Columns) -> Looks:
     >>> [(look.name, look.kind, look.gaps) for look in looks(read).columns], looks(read).missing
     ([('age', 'number', 1), ('town', 'name', 1)], ('', 'NA'))
     """
-    decimal = _decimal(columns)
-    gaps = sorted(set(_gaps(columns, decimal)))
+    decimal, order = _decimal(columns), _order(columns)
+    gaps = sorted(set(_gaps(columns, decimal, order)))
     missing = ("", *gaps)
-    found = (_look(columns, name, place, decimal, missing) for place, name in enumerate(columns.each))
-    return Looks(tuple(found), decimal, missing)
+    found = (_look(columns, name, place, decimal, order, missing) for place, name in enumerate(columns.each))
+    return Looks(tuple(found), decimal, missing, order)
 
 
-def _look(columns: Columns, name: str, place: int, decimal: str, missing: Collection[str]) -> Look:
+def _look(columns: Columns, name: str, place: int, decimal: str, order: str | None, missing: Collection[str]) -> Look:
     names = columns.names(name)
     times = np.bincount(names.codes, minlength=len(names.values)).tolist()
     each = sorted(((n, text) for text, n in zip(names.values, times, strict=True)), key=lambda z: (-z[0], z[1]))
     there = [(n, text) for n, text in each if text not in missing]
     texts = tuple(text for _, text in there)
-    kind = _kind(texts, decimal)
+    kind = _kind(texts, decimal, order)
     counts = tuple(n for n, _ in there)
     return Look(name, place, kind, len(columns) - sum(counts), len(columns), texts, counts)
 
 
-def _kind(texts: tuple[str, ...], decimal: str) -> str:
+def _kind(texts: tuple[str, ...], decimal: str, order: str | None) -> str:
     if not texts:
         return "empty"
-    if all(np.isfinite(as_number(text, decimal)) for text in texts):
+    if np.isfinite(as_numbers(texts, decimal)).all():
         return "number"
-    return "date" if all(np.isfinite(days(text)) for text in texts) else "name"
+    return "date" if all(np.isfinite(days(text, order)) for text in texts) else "name"
 
 
 def _decimal(columns: Columns) -> str:
     """The decimal comma, if a column has numbers only with it."""
     for name in columns.each:
-        texts = [text for text in columns.names(name).values if text and text not in GAPS]
+        texts = _there(columns, name)
         commas = sum(_COMMA.fullmatch(text) is not None for text in texts)
-        if commas and all(np.isfinite(as_number(text, ",")) for text in texts):
+        if commas and np.isfinite(as_numbers(texts, ",")).all():
             return ","
     return POINT
 
 
-def _gaps(columns: Columns, decimal: str) -> Iterator[str]:
+def _order(columns: Columns) -> str | None:
+    """The order of dates with slashes, if a number above 12 says which of them is the day, and none says otherwise."""
+    found: set[str] = set()
+    for name in columns.each:
+        each = [slashed(text) for text in _there(columns, name)]
+        if None not in each:
+            found |= {ORDERS[second > 12] for first, second in filter(None, each) if max(first, second) > 12}
+    return found.pop() if len(found) == 1 else None
+
+
+def _there(columns: Columns, name: str) -> tuple[str, ...]:
+    """The texts of a column that cannot stand for missing values."""
+    return tuple(text for text in columns.names(name).values if not is_gap(text))
+
+
+def _gaps(columns: Columns, decimal: str, order: str | None) -> Iterator[str]:
     """Yield the texts for missing values in columns that else have numbers or dates alone."""
     for name in columns.each:
-        texts = columns.names(name).values
-        rest = tuple(text for text in texts if text and text not in GAPS)
-        if _kind(rest, decimal) in ("number", "date"):
-            yield from (text for text in texts if text in GAPS)
+        if _kind(_there(columns, name), decimal, order) in ("number", "date"):
+            yield from (text for text in columns.names(name).values if text and is_gap(text))

@@ -122,7 +122,7 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
     """Yield all measures of a run; `problem` has all constraints, also those that the run's own policy ignores."""
     trace = run.trace
     yield Measure(objective_name(problem), run.objective(), "low")
-    if blind is not None and blind is not run:  # the same rows in the same orders, so part of the noise cancels
+    if blind is not None and blind is not run:  # the same cases in the same orders, so part of the noise cancels
         yield Measure(f"{objective_name(problem)} minus {blind.name}", run.objective() - blind.objective())
     budgets = {s.outcome: s for s in problem.stated if s.spends and s.outcome is not None}
     for name in problem.names:
@@ -147,7 +147,7 @@ def measures(problem: Problem, run: Run, blind: Run | None) -> Iterator[Measure]
                 yield Measure(f"{s.outcome} rate {s.by}={group}", values)
     yield Measure("rounds", run.rounds, "low")
     yield Measure(SERVED, run.rounds / run.due, "low")
-    yield Measure("rows read", run.trace.offered_steps, "high")
+    yield Measure("cases read", run.trace.offered_steps, "high")
 
 
 def _population(shuffled: Floats, resampled: Floats) -> float | None:

@@ -11,7 +11,7 @@ from evenhand.report.page import Part
 from evenhand.report.tables import Table
 
 DIFFERENCES = (
-    "Dots are differences by pairs, as all read the same rows in the same orders; lines are their 95 % intervals, for "
+    "Dots are differences by pairs, as all read the same cases in the same orders; lines are their 95 % intervals, for "
     "the population behind the log. Grey intervals include 0: such a difference is not told from chance. Blue ones are "
     "above 0, and orange ones below."
 )

@@ -81,7 +81,7 @@ def _objective(replay: Drawn) -> Panel:
     name, systems = objective_name(replay.problem), [run.name for run in replay.runs]
     beyond = [replay.beyond(system) for system in systems]
     if any(beyond):
-        return Panel(f"{name} per round beyond {BLIND}", "by pairs of runs on the same rows", beyond)
+        return Panel(f"{name} per round beyond {BLIND}", "by pairs of runs on the same cases", beyond)
     each = ((system, replay.measured[system][name][1]) for system in systems)
     alone = [Difference.of(d, replay.tables.bootstrap).named(system) for system, d in each]
     return Panel(f"{name} per round", "per round", alone)

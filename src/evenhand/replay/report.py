@@ -43,7 +43,7 @@ mean    over the {shuffles} shuffles of this one log, per round of the horizon, 
 se      standard error of this mean for the population behind the log: how far it would move had other people been in
         the log. Estimated from {bootstrap} bootstrap resamples of the rows, each replayed in {orders} orders.""",
     "se_log": """\
-se log  standard error of this mean for this one log: how far it would move over other shuffles of the same rows. It is
+se log  standard error of this mean for this one log: how far it would move over other shuffles of the same cases. It is
         spread / sqrt({shuffles}), and says nothing of other people.""",
     "spread": "spread  standard deviation over the shuffles: how far a single replay of this one log is from another.",
     "worst": "worst   of all runs{kinds}.",

@@ -1,4 +1,4 @@
-"""Replays of several recipes within several budgets, all on the same rows in the same orders."""
+"""Replays of several recipes within several budgets, all on the same cases in the same orders."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def replay_several(
     """Run several recipes within several budgets on a log whose actions were randomised, and compare them by pairs.
 
     Every recipe keeps to all constraints of the file; `uniform`, which draws at random within the budgets, is always
-    beside them. All read the same rows in the same orders, so that differences have smaller errors than values. What
+    beside them. All read the same cases in the same orders, so that differences have smaller errors than values. What
     is compared is per round of the horizon: rounds that a policy did not serve, because nothing that was left of a
     budget fitted, count 0. Ctrl-C keeps what has finished.
 

@@ -79,14 +79,14 @@ class Tables:
                 yield self._rates(s.outcome, s.by)
 
     def lengths(self) -> Table:
-        """Return the table of the numbers of rounds and of rows read."""
+        """Return the table of the numbers of rounds and of cases read."""
         return self._table(
             "length",
             ("rounds", "rounds", "mean", 1),
             ("fewest", "rounds", "worst", 0),
             ("of due", SERVED, "mean", 3),
-            ("rows read", "rows read", "mean", 1),
-            ("most", "rows read", "worst", 0),
+            ("cases read", "cases read", "mean", 1),
+            ("most", "cases read", "worst", 0),
         )
 
     def _table(self, head: str, *cells: tuple[str, str, str, int]) -> Table:

@@ -7,12 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from tqdm import tqdm
-
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.run.kept import done, once
-from evenhand.run.parallel import Watch, bar_disabled, deferred_interrupt, run_until
+from evenhand.run.parallel import Watch, deferred_interrupt, run_until
+from evenhand.run.progress import bar
 from evenhand.run.simulation import watched
 from evenhand.run.trace import Trace
 
@@ -47,13 +46,12 @@ def run_cells(cells: Sequence[Cell], jobs: int, progress: bool | None) -> list[T
     steps = [cell.steps for cell in cells]
     initial = int(sum(part * n for part, n in zip(before, steps, strict=True)))
     found: dict[int, Trace | None] = {}
-    hidden = bar_disabled(progress)
-    bar = tqdm(total=sum(steps), initial=initial, desc="sweep", unit="step", leave=False, disable=hidden)
-    with bar, deferred_interrupt() as asked:  # Ctrl-C may also come while kept cells are read
+    shown = bar(total=sum(steps), initial=initial, desc="sweep", unit="step", progress=progress)
+    with shown, deferred_interrupt() as asked:  # Ctrl-C may also come while kept cells are read
         for kept, several in ((True, 1), (False, jobs)):  # to read a file takes no process of its own
             some = [i for i, part in enumerate(before) if (part == 1.0) == kept]
             if some and not asked():
-                found |= dict(zip(some, run_until(asked, _run, [cells[i] for i in some], bar, several), strict=True))
+                found |= dict(zip(some, run_until(asked, _run, [cells[i] for i in some], shown, several), strict=True))
     return [found.get(i) for i in range(len(cells))]
 
 

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
@@ -29,7 +28,7 @@ from evenhand.problem.rows import select
 from evenhand.report.summary import standard_error
 from evenhand.run.by_span import by_span, goes_by_time, refuse_margin
 from evenhand.run.mixed import mixed
-from evenhand.run.parallel import bar_disabled
+from evenhand.run.progress import bar
 from evenhand.run.sampled import Sampled, expected_rows, sampled
 
 
@@ -83,7 +82,7 @@ def opt(
         contexts: sampled per replica.
         replicas: how many, numbered from 0, or a list of their numbers, as in the run to compare with.
         seed: of truths and contexts, as in the run to compare with.
-        progress: show a progress bar; by default only in a terminal.
+        progress: as for `simulate`.
         holdout: the share of the rounds in which a lottery plays, uniform or stated by a `Holdout`.
         explore: the least probability of every action that may be played.
 
@@ -190,8 +189,7 @@ def _averaged(
     """Solve for every replica, and average."""
     ids = numbered("replicas", replicas)
     check_seed(seed)
-    bar = tqdm(ids.tolist(), desc="OPT", unit="program", leave=False, disable=bar_disabled(progress))
-    found = [solved(replica) for replica in bar]
+    found = [solved(replica) for replica in bar(ids.tolist(), desc="OPT", unit="program", progress=progress)]
     values, prices = np.array([z.value for z in found]), np.array([z.prices for z in found])
     spread = np.array([standard_error(p) for p in prices.T])
     gap = max(z.gap for z in found)

@@ -39,11 +39,6 @@ def check_jobs(jobs: int) -> None:
         raise InvalidInput("jobs", f"at most {_MOST_JOBS} processes", jobs)
 
 
-def bar_disabled(progress: bool | None) -> bool | None:
-    """Return tqdm's `disable`, which is None for a bar only in a terminal."""
-    return None if progress is None else not progress
-
-
 @contextmanager
 def deferred_interrupt() -> Iterator[Callable[[], bool]]:
     """Yield a function that says whether Ctrl-C was pressed, as an exception could break off a step half-way."""

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
@@ -19,7 +18,8 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.run.blocks import Blocks
 from evenhand.run.checkpoint import Checkpoint, Checkpoints, Halfway
-from evenhand.run.parallel import Watch, bar_disabled, check_jobs, run_chunks
+from evenhand.run.parallel import Watch, check_jobs, run_chunks
+from evenhand.run.progress import bar
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.trace import Trace, join
 from evenhand.run.wrapped import AnyPolicy
@@ -87,7 +87,7 @@ def simulate(
             every play as well.
         jobs: processes to share the replicas among. No number depends on it where BLAS has the same threads in all
             processes, which matters to models of about a hundred parameters and more: set `OPENBLAS_NUM_THREADS`.
-        progress: show a progress bar; by default only in a terminal.
+        progress: whether to show a progress bar. None shows one in a terminal, and writes a line every 10 s elsewhere.
         checkpoints: a folder for the state of the run, so that the same call goes on after an interruption and gives
             what an uninterrupted one gives, bit for bit. The number of jobs must be the same. A file that was cut off
             is ignored with a warning; so is the wish, where a part of the policy or the world cannot be saved.
@@ -118,9 +118,8 @@ def simulate(
         t._replace(compiled=compiled) for t in _tasks(policy, environment, replicas, seed, record, jobs, checkpoints)
     ]
     steps, done = environment.start(seed, work[0].replicas[:1]).steps * len(work), sum(_done(task) for task in work)
-    hidden = bar_disabled(progress)
-    with tqdm(total=steps, initial=done, desc=policy.name, unit="step", leave=False, disable=hidden) as bar:
-        trace = join(run_chunks(_run, work, bar, jobs))
+    with bar(total=steps, initial=done, desc=policy.name, unit="step", progress=progress) as shown:
+        trace = join(run_chunks(_run, work, shown, jobs))
     for task in work:
         if task.kept is not None and trace.finished:
             task.kept.remove()

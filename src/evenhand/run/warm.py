@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 import numba
 from numba.core.dispatcher import Dispatcher
-from tqdm import tqdm
 
 from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
@@ -22,7 +21,7 @@ from evenhand.policy.entries import checksum
 from evenhand.policy.policy import Policy
 from evenhand.problem import Budget, Categorical, Groups, Numeric, Outcome, Parity, Problem
 from evenhand.recipes import fw_dual, lin_cbwk, pgd, resolving, square_cbwk, ucb, uniform
-from evenhand.run.parallel import bar_disabled
+from evenhand.run.progress import bar
 
 _ROUNDS = 12
 
@@ -46,9 +45,9 @@ def warm(jobs: Mapping[str, Callable[[], object]], *, progress: bool | None = No
         InvalidInput: there is no folder where compiled kernels can be kept.
     """
     folder, before, began = kept_in(), compiled(), time.perf_counter()
-    with tqdm(jobs.items(), unit="policy", leave=False, disable=bar_disabled(progress)) as bar:
-        for name, job in bar:
-            bar.set_description(name)
+    with bar(jobs.items(), desc="warm", unit="policy", total=len(jobs), progress=progress) as shown:
+        for name, job in shown:
+            shown.set_description_str(name, refresh=False)
             job()
     return Warmed(compiled() - before, time.perf_counter() - began, folder)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
@@ -29,7 +28,7 @@ from evenhand.recipes import fw_epsilon_greedy, fw_linucb, fw_squarecb, molincb,
 from evenhand.report.leaders import leads
 from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import best, draw
-from evenhand.run.parallel import bar_disabled
+from evenhand.run.progress import bar
 from evenhand.run.trace import Trace
 
 EARLY = 50
@@ -154,8 +153,8 @@ class Instances:
     def _look_back(self) -> list[float]:
         """Compute the optima in hindsight; none after Ctrl-C."""
         found, world, s = [], self.world, self.settings
-        hidden = bar_disabled(self.session.progress)
-        for r in tqdm(range(min(s.replicas, SOLVED)), desc=OPTIMUM, unit="replica", leave=False, disable=hidden):
+        replicas = range(min(s.replicas, SOLVED))
+        for r in bar(replicas, desc=OPTIMUM, unit="replica", progress=self.session.progress):
             if self.session.asked_to_stop():
                 return []
             found.append(best(world.problem, draw(world, world.horizon, s.seed, replica=r), np.zeros(0)).value)
