@@ -12,24 +12,24 @@ if TYPE_CHECKING:
     Run = Callable[[argparse.Namespace], int]
     P = TypeVar("P", bound=argparse.ArgumentParser)
 
-_SERVERS = "Servers take it in at their next request; the log keeps who asked and why."
+_SERVERS = "Servers follow at their next request; the log records who asked and why."
 _COMMANDS: dict[str, tuple[Kind, str, str]] = {
     "pause": (
         "paused",
-        "make no decisions for now; outcomes go on to count",
-        "New keys are refused until `evenhand resume`; repeated ones get their stored reply, and outcomes arrive.",
+        "make no decisions for now; outcomes still count",
+        "New keys are refused until `evenhand resume`; repeated ones get their stored reply, and outcomes still count.",
     ),
     "resume": ("resumed", "decide again after a pause", "Decide again after `evenhand pause`."),
     "end": (
         "ended",
-        "make no decisions any more; outcomes go on to count",
-        "New keys are refused for good: there is no way back. Outcomes go on to arrive.",
+        "make no more decisions; outcomes still count",
+        "New keys are refused for good: there is no way back. Outcomes still count.",
     ),
     "change": (
         "changed",
-        "change patience, what becomes of expired decisions, or what follows the horizon",
-        "State one of --patience, --on-expiry and --after, or several. Decisions that wait keep the deadline that was "
-        "told with them; what expires from now on is treated as --on-expiry says.",
+        "change patience, what happens to expired decisions, or what follows the horizon",
+        "State one of --patience, --on-expiry and --after, or several. Waiting decisions keep the deadline that they "
+        "were given; what expires from now on is treated as --on-expiry says.",
     ),
 }
 
@@ -47,9 +47,11 @@ def add_life(commands: argparse._SubParsersAction[P], of_campaign: Callable[[P, 
         parser.add_argument("--by", required=True, metavar="WHO", help="who asks for it")
         parser.add_argument("--why", required=True, metavar="REASON", help="such as a ticket")
         if kind == "changed":
-            parser.add_argument("--patience", type=float, default=None, metavar="SECONDS", help="of new decisions")
+            parser.add_argument("--patience", type=float, default=None, metavar="SECONDS", help="for new decisions")
             fates = ("hold", "fallback", "release")
-            parser.add_argument("--on-expiry", choices=fates, default=None, help="of decisions that expire from now on")
+            parser.add_argument(
+                "--on-expiry", choices=fates, default=None, help="for decisions that expire from now on"
+            )
             parser.add_argument("--after", choices=("nothing", "stop", "go on"), default=None,
                                 help="what follows the horizon: nothing is played, nothing is decided, or decisions "
                                 "go on with what is left of the budgets")  # fmt: skip

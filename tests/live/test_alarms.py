@@ -71,7 +71,7 @@ def test_an_outcome_after_its_release(on_expiry):
     campaign.refresh()
     assert raised(campaign) == []
     campaign.observe(number, {"answer": 1, "minutes": 5})
-    late = ["1 outcome came after what was held was given back: hard budgets may be overspent by it."]
+    late = ["1 outcome came after the held amount was released: hard budgets may be overspent by it."]
     assert raised(campaign) == (late if on_expiry == "release" else [])
 
 

@@ -237,7 +237,7 @@ def test_the_horizon_that_is_reached_is_an_alarm(tmp_path):
         assert client.get("/report").json()["alarms"] == []
         lived(campaign, 1, 4)
         (said,) = client.get("/report").json()["alarms"]
-        assert said.startswith("The horizon of 5 rounds is reached. Nothing is played any more")
+        assert said.startswith("The horizon of 5 rounds is reached. Nothing more is played")
         assert said.replace("`", "") in client.get("/").text.replace("`", "")
         assert 'evenhand_alarm{name="over"} 1' in client.get("/metrics").text
         client.post("/end", json=SIGNED)

@@ -115,5 +115,5 @@ ROWS = [
     told("outcomes: expected those of 1 plays", [{"answer": 1, "cents": 2}] * 2),
     told("outcomes: expected a mapping", [1]),
     told("outcomes: expected a mapping from names to numbers, or a sequence", 1),
-    told("outcomes: expected ...(`expire` settles what will never come), got None", None),
+    told("outcomes: expected ...(`expire` settles what will never arrive), got None", None),
 ]  # fmt: skip

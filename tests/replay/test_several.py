@@ -185,7 +185,7 @@ def test_rates_need_one_budget(tmp_path):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["--rates", "0.1,x"], "expected numbers above 0 with commas between, or FROM:TO:COUNT, got '0.1,x'"),
+        (["--rates", "0.1,x"], "expected numbers above 0 separated by commas, or FROM:TO:COUNT, got '0.1,x'"),
         (["--rates", "0.1:0.2:1"], "or FROM:TO:COUNT, got '0.1:0.2:1'"),
         (["--jobs", "0"], "expected a whole number of at least 1"),
     ],

@@ -96,4 +96,4 @@ def _read(said: httpx.Response) -> dict[str, Any]:
     if said.is_success and found is not None:
         return found
     told = found or {}
-    raise RequestRefused(said.status_code, str(told.get("error", "an answer that is no JSON")), told.get("field"))
+    raise RequestRefused(said.status_code, str(told.get("error", "an answer that is not JSON")), told.get("field"))

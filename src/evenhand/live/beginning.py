@@ -97,5 +97,5 @@ def begin(
     worker.refuse_leap()
     *_, last = place.scan(name, kinds=("opened", "switched"))
     if not alike(coded, read(last)["encoding"]):
-        raise Conflict(f"campaign {name!r} encodes cases in another way: open it with the encoder that it has")
+        raise Conflict(f"campaign {name!r} encodes cases differently: open it with its own encoder")
     return worker

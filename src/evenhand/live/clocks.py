@@ -107,7 +107,7 @@ def set_clock(store: str | Store, campaign: str, *, why: str, who: str | None = 
             raise InvalidInput(field, f"a text of 1 to {_LONGEST} characters", shown(text))
     event, is_new = go_by_clock(store, campaign, why=why, who=who)
     if not is_new:
-        raise Conflict(f"campaign {campaign!r} goes by the clock: its last event is of {_written(event.at)}")
+        raise Conflict(f"campaign {campaign!r} already follows the clock: its last event is of {_written(event.at)}")
     return event
 
 

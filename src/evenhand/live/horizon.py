@@ -27,7 +27,7 @@ def refuse_late(campaign: str, fold: Fold, context: Context) -> None:
     problem = fold.policy.problem
     over = f"its horizon of {problem.horizon:,} rounds is reached"
     if past(problem, time_of(context)):
-        over = f"its end, {problem.clock.written(problem.clock.last)}, is past"
+        over = f"its end, {problem.clock.written(problem.clock.last)}, has passed"
     if fold.life.after == "stop":
         raise Ended(f"campaign {campaign!r} is over: {over}")
     if soft := unguarded(fold.policy):

@@ -68,9 +68,7 @@ class Switch:
         if before is None and after is None:
             return False
         if before is None or after is None or not after.follows(before):
-            raise Conflict(
-                "the budgets of the campaign are leased, or not, as it was opened: other counters came first"
-            )
+            raise Conflict("a switch cannot begin or end the lease of a campaign, or replace it by an earlier one")
         after.check(self.phase.policy)
         accounts = fold.policy.status(fold.state).accounts
         for name, total in after.totals.items():
@@ -113,7 +111,7 @@ def overtaken(name: str, expected: str, last: Event) -> Conflict:
     """Make the error for a switch from a policy under which the campaign does not run any longer."""
     body = read(last)
     now = f"policy {body['name']!r} ({mark_in(last)}) since event {last.seq}{said(body)}"
-    return Conflict(f"{name!r} runs under {now}, and not under {expected}, from which this would switch")
+    return Conflict(f"{name!r} runs under {now}, not under {expected}, which this switch would replace")
 
 
 def refuse_other(name: str, last: Event, given: Phase) -> None:

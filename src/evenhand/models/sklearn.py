@@ -101,7 +101,7 @@ class Sklearn(WithoutLuck):
             got = (self.min_observations, self.buffer)
             raise InvalidInput("Sklearn.min_observations, buffer", "1 <= min_observations <= buffer", got)
         if not isinstance(self.estimator, _base().BaseEstimator):
-            expected = "an instance of an estimator of scikit-learn"
+            expected = "an instance of a scikit-learn estimator"
             raise InvalidInput("Sklearn.estimator", expected, shown(self.estimator))
         fit = "partial_fit" if self.mode == "partial_fit" else "fit"
         needed = (fit, "predict_proba" if self._classifies else "predict")

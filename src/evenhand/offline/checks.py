@@ -44,7 +44,7 @@ def support(evidence: Evidence, policies: Mapping[str, Floats]) -> str | None:
         others = f", and {len(never) - 1} other policies do so, too" if len(never) > 1 else ""
         return (
             f"{name!r} plays in {-missing:.1%} of its rows what was never logged there, if the propensities are right"
-            f"{others}: its value there is the guess of a model"
+            f"{others}: its value there is a model's guess"
         )
     return None
 

@@ -18,7 +18,7 @@ from evenhand.replay.form import Form
 from evenhand.replay.reading import check_column
 
 FRAME = "the data frame"  # the name of a log that has none
-_PARQUET = "a Parquet file that is whole, or a folder of them"
+_PARQUET = "a complete Parquet file, or a folder of them"
 _AT_ONCE = 100_000  # rows that are read at once
 _BUFFER = 2**18  # bytes of a column
 _FORM = Form()

@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 OF_BUDGET = " of budget"  # how the names of measures end that say how much of a budget was used
 _SLACK = 1e-9  # of a budget, for sums that were rounded
 LEGEND = """\
-per round of the horizon, or of the log if it ends first: rounds that were not served, because nothing that was
-left of a budget fitted, count 0.
+per round of the horizon, or of the log if it ends first: rounds that were not served, because no action
+fitted what was left of a budget, count as 0.
 ± 95 %: reach of the interval for the population behind the log, by {bootstrap} bootstrap resamples of the rows.
-beyond NAME: differences by pairs, as all policies read the same rows in the same orders; they are what to compare."""
+beyond NAME: paired differences, as all policies read the same rows in the same orders; these are to be compared."""
 LEGEND_ALONE = """\
-per round of the horizon, or of the log if it ends first: rounds that were not served, because nothing that was
-left of a budget fitted, count 0.
-beyond NAME: differences by pairs, as all policies read the same rows in the same orders.
+per round of the horizon, or of the log if it ends first: rounds that were not served, because no action
+fitted what was left of a budget, count as 0.
+beyond NAME: paired differences, as all policies read the same rows in the same orders.
 no errors are known, as nothing was resampled."""
 
 
@@ -173,9 +173,9 @@ class Replays:
             if d.low is None or d.high is None:
                 return f"{first} brings {d.mean:+.4f} {self.objective} per round beyond {other} (no error known)"
             known = f"{d.mean:+.4f} {self.objective} per round beyond {other} (95 %: {d.low:.4f} to {d.high:.4f})"
-            return f"{first} brings {known}" + ("" if d.told else ", which is not told from chance")
+            return f"{first} brings {known}" + ("" if d.told else ", which is indistinguishable from chance")
         told = [d.told for d in found]
-        counts = {"more": told.count(1), "less": told.count(-1), "not told from chance": told.count(0)}
+        counts = {"more": told.count(1), "less": told.count(-1), "indistinguishable from chance": told.count(0)}
         parts = ", ".join(f"{what} at {n} of {len(told)} budgets" for what, n in counts.items() if n)
         return f"{self.objective} per round of {first} beyond {other}: {parts}"
 

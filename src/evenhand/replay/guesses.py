@@ -166,7 +166,7 @@ def _unusable(column: Look, several: Sequence[Look]) -> str:
         return "it is the same in every row"
     is_code = column.whole or column.kind == "name"
     if is_code and (column.differs or {*column.words[:1], *column.words[-1:]} & set(_MARK)):
-        return "it tells rows apart, as the number of a customer does"
+        return "it identifies rows, as the number of a customer does"
     if column.kind == "date" and set(column.words) & set(_MOMENT):
         return "it is a moment, perhaps that of the action"
     if column.kind == "name" and column.values and all(map(_SLASHED.fullmatch, column.values)):

@@ -12,8 +12,8 @@ from evenhand.report.tables import Table
 
 DIFFERENCES = (
     "Dots are differences by pairs, as all read the same rows in the same orders; lines are their 95 % intervals, for "
-    "the population behind the log. Grey intervals include 0: such a difference is not told from chance. Blue ones are "
-    "above 0, and orange ones below."
+    "the population behind the log. Grey intervals include 0: such a difference is indistinguishable from chance. "
+    "Blue ones are above 0, and orange ones below."
 )
 ALONE = "Dots are differences by pairs. Nothing was resampled, so that no errors are known."
 USES = "Bars are parts of the budget that were used on average; at the line all of it is used."

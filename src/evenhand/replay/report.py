@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 LEGEND = {
     "mean": """\
 mean    over the {shuffles} shuffles of this one log, per round of the horizon, or of the log if it ends first. Rounds
-        that were not served, because nothing that was left of a budget fitted, count 0.""",
+        that were not served, because no action fitted what was left of a budget, count as 0.""",
     "se": """\
 se      standard error of this mean for the population behind the log: how far it would move had other people been in
         the log. Estimated from {bootstrap} bootstrap resamples of the rows, each replayed in {orders} orders.""",

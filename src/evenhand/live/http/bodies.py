@@ -98,7 +98,7 @@ def parse(body: bytes) -> Any:
     except InvalidInput:
         raise
     except ValueError as error:  # also for broken UTF-8 and numbers with thousands of digits
-        raise Refused(400, f"the body is no JSON: {str(error)[:100]}") from None
+        raise Refused(400, f"the body is not JSON: {str(error)[:100]}") from None
     if isinstance(found, list) and len(found) > MOST:
         raise InvalidInput("body", f"a list of at most {MOST:,} entries", f"{len(found):,}")
     return found

@@ -30,7 +30,7 @@ def end(data: bytes, at: int) -> int:
         raise Ambiguous("it is too long")
     if whole or b"\r\n" in data[at:]:
         if _FIRST.match(data, at) is None:
-            raise Ambiguous("its first line is none")
+            raise Ambiguous("its first line is not a request line")
     elif not b"A" <= data[at : at + 1] <= b"Z":
         raise Ambiguous("it does not begin with a method")
     if not whole and b"\n" in data[at:].replace(b"\r\n", b""):
