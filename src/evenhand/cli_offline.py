@@ -33,7 +33,7 @@ With --schema, print the JSON Schema of problem files, with which editors check 
 CURVE = """\
 What is a larger budget worth, and what does targeting bring? The value of the best policy at every budget, beside
 single actions for rows drawn at random, and beside targeting that is even between groups, each with its standard
-error, and the differences by pairs of rows. The problem file needs a budget, such as one on a price per letter.
+error, and the paired differences of rows. The problem file needs a budget, such as one on a price per letter.
 """
 ASSIGN = """\
 Who gets what in the next list? Models of a randomised log predict what each action would bring in every case, and the

@@ -94,7 +94,7 @@ def test_a_floor_that_is_missed_by_more_than_chance_explains():
         if i in (10, 16):
             (said,) = raised(campaign)
             begin = "answer per round, at least: 0, at least 0.5. It is "
-            assert said.startswith(begin + ("missed so far; the rounds to come need" if i == 10 else "out of reach"))
+            assert said.startswith(begin + ("missed so far; the remaining rounds need" if i == 10 else "out of reach"))
         campaign.observe(campaign.decide({}, key=f"{i}").id, {"answer": 0})
 
 

@@ -77,7 +77,7 @@ ROWS = [
     *each(replace(CHANNEL, other="web").encode, "channel: expected one of",
           None, NAN, pd.NA, b"web", ["web"], np.array(["web", "shop"]), {}),
     (mail(AGE, eh.Numeric("zone", 0, 1)),
-     "features: 'zone': expected another name than that of a grouping, as no case can be in group 'town'"),
+     "features: 'zone': expected a name other than that of a grouping, as no case can be in group 'town'"),
     (mail(AGE, AGE), "features: expected names that differ"),
     (mail("age"), "Problem.features[0]: expected a Feature"),
     (lambda: short("one"), "Short('x').encode: expected as many numbers as it has units, 2, got 1"),

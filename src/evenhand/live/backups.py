@@ -36,7 +36,7 @@ def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
         The head of every campaign in the file.
 
     Raises:
-        InvalidInput: the file is there already, cannot be written or is one that the store takes for its own; or the
+        InvalidInput: the file already exists, cannot be written or is one that the store takes for its own; or the
             store has no campaign.
         Damaged: the store is damaged; no file is left.
         Busy: the store cannot be read.
@@ -193,7 +193,7 @@ def restore(path: str | Path, store: str | Store) -> Mapping[str, Head]:
         The head of every campaign.
 
     Raises:
-        InvalidInput: the file is no backup, or the store has a campaign.
+        InvalidInput: the file is not a backup, or the store has a campaign.
         Damaged: the file is damaged; nothing is written.
         Busy: the store cannot be written.
     """

@@ -243,7 +243,7 @@ class Campaign:
                 "go on" with what is left of the budgets, all of which have to be hard.
 
         Raises:
-            InvalidInput: a setting that is none, or "go on" with a budget that no hard limit keeps.
+            InvalidInput: an invalid setting, or "go on" with a budget that no hard limit keeps.
         """
         if on_expiry is not None:
             warn_of_jams(on_expiry, self.policy)
@@ -269,7 +269,7 @@ class Campaign:
         """Continue with another policy, which adopts the state: what was spent stays spent, and what was learned stays.
 
         Where it cannot, such as one with another model, the log is folded anew: the policy learns from all outcomes in
-        it. Workers of problem files go on with the new file by themselves. Those of policies of Python end with
+        it. Workers of problem files continue with the new file by themselves. Those of policies of Python end with
         `Conflict`, and open the campaign with the new policy, from a snapshot that is kept now; to fold the log again,
         they need all policies since the last switch that did not adopt.
 
@@ -284,7 +284,7 @@ class Campaign:
                 appended ones, or would play a withdrawn action; its horizon or end is over; or a
                 text is none.
             Ended: the campaign has ended.
-            Conflict: the campaign runs under another policy than the expected one, as somebody else was first; or
+            Conflict: the campaign runs under a policy other than the expected one, because somebody else was first; or
                 something was erased, and the policy cannot adopt the state.
         """
         if not isinstance(policy, Policy):

@@ -371,7 +371,7 @@ class Survey:
     """The marks and corrections among some events, without their states.
 
     Args:
-        on_expiry: as for `Fold`; an outcome after an expiry under "hold" is no correction.
+        on_expiry: as for `Fold`; an outcome after an expiry under "hold" is not a correction.
     """
 
     on_expiry: OnExpiry

@@ -24,7 +24,7 @@ class Paused(EvenhandError):
 
 
 class Ended(EvenhandError):
-    """The campaign makes no decisions any more; outcomes still count."""
+    """The campaign makes no more decisions; outcomes still count."""
 
 
 @dataclass(frozen=True, kw_only=True)

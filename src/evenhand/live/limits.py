@@ -20,7 +20,7 @@ _NEAR = 1e-9  # relative
 def refuse_over(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
     """Refuse to continue with a policy whose run is over.
 
-    It is accepted where the run of the present policy is over as well, or where decisions go on after the horizon.
+    It is accepted where the run of the present policy is over as well, or where decisions continue after the horizon.
 
     Args:
         campaign: its name.

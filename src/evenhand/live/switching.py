@@ -20,7 +20,7 @@ from evenhand.problem.withdrawn import refuse_return
 
 @dataclass(frozen=True, kw_only=True)
 class Switch:
-    """A request to go on with another policy.
+    """A request to continue with another policy.
 
     Args:
         phase: the policy, and the encoder of its cases.
@@ -37,7 +37,7 @@ class Switch:
         """Refuse a policy that cannot continue where the present one stops, however the log is folded.
 
         Raises:
-            InvalidInput: it has other outcomes or numbers of plays, other actions than those so far and appended ones,
+            InvalidInput: it has other outcomes or numbers of plays, actions other than those so far and appended ones,
                 or would play a withdrawn action.
         """
         old, new = now.policy.problem, self.phase.policy.problem
@@ -61,7 +61,7 @@ class Switch:
         """Return whether this takes in grants of a lease, or returns a part of it; refuse what a lease does not allow.
 
         Raises:
-            InvalidInput: the policy has other totals than those of the lease, or does not keep them hard.
+            InvalidInput: the policy has totals other than those of the lease, or does not keep them hard.
             Conflict: the lease is not a later one of the campaign, or less than what is spent and held.
         """
         before, after = lease_of(fold.encoder), lease_of(self.phase.encoder)
@@ -115,7 +115,7 @@ def overtaken(name: str, expected: str, last: Event) -> Conflict:
 
 
 def refuse_other(name: str, last: Event, given: Phase) -> None:
-    """Refuse to open a campaign with another policy than that under which it runs.
+    """Refuse to open a campaign with a policy other than the one under which it runs.
 
     Args:
         name: of the campaign.

@@ -168,7 +168,7 @@ class Fades(Model, Protocol):
     def fade(self, state: Any, keep: Floats, ahead: Floats) -> None:
         """Multiply all sums over observations by `keep` in (0, 1], and estimate again, `(),()->`, in place.
 
-        The penalty is not multiplied: a direction that is not tried any more falls back to what was believed before
+        The penalty is not multiplied: a direction that is no longer tried falls back to what was believed before
         any data. `ahead` is the part of the horizon, in [0, 1], that is to come and in which what is learned now still
         counts; a model that explores by it takes it in place of that of a policy. Where `keep` is 1, only that changes.
         """

@@ -198,7 +198,7 @@ class Sklearn(WithoutLuck):
         mean = np.concatenate(parts, 1) * self._units(state)
         far = FAR * (state.high - state.low)
         if not (np.isfinite(mean) & (mean >= state.low - far) & (mean <= state.high + far)).all():
-            expected = f"finite predictions, at most {FAR:g} ranges outside of {state.low} to {state.high}"
+            expected = f"finite predictions, at most {FAR:g} ranges outside {state.low} to {state.high}"
             raise InvalidInput(place, expected, mean)
         return np.clip(mean, state.low, state.high)
 

@@ -156,7 +156,7 @@ class Assignment:
             path: the file, which is replaced once it is complete. In Parquet, features that are numbers, chances
                 and expectations are numbers, a missing one is null, and texts stay as they are.
             verbatim: whether texts stay as they are. By default those that a spreadsheet would run as a formula get an
-                apostrophe in front: they begin with =, +, -, @, a tab or a carriage return, and are no plain numbers.
+                apostrophe in front: they begin with =, +, -, @, a tab or a carriage return, and are not plain numbers.
 
         Raises:
             InvalidInput: the file cannot be written.

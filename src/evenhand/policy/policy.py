@@ -217,7 +217,7 @@ class Policy:
     ) -> None:
         """Teach the model the outcome of an action that this policy did not choose, such as one of a log.
 
-        Books, limits and prices stay as they are, and no round counts: the horizon is still to come. The state has one
+        Books, limits and prices stay as they are, and no round counts: the horizon is not used up. The state has one
         replica.
 
         Args:
@@ -265,7 +265,7 @@ class Policy:
             self._assembly.settlement.cancel(state, decision)
 
     def expire(self, state: PolicyState, decision: Decision) -> None:
-        """Settle a committed decision whose outcome will never come, or the plays of it that still wait.
+        """Settle a committed decision whose outcome will never arrive, or the plays of it that still wait.
 
         Books enter, for every play, the `fallback` of each learned or noisy outcome that declares one, 0 where the
         action is free, and known outcomes that are `sure`. Everything else is not observed: learned and noisy outcomes
@@ -375,7 +375,7 @@ class Policy:
         """Read a waiting decision back, to learn its outcome when it arrives.
 
         Raises:
-            StateMismatch: the file is no decision, or one of a policy of another shape or under other settings.
+            StateMismatch: the file is not a decision, or one of a policy of another shape or under other settings.
         """
         place = file("path", path)
         with on_disk(str(place), "a file that can be read"):

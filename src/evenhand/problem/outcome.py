@@ -39,8 +39,8 @@ class Outcome:
             budgets hold back the worst end of the range times it.
 
     Raises:
-        InvalidInput: an empty range, values that are not finite, means or a fallback outside of the range, free actions
-            where 0 is outside of the range or values are known anyway, both known values and means, a learned
+        InvalidInput: an empty range, values that are not finite, means or a fallback outside the range, free actions
+            where 0 is outside the range or values are known anyway, both known values and means, a learned
             outcome that is not `sure`, as it counts only where a play is exposed, or a factor of what is not learned.
 
     >>> Outcome("voucher", known={"voucher": 1}).is_known

@@ -221,7 +221,7 @@ class Problem:
 
     @cached_property
     def fallback(self) -> Floats:
-        """The substitutes for observed outcomes that never come, NaN if there is none, `()->(M+B)`."""
+        """The substitutes for observed outcomes that never arrive, NaN if there is none, `()->(M+B)`."""
         seen = self._ordered[: len(self.observed)]
         return np.array([np.nan if o.fallback is None else o.fallback for o in seen], float)
 

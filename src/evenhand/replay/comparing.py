@@ -104,7 +104,7 @@ class Replays:
         raise InvalidInput("cell", f"one of {', '.join(c.name for c in self.cells)}", key)
 
     def beyond(self, cell: Cell, policy: str, measure: str | None = None) -> Difference | None:
-        """Compare a cell by pairs with another recipe within the same budget; None with itself or what is missing."""
+        """Compare a cell in pairs with another recipe within the same budget; None with itself or what is missing."""
         for other in self.cells:
             if other.policy == policy and other.rate == cell.rate and other is not cell:
                 return cell.beyond(other, measure or self.objective)

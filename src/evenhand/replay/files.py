@@ -33,7 +33,7 @@ class Undecodable(InvalidInput):
     """A file that does not have the encoding in which it was read.
 
     Args:
-        begins_so: whether its text before the first byte that does not fit has other letters than a to z, so that the
+        begins_so: whether its text before the first byte that does not fit has letters other than a to z, so that the
             file is in this encoding, and broken.
     """
 

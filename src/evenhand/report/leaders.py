@@ -1,4 +1,4 @@
-"""Sentences on who ends best, told by pairs of replicas, as headlines of pictures state them."""
+"""Sentences on who ends best, from pairs of replicas, as headlines of pictures state them."""
 
 from __future__ import annotations
 

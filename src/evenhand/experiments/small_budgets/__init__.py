@@ -19,7 +19,7 @@ class SmallBudgetsExperiment:
     """Measures the gain and the overspending of every policy at every budget.
 
     Raises:
-        InvalidInput: there are no exponents, or one is outside of (0, 1].
+        InvalidInput: there are no exponents, or one is outside (0, 1].
     """
 
     name: ClassVar[str] = "small-budgets"

@@ -82,7 +82,7 @@ def _budgets(status: Status, tally: Tally) -> Iterator[Alarm]:
             last = tally.spans.all[-1]
             yield Alarm(
                 "jammed",
-                f"{name}: jammed. {digits(a.held)} is held for outcomes to come and {digits(a.left)} is left; in "
+                f"{name}: jammed. {digits(a.held)} is held for outstanding outcomes and {digits(a.left)} is left; in "
                 f"{last.restricted:,} of the last {count(last.rounds, 'round')}, actions did not fit the hard budgets.",
             )
 

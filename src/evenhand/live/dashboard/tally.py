@@ -122,7 +122,7 @@ class Tally:
         return sum(self._certain) / len(self._certain) if len(self._certain) >= _FEW else None
 
     def spent(self, budget: str) -> list[float] | None:
-        """Return the spending of a budget at the end of every span, None if it is no sum of one outcome."""
+        """Return the spending of a budget at the end of every span, None if it is not a sum of one outcome."""
         if budget not in self.uses.names:
             return None
         j = self.uses.names.index(budget)

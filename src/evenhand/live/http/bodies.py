@@ -105,7 +105,7 @@ def parse(body: bytes) -> Any:
 
 
 def deep(body: bytes) -> bool:
-    """Return whether brackets outside of texts are nested deeper than 32; checked before a parser recurses.
+    """Return whether brackets outside texts are nested deeper than 32; checked before a parser recurses.
 
     >>> deep(b"[" * 33), deep(b"[]" * 33), deep(b'"' + b"[" * 33 + b'"')
     (True, False, False)

@@ -169,7 +169,7 @@ def one_or_many(
 
 
 def _case(campaign: Campaign) -> Schema:
-    """Describe the cases that a campaign takes; those of an encoder of one's own are any objects."""
+    """Describe the cases that a campaign takes; those of an encoder of your own are any objects."""
     problem, encoder = campaign.policy.problem, campaign.encoder
     names: dict[str, Schema]
     if isinstance(encoder, Named):

@@ -78,7 +78,7 @@ class SqliteReader:
     Where the last commits are in a WAL that SQLite would have to prepare, a copy in a temporary folder is read.
 
     Raises:
-        InvalidInput: there is no such file, or it is no store.
+        InvalidInput: there is no such file, or it is not a store.
         Damaged: the file is damaged.
         Busy: the file cannot be read.
     """
@@ -177,7 +177,7 @@ def _beside(path: Path, end: str) -> Path:
 
 
 def copy_into(db: sqlite3.Connection, copy: sqlite3.Connection) -> None:
-    """Copy a file as it is at one moment, in one file without a WAL; writers go on meanwhile."""
+    """Copy a file as it is at one moment, in one file without a WAL; writers keep running meanwhile."""
     db.backup(copy)
     copy.execute("PRAGMA journal_mode=DELETE").fetchall()
 

@@ -18,7 +18,7 @@ def amounts(name: str, total: Totals | None, per: Per | None) -> list[float | No
     """Return the totals that are stated, one or several.
 
     Raises:
-        InvalidInput: none, totals by name but of months, or spans of one's own with a period.
+        InvalidInput: none, totals by name but of months, or spans of your own with a period.
     """
     if isinstance(total, np.ndarray):
         raise InvalidInput(f"{name}.total", "a number, or a sequence of spans", total)

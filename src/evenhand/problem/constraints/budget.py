@@ -33,7 +33,7 @@ class Budget:
     Args:
         outcome: the outcome that is spent.
         total: in units of the outcome, over the whole horizon or in each period; a mapping has a total for every month
-            of the run by its name, such as {"november": 3000, "december": 9000}; a sequence has spans of one's own,
+            of the run by its name, such as {"november": 3000, "december": 9000}; a sequence has spans of your own,
             which may overlap: (start, end, total) each.
         rate: in units of the outcome per round. Exactly one of the two is given, by its name.
         hard: True for never exceeded, False for kept on average; None leaves that to the recipe.

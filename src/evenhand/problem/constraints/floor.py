@@ -33,7 +33,7 @@ class Floor:
     Args:
         outcome: the outcome that is bounded from below.
         total: in units of the outcome, over the whole horizon: rate * T; or in each period; a mapping has a total for
-            every month of the run by its name; a sequence has spans of one's own, which may overlap: (start, end,
+            every month of the run by its name; a sequence has spans of your own, which may overlap: (start, end,
             total) each. Between them nothing is asked for.
         rate: in units of the outcome per round (per case of each group where `by` is given). Exactly one of the two is
             given, by its name.

@@ -1,4 +1,4 @@
-"""Forecasts of whether a constraint will be missed: the effect of chance, and the reach of the rounds to come."""
+"""Forecasts of whether a constraint will be missed: the effect of chance, and the reach of the remaining rounds."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def chance(stated: Stated, problem: Declared, rounds: Floats, per: Floats | None
 
     Equation: deviation / sqrt(n), with n the rounds of all runs where the measure is the average of one row. The
     largest of several rows and a distance do not average out over runs: n is then the rounds of one run. A measure per
-    unit of something else than rounds has n / (sum of it) times this error, which is infinite where that sum is 0.
+    unit of something other than rounds has n / (sum of it) times this error, which is infinite where that sum is 0.
 
     Args:
         stated, problem: what is measured, and what it reads.
