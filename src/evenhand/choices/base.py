@@ -98,7 +98,7 @@ class Hears(Protocol):
 
 @runtime_checkable
 class MayHear(Hears, Protocol):
-    """A choice made of others, which is told of exposures if one of them listens to them."""
+    """A choice made of others, which is told about exposures if one of them uses them."""
 
     @property
     def hears(self) -> bool:
@@ -106,7 +106,7 @@ class MayHear(Hears, Protocol):
 
 
 def hearing(choice: Choice) -> Hears | None:
-    """The choice if it has to be told of exposures, else None."""
+    """The choice if it has to be told about exposures, else None."""
     if isinstance(choice, MayHear) and not choice.hears:
         return None
     return choice if isinstance(choice, Hears) else None

@@ -49,7 +49,7 @@ def refuse_over(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
 def used_up(status: Status) -> list[str]:
     """List the budgets that are exhausted by what is spent and held.
 
-    A switch may lower a budget so far, as a stop of what costs. A budget of 0 of which nothing was spent is not listed.
+    A switch may lower a budget so far, as a stop of what costs. An unspent budget of 0 is not listed.
     """
     found = []
     for name, account in status.accounts.items():

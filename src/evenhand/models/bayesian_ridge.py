@@ -46,7 +46,7 @@ class BayesianRidgeState:
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
 
     def begin(self, rows: Ints) -> None:
-        """Set appended actions to what the common penalty says of an action without data, `(rows)->`."""
+        """Set appended actions to what the common penalty says about an action without data, `(rows)->`."""
         without_data(rows, self.ridge, self.inverse)
 
 

@@ -132,8 +132,8 @@ class _PerActionView(NamedTuple):
 class PerAction(Wraps):
     """Give every action coefficients of its own: a copy of a model for each, which learns from its plays alone.
 
-    Equation: candidate (a, x) is worth what the inner model of action a says of x. The first feature of a candidate is
-    the index a of the action, a whole number from 0 to A - 1; the others are the features x of the case. Candidates may
+    Equation: candidate (a, x) is worth what the inner model of action a says about x. The first feature of a candidate
+    is the index a of the action, a whole number from 0 to A - 1; the others are the features x of the case. Candidates may
     come in any order, and an action several times or not at all.
     With `Ridge` of a fixed width this is exactly ridge regression on a block of features per action
     (`environments.logged.blocks`), because V is then block-diagonal: the A inverses of n x n take the place of one of

@@ -1,4 +1,4 @@
-"""Writes a problem file and a script that runs, of the answers to the five questions."""
+"""Writes a problem file and a script that runs, from the answers to the five questions."""
 
 from __future__ import annotations
 

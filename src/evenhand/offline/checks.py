@@ -70,7 +70,7 @@ def idle(worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float
 def outside(numbers: Mapping[str, Floats], coding: Units) -> str | None:
     """Say which number of a list lies outside the range of the log, where it is clipped; None if hardly any does.
 
-    One that is beyond by more than the range is wide is told of, such as an amount in other units, and otherwise what
+    One that is beyond by more than the range is wide is reported, such as an amount in other units, and otherwise what
     more than 1 % of the cases have.
     """
     found = []

@@ -1,4 +1,4 @@
-"""A randomised log, read by a problem: what is known of every row, and what each action would have brought."""
+"""A randomised log, read by a problem: what is known about every row, and what each action would have brought."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class Replays:
 
     def _sentences(self) -> Iterator[str]:
         if self.interrupted:
-            yield f"Interrupted: nothing is known of {'; '.join(self.missing)}."
+            yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
         yield from (f"{line}." for line in self._spent())
         for cell in self.cells:
             served = cell.digest(SERVED)
@@ -167,7 +167,7 @@ class Replays:
         """Compare the first recipe with another one, in words."""
         found = [d for c in self.cells if c.policy == first and (d := self.beyond(c, other)) is not None]
         if not found:
-            return f"nothing is known of {other}"
+            return f"nothing is known about {other}"
         if len(found) == 1:
             d = found[0]
             if d.low is None or d.high is None:
@@ -180,7 +180,7 @@ class Replays:
         return f"{self.objective} per round of {first} beyond {other}: {parts}"
 
     def __str__(self) -> str:
-        parts = [f"INTERRUPTED: nothing is known of {'; '.join(self.missing)}"] if self.interrupted else []
+        parts = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.interrupted else []
         resamples = f" and {self.runs.bootstrap} bootstrap resamples" if self.runs.bootstrap else ""
         per = f"per policy and budget {self.runs.replicas} shuffles{resamples}, seed {self.runs.seed}"
         head = f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; {per}"

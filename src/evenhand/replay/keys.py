@@ -140,7 +140,7 @@ _PLAIN = (
     Key("after", "What a new campaign answers after the horizon; a replay ends there.", choice(*AFTERS),
         told='"nothing"'),
     Key("log", "How the log is written.", within=LOG),
-    Key("features", "What is known of a case before acting.", within=FEATURES),
+    Key("features", "What is known about a case before acting.", within=FEATURES),
     Key("interactions", "Columns whose effect differs by action.", within=(
         Key("ACTION", "The columns whose effect differs under this action.", TEXTS),
     ), told="a block per action"),

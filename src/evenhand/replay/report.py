@@ -154,7 +154,7 @@ class Replay:
 
     def _sentences(self) -> Iterator[str]:
         if self.interrupted:
-            yield f"Interrupted: nothing is known of {'; '.join(self.missing)}."
+            yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
         if self.runs:
             found = self.measured[self.runs[0].name]
             for s in self.tables.budgets:
@@ -237,7 +237,7 @@ class Replay:
         return self.results().to_dict()
 
     def __str__(self) -> str:
-        parts = [f"INTERRUPTED: nothing is known of {'; '.join(self.missing)}"] if self.interrupted else []
+        parts = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.interrupted else []
         parts.append("\n".join(self._head()))
         if self.runs:
             parts += [*map(str, self._tables()), self._legend(), *self._promises(), "\n".join(self._ends())]
