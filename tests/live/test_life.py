@@ -225,7 +225,7 @@ def test_after_its_last_day_a_campaign_is_over_and_not_after_more_cases_than_wer
     for i in range(4):
         assert campaign.decide({"age": 33}, key=f"{i}").action is not None
     clock.now = 86_400 * SECOND
-    with pytest.raises(Ended, match="campaign 'shop' is over: its end, 1970-01-02, is past"):
+    with pytest.raises(Ended, match="campaign 'shop' is over: its end, 1970-01-02, has passed"):
         campaign.decide({"age": 33}, key="late")
     campaign.change(after="nothing", by="anna", why="to see")
     assert campaign.decide({"age": 33}, key="late").action is None

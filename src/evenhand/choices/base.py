@@ -77,7 +77,7 @@ class Follows(Protocol):
         """Whether it continues from its decisions; a choice made of others does if one of them does."""
 
     def on_decision(self, state: Any, decision: Decision) -> None:
-        """Take note of a committed decision; it is the choice's own in replicas where it counts and was not forced."""
+        """Take note of a committed decision, the choice's own in replicas where it counts and was not forced."""
 
 
 @runtime_checkable

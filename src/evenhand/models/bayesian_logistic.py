@@ -29,7 +29,7 @@ from evenhand.numerics.precision import absorb, blank, dot, quadratic
 class BayesianLogisticState:
     """The posterior, and the observations that are kept.
 
-    With coefficients by action there are A rows per replica of what is marked so, and one of all else.
+    With coefficients by action, fields that are marked so have A rows per replica, and all others have one.
     """
 
     inverse: Floats  # (R A, n, n) of H = ridge I + sum p (1 - p) x x^T

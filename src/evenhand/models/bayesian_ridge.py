@@ -23,7 +23,7 @@ from evenhand.numerics.precision import absorb, blank, dot, quadratic
 class BayesianRidgeState:
     """Sufficient statistics, and the posterior; outcomes are in units of their ranges.
 
-    With coefficients by action there are A rows per replica of what is marked so, and one of all else.
+    With coefficients by action, fields that are marked so have A rows per replica, and all others have one.
     """
 
     gram: Floats  # (R A, n, n) sum of x x^T

@@ -1,4 +1,4 @@
-"""A model that begins anew once one that began lately predicts better."""
+"""A model that restarts once a more recently started one predicts better."""
 
 from __future__ import annotations
 

@@ -54,8 +54,8 @@ class Sklearn(WithoutLuck):
     factor `growth`, and at the latest when the whole buffer is new. "partial_fit" passes every observation on once, on
     arrival; its states cannot be saved. Estimators see outcomes in units of their ranges, to 12 digits, so that
     a tree finds the same splits in any units, and features as they are: put a `StandardScaler` before an estimator
-    that depends on theirs. Predictions are clipped to the declared range; those more than 10 ranges
-    outside of it are refused. Before the first fit the prediction is 0, clipped to the declared range. While a refitted
+    that depends on theirs. Predictions are clipped to the declared range; those more than 10 ranges outside it are
+    refused. Before the first fit the prediction is 0, clipped to the declared range. While a refitted
     classifier has seen only one value, it predicts that value. A `random_state` of None is set to 0 in all replicas,
     because models have no luck of their own; replicas differ by their data.
 
@@ -254,7 +254,7 @@ def _rounded(y: Floats) -> Floats:
 
 
 def as_model(model: Model, n_outcomes: int) -> Model:
-    """Return a model unchanged, or an estimator of scikit-learn as a model.
+    """Return a model unchanged, or a scikit-learn estimator as a model.
 
     >>> from sklearn.linear_model import LinearRegression
     >>> type(as_model(LinearRegression(), 1)).__name__

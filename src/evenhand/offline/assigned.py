@@ -148,9 +148,8 @@ class Assignment:
     def write(self, path: str | Path, *, verbatim: bool = False) -> Path:
         """Write a CSV file with a row per case, in the order of the list; or a Parquet file, where its name ends so.
 
-        A CSV file is written as the list is: fields are separated as they are there, and numbers have its decimal
-        points or commas. The text is UTF-8, with a byte-order mark unless the list is plain UTF-8 with commas, so that
-        spreadsheets read its letters.
+        A CSV file is written like the list: with the same separator, and the same decimal points or commas. The text is
+        UTF-8, with a byte-order mark unless the list is plain UTF-8 with commas, so that spreadsheets read its letters.
 
         Args:
             path: the file, which is replaced once it is complete. In Parquet, features that are numbers, chances

@@ -130,7 +130,7 @@ class Categorical:
     Args:
         name: by which cases state it.
         levels: all values, at least two.
-        other: the level that values count as which are none of the levels; None refuses them.
+        other: the level that stands in for values that are none of the levels; None refuses them.
 
     Raises:
         InvalidInput: a name that is empty, fewer than two levels, levels that are not text or not all different, or an

@@ -59,7 +59,7 @@ def spans_of(clock: Clock, name: str, total: float | Mapping[str, float], per: P
 def floors_of(clock: Clock, name: str, total: float | Mapping[str, float], per: Per) -> Spans:
     """Return spans of a floor per period: allowances are the negatives of what each asks for.
 
-    A period of which the run has a part asks for as large a part, unless its total is stated by its name.
+    If the run covers only a part of a period, the same part of its total applies, unless the total is stated by name.
     """
     spans = spans_of(clock, name, total, per, carry=False, window=1)
     if isinstance(total, Mapping):

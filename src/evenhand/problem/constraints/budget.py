@@ -39,7 +39,7 @@ class Budget:
         hard: True for never exceeded, False for kept on average; None leaves that to the recipe.
         per: the period of the total: "hour", "day", "week" or "month" where the problem has dates, or a number in
             units of its clock, which are rounds where the problem says nothing else.
-        carry: whether what a period leaves goes on to the next ones; it is lost by default.
+        carry: whether what is left of a period is carried over to the next ones; it is lost by default.
         window: the number of periods in a row that share one total.
 
     Raises:

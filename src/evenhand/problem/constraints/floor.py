@@ -40,7 +40,7 @@ class Floor:
         by: the grouping, as declared in the problem; None for everybody together.
         hard: False or None; a floor is kept on average.
         per: the period of the total: "hour", "day", "week" or "month" where the problem has dates, or a number in
-            units of its clock. A period of which the run has a part asks for as large a part of the total.
+            units of its clock. If the run covers only a part of a period, the same part of the total applies.
 
     Raises:
         InvalidInput: neither or both of total and rate are given, one without its name, the one given is not finite, or

@@ -41,7 +41,7 @@ def deviation(stated: Stated, problem: Declared) -> float:
 
     Equation: a row in [l, u] whose mean is the bound b has a variance of at most (b - l)(u - b), and the largest of
     all rows counts; the distance of averages in [l, u] from a set has one of at most sum ((u - l) / 2)^2. Known
-    outcomes may be other numbers than declared in every case: a row that reads them varies by |b| at least. Infinite
+    outcomes may differ from the declared ones in every case: a row that reads them varies by |b| at least. Infinite
     where a range is, and where an outcome has a factor, such as a price: it is then unknown how far rounds vary.
 
     Source: Bhatia & Davis 2000, A better bound on the variance, and Popoviciu 1935.
