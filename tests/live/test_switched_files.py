@@ -272,9 +272,7 @@ def test_two_switches_at_once_one_wins_and_the_other_is_told(tmp_path):
     one, two, three = (eh.live.open_campaign(store, "post", file) for _ in range(3))
     less, least = (of_file(Text("p.toml", STATED.replace("rate = 0.3", f"rate = {x}"))) for x in (0.2, 0.1))
     one.switch(*less, by="Ada", why="less")
-    with pytest.raises(
-        eh.live.Conflict, match=r"runs under policy .* since event 2, switched by Ada \(less\), not"
-    ):
+    with pytest.raises(eh.live.Conflict, match=r"runs under policy .* since event 2, switched by Ada \(less\), not"):
         two.switch(*least, by="Bob")
     three.switch(*less, by="Cy")  # the same one: there is nothing to tell
     assert [z["by"] for z in switched(one)] == ["Ada"]

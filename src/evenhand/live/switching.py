@@ -47,9 +47,7 @@ class Switch:
                 raise InvalidInput(f"policy: problem.{field}", getattr(old, field), getattr(new, field))
         refuse_return(old, new, "policy")
         if self.phase.mark == now.mark and not same_cases(self.phase.encoder, now.encoder.to_dict()):
-            expected = (
-                "one with another name or setting where cases are encoded in another way, as workers tell by that"
-            )
+            expected = "one with another name or setting if cases are encoded differently, to be told apart by workers"
             raise InvalidInput("policy", expected, self.phase.policy.name)
 
     def is_done(self, now: Phase) -> bool:

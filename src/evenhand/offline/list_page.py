@@ -22,7 +22,7 @@ PREDICTED = (
     "will use is learned, and may be more: if the budget binds, about as often as not."
 )
 GROUPS = "The average per case in each group, held-out cases included; for learned outcomes, as models predict."
-WHO = "The share of each action among the cases with a level. Numbers are in bands of about as many cases."
+WHO = "The share of each action among the cases with a level. Numbers are in bands of about equally many cases."
 
 
 def parts(

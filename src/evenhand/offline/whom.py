@@ -37,7 +37,9 @@ from evenhand.report.tables import Table, printed
 if TYPE_CHECKING:
     import pandas as pd
 
-WHO = "The mean probability of each action among the rows with a level. Numbers are in bands of about as many rows."
+WHO = (
+    "The mean probability of each action among the rows with a level. Numbers are in bands of about equally many rows."
+)
 ADDS = (
     "What the policy is worth beyond one that is planned without the feature, at the same budget and by pairs of rows. "
     "Features that say the same thing stand in for each other, so that each alone may add nothing."

@@ -1,4 +1,4 @@
-"""Many users to arms under constraints: by plans, by dual prices, and at random."""
+"""Allocations of many users to arms under constraints: by plans, by dual prices, and at random."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many users to arms with diminishing returns: one algorithm, whose variants differ in how they explore.
+"""Allocations of many users to arms with diminishing returns: one algorithm, whose variants differ in how they explore.
 
 Source: Shibukawa et al. 2026. Each variant gives the users of a round to arms for a large satisfaction
 sum_a r_a(sum of the means of arm a's users), at means m_ia and with a term e_ia beside them:
