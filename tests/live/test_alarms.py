@@ -51,7 +51,7 @@ def test_a_budget_that_waits_for_outcomes_is_jammed():
     assert raised(campaign) == []
     assert call(campaign, "b").action is None
     (said,) = raised(campaign)
-    assert said.startswith("minutes: jammed. 60 is held for outcomes to come and 40 is left")
+    assert said.startswith("minutes: jammed. 60 is held for outstanding outcomes and 40 is left")
     campaign.observe(first.id, {"answer": 1, "minutes": 5})
     assert raised(campaign) == []
 

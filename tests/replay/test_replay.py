@@ -349,7 +349,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path, monkeypatch):
     found = replay_log(log, toml, out=tmp_path / "out", **QUICK)
     assert [r.name for r in found.runs] == SYSTEMS[:2]
     assert found.interrupted
-    assert str(found).startswith("INTERRUPTED: nothing is known of no constraints; uniform\n")
+    assert str(found).startswith("INTERRUPTED: nothing is known about no constraints; uniform\n")
     assert json.loads((tmp_path / "out" / "results.json").read_text())["settings"]["interrupted"] is True
 
 

@@ -136,7 +136,7 @@ def test_what_has_finished_is_not_run_again(files, found, tmp_path, monkeypatch)
     broken = replay_several(*files, **ask)
     assert broken.interrupted
     assert [c.name for c in broken.cells] == ["pgd at 0.1", "lin_cbwk at 0.1"]
-    assert str(broken).startswith("INTERRUPTED: nothing is known of uniform at 0.1; pgd at 0.3")
+    assert str(broken).startswith("INTERRUPTED: nothing is known about uniform at 0.1; pgd at 0.3")
     assert broken.beyond(broken.cells[1], "pgd") is not None
     whole = replay_several(*files, **ask)
     assert calls == ["pgd", "lin_cbwk", "uniform", "uniform", "pgd", "lin_cbwk", "uniform"]
@@ -227,7 +227,7 @@ def test_a_run_that_is_stopped_loses_nothing_that_had_finished(files, tmp_path, 
     out, _ = run.communicate(timeout=120)
     assert run.returncode == (-9 if number == signal.SIGKILL else 130)
     if number == signal.SIGINT:
-        assert out.startswith("INTERRUPTED: nothing is known of lin_cbwk")
+        assert out.startswith("INTERRUPTED: nothing is known about lin_cbwk")
         assert json.loads((tmp_path / "out" / "results.json").read_text())["settings"]["interrupted"] is True
     again = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     assert again.stderr.startswith("pgd: 160 runs in 0 s")
