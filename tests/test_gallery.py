@@ -93,3 +93,24 @@ def test_a_rule_plays_its_action_until_the_budget_of_the_day_is_gone(world):
     free = replace(world, problem=replace(world.problem, subject_to=()))
     half = eh.simulate(free.rule("half", "call", "nothing", 0.5), free, replicas=50, progress=False)
     assert abs(half.total("hours").mean() - 10.0) < 1.0
+
+
+def test_outcomes_of_a_day_are_those_of_its_cases(world):
+    trace = eh.simulate(world.rule("calls", "call"), world, replicas=2, record="all", progress=False)
+    np.testing.assert_array_equal(world.by_day(trace, "hours"), 3.0 * np.ones((2, 2)))
+    helped = trace.by_step("helped")
+    np.testing.assert_array_equal(world.by_day(trace, "helped"), [helped[:10].sum(0), helped[10:20].sum(0)])
+
+
+def test_arrivals_have_the_numbers_of_their_days_and_the_hours_of_their_shape():
+    draw = runpy.run_path(str(FOLDER / "world.py"))["arrivals"]
+    shape = np.where(np.arange(24) == 6, 3.0, np.where(np.arange(24) == 12, 1.0, 0.0))
+    times = draw([1000, 0, 4000], shape, np.random.default_rng(0))
+    assert (np.diff(times) >= 0).all()
+    day, hour = np.divmod(times, 1.0)
+    assert set(np.floor(24 * hour)) == {6.0, 12.0}
+    few, none, many = np.bincount(day.astype(int), minlength=3)
+    assert none == 0
+    assert abs(few - 1000) < 4 * 1000**0.5  # four standard errors of a Poisson number
+    assert abs(many - 4000) < 4 * 4000**0.5
+    assert abs((hour < 0.5).mean() - 0.75) < 4 * (0.75 * 0.25 / 5000) ** 0.5

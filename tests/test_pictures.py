@@ -178,6 +178,8 @@ def test_an_outlier_is_left_out_of_the_scale_and_named():
     (axes,) = over_rounds([*few, Course("far", np.full((len(GRID), 2), 70.0))], [PANEL])
     assert axes.get_ylim()[1] < 1.0
     assert "off the scale: far (70)" in axes.get_title()
+    (large,) = over_rounds([*few, Course("far", np.full((len(GRID), 2), 1210.4))], [PANEL])
+    assert "off the scale: far (1,210)" in large.get_title()
     arrows = [line for line in axes.get_lines() if line.get_marker() == "^"]
     assert [a.get_color() for a in arrows] == [curves_of(axes)[3].get_color()]
     (axes,) = over_rounds(few, [PANEL])

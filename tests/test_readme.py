@@ -23,6 +23,7 @@ def blocks(path):
 )
 def test_what_is_shown_is_what_runs(path, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)  # where a campaign is kept
+    (tmp_path / "deploy").symlink_to(ROOT / "deploy")
     space, found = {}, blocks(path)
     assert found
     for code, shown in found:

@@ -104,6 +104,20 @@ def test_running_sums_agree_with_every_recorded_play():
     assert (plays.propensities[plays.actions >= 0] > 0).all()
 
 
+def test_an_outcome_by_step_is_of_all_plays_that_arrived():
+    court, policy = short(200)
+    late = simulate(policy, Delayed(court, 20), replicas=3, seed=1, record="all", progress=False)
+    for name in ("appears", "ride"):
+        by_step = late.by_step(name)
+        assert by_step.shape == (200, 3)
+        np.testing.assert_allclose(by_step.sum(0), late.total(name))
+    assert (late.by_step("appears")[-20:] == 0).all()
+    with pytest.raises(InvalidInput, match=r"rid .did you mean ride"):
+        late.by_step("rid")
+    with pytest.raises(InvalidInput, match='record="all"'):
+        simulate(policy, court, replicas=1, progress=False).by_step("ride")
+
+
 def test_late_outcomes_are_counted_when_they_arrive_and_booked_where_they_belong():
     court, policy = short(200)
     late = simulate(policy, Delayed(court, 20), replicas=3, seed=1, record="all", progress=False)

@@ -8,11 +8,10 @@ often, and their ads are dearer. As many sales as possible are to come of it; sa
 from dataclasses import replace
 
 import numpy as np
-from picture import finish, lines
-from world import World, asked
+from picture import finish, lines, table
+from world import World, arrivals, asked
 
 import evenhand as eh
-from evenhand.report.tables import Table
 
 DAYS, ALLOWANCE, TARGET = 14, 25.0, 0.35
 HOURS = np.array([1, 1, 1, 1, 1, 2, 4, 6, 8, 9, 10, 10, 11, 10, 9, 9, 9, 10, 11, 10, 8, 5, 3, 2])  # when visitors come
@@ -34,12 +33,8 @@ problem = eh.Problem(
 def means(z: np.ndarray) -> np.ndarray:
     """Chances of a sale, and mean costs, which no policy is told."""
     interest, age = z.T
-    sale = [
-        0 * age,
-        0.05 + 0.30 * interest,
-        0.05 + 0.30 * interest + 0.15 * age,
-        0.10 + 0.35 * interest + 0.2 * (1 - age),
-    ]
+    text = 0.05 + 0.30 * interest
+    sale = [0 * age, text, text + 0.15 * age, 0.10 + 0.35 * interest + 0.2 * (1 - age)]
     cost = [0 * age, 0.05 + 0.03 * interest, 0.10 + 0.05 * interest, 0.15 + 0.10 * interest]
     return np.stack([np.stack(sale, 1), np.stack(cost, 1)], 2)
 
@@ -49,29 +44,24 @@ def sale_and_cost(mean: np.ndarray, u: np.ndarray) -> np.ndarray:
     return np.stack([u[..., 0] < mean[..., 0], 2.0 * u[..., 1] * mean[..., 1]], 2)
 
 
-luck = np.random.default_rng(0)
-came = [luck.choice(24, luck.poisson(WEEK[day % 7]), p=HOURS / HOURS.sum()) for day in range(DAYS)]
-times = np.concatenate([day + np.sort(hours + luck.random(len(hours))) / 24 for day, hours in enumerate(came)])
+times = arrivals((WEEK[day % 7] for day in range(DAYS)), HOURS, np.random.default_rng(0))
 world = World(problem=problem, means=means, outcome=sale_and_cost, times=times)
 spend_all = replace(world, problem=replace(problem, subject_to=problem.subject_to[:1]))
-replicas = asked(20)
-rows, courses = [], {}
+replicas, rows, courses = asked(20), [], {}
 for policy, here in (
     (eh.resolving(problem, name="budget and target"), world),
     (eh.resolving(spend_all.problem, name="budget alone"), spend_all),
     (world.rule("videos for all", "video"), world),
 ):
     trace = eh.simulate(policy, here, replicas=replicas, record="all", progress=False)
-    sale, dollars = np.nan_to_num(trace.plays.outcomes[: len(times), :, 0, :2]).transpose(2, 0, 1)
-    daily = np.stack([dollars[times // 1 == d].sum(0) for d in range(DAYS)])
-    assert (daily <= ALLOWANCE + 1e-9).all()  # on every day of every replica
-    ends = np.searchsorted(times, np.arange(1, DAYS + 1)) - 1
-    courses[policy.name] = (dollars.cumsum(0)[ends] / sale.cumsum(0)[ends]).mean(1)
-    ratio = dollars.sum(0) / sale.sum(0)
-    rows.append([policy.name, f"{sale.sum(0).mean():.0f}", f"{sale.sum(0).min():.0f}", f"{ratio.mean():.3f}"])
-    rows[-1] += [f"{ratio.max():.3f}", f"{daily.mean():.2f}", f"{daily.max():.2f}"]
-head = ["ads", "sales", "worst", "dollars / sale", "worst", "dollars a day", "most"]
-print(Table(head, rows))
+    sales, dollars = (world.by_day(trace, name) for name in ("sale", "dollars"))
+    assert (dollars <= ALLOWANCE + 1e-9).all()  # on every day of every replica
+    ratio, sold = dollars.cumsum(0) / sales.cumsum(0), sales.sum(0)
+    courses[policy.name] = ratio.mean(1)
+    rows.append(
+        [policy.name, sold.mean(), sold.min(), ratio[-1].mean(), ratio[-1].max(), dollars.mean(), dollars.max()]
+    )
+table("ads | sales | worst | dollars / sale | worst | dollars a day | most", ".0f .0f .3f .3f .2f .2f", rows)
 
 axes = lines("days so far", np.arange(1, DAYS + 1), "dollars per sale so far", courses, {"target": TARGET})
 both, alone = (100 * courses[name][-1] for name in ("budget and target", "budget alone"))

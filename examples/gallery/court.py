@@ -7,11 +7,10 @@ those of all people. Who benefits is learned.
 
 from dataclasses import replace
 
-from picture import drawing, finish, rows
+from picture import drawing, finish, rows, table
 from world import asked
 
 import evenhand as eh
-from evenhand.report.tables import Table
 
 court = eh.environments.Court(tolerance=0.01, horizon=2000)  # simulated people
 unfair = replace(court, tolerance=1.0)  # which asks for nothing
@@ -24,15 +23,16 @@ runs = [
         (eh.uniform(court.problem, n_features=5, name="at random"), court),
     )
 ]
-table, appear = [], [people * trace.objective()[-1] for trace in runs]  # at true chances: no luck of the draw
+found, appear = [], [people * trace.objective()[-1] for trace in runs]  # at true chances: no luck of the draw
 for trace, all_appear in zip(runs, appear, strict=True):
     rides, vouchers = trace.total("ride"), trace.total("voucher")
     assert (rides <= 100).all()  # hard budgets, kept in every replica
     assert (vouchers <= 400).all()
-    used = [all_appear.mean(), all_appear.min(), rides.mean(), rides.max(), vouchers.mean(), vouchers.max()]
     gaps = [trace.measure(eh.Parity(z, by="group", tolerance=0.01))[-1].mean() for z in ("ride", "voucher")]
-    table.append([trace.policy, *(f"{z:.0f}" for z in used), *(f"{z:.4f}" for z in gaps)])
-print(Table(["help", "appear", "worst", "rides", "most", "vouchers", "most", "gap of rides", "of vouchers"], table))
+    helped = [all_appear.mean(), all_appear.min(), rides.mean(), rides.max(), vouchers.mean(), vouchers.max()]
+    found.append([trace.policy, *helped, *gaps])
+head = "help | appear | worst | rides | most | vouchers | most | gap of rides | of vouchers"
+table(head, ".0f .0f .0f .0f .0f .0f .4f .4f", found)
 for name, world in (("evenly", court), ("wherever it helps", unfair)):
     best = people * eh.opt(world, contexts=2000, replicas=3).value
     print(f"The best policy that knows everybody's chances, {name}: {best:.0f} appear")

@@ -6,11 +6,10 @@ some customers come anyway. As many visits as possible are to come of these 400 
 """
 
 import numpy as np
-from picture import finish, lines
+from picture import finish, lines, table
 from world import World, asked
 
 import evenhand as eh
-from evenhand.report.tables import Table
 
 CUSTOMERS, EMAILS = 2000, 400
 problem = eh.Problem(
@@ -48,10 +47,9 @@ rows = []
 for trace in found.traces:
     extra, sent = more[trace.policy][-1], trace.total("e-mails")
     assert (sent <= EMAILS).all()  # in every replica
-    rows.append([trace.policy, f"{usual[-1].mean() + extra.mean():.0f}", f"{extra.mean():+.1f}", f"{extra.min():+.1f}"])
-    rows[-1] += [f"{sent.mean():.0f}", f"{sent.max():.0f}"]
+    rows.append([trace.policy, (usual[-1] + extra).mean(), extra.mean(), extra.min(), sent.mean(), sent.max()])
+table("policy | visits | more | worst | e-mails | most", ".0f +.1f +.1f .0f .0f", rows)
 best = eh.opt(world, contexts=2000, replicas=5).value * CUSTOMERS - usual[-1].mean()
-print(Table(["policy", "visits", "more", "worst", "e-mails", "most"], rows))
 print(f"\nThe best policy that knows all chances: {best:+.1f}")
 
 seen, courses = found.traces[0].times, {name: z.mean(1) for name, z in more.items()}

@@ -7,11 +7,10 @@ and no day has more than 100 GPU-hours. What is done in time is learned.
 """
 
 import numpy as np
-from picture import finish, lines
-from world import World, asked
+from picture import finish, lines, table
+from world import World, arrivals, asked
 
 import evenhand as eh
-from evenhand.report.tables import Table
 
 DAYS, CAPACITY = 14, 100.0
 HOURS = np.array([0, 0, 0, 0, 0, 0, 1, 4, 10, 14, 14, 10, 6, 6, 8, 8, 6, 4, 2, 1, 1, 0, 0, 0])
@@ -39,8 +38,7 @@ def jobs(u: np.ndarray, time: float) -> np.ndarray:
 
 
 luck = np.random.default_rng(0)
-came = [luck.choice(24, luck.poisson(150 * luck.uniform(0.7, 1.3)), p=HOURS / HOURS.sum()) for _ in range(DAYS)]
-times = np.concatenate([day + np.sort(hours + luck.random(len(hours))) / 24 for day, hours in enumerate(came)])
+times = arrivals((150 * luck.uniform(0.7, 1.3) for _ in range(DAYS)), HOURS, luck)
 world = World(problem=problem, means=done, drawn=jobs, times=times)
 AXIS = np.arange(6, 25)
 replicas, rows, courses = asked(10), [], {}
@@ -50,18 +48,15 @@ for policy in (
     world.rule("four GPUs, first come", "four GPUs"),
 ):
     trace = eh.simulate(policy, world, replicas=replicas, record="all", progress=False)
-    jobs_done, hours = np.nan_to_num(trace.plays.outcomes[: len(times), :, 0, :2]).transpose(2, 0, 1)
-    daily = np.stack([[z[times // 1 == day].sum(0) for day in range(DAYS)] for z in (jobs_done, hours)])
-    assert (daily[1] <= CAPACITY).all()
-    courses[f"{policy.name}:\n{daily[0].mean():.0f} done"] = np.array(
-        [hours[times % 1 <= h / 24].sum(0).mean() / DAYS for h in AXIS]
-    )
-    best_and_worst = daily[0].mean(), daily[0].mean(0).min(), daily[1].mean(), daily[1].max()
-    rows.append([policy.name, *(f"{z:.1f}" for z in best_and_worst)])
-print(Table(["jobs", "done a day", "worst", "GPU-hours a day", "most"], rows))
+    jobs_done, hours = (world.by_day(trace, name) for name in ("done", "gpu hours"))
+    assert (hours <= CAPACITY).all()  # on every day of every replica
+    used = trace.by_step("gpu hours")[: len(times)].mean(1)
+    courses[f"{policy.name}:\n{jobs_done.mean():.0f} done"] = [used[times % 1 <= h / 24].sum() / DAYS for h in AXIS]
+    rows.append([policy.name, jobs_done.mean(), jobs_done.mean(0).min(), hours.mean(), hours.max()])
+table("jobs | done a day | worst | GPU-hours a day | most", ".1f .1f .1f .1f", rows)
 
 axes = lines("hour of the day", AXIS, "GPU-hours used since midnight", courses, {"capacity": CAPACITY})
-planned, first = (float(row[1]) for row in rows[:2])
+planned, first = (row[1] for row in rows[:2])
 finish(
     axes,
     "gpus",

@@ -1,4 +1,4 @@
-"""The pictures of the gallery: a sentence above, one drawing with names beside its lines, and a caption below."""
+"""Tables and pictures of the gallery: numbers by column; a sentence, a drawing with names, and a caption below."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -7,9 +7,16 @@ import numpy as np
 
 from evenhand.report import ends, scales, style
 from evenhand.report.plots import HEIGHT, INSIDE, WIDTH, save
+from evenhand.report.tables import Table
 
 LOOKS = (*(style.look(i) for i in range(3)), style.Look(style.GREY))
 LEVEL = style.Look(style.LEVEL, style.STYLES["--"], 1.0)
+
+
+def table(head: str, formats: str, rows: Sequence[Sequence]) -> None:
+    """Print a name and numbers per row, under heads that are parted by bars; a format per column of numbers."""
+    texts = [[name, *map(format, numbers, formats.split())] for name, *numbers in rows]
+    print(Table(head.split(" | "), texts))
 
 
 def drawing(x: str, y: str = "", beside: float = 1.0):

@@ -8,12 +8,11 @@ possible are to come of it, while every label is heard at least 0.85 times as of
 from dataclasses import replace
 
 import numpy as np
-from picture import drawing, finish, scales, style
+from picture import drawing, finish, scales, style, table
 from world import asked
 
 import evenhand as eh
 from evenhand.environments import Audience, Ranking
-from evenhand.report.tables import Table
 
 SONGS, TASTES, LISTENERS = 30, 4, 3000
 rng = np.random.default_rng(0)
@@ -36,10 +35,9 @@ for floor in (0.0, 0.25, 0.5, 0.85, 1.0):
     heard = 3 * heard / heard.sum(1, keepdims=True)  # over an even share
     likes.append(trace.objective()[-1].mean())
     least.append(heard.min(1).mean())
-    best = eh.opt(here).value
-    rows.append([f"{floor:g}", f"{likes[-1]:.3f}", f"{likes[-1] / best:.3f}", f"{heard.min():.3f}"])
-    rows[-1] += [f"{z:.2f}" for z in heard.mean(0)]
-print(Table(["floor", "likes a list", "/ optimum", "least heard, worst", "label A", "label B", "label C"], rows))
+    rows.append([f"{floor:g}", likes[-1], likes[-1] / eh.opt(here).value, heard.min(), *heard.mean(0)])
+head = "floor | likes a list | / optimum | least heard, worst | label A | label B | label C"
+table(head, ".3f .3f .3f .2f .2f .2f", rows)
 
 axes = drawing("times that the least heard label is heard, over an even share", "likes per list")
 axes.plot(least, likes, "o-", color=style.PALETTE[0], lw=style.MAIN, ms=8)

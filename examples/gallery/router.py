@@ -8,11 +8,10 @@ requests as possible are to be solved; which model solves what is learned, one r
 import random
 
 import numpy as np
-from picture import finish, lines
+from picture import finish, lines, table
 from world import asked
 
 import evenhand as eh
-from evenhand.report.tables import Table
 
 MODELS = {"small": 0.001, "large": 0.02, "expert": 0.08}  # dollars of a call, on average
 FAILS = {"small": 0.9, "large": 0.3, "expert": 0.1}  # how often, where a request is as hard as can be
@@ -33,9 +32,8 @@ def serve(seed: int, offered: list[str]) -> np.ndarray:
     state = policy.start(seed=seed)
     for i in range(REQUESTS):
         length, code, answer, tokens = luck.random(), luck.random() < 0.3, luck.random(), min(luck.expovariate(1), 5)
-        decision = policy.act(
-            state, policy.encode({"length": length, "code": "yes" if code else "no"}, offered=offered)
-        )
+        case = policy.encode({"length": length, "code": "yes" if code else "no"}, offered=offered)
+        decision = policy.act(state, case)
         if decision.action is not None:  # else no model's worst bill fits any more
             hard = length if code else 0.3 * length
             found[i] = answer < 1 - hard * FAILS[decision.action], MODELS[decision.action] * tokens
@@ -49,10 +47,9 @@ for name, offered in (("routed", list(MODELS)), *((f"always {model}", [model]) f
     solved, dollars = found.sum(1).T
     assert (dollars <= DOLLARS).all()  # in every replica
     courses[name] = found[:, :, 0].cumsum(1).mean(0)
-    answered = (found[:, :, 1] > 0).sum(1).mean()
-    rows.append([name, f"{solved.mean():.0f}", f"{solved.min():.0f}", f"{answered:.0f}"])
-    rows[-1] += [f"{dollars.mean():.2f}", f"{dollars.max():.2f}"]
-print(Table(["requests", "solved", "worst", "answered", "dollars", "most"], rows))
+    answered = (found[:, :, 1] > 0).sum(1)
+    rows.append([name, solved.mean(), solved.min(), answered.mean(), dollars.mean(), dollars.max()])
+table("requests | solved | worst | answered | dollars | most", ".0f .0f .0f .2f .2f", rows)
 
 axes = lines("requests so far", np.arange(1, REQUESTS + 1), "solved so far", courses, {})
 routed, small, large = (courses[name][-1] for name in ("routed", "always small", "always large"))

@@ -6,11 +6,10 @@ the probabilities are known, and averages weighted by them estimate what every d
 """
 
 import numpy as np
-from picture import drawing, finish, rows
+from picture import drawing, finish, rows, table
 from world import World, asked
 
 import evenhand as eh
-from evenhand.report.tables import Table
 
 PATIENTS = 600
 DOSES = ("placebo", "low", "middle", "high")
@@ -31,27 +30,26 @@ def chances(z: np.ndarray) -> np.ndarray:
 
 world, replicas = World(problem=problem, means=chances), asked(100)
 truth = chances(np.linspace(0, 1, 1001)[:, None]).mean((0, 2))  # of every dose, for all patients
-table, helped, errors = [], [], []
+found, helped, errors = [], [], []
 for floor in (0.25, 0.2, 0.15, 0.1, 0.05):
     policy = eh.resolving(problem, explore=floor) if floor < 0.25 else eh.uniform(problem, world.n_features)
     trace = eh.simulate(policy, world, replicas=replicas, record="all", progress=False)
-    plays, recovers = trace.plays, trace.plays.outcomes[:, :, 0, 0]
+    plays, recovers = trace.plays, trace.by_step("recovers")
     chosen = plays.actions[:, :, 0, None] == np.arange(4)
     assert plays.propensities.min() >= floor - 1e-9  # of every dose that was given
     weight = chosen / plays.propensities[:, :, 0, None]
     estimate = (weight * recovers[:, :, None]).sum(0) / weight.sum(0)
-    error = np.sqrt(((estimate - truth) ** 2).mean(0))
+    error, given = 100 * np.sqrt(((estimate - truth) ** 2).mean(0)), chosen.sum(0)
     helped.append(trace.objective()[-1].mean() * PATIENTS)
-    errors.append(100 * error.max())
-    given = chosen.sum(0)
-    table.append([f"{floor:g}", f"{helped[-1]:.0f}", f"{given.mean(0).min():.0f}", f"{given.min():.0f}"])
-    table[-1] += [f"{100 * z:.1f}" for z in error]
-print(Table(["floor", "recover", "fewest of a dose", "worst", *(f"error of {dose}" for dose in DOSES)], table))
+    errors.append(error.max())
+    found.append([f"{floor:g}", helped[-1], given.mean(0).min(), given.min(), *error])
+head = " | ".join(["floor", "recover", "fewest of a dose", "worst", *(f"error of {dose}" for dose in DOSES)])
+table(head, ".0f .0f .0f .1f .1f .1f .1f", found)
 best = PATIENTS * eh.opt(world, contexts=2000, replicas=3).value
 print(f"\nThe best policy that knows all chances: {best:.0f} recover")
 
 axes = drawing("patients who recover")
-shares = ("equal chances", *(f"at least {100 * float(row[0]):.0f} % each" for row in table[1:]))
+shares = ("equal chances", *(f"at least {100 * float(row[0]):.0f} % each" for row in found[1:]))
 rows(axes, [f"{z}:\nerrors of {e:.1f} points" for z, e in zip(shares, errors, strict=True)], [[z] for z in helped], 3)
 finish(
     axes,

@@ -1,7 +1,7 @@
 """The worlds of the gallery: cases with traits come one after another, and what an action brings depends on them."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,6 +18,12 @@ def asked(default: int) -> int:
 def coins(mean: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Toss a coin for every mean."""
     return (u < mean) * 1.0
+
+
+def arrivals(means: Iterable[float], shape: np.ndarray, luck: np.random.Generator) -> np.ndarray:
+    """Draw the times of cases, in days: a Poisson number for each day by its mean, and hours by the shape of a day."""
+    hours = [luck.choice(24, luck.poisson(mean), p=shape / shape.sum()) for mean in means]
+    return np.concatenate([day + np.sort(z + luck.random(len(z))) / 24 for day, z in enumerate(hours)])
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -74,6 +80,13 @@ class World:
         mean = self.expected(context, decision.plays)
         u = self.luck.uniform(Stream.OUTCOME, np.array([step]), mean.shape[2])
         return decision, [eh.environments.Arrival(step, decision, self.outcome(mean, u[:, None]))]
+
+    def by_day(self, trace: eh.run.Trace, outcome: str) -> np.ndarray:
+        """Sum an outcome over each day, `->(D,R)`."""
+        day = np.floor(self.times).astype(int)
+        found = np.zeros((day.max() + 1, len(trace.replicas)))
+        np.add.at(found, day, trace.by_step(outcome)[: len(day)])
+        return found
 
     def rule(self, name: str, action: str, otherwise: str = "", chance: float = 1.0) -> eh.Policy:
         """Return the policy that plays one action, in a share of the cases where another one is named."""

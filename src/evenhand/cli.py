@@ -7,11 +7,12 @@ import os
 import shlex
 import sys
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from evenhand.cli_campaign import add_campaign, add_name, add_store
 from evenhand.cli_completion import add as add_completion
 from evenhand.cli_demo import demonstrate
 from evenhand.cli_erasing import add as add_erasing
@@ -21,6 +22,7 @@ from evenhand.cli_new import add as add_new
 from evenhand.cli_offline import add as add_offline
 from evenhand.cli_order import refuse_swapped
 from evenhand.cli_pool import add as add_pool
+from evenhand.cli_problem import add as add_problem
 from evenhand.cli_replay import add as add_replay
 from evenhand.cli_serve import add_serve, add_token
 from evenhand.cli_start import WHAT, first_screen, grouped
@@ -100,12 +102,10 @@ def build() -> Parser:
     switch = commands.add_parser(
         "switch", help="continue with another problem file, while servers run", description=SWITCH
     )
-    switch.add_argument("store", metavar="STORE", help="the store, such as sqlite:///email.db")
+    add_store(switch)
     switch.add_argument("problem", type=Path, metavar="PROBLEM.toml", help="the problem file that decides from now on")
-    switch.add_argument(
-        "--campaign", default=None, metavar="NAME", help="its name (default: the only campaign in the store)"
-    )
-    switch.add_argument("--by", required=True, metavar="NAME", help="who switches, for the log")
+    add_name(switch)
+    switch.add_argument("--by", required=True, metavar="WHO", help="who asks for it, for the log")
     switch.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log")
     switch.add_argument("--expected", default=None, metavar="MARK",
                         help="refuse if the campaign no longer runs under the policy with this `mark` in its "
@@ -115,11 +115,13 @@ def build() -> Parser:
     )
     switch.set_defaults(run=_switch, parser=switch)
 
+    add_problem(commands)
+
     audit = commands.add_parser("audit", help="recompute every decision of a live campaign", description=(
         "Recompute every decision of a campaign from the events before it, and name the first that differs. With "
         "the versions and the processor of the campaign, numbers are the same bit for bit."
     ))  # fmt: skip
-    _add_campaign(audit, _audit)
+    add_campaign(audit, _audit)
     audit.add_argument("--problem", type=Path, default=[], action="append", metavar="PROBLEM.toml",
                        help="in place of the problem files stored in the campaign (may be repeated)")  # fmt: skip
     audit.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help=OF_LOG)
@@ -131,14 +133,13 @@ def build() -> Parser:
     audit.add_argument("--jobs", type=int, default=1, metavar="N",
                        help="processes that share the log, split at snapshots (default: 1)")  # fmt: skip
 
-    add_life(commands, _add_campaign)
-    add_keeping(commands, _add_campaign)
-
-    add_erasing(commands, _add_campaign)
+    add_life(commands)
+    add_keeping(commands)
+    add_erasing(commands)
 
     export = commands.add_parser("export", help="write the decisions of a live campaign to a file",
                                  description=EXPORT, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    _add_campaign(export, _export)
+    add_campaign(export, _export)
     export.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write; it is replaced")
     export.add_argument("--format", choices=("csv", "jsonl", "parquet", "obp", "vw"), default=None,
                         help="(default: given by the file extension)")  # fmt: skip
@@ -153,7 +154,7 @@ def build() -> Parser:
         "Write the page that `evenhand serve` shows, as one HTML file that loads nothing: budgets and their pace, "
         "constraints by group, actions over time, outcomes, and the latest decisions."
     ))  # fmt: skip
-    _add_campaign(report, _report)
+    add_campaign(report, _report)
     report.add_argument(
         "--out", type=Path, required=True, metavar="FILE.html", help="the file to write; it is replaced"
     )
@@ -169,13 +170,6 @@ def build() -> Parser:
     )
     parser.whole = grouped(parser, commands, {n: e.title for n, e in experiments.items() if n != DEMO})
     return parser
-
-
-def _add_campaign(parser: Parser, run: Callable[[argparse.Namespace], int]) -> None:
-    parser.add_argument("store", metavar="STORE", help="the store, such as sqlite:///email.db")
-    parser.add_argument("campaign", nargs="?", default=None, metavar="CAMPAIGN",
-                        help="its name (default: the only campaign in the store)")  # fmt: skip
-    parser.set_defaults(run=run, parser=parser)
 
 
 def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> Parser:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from evenhand.cli_campaign import add_campaign
 
 ERASE = """\
 Take the cases and keys of decisions out of the log of a campaign of a problem file, and out of the files of the store:
@@ -25,8 +26,8 @@ _WARNING = (
 )
 
 
-def add(commands: Any, add_campaign: Callable[[Any, Callable[[argparse.Namespace], int]], None]) -> None:
-    """Add the command; `add_campaign` adds the store and the campaign to it."""
+def add(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the command."""
     erase = commands.add_parser("erase", help="remove cases and keys from the log of a live campaign",
                                 description=ERASE, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     add_campaign(erase, _erase)
@@ -36,7 +37,7 @@ def add(commands: Any, add_campaign: Callable[[Any, Callable[[argparse.Namespace
     )
     chosen.add_argument("--before", default=None, metavar="DATE",
                         help="all decisions before a date or time, such as 2026-01-31, in UTC")  # fmt: skip
-    erase.add_argument("--by", default="", metavar="WHO", help="who requests it, for the log; needed to erase")
+    erase.add_argument("--by", default="", metavar="WHO", help="who asks for it, for the log; needed to erase")
     erase.add_argument("--why", default="", metavar="TEXT", help="the reason, for the log; needed to erase")
     erase.add_argument("--log", type=Path, default=None, metavar="LOG.csv", help="the log that the policy learned from")
 

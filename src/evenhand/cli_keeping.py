@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any
 
+from evenhand.cli_campaign import add_campaign
 from evenhand.cli_texts import ARCHIVE, BACKUP, CLOCK, RESTORE
 
-if TYPE_CHECKING:
-    Run = Callable[[argparse.Namespace], int]
-    P = TypeVar("P", bound=argparse.ArgumentParser)
 
-
-def add_keeping(commands: argparse._SubParsersAction[P], of_campaign: Callable[[P, Run], None]) -> None:
-    """Add the commands.
-
-    Args:
-        commands: the parsers of all commands.
-        of_campaign: lets a parser take a store and a campaign, and run a function.
-    """
+def add_keeping(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the commands."""
     archive = commands.add_parser(
         "archive", help="write the log of a campaign that has ended to a file", description=ARCHIVE
     )
-    of_campaign(archive, _archive)
+    add_campaign(archive, _archive)
     archive.add_argument("file", type=Path, metavar="FILE", help="the file to write; it must not exist yet")
 
     backup = commands.add_parser(
@@ -42,10 +33,12 @@ def add_keeping(commands: argparse._SubParsersAction[P], of_campaign: Callable[[
     clock = commands.add_parser(
         "clock", help="let a live campaign follow the clock again, after the clock was wrong", description=CLOCK
     )
-    of_campaign(clock, _clock)
+    add_campaign(clock, _clock)
     clock.add_argument("--reset", action="store_true", required=True, help="write it to the log")
     clock.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log")
-    clock.add_argument("--who", default=None, metavar="NAME", help="who requests it (default: the name of the user)")
+    clock.add_argument("--by", default=None, metavar="WHO",
+                       help="who asks for it, for the log (default: the name of the user)")  # fmt: skip
+    clock.add_argument("--who", dest="by", default=argparse.SUPPRESS, help=argparse.SUPPRESS)  # of earlier versions
 
 
 def _archive(o: argparse.Namespace) -> int:
@@ -74,5 +67,5 @@ def _restore(o: argparse.Namespace) -> int:
 def _clock(o: argparse.Namespace) -> int:
     from evenhand.live.commands import reset_clock
 
-    print(reset_clock(o.store, o.campaign, o.why, o.who))
+    print(reset_clock(o.store, o.campaign, o.why, o.by))
     return 0

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
+
+from evenhand.cli_campaign import add_campaign
+from evenhand.cli_texts import AFTER
 
 if TYPE_CHECKING:
     Kind = Literal["paused", "resumed", "ended", "changed"]
-    Run = Callable[[argparse.Namespace], int]
-    P = TypeVar("P", bound=argparse.ArgumentParser)
 
 _SERVERS = "Servers follow at their next request; the log records who asked and why."
 _COMMANDS: dict[str, tuple[Kind, str, str]] = {
@@ -34,27 +34,19 @@ _COMMANDS: dict[str, tuple[Kind, str, str]] = {
 }
 
 
-def add_life(commands: argparse._SubParsersAction[P], of_campaign: Callable[[P, Run], None]) -> None:
-    """Add the commands.
-
-    Args:
-        commands: the parsers of all commands.
-        of_campaign: lets a parser take a store and a campaign, and run a function.
-    """
+def add_life(commands: argparse._SubParsersAction[Any]) -> None:
+    """Add the commands."""
     for command, (kind, brief, more) in _COMMANDS.items():
         parser = commands.add_parser(command, help=brief, description=f"{more} {_SERVERS}")
-        of_campaign(parser, partial(_run, kind=kind))
-        parser.add_argument("--by", required=True, metavar="WHO", help="who asks for it")
-        parser.add_argument("--why", required=True, metavar="REASON", help="such as a ticket")
+        add_campaign(parser, partial(_run, kind=kind))
+        parser.add_argument("--by", required=True, metavar="WHO", help="who asks for it, for the log")
+        parser.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log, such as a ticket")
         if kind == "changed":
-            parser.add_argument("--patience", type=float, default=None, metavar="SECONDS", help="for new decisions")
-            fates = ("hold", "fallback", "release")
-            parser.add_argument(
-                "--on-expiry", choices=fates, default=None, help="for decisions that expire from now on"
-            )
-            parser.add_argument("--after", choices=("nothing", "stop", "go on"), default=None,
-                                help="what follows the horizon: nothing is played, nothing is decided, or decisions "
-                                "go on with what is left of the budgets")  # fmt: skip
+            parser.add_argument("--patience", type=float, default=None, metavar="SECONDS",
+                                help="after which the outcome of a new decision is overdue")  # fmt: skip
+            parser.add_argument("--on-expiry", choices=("hold", "fallback", "release"), default=None,
+                                help="what happens to budgets held by decisions that become overdue")  # fmt: skip
+            parser.add_argument("--after", choices=("nothing", "stop", "go on"), default=None, help=AFTER)
 
 
 def _run(o: argparse.Namespace, kind: Kind) -> int:

@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evenhand.cli_campaign import add_name
+
 if TYPE_CHECKING:
     from evenhand.offline import Regressor, Saved
 
@@ -60,9 +62,7 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     )
     value.add_argument("--served", default=None, metavar="STORE",
                        help="the store of a campaign, such as sqlite:///email.db")  # fmt: skip
-    value.add_argument(
-        "--campaign", default=None, metavar="NAME", help="the campaign in that store (default: the only one)"
-    )
+    add_name(value, "that store")
     value.add_argument("--for-whom", action="store_true",
                        help="also show who gets what under the targeted policy, "
                        "and how much each feature adds")  # fmt: skip

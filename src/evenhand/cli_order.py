@@ -36,6 +36,6 @@ def _listed(parser: argparse.ArgumentParser) -> list[argparse.Action]:
 
 def _order(parser: argparse.ArgumentParser) -> str:
     """Say the order, as `evenhand switch STORE PROBLEM.toml`."""
-    places = [f"[{z.metavar}]" if z.nargs == "?" else str(z.metavar) for z in _listed(parser)]
+    places = [str(z.metavar) for z in _listed(parser) if z.help != argparse.SUPPRESS]
     by_name = [] if "STORE" in places else ["--store STORE"]
     return " ".join([parser.prog, *places, *by_name])

@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evenhand.cli_campaign import add_name
+
 if TYPE_CHECKING:
     from evenhand.replay.log import Source
 
@@ -25,9 +27,7 @@ def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callabl
     replay.add_argument(
         "log", metavar="LOG.csv", help="the log, with a header line; or the store of a campaign, such as sqlite:///a.db"
     )
-    replay.add_argument(
-        "--campaign", default=None, metavar="NAME", help="the campaign in that store (default: the only one)"
-    )
+    add_name(replay, "that store")
     replay.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
     replay.add_argument("--policy", default=None, metavar="NAME",
                         help="any recipe, such as pgd or resolving, or several separated by commas "

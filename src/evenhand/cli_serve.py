@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from evenhand.cli_texts import SERVE, TOKEN
+from evenhand.cli_texts import AFTER, SERVE, TOKEN
 
 
 def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
@@ -49,9 +49,7 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
         help="for a new campaign: what happens to budgets held by overdue decisions (default: hold)",
     )
     serve.add_argument("--after", choices=("nothing", "stop", "go on"), default=None,
-                       help="for a new campaign: what follows the horizon: nothing is played, nothing is decided, or "
-                       "decisions continue with what is left "
-                       "(default: `after` of the problem file, else nothing)")  # fmt: skip
+                       help=f"for a new campaign: {AFTER} (default: that of the file, else nothing)")  # fmt: skip
     serve.add_argument("--seed", type=int, default=None, metavar="S",
                        help="seed of a new campaign's random numbers (default: 0)")  # fmt: skip
     begun = serve.add_mutually_exclusive_group()

@@ -23,7 +23,7 @@ FIRST = {
 GROUPS = {
     "begin": ("demo", "new", "systems", "completion"),
     "ask a log of your own": ("draft", "value", "curve", "assign", "replay"),
-    "decide for real": ("serve", "pool", "token", "report", "audit", "export"),
+    "decide for real": ("serve", "pool", "token", "report", "problem", "audit", "export"),
     "change a campaign": ("switch", "pause", "resume", "end", "change", "erase", "clock"),
     "keep a campaign": ("archive", "backup", "restore"),
     "simulate": ("sweep", "reproduce"),

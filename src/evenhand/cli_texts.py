@@ -17,6 +17,10 @@ one outcome while the image is built."""
 
 OF_LOG = "that the policy learned from (default: what the store keeps of it)"
 
+AFTER = """\
+what follows the horizon: "nothing" is played, decisions are refused ("stop"), or "go on" with what is left of the
+budgets"""
+
 SERVE = """\
 Decide for real: POST /decide answers with an action, POST /observe takes its outcome, and http://127.0.0.1:8000 shows
 where the campaign stands. Everything is written to one log before it is answered; start the same command again to

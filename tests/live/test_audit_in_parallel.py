@@ -113,6 +113,24 @@ def test_a_decision_that_was_changed_is_found_wherever_it_is(at, tmp_path, monke
     assert not one.clean
 
 
+@pytest.mark.parametrize("at", [20, 130])
+def test_a_decision_at_a_state_before_its_stretch_is_counted_as_by_one_process(at, tmp_path, monkeypatch, stretches):
+    monkeypatch.setattr(Worker, "every", 10)
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    lived(url, 0).close()
+    known = recomputing.read
+
+    def changed(event):
+        return {**known(event), "as_of": 1} if event.kind == "decided" and event.seq >= at else known(event)
+
+    monkeypatch.setattr(recomputing, "read", changed)
+    one, several = audits(url, 8)
+    assert one == several
+    assert one.decisions == 90
+    assert one.first >= at
+    assert not several.clean
+
+
 def finite(arrays):
     """Another number in place of one that is finite."""
     name = next(name for name, z in arrays.items() if z.dtype == float and z.size and np.isfinite(z).all())

@@ -9,8 +9,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 import httpx
 import pytest
 
-from evenhand.client import Client, Decision, Erased, NoAnswer, RequestRefused, sending
+from evenhand.client import Client, Deciding, Decision, Erased, NoAnswer, Observing, RequestRefused, sending
 from evenhand.live import open_campaign
+from evenhand.live.events import read
 from evenhand.live.http import app
 from evenhand.live.tokens import Tokens
 from tests.live.served import CASE, events, opened, serving
@@ -51,6 +52,61 @@ def test_a_decision_and_its_outcome(campaign):
         assert client.find("a key & more?")["id"] == other.id
         assert (client.cancel("a key & more?"), client.cancel(other.id)) == (True, False)
         assert client.report()["campaign"] == "shop"
+
+
+def test_lists_have_an_answer_or_an_error_for_each_entry(campaign, slept):
+    cases = [Deciding(CASE, "one", offered=["letter"]), Deciding({"zone": "land"}, "two"), Deciding(CASE, "three")]
+    with serving(app(campaign)) as server, Client(str(server.base_url)) as client:
+        first, second, third = client.decide_many(cases)
+        assert (first.key, first.action, third.key, third.repeated) == ("one", "letter", "three", False)
+        assert isinstance(first, Decision)
+        assert first.actions == ("letter",)
+        assert isinstance(second, RequestRefused)
+        assert (second.status, second.field) == (422, "age")
+        assert [z.repeated for z in client.decide_many([cases[0], cases[2]])] == [True, True]
+        reported = [Observing("one", {"answer": 1}), Observing("nobody", {"answer": 1}), Observing(first.id, {})]
+        new, unknown, empty = client.observe_many(reported)
+        assert (new, unknown.status, empty.field) == (True, 404, "outcomes['answer']")
+        revised = [Observing(first.id, {"answer": 1}), Observing("one", {"answer": 0}, revise=True)]
+        assert client.observe_many(revised) == [False, True]
+        assert (client.decide_many([]), client.observe_many([])) == ([], [])
+    assert len(events(campaign)) == 2
+    assert [len(events(campaign, kind)) for kind in ("observed", "revised")] == [1, 1]
+    assert slept == []
+
+
+def test_a_list_that_is_too_long_is_refused_as_a_whole(campaign):
+    with serving(app(campaign)) as server, Client(str(server.base_url)) as client:
+        with pytest.raises(RequestRefused, match="at most 1,000") as error:
+            client.decide_many([Deciding(CASE, f"{i}") for i in range(1001)])
+        assert error.value.status == 422
+    assert events(campaign) == []
+
+
+def test_entries_of_a_paused_campaign_say_that_they_may_be_sent_again(campaign, slept):
+    campaign.decide(CASE, "one")
+    campaign.pause(by="anna", why="no printer")
+    with serving(app(campaign)) as server, Client(str(server.base_url)) as client:
+        before, new = client.decide_many([Deciding(CASE, "one"), Deciding(CASE, "two")])
+        assert (before.repeated, type(new)) == (True, NoAnswer)
+        assert str(new).startswith("status 503, ")
+        assert str(new).endswith(": no printer")
+        campaign.end(by="anna", why="no printer")
+        (ended,) = client.decide_many([Deciding(CASE, "two")])
+        assert (type(ended), ended.status) == (RequestRefused, 410)
+    assert slept == []
+
+
+def test_entries_that_are_frozen_are_decided_at_one_state(campaign):
+    for i in range(60):
+        campaign.observe(campaign.decide(CASE, f"before {i}").id, {"answer": 1})
+    with serving(app(campaign)) as server, Client(str(server.base_url)) as client:
+        for frozen in (True, False):
+            client.decide_many([Deciding(CASE, f"{frozen} {i}", frozen=frozen) for i in range(3)])
+    states = [read(event).get("as_of") for event in events(campaign)[-6:]]
+    assert len(set(states[:3])) == 1
+    assert states[0] is not None
+    assert states[3:] == [None] * 3
 
 
 def test_a_pause_is_waited_for_and_told(campaign, slept):
@@ -148,6 +204,14 @@ def test_the_same_request_is_sent_until_there_is_an_answer(campaign, slept):
     assert slept[1] >= 1.0
     assert slept[4] == 7.0
     assert 0.05 <= slept[0] <= 0.1
+
+
+def test_the_same_list_is_sent_until_there_is_an_answer(campaign, slept):
+    cases = [Deciding(CASE, "one"), Deciding({}, "two")]
+    (found, refused), seen = through(campaign, ["lost", (503, {})], lambda client: client.decide_many(cases))
+    assert (len(seen), len(set(seen)), len(slept)) == (3, 1, 2)
+    assert (found.repeated, refused.status) == (True, 422)
+    assert [event.seq for event in events(campaign)] == [found.id]
 
 
 def test_an_outcome_counts_once_though_its_answer_was_lost(campaign, slept):

@@ -200,10 +200,10 @@ def test_a_person_is_erased_by_the_command(served, capsys, tmp_path):
         ("switch FILE STORE --by a --why b", "PROBLEM.toml; the order is: evenhand switch STORE PROBLEM.toml"),
         ("backup FILE STORE", "FILE; the order is: evenhand backup STORE FILE"),
         ("restore STORE FILE", "FILE; the order is: evenhand restore FILE STORE"),
-        ("archive FILE STORE", "FILE; the order is: evenhand archive STORE [CAMPAIGN] FILE"),
+        ("archive FILE STORE", "FILE; the order is: evenhand archive STORE FILE"),
         ("serve STORE --store FILE", "PROBLEM.toml; the order is: evenhand serve PROBLEM.toml --store STORE"),
-        ("pause FILE STORE --by a --why b", "CAMPAIGN; the order is: evenhand pause STORE [CAMPAIGN]"),
-        ("erase FILE STORE", "CAMPAIGN; the order is: evenhand erase STORE [CAMPAIGN]"),
+        ("pause FILE STORE --by a --why b", "CAMPAIGN; the order is: evenhand pause STORE"),
+        ("erase FILE STORE", "CAMPAIGN; the order is: evenhand erase STORE"),
     ],
 )
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])

@@ -8,8 +8,9 @@ except ImportError as error:
     raise MissingExtra("clients", "client") from error
 
 from evenhand.client.client import Client, Decision, Erased
+from evenhand.client.entries import Deciding, Observing
 from evenhand.client.sending import NoAnswer, RequestRefused
 
-__all__ = ["Client", "Decision", "Erased", "NoAnswer", "RequestRefused"]
+__all__ = ["Client", "Deciding", "Decision", "Erased", "NoAnswer", "Observing", "RequestRefused"]
 
 del httpx

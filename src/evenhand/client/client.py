@@ -8,9 +8,8 @@ from datetime import date
 from typing import Any, Literal
 from urllib.parse import quote
 
+from evenhand.client.entries import Deciding, Observing, Outcomes, Refusal, named, refusal, stated
 from evenhand.client.sending import Sender
-
-Outcomes = Mapping[str, float | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,10 +107,27 @@ class Client:
             offered: the actions that may be played; None for all.
             known: known outcomes of this case, where the server accepts them.
         """
-        more = {name: z for name, z in (("offered", offered), ("known", known)) if z is not None}
-        found = self._sender.send("POST", "decide", {"key": key, "case": dict(case), **more})
-        lists = {name: tuple(found[name]) for name in ("actions", "probabilities")}
-        return Decision(**{name: lists.get(name, found[name]) for name in Decision.__dataclass_fields__})
+        return _decision(self._sender.send("POST", "decide", Deciding(case, key, offered, known).body()))
+
+    def decide_many(self, asked: Sequence[Deciding]) -> list[Decision | Refusal]:
+        """Ask for decisions in one request, which is one transaction of the server.
+
+        The whole list is sent again like any request. Its entries are answered once: an error of one of them is
+        returned in its place, and does not touch the others.
+
+        Args:
+            asked: at most 1,000 entries, in a body of at most a megabyte.
+
+        Returns:
+            For each entry, in the same order, its decision; or a `RequestRefused`; or a `NoAnswer` where the entry may
+            be sent again later, as the campaign is paused.
+
+        Raises:
+            RequestRefused: the server refuses the list as a whole, for example as it is longer.
+            NoAnswer: after the last try.
+        """
+        answers = self._sender.send_each("decide", [one.body() for one in asked])
+        return [refusal(answer) or _decision(answer) for answer in answers]
 
     def observe(
         self, decision: int | str, outcomes: Outcomes | Sequence[Outcomes | None], *, revise: bool = False
@@ -120,11 +136,20 @@ class Client:
 
         After a try whose answer got lost they are not new.
         """
-        return self._is_new("observe", {**_named(decision), "outcomes": outcomes, "revise": revise})
+        return self._is_new("observe", Observing(decision, outcomes, revise).body())
+
+    def observe_many(self, observed: Sequence[Observing]) -> list[bool | Refusal]:
+        """Report the outcomes of decisions in one request; errors are those of `decide_many`.
+
+        Returns:
+            For each entry, in the same order, whether its outcomes are new to the server; or its error.
+        """
+        answers = self._sender.send_each("observe", [one.body() for one in observed])
+        return [refusal(answer) or bool(answer["new"]) for answer in answers]
 
     def cancel(self, decision: int | str) -> bool:
         """Cancel a decision that did not take effect, by its number or its key; returns whether that is new."""
-        return self._is_new("cancel", _named(decision))
+        return self._is_new("cancel", named(decision))
 
     def find(self, decision: int | str) -> dict[str, Any]:
         """Return a decision with its case, its state and its events, by its number or its key."""
@@ -181,7 +206,7 @@ class Client:
             expected: the `mark` of a report, from which this switches.
         """
         asked = {"problem": problem, "why": why, "by": by, "expected": expected}
-        return self._sender.send("POST", "switch", _stated(asked))
+        return self._sender.send("POST", "switch", stated(asked))
 
     def erase(
         self, keys: Sequence[str] | None = None, *, before: date | None = None, why: str, by: str | None = None
@@ -197,7 +222,7 @@ class Client:
             why, by: as for `pause`; no personal data of the erased.
         """
         asked = {"keys": keys, "before": None if before is None else before.isoformat(), "why": why, "by": by}
-        found = self._sender.send("POST", "erase", _stated(asked))
+        found = self._sender.send("POST", "erase", stated(asked))
         counts = {name: int(found[name]) for name in ("erased", "waiting", "unsealed")}
         return Erased(**counts, unknown=tuple(found["unknown"]))
 
@@ -206,12 +231,10 @@ class Client:
         return self._is_new("clock", {"why": why, "by": by})
 
     def _is_new(self, route: str, asked: Mapping[str, Any]) -> bool:
-        return bool(self._sender.send("POST", route, _stated(asked))["new"])
+        return bool(self._sender.send("POST", route, stated(asked))["new"])
 
 
-def _named(decision: int | str) -> dict[str, int | str]:
-    return {"id" if isinstance(decision, int) else "key": decision}
-
-
-def _stated(asked: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in asked.items() if value is not None}
+def _decision(found: Mapping[str, Any]) -> Decision:
+    """Read an answer to a request for a decision."""
+    lists = {name: tuple(found[name]) for name in ("actions", "probabilities")}
+    return Decision(**{name: lists.get(name, found[name]) for name in Decision.__dataclass_fields__})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import sleep
 from typing import Any
 
@@ -11,7 +11,7 @@ import httpx
 
 from evenhand.core.errors import EvenhandError
 
-_AGAIN = (429, 502, 503, 504)  # statuses after which the same request may succeed
+AGAIN = (429, 502, 503, 504)  # statuses after which the same request may succeed
 _FIRST, _LONGEST = 0.1, 5.0  # seconds between two tries
 
 
@@ -62,6 +62,26 @@ class Sender:
             RequestRefused: the server refuses it.
             NoAnswer: after the last try.
         """
+        said = self._said(method, path, body)
+        found = _told(said)
+        if not said.is_success or found is None:
+            raise _refused(said)
+        return found
+
+    def send_each(self, path: str, bodies: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Send a list of bodies until it is answered, and return an answer for each.
+
+        Raises:
+            RequestRefused, NoAnswer: as for `send`, of the list as a whole.
+        """
+        said = self._said("POST", path, list(bodies))
+        found = _parsed(said)
+        if not said.is_success or not isinstance(found, list):
+            raise _refused(said)
+        return found
+
+    def _said(self, method: str, path: str, body: object) -> httpx.Response:
+        """Send a request until the server does not ask for another try."""
         reason = "no try was allowed"
         for number in range(self._tries):
             wait = min(_FIRST * 2**number, _LONGEST) * random.uniform(0.5, 1.0)  # clients do not come back at once
@@ -70,8 +90,8 @@ class Sender:
             except httpx.TransportError as error:
                 reason = f"{type(error).__name__}: {error}"
             else:
-                if said.status_code not in _AGAIN:
-                    return _read(said)
+                if said.status_code not in AGAIN:
+                    return said
                 why = (_told(said) or {}).get("error")
                 reason = f"status {said.status_code}{'' if why is None else f', {why}'}"
                 stated = said.headers.get("retry-after", "")
@@ -81,19 +101,21 @@ class Sender:
         raise NoAnswer(f"no answer of {self.url} at {self._tries} tries; the last one: {reason}")
 
 
-def _told(said: httpx.Response) -> dict[str, Any] | None:
-    """Return the object that an answer is, None if it is another one."""
+def _parsed(said: httpx.Response) -> Any:
+    """Return what an answer says, None if it is no JSON."""
     try:
-        found = said.json()
+        return said.json()
     except ValueError:
         return None
+
+
+def _told(said: httpx.Response) -> dict[str, Any] | None:
+    """Return the object that an answer is, None if it is another one."""
+    found = _parsed(said)
     return found if isinstance(found, dict) else None
 
 
-def _read(said: httpx.Response) -> dict[str, Any]:
-    """Read an answer."""
-    found = _told(said)
-    if said.is_success and found is not None:
-        return found
-    told = found or {}
-    raise RequestRefused(said.status_code, str(told.get("error", "an answer that is not JSON")), told.get("field"))
+def _refused(said: httpx.Response) -> RequestRefused:
+    """Return the error of an answer that is not the one asked for."""
+    told = _told(said) or {}
+    return RequestRefused(said.status_code, str(told.get("error", "an answer that is not JSON")), told.get("field"))

@@ -48,13 +48,16 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
-def amount(x: float) -> str:
-    """Return a number with four digits, or all before the point.
+def amount(x: float, digits: int = 4) -> str:
+    """Return a number with some digits, or all before the point.
 
     >>> amount(0.012345), amount(53210.7), amount(50000), amount(1e20)
     ('0.01235', '53,211', '50,000', '1e+20')
+    >>> amount(0.012345, 3), amount(1210.0, 3), amount(999.7, 3)
+    ('0.0123', '1,210', '1,000')
     """
-    return f"{x:,.0f}" if 1e3 <= abs(x) < 1e15 else f"{x:.4g}"
+    rounded = f"{x:.{digits}g}"
+    return f"{x:,.0f}" if 1e3 <= abs(float(rounded)) < 1e15 else rounded
 
 
 def settings(part: object) -> str:

@@ -17,7 +17,7 @@ from evenhand.live.life import FATES, OnExpiry
 from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
 from evenhand.live.phases import Phase
 from evenhand.live.stores.base import Store
-from evenhand.live.stores.opening import as_store
+from evenhand.live.stores.opening import opened
 from evenhand.live.verbs import check_text
 from evenhand.live.versions import deciding
 from evenhand.live.worker import Worker
@@ -76,26 +76,26 @@ def begin(
         raise InvalidInput("policy", "a Policy, or a list of them with the present one last", shown(policy))
     present = every[-1]
     refuse_unfit(present)
-    place = as_store(store)
-    present.start(seed=new.seed)  # refuses a seed, and prepares kernels, before the lock is taken
-    phases = [Phase(one, encoder or Named(one)) for one in every]
-    coded, taught = phases[-1].encoder, None if teacher is None else teacher.mark
-    terms = Terms(**asdict(new), first=present.fingerprint(), taught=taught)
-    with place.write(name) as log:
-        if log.last == 0:
-            refuse_past(present, log.now)
-            if new.after == "go on":
-                refuse_soft("after", present)
-            warn_of_jams(new.on_expiry, present, level=4)
-            log.append("opened", encode(opening(terms, present, coded)))
-        else:
-            refuse_pool(place, name)
-            take_over(log, name, deciding(place, name))
-    terms = Terms.of(next(iter(place.scan(name))))
-    terms.refuse_taught(name, taught)
-    worker = Worker(place, name, phases, terms, teacher)
-    worker.refuse_leap()
-    *_, last = place.scan(name, kinds=("opened", "switched"))
-    if not alike(coded, read(last)["encoding"]):
-        raise Conflict(f"campaign {name!r} encodes cases differently: open it with its own encoder")
+    with opened(store) as place:
+        present.start(seed=new.seed)  # refuses a seed, and prepares kernels, before the lock is taken
+        phases = [Phase(one, encoder or Named(one)) for one in every]
+        coded, taught = phases[-1].encoder, None if teacher is None else teacher.mark
+        terms = Terms(**asdict(new), first=present.fingerprint(), taught=taught)
+        with place.write(name) as log:
+            if log.last == 0:
+                refuse_past(present, log.now)
+                if new.after == "go on":
+                    refuse_soft("after", present)
+                warn_of_jams(new.on_expiry, present, level=4)
+                log.append("opened", encode(opening(terms, present, coded)))
+            else:
+                refuse_pool(place, name)
+                take_over(log, name, deciding(place, name))
+        terms = Terms.of(next(iter(place.scan(name))))
+        terms.refuse_taught(name, taught)
+        worker = Worker(place, name, phases, terms, teacher)
+        worker.refuse_leap()
+        *_, last = place.scan(name, kinds=("opened", "switched"))
+        if not alike(coded, read(last)["encoding"]):
+            raise Conflict(f"campaign {name!r} encodes cases differently: open it with its own encoder")
     return worker

@@ -154,7 +154,7 @@ def _noted(problem_path: Path, store: str | Store, name: str, opening: Opening, 
 
 
 def _note_unused(problem_path: Path, made: Campaign) -> None:
-    told = unused(Text.of(problem_path), made)
+    told = unused(Text.of(problem_path), made.life.after)
     if told is not None:
         print(f"note: {told}", file=sys.stderr)
 

@@ -25,11 +25,12 @@ from evenhand.live.life import OnExpiry
 from evenhand.live.opening import Terms
 from evenhand.live.phases import begins, mark_in
 from evenhand.live.stores.base import Store
-from evenhand.live.stores.opening import as_store
+from evenhand.live.stores.opening import opened
 from evenhand.live.taught import Taught
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.policy.teaching import refuse_weight
+from evenhand.problem.ended import After
 from evenhand.replay.log import read_rows
 from evenhand.replay.problem_file import parse
 
@@ -128,24 +129,25 @@ def open_stated(
         stated: settings of a new campaign by name, before those of the problem file.
         lease: of a new campaign whose budgets are not its own; one that is there has that of its log.
     """
-    text, log, place = _files(problem_path, log_path, store)
-    kept = last_encoding(place, name)
-    if kept is None:
-        found = of_file(text) if log is None else of_log(text, log, learn)
-        found = found if lease is None else leased(found, lease)
-    else:
-        found = of_stored(kept, text)
-        plain = {key: value for key, value in kept.items() if key not in ("taught", "lease")}
-        if log is not None and not alike(of_log(text, log).coded, plain):
-            raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
-    rows, spec = _rows(log, learn, place, name), found.coded.spec
-    if rows is not None:
-        refuse_weight(found.policy.model, spec.log_weight if rows.weight is None else rows.weight)
-    teacher = taught(place, name, rows)
-    own = {} if spec.after is None else {"after": spec.after}
-    worker = begin(place, name, found.policy, New(**{**own, **stated}), found.coded, teacher)
-    if teacher is not None:
-        teacher.keep()
+    text, log = _files(problem_path, log_path)
+    with opened(store) as place:
+        kept = last_encoding(place, name)
+        if kept is None:
+            found = of_file(text) if log is None else of_log(text, log, learn)
+            found = found if lease is None else leased(found, lease)
+        else:
+            found = of_stored(kept, text)
+            plain = {key: value for key, value in kept.items() if key not in ("taught", "lease")}
+            if log is not None and not alike(of_log(text, log).coded, plain):
+                raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
+        rows, spec = _rows(log, learn, place, name), found.coded.spec
+        if rows is not None:
+            refuse_weight(found.policy.model, spec.log_weight if rows.weight is None else rows.weight)
+        teacher = taught(place, name, rows)
+        own = {} if spec.after is None else {"after": spec.after}
+        worker = begin(place, name, found.policy, New(**{**own, **stated}), found.coded, teacher)
+        if teacher is not None:
+            teacher.keep()
     return _owned(store, Campaign(worker, worker.terms))
 
 
@@ -175,35 +177,37 @@ def switch_campaign(
         Conflict: the problem file has other columns, the policy learned from another log, or somebody else was first.
         Busy: the store cannot be written.
     """
-    text, log, place = _files(problem_path, log_path, store)
-    kept = last_encoding(place, name)
-    if kept is None:
-        raise Unknown(f"no campaign {name!r}; the store has {list(place.campaigns())}")
-    before = of_stored(kept)
-    stated = of_stored(kept, text) if log is None else of_log(text, log, before.coded.taught)
-    if before.coded.lease is not None and log is not None:
-        stated = leased(stated, before.coded.lease)
-    teacher = taught(place, name, _rows(log, learn, place, name))
-    try:
-        campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
-    except Conflict:
-        if mark_in(begins(place, name)[-1]) != stated.policy.fingerprint():
-            raise
-        campaign = Campaign.open(place, name, stated.policy, encoder=stated.coded, teacher=teacher)  # just switched
-    if stated.policy.fingerprint() != campaign.policy.fingerprint() or not alike(stated.coded, before.coded.to_dict()):
-        campaign.switch(stated.policy, stated.coded, by=by, why=why, expected=expected)
-    if teacher is not None:
-        teacher.keep()
+    text, log = _files(problem_path, log_path)
+    with opened(store) as place:
+        kept = last_encoding(place, name)
+        if kept is None:
+            raise Unknown(f"no campaign {name!r}; the store has {list(place.campaigns())}")
+        before = of_stored(kept)
+        stated = of_stored(kept, text) if log is None else of_log(text, log, before.coded.taught)
+        if before.coded.lease is not None and log is not None:
+            stated = leased(stated, before.coded.lease)
+        teacher = taught(place, name, _rows(log, learn, place, name))
+        try:
+            campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
+        except Conflict:
+            if mark_in(begins(place, name)[-1]) != stated.policy.fingerprint():
+                raise
+            campaign = Campaign.open(place, name, stated.policy, encoder=stated.coded, teacher=teacher)  # just switched
+        encoded_alike = alike(stated.coded, before.coded.to_dict())
+        if stated.policy.fingerprint() != campaign.policy.fingerprint() or not encoded_alike:
+            campaign.switch(stated.policy, stated.coded, by=by, why=why, expected=expected)
+        if teacher is not None:
+            teacher.keep()
     return _owned(store, campaign)
 
 
-def unused(text: Text, campaign: Campaign) -> str | None:
+def unused(text: Text, now: After) -> str | None:
     """Say that the setting for cases after the horizon differs from the problem file; None if it is.
 
     A file states it for a new campaign. Later it is changed by a request of its own, which a switch does not undo.
     """
     stated = parse(text.text, text.name).after
-    if stated is None or stated == (now := campaign.life.after):
+    if stated is None or stated == now:
         return None
     told = f"the campaign has {now!r}, which `evenhand change --after` changes"
     return f"after = {stated!r} of {text.name} is not used: {told}"
@@ -214,11 +218,9 @@ def _owned(store: str | Store, campaign: Campaign) -> Campaign:
     return campaign if campaign.store is store else Campaign(campaign._worker, campaign.terms, owner=True)
 
 
-def _files(problem: str | Path, log: str | Path | None, store: str | Store) -> tuple[Text, Path | None, Store]:
-    """Read a problem file, find a log, and open the store."""
-    text = Text.of(file("problem_path", problem))
-    place = as_store(store)
-    return text, None if log is None else file("log_path", log), place
+def _files(problem: str | Path, log: str | Path | None) -> tuple[Text, Path | None]:
+    """Read a problem file, and find a log."""
+    return Text.of(file("problem_path", problem)), None if log is None else file("log_path", log)
 
 
 def taught(store: Store, name: str, rows: Rows | None) -> Taught | None:

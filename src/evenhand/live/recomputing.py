@@ -155,7 +155,8 @@ def recompute(given: Given, jobs: int = 1) -> Count:
     """Recompute every decision from the state before it, and compare it with the stored one.
 
     With several jobs the log is split at snapshots. A snapshot may be anything, so each has to be the state at which
-    the stretch before it ends, by the tolerance; from the first that is not, one process continues alone.
+    the stretch before it ends, by the tolerance; from the first that is not, one process continues alone. Where that
+    fails, it begins with the log.
 
     Raises:
         Conflict: the policy learned from other data before the first decision.
@@ -181,6 +182,8 @@ def recompute(given: Given, jobs: int = 1) -> Count:
             if not (_follows(start, done[i].state, given.tolerance) and done[i + 1].sound):
                 rest = tasks[i]._replace(stretch=_Stretch(each[i].begin, found.last), keeps=False)
                 done[i:] = _whole([rest], bar, 1)
+                if not done[i].sound:  # a decision at a state before it, or its snapshot is gone by now
+                    done = _whole([rest._replace(stretch=_Stretch(0, found.last))], bar, 1)
                 break
     for one in done:
         count.add(one.found)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core.faces import amount
 from evenhand.core.types import Floats
 from evenhand.report import scales, style
 from evenhand.report.style import Axes, Look
@@ -55,7 +56,7 @@ def alternate(lines: Sequence[Any], values: Sequence[Floats], height: float) -> 
 
 def notes(scale: scales.Limits, names: Sequence[str], values: Sequence[Floats]) -> list[str]:
     """List one line per curve that the scale leaves out."""
-    return [f"off the scale: {names[i]} ({_last(values[i]):.3g})" for i in (*scale.above, *scale.below)]
+    return [f"off the scale: {names[i]} ({amount(_last(values[i]), 3)})" for i in (*scale.above, *scale.below)]
 
 
 def arrows(

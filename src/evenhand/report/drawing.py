@@ -81,9 +81,10 @@ def ticks(low: float, high: float, most: int = 5) -> list[float]:
 def brief(x: float) -> str:
     """Format a number in few characters.
 
-    >>> [brief(x) for x in (0.0, 0.25, 80, 1500, 250_000, 3e6, 2e15)]
-    ['0', '0.25', '80', '1.5k', '250k', '3M', '2e+15']
+    >>> [brief(x) for x in (0.0, 0.25, 80, 999.7, 1500, 250_000, 3e6, 2e15)]
+    ['0', '0.25', '80', '1k', '1.5k', '250k', '3M', '2e+15']
     """
+    x = float(f"{x:.3g}")
     for unit, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if unit <= abs(x) < 1e3 * unit:
             return f"{x / unit:.3g}{letter}"

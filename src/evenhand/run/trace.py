@@ -113,6 +113,27 @@ class Trace:
         """Compute the average of an outcome or a measure per elapsed round, at every point, `->(G,R)`."""
         return np.asarray(self._sums(name) / np.maximum(self.elapsed, 1.0))
 
+    def by_step(self, name: str) -> Floats:
+        """Return an outcome summed over the plays of each step, 0 where none was played or has arrived, `->(S,R)`.
+
+        Raises:
+            InvalidInput: plays were not recorded, or the problem has no such outcome.
+
+        >>> from evenhand.environments import Court
+        >>> from evenhand.recipes import uniform
+        >>> from evenhand.run.simulation import simulate
+        >>> world = Court(horizon=100)
+        >>> trace = simulate(uniform(world.problem, 5), world, replicas=2, record="all", progress=False)
+        >>> trace.by_step("ride").shape, (trace.by_step("ride").sum(0) == trace.total("ride")).all()
+        ((100, 2), np.True_)
+        """
+        if self.plays is None:
+            raise InvalidInput("trace", 'one with all plays, as of `simulate(..., record="all")`', "one without plays")
+        names = self.problem.names
+        if name not in names:
+            raise InvalidInput("outcome", f"one of {names}", f"{name}{meant(name, names)}")
+        return np.asarray(np.nansum(self.plays.outcomes[..., names.index(name)], 2))
+
     def objective(self) -> Floats:
         """Compute the objective at the average outcomes, at true means of all plays if they are known, `->(G,R)`."""
         objective, m = self.problem.objective, len(self.problem.observed)

@@ -46,7 +46,11 @@ def snapshot(state: object) -> dict[str, np.ndarray[Any, Any]]:
 
 def unchanged(before: dict[str, np.ndarray[Any, Any]], state: object, promise: str) -> None:
     """Require that a state has not changed."""
-    after = dict(flatten(state))
+    same_arrays(before, dict(flatten(state)), promise)
+
+
+def same_arrays(before: dict[str, np.ndarray[Any, Any]], after: dict[str, np.ndarray[Any, Any]], promise: str) -> None:
+    """Require that two states have the same arrays."""
     require(before.keys() == after.keys(), promise)
     for path, z in before.items():
         require(z.dtype != object, f"a state holds arrays and numbers, unlike {path}")

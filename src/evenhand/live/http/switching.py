@@ -58,7 +58,7 @@ def switch(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, Any]:
         more = {name: asked.get(name) for name in ("by", "why", "expected")}
         campaign.switch(stated.policy, stated.coded, **more)
     event = switches(campaign.store, campaign.name)[-1]._asdict()
-    return {**event, "mark": mark, "note": unused(text, campaign), "used_up": used_up(campaign.status())}
+    return {**event, "mark": mark, "note": unused(text, campaign.life.after), "used_up": used_up(campaign.status())}
 
 
 SWITCH = Single(

@@ -14,7 +14,7 @@ from evenhand.live.leases.lease import lease_of
 from evenhand.live.leases.pool import Pool
 from evenhand.live.leases.settling import settle_lease
 from evenhand.live.stores.base import Store
-from evenhand.live.stores.opening import as_store
+from evenhand.live.stores.opening import opened
 
 
 def open_leased(
@@ -41,19 +41,19 @@ def open_leased(
         InvalidInput, Conflict, Busy: as for `open_campaign` and `settle_lease`; or the campaign exists, and has
             budgets of its own.
     """
-    place = as_store(store)
-    while True:
-        kept = last_encoding(place, name)
-        new = pool.ledger().lease(secrets.token_hex(8)) if kept is None else None
-        stated = dict(terms or {})
-        try:
-            made = open_stated(place, name, problem_path, log_path=log_path, learn=learn, stated=stated, lease=new)
-            break
-        except Conflict:
-            if last_encoding(place, name) == kept:
-                raise  # else another worker began the campaign, or changed its lease, in between
-    if lease_of(made.encoder) is None:
-        raise Conflict(f"campaign {name!r} has budgets of its own, and leases none")
-    while settle_lease(made, pool):  # until it has all that it can have
-        pass
+    with opened(store) as place:
+        while True:
+            kept = last_encoding(place, name)
+            new = pool.ledger().lease(secrets.token_hex(8)) if kept is None else None
+            stated = dict(terms or {})
+            try:
+                made = open_stated(place, name, problem_path, log_path=log_path, learn=learn, stated=stated, lease=new)
+                break
+            except Conflict:
+                if last_encoding(place, name) == kept:
+                    raise  # else another worker began the campaign, or changed its lease, in between
+        if lease_of(made.encoder) is None:
+            raise Conflict(f"campaign {name!r} has budgets of its own, and leases none")
+        while settle_lease(made, pool):  # until it has all that it can have
+            pass
     return made if place is store else Campaign(made._worker, made.terms, owner=True)

@@ -11,7 +11,7 @@ from evenhand.live.events import Conflict, Unknown, encode, read
 from evenhand.live.leases.books import books, differs, is_pool, pool_event
 from evenhand.live.leases.ledger import Ledger, Report, body_of
 from evenhand.live.stores.base import Closing, Store
-from evenhand.live.stores.opening import as_store
+from evenhand.live.stores.opening import opened
 from evenhand.live.verbs import check_text
 
 
@@ -63,9 +63,8 @@ class Pool:
             check_text("totals", outcome)
             positive(f"totals.{outcome}", total)
         whole("rounds", rounds, 1)
-        place = as_store(store)
         stated = {"totals": {n: float(total) for n, total in sorted(totals.items())}, "rounds": int(rounds)}
-        with place.write(name) as log:
+        with opened(store) as place, place.write(name) as log:
             if log.last == 0:
                 log.append("leased", encode({"id": secrets.token_hex(8), **stated}))
             else:
@@ -83,12 +82,12 @@ class Pool:
             InvalidInput: there are several and none is named.
             Busy: the store cannot be read.
         """
-        place = as_store(store)
-        found = [n for n in place.campaigns() if is_pool(place, n)]
-        if name is None and len(found) > 1:
-            raise InvalidInput("pool", f"one of {found}", "none")
-        if not found or (name is not None and name not in found):
-            raise Unknown(f"no pool {'' if name is None else repr(name)}; the store has {found}")
+        with opened(store) as place:
+            found = [n for n in place.campaigns() if is_pool(place, n)]
+            if name is None and len(found) > 1:
+                raise InvalidInput("pool", f"one of {found}", "none")
+            if not found or (name is not None and name not in found):
+                raise Unknown(f"no pool {'' if name is None else repr(name)}; the store has {found}")
         return Pool(place, name or found[0], owner=place is not store)
 
     def ledger(self) -> Ledger:

@@ -12,7 +12,7 @@ from types import ModuleType
 from evenhand.core.errors import MissingExtra
 from evenhand.live.events import AGAIN, Busy
 from evenhand.live.stores._archive import Archive
-from evenhand.live.stores.base import Readable, Store, unknown_url
+from evenhand.live.stores.base import Closing, Readable, Store, unknown_url
 
 _HERE = __name__.rpartition(".")[0]
 _OTHER_NAMES = {"postgres": "postgresql"}
@@ -31,6 +31,23 @@ def kinds() -> list[str]:
 def as_store(store: str | Store) -> Store:
     """Return a store as it is, or open that of a URL."""
     return connect(store) if isinstance(store, str) or not hasattr(store, "scan") else store
+
+
+@contextmanager
+def opened(store: str | Store) -> Iterator[Store]:
+    """Open a store as `as_store` does, and close it if the block fails and it was opened by its URL.
+
+    >>> with opened("memory://") as place:
+    ...     list(place.campaigns())
+    []
+    """
+    place = as_store(store)
+    try:
+        yield place
+    except BaseException:
+        if place is not store and isinstance(place, Closing):
+            place.close()
+        raise
 
 
 def connect(url: object) -> Store:

@@ -1,0 +1,82 @@
+"""Entries of lists that are sent in one request, and what the server answers to each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evenhand.client.sending import AGAIN, NoAnswer, RequestRefused
+
+Outcomes = Mapping[str, float | None]
+Refusal = RequestRefused | NoAnswer
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """An entry of `Client.decide_many`.
+
+    Args:
+        case, key, offered, known: as for `Client.decide`.
+        frozen: whether it may be decided at the state before the entries in a row that are frozen, which takes less
+            time.
+
+    >>> Deciding({"age": 33}, "order-17", offered=["letter"]).body()
+    {'key': 'order-17', 'case': {'age': 33}, 'offered': ['letter']}
+    """
+
+    case: Mapping[str, Any]
+    key: str
+    offered: Sequence[str] | None = None
+    known: Mapping[str, Mapping[str, float] | float] | None = None
+    frozen: bool = False
+
+    def body(self) -> dict[str, Any]:
+        """Return the body of the request."""
+        more = {"offered": self.offered, "known": self.known, "frozen": self.frozen or None}
+        return {"key": self.key, "case": dict(self.case), **stated(more)}
+
+
+@dataclass(frozen=True)
+class Observing:
+    """An entry of `Client.observe_many`.
+
+    Args:
+        decision, outcomes, revise: as for `Client.observe`.
+
+    >>> Observing("order-17", {"answer": 1}).body()
+    {'key': 'order-17', 'outcomes': {'answer': 1}, 'revise': False}
+    """
+
+    decision: int | str
+    outcomes: Outcomes | Sequence[Outcomes | None]
+    revise: bool = False
+
+    def body(self) -> dict[str, Any]:
+        """Return the body of the request."""
+        return {**named(self.decision), "outcomes": self.outcomes, "revise": self.revise}
+
+
+def refusal(answer: Mapping[str, Any]) -> Refusal | None:
+    """Return the error that the server answers to an entry; None if it answers the entry.
+
+    >>> refusal({"new": True})
+    >>> refusal({"error": "age: expected a value, got nothing", "status": 422, "field": "age"}).field
+    'age'
+    """
+    if "error" not in answer:
+        return None
+    text, status = str(answer["error"]), int(answer["status"])
+    if status in AGAIN:
+        return NoAnswer(f"status {status}, {text}")
+    return RequestRefused(status, text, answer.get("field"))
+
+
+def named(decision: int | str) -> dict[str, int | str]:
+    """Return the field of a body that names a decision, by its number or its key."""
+    return {"id" if isinstance(decision, int) else "key": decision}
+
+
+def stated(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a body that have a value."""
+    return {name: value for name, value in asked.items() if value is not None}
