@@ -1,4 +1,4 @@
-"""An algorithm of one's own, with `select` and `update`, beside three recipes in a world of one's own, with `step`."""
+"""An algorithm of your own, with `select` and `update`, beside three recipes in a world of your own, with `step`."""
 
 import numpy as np
 

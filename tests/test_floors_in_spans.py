@@ -172,13 +172,13 @@ def test_an_explanation_says_which_span_owes_most_per_case_to_come():
     floor = Floor("sale", total=[(0, 60, 12), (10, 25, 6)])
     # in round 21 the spans have 39 and 4 rounds to come
     said = explained(floor, ["nothing"] * 10 + ["call"] * 3 + ["nothing"] * 7)
-    assert "  sale: 3 of 6 reached from 10 to 25, 3 owed in about 4 cases to come, the most of 2 spans\n" in said
+    assert "  sale: 3 of 6 reached from 10 to 25, 3 owed in about 4 future cases, the most of 2 spans\n" in said
     said = explained(floor, ["nothing"] * 10 + ["call"] * 6 + ["nothing"] * 4)
-    assert "  sale: 6 of 12 reached from 0 to 60, 6 owed in about 39 cases to come, the most of 2 spans\n" in said
+    assert "  sale: 6 of 12 reached from 0 to 60, 6 owed in about 39 future cases, the most of 2 spans\n" in said
     said = explained(floor, ["call"] * 20)
     assert "nothing owed, the most of 2 spans\n" in said
     said = explained(floor, ["call"] * 2 + ["nothing"] * 28)  # the second span is over
-    assert "  sale: 2 of 12 reached from 0 to 60, 10 owed in about 29 cases to come\n" in said
+    assert "  sale: 2 of 12 reached from 0 to 60, 10 owed in about 29 future cases\n" in said
 
 
 def test_an_explanation_says_nothing_of_floors_between_their_spans():
@@ -190,4 +190,4 @@ def test_an_explanation_names_the_group_that_has_least():
     groups = (Groups("area", {"a": 0.25, "b": 0.75}),)
     cases = [{"area": "a" if i % 4 == 0 else "b"} for i in range(9)]
     said = explained(Floor("sale", total=8, per=30, by="area"), ["call"] * 4 + ["nothing"] * 4, groups, cases)
-    assert "  sale, least by area: 4 of 8 reached from 0 to 30, 4 owed in about 21 cases to come\n" in said
+    assert "  sale, least by area: 4 of 8 reached from 0 to 30, 4 owed in about 21 future cases\n" in said

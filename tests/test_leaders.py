@@ -23,8 +23,10 @@ def test_the_lead_has_the_interval_of_paired_differences():
 
 def test_no_lead_is_told_where_the_interval_holds_0_or_a_replica_is_unknown():
     values = np.array([1.0, 2.0, 3.0])
-    assert "is not told from" in leads({"a": values, "b": values[::-1] - 0.1}, 3.0, "the most")
-    assert "is not told from" in leads({"a": values[:1], "b": values[1:2]}, 3.0, "the most")  # a replica has no error
+    assert "is indistinguishable from" in leads({"a": values, "b": values[::-1] - 0.1}, 3.0, "the most")
+    assert "is indistinguishable from" in leads(
+        {"a": values[:1], "b": values[1:2]}, 3.0, "the most"
+    )  # a replica has no error
     assert leads({"a": values, "b": np.array([np.nan, 9.0, 9.0])}, 4.0, "the most") == "a reaches 50.0% of the most"
 
 

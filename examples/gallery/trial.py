@@ -46,7 +46,7 @@ for floor in (0.25, 0.2, 0.15, 0.1, 0.05):
 head = " | ".join(["floor", "recover", "fewest of a dose", "worst", *(f"error of {dose}" for dose in DOSES)])
 table(head, ".0f .0f .0f .1f .1f .1f .1f", found)
 best = PATIENTS * eh.opt(world, contexts=2000, replicas=3).value
-print(f"\nThe best doses for all, by one who knows all chances: {best:.0f} recover")
+print(f"\nThe best policy that knows all chances: {best:.0f} recover")
 
 axes = drawing("patients who recover")
 shares = ("equal chances", *(f"at least {100 * float(row[0]):.0f} % each" for row in found[1:]))

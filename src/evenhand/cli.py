@@ -106,7 +106,7 @@ def build() -> Parser:
     warm = commands.add_parser("warm", help="compile in advance, so that first decisions do not wait", description=WARM,
                                formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
     warm.add_argument("problem", nargs="?", type=Path, default=None, metavar="PROBLEM.toml",
-                      help="compile what a replay of this problem file needs, instead of what is common")  # fmt: skip
+                      help="compile what a replay of this problem file needs, instead of the common parts")  # fmt: skip
     warm.set_defaults(run=_warm, parser=warm)
 
     add_serve(commands)
@@ -122,8 +122,8 @@ def build() -> Parser:
     switch.add_argument("--by", required=True, metavar="WHO", help="who asks for it, for the log")
     switch.add_argument("--why", required=True, metavar="TEXT", help="the reason, for the log")
     switch.add_argument("--expected", default=None, metavar="MARK",
-                        help="refuse if the campaign runs under a policy other than that with this `mark` of a "
-                        "report, as somebody else switched it meanwhile")  # fmt: skip
+                        help="refuse if the campaign no longer runs under the policy with this `mark` in its "
+                        "report, because somebody else has switched it")  # fmt: skip
     switch.add_argument(
         "--log", type=Path, default=None, metavar="LOG.csv", help="the log that the policy learned from"
     )
@@ -132,8 +132,8 @@ def build() -> Parser:
     add_problem(commands)
 
     audit = commands.add_parser("audit", help="recompute every decision of a live campaign", description=(
-        "Recompute every decision of a campaign from the events before it, and name the first that differs. On the "
-        "versions and the processor on which the campaign ran, numbers are the same bit for bit."
+        "Recompute every decision of a campaign from the events before it, and name the first that differs. With "
+        "the versions and the processor of the campaign, numbers are the same bit for bit."
     ))  # fmt: skip
     add_campaign(audit, _audit)
     audit.add_argument("--problem", type=Path, default=[], action="append", metavar="PROBLEM.toml",

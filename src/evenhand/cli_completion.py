@@ -8,13 +8,13 @@ from functools import partial
 from pathlib import Path
 
 ABOUT = """\
-Print a script that lets a shell complete commands, options and their choices by the tab key:
+Print a script that lets a shell complete commands, options and their choices with the tab key:
 
   bash   evenhand completion bash > ~/.local/share/bash-completion/completions/evenhand
   zsh    evenhand completion zsh > ~/.zfunc/_evenhand      with `fpath+=~/.zfunc` before `compinit` in ~/.zshrc
   fish   evenhand completion fish > ~/.config/fish/completions/evenhand.fish
 
-Make the folder first where it is not there, and open a new shell afterwards. It needs evenhand[completion].
+Create the folder first if it does not exist, and open a new shell afterwards. It needs evenhand[completion].
 """
 SHELLS = ("bash", "zsh", "fish")
 

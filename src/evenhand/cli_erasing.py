@@ -11,17 +11,17 @@ from evenhand.cli_campaign import add_campaign
 
 ERASE = """\
 Take the cases and keys of decisions out of the log of a campaign of a problem file, and out of the files of the store:
-those of some keys, or all before a date. What was played, what it cost and its outcomes stay, so that sums and hashes
-do. Decisions that wait for their outcomes are refused by --key, and left by --before.
+those of some keys, or all before a date. What was played, what it cost and its outcomes stay, so sums and hashes do not
+change. Decisions that wait for their outcomes are refused by --key, and skipped by --before.
 
-Afterwards earlier states cannot be computed any more: audit first. The campaign goes on, and takes another policy only
-where that adopts the state, as with another rate, total, horizon or objective. It takes no other actions, constraints,
+Earlier states can then no longer be computed: audit first. The campaign continues, and accepts another policy only if
+that adopts the state, as with another rate, total, horizon or objective. It accepts no other actions, constraints,
 features or policies: switch first.
-Backups and exports that were made before have what was erased. Without --key and --before the files are cleaned again,
-as after an erasure that was cut off."""
+Earlier backups and exports still contain what was erased. Without --key and --before the files are cleaned again, as
+after an erasure that was interrupted."""
 
 _WARNING = (
-    "note: after an erasure this campaign takes another rate, total, horizon or objective, and no other actions, "
+    "note: after an erasure this campaign accepts another rate, total, horizon or objective, but no other actions, "
     "constraints, features or policies, as these would have to learn from what is gone"
 )
 

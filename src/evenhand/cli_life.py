@@ -12,24 +12,24 @@ from evenhand.cli_texts import AFTER
 if TYPE_CHECKING:
     Kind = Literal["paused", "resumed", "ended", "changed"]
 
-_SERVERS = "Servers take it in at their next request; the log keeps who asked and why."
+_SERVERS = "Servers follow at their next request; the log records who asked and why."
 _COMMANDS: dict[str, tuple[Kind, str, str]] = {
     "pause": (
         "paused",
-        "make no decisions for now; outcomes go on to count",
-        "New keys are refused until `evenhand resume`; repeated ones get their stored reply, and outcomes arrive.",
+        "make no decisions for now; outcomes still count",
+        "New keys are refused until `evenhand resume`; repeated ones get their stored reply, and outcomes still count.",
     ),
     "resume": ("resumed", "decide again after a pause", "Decide again after `evenhand pause`."),
     "end": (
         "ended",
-        "make no decisions any more; outcomes go on to count",
-        "New keys are refused for good: there is no way back. Outcomes go on to arrive.",
+        "make no more decisions; outcomes still count",
+        "New keys are refused for good: there is no way back. Outcomes still count.",
     ),
     "change": (
         "changed",
-        "change patience, what becomes of expired decisions, or what follows the horizon",
-        "State one of --patience, --on-expiry and --after, or several. Decisions that wait keep the deadline that was "
-        "told with them; what expires from now on is treated as --on-expiry says.",
+        "change patience, what happens to expired decisions, or what follows the horizon",
+        "State one of --patience, --on-expiry and --after, or several. Waiting decisions keep the deadline that they "
+        "were given; what expires from now on is treated as --on-expiry says.",
     ),
 }
 

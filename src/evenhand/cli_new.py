@@ -10,7 +10,7 @@ from pathlib import Path
 ABOUT = """\
 Answer five questions about your problem, and get a commented problem file and a script that runs it with simulated
 answers. Press return to take the answer that is shown. Without a terminal, or with --yes, nothing is asked: the options
-answer, and the examples where an option is missing.
+are the answers, and an example stands in for every missing option.
 
   evenhand new shop
   evenhand new shop --decide "nothing, letter" --known "age 18 to 90" --limit "letters 300: letter 1" --cases 1000

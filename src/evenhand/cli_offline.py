@@ -15,14 +15,14 @@ if TYPE_CHECKING:
     from evenhand.offline import Regressor, Saved
 
 VALUE = """\
-What would fixed policies have been worth? Every row of a randomised log says it for the action that was logged; models
-of the outcomes, each fitted to other rows, say it for the others, and their errors are corrected by what was logged
-(doubly robust). The table has what was logged, every action for everybody, the policy that targets within the budget
-of the file, and rules of your own:
+What would fixed policies have been worth? Every row of a randomised log answers this for the action that was logged;
+models of the outcomes, each fitted to other rows, answer it for the other actions, and their errors are corrected by
+what was logged (doubly robust). The table has what was logged, every action for everybody, the policy that targets
+within the budget of the file, and rules of your own:
 
   evenhand value LOG.csv --problem PROBLEM.toml --rule "letter where age < 40 and town = Bonn; else none"
 
-With --served, also the policy of a campaign as it stands, if it learned no more; its store is only read.
+With --served, it also has the policy of a campaign as it stands, as if it stopped learning; its store is only read.
 """
 DRAFT = """\
 Draft a problem file from the header of a log and its rows: which columns are the action, its probability, outcomes and
@@ -30,19 +30,18 @@ features, how missing values are marked, and what is left to decide. Every key h
 
   evenhand draft LOG.csv --out PROBLEM.toml
 
-With --schema, print the JSON Schema of problem files, by which editors check and complete them.
+With --schema, print the JSON Schema of problem files, with which editors check and complete them.
 """
 CURVE = """\
 What is a larger budget worth, and what does targeting bring? The value of the best policy at every budget, beside
 single actions for cases drawn at random, and beside targeting that is even between groups, each with its standard
-error, and the differences by pairs of cases. The problem file has a budget on an outcome that is known, such as a price
-per letter.
+error, and the paired differences of cases. The problem file needs a budget, such as one on a price per letter.
 """
 ASSIGN = """\
 Who gets what in the next list? Models of a randomised log predict what each action would bring in every case, and the
 best use of the budget over the whole list is found, evenly between groups if the problem file has a parity. The table
-that is written has a row per case: its columns, the action, the probability with which it was drawn, and what is to be
-expected. With a holdout, some cases get any action, so that the list can be evaluated by `evenhand value` afterwards.
+that is written has a row per case: its columns, the action, the probability with which it was drawn, and the expected
+outcomes. With a holdout, some cases get an action at random, so that `evenhand value` can evaluate the list afterwards.
 """
 
 
@@ -50,7 +49,9 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     """Add the commands; `parser_of` makes a parser of a name, a line of help and a description."""
     draft = parser_of("draft", "a problem file to begin with, from the header of a log", DRAFT)
     what = draft.add_mutually_exclusive_group(required=True)
-    what.add_argument("log", nargs="?", type=Path, default=None, metavar="LOG", help="CSV, Parquet, or a folder of it")
+    what.add_argument(
+        "log", nargs="?", type=Path, default=None, metavar="LOG", help="CSV, Parquet, or a folder of Parquet files"
+    )
     what.add_argument("--schema", action="store_true", help="print the JSON Schema of problem files instead")
     draft.add_argument("--out", type=Path, default=None, metavar="FILE.toml", help="a new file (default: print it)")
     draft.set_defaults(run=_draft, parser=draft)
@@ -63,7 +64,8 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
                        help="the store of a campaign, such as sqlite:///email.db")  # fmt: skip
     add_name(value, "that store")
     value.add_argument("--for-whom", action="store_true",
-                       help="also who gets what by the targeted policy, and how much each feature adds")  # fmt: skip
+                       help="also show who gets what under the targeted policy, "
+                       "and how much each feature adds")  # fmt: skip
     value.set_defaults(run=_value, parser=value)
     curve = parser_of("curve", "value against budget, and what targeting and fairness are worth, from a log", CURVE)
     _shared(curve, count)
@@ -73,12 +75,12 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     curve.add_argument("--tolerance", type=float, action="append", default=[], metavar="X",
                        help="how far groups may differ, in place of the file's parity (may be repeated)")  # fmt: skip
     curve.set_defaults(run=_curve, parser=curve)
-    assign = parser_of("assign", "who gets what in the next list, by what a randomised log says", ASSIGN)
+    assign = parser_of("assign", "who gets what in the next list, according to a randomised log", ASSIGN)
     assign.add_argument("cases", type=Path, metavar="CASES.csv", help="the list: its features, groups and known costs")
     assign.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what columns mean")
     assign.add_argument("--learn-from", type=Path, required=True, metavar="LOG.csv", help="a randomised log")
     assign.add_argument("--budget", type=float, default=None, metavar="B",
-                        help="for the whole list (default: as much per case as the problem file)")  # fmt: skip
+                        help="for the whole list (default: the amount per case in the problem file)")  # fmt: skip
     assign.add_argument("--holdout", type=float, default=0.0, metavar="H",
                         help="the share of cases that get an action drawn uniformly (default: 0)")  # fmt: skip
     assign.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all random numbers (default: 0)")
@@ -86,7 +88,7 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     assign.add_argument("--out", type=Path, required=True, metavar="FILE.csv",
                         help="the file to write, or FILE.parquet; it is replaced")  # fmt: skip
     assign.add_argument("--verbatim", action="store_true",
-                        help="leave texts unchanged that a spreadsheet would run, for a program")  # fmt: skip
+                        help="leave texts that a spreadsheet would run unchanged, for use by a program")  # fmt: skip
     assign.set_defaults(run=_assign, parser=assign)
 
 
@@ -193,9 +195,9 @@ def _assign(o: argparse.Namespace) -> int:
     from evenhand.offline.list_files import check
 
     if o.out.resolve() in {path.resolve() for path in (o.cases, o.problem, o.learn_from)}:
-        raise InvalidInput("out", "another file than those that are read", o.out)
+        raise InvalidInput("out", "a file other than those that are read", o.out)
     if not o.out.parent.is_dir():
-        raise InvalidInput("out", "a file in a folder that is there", o.out)
+        raise InvalidInput("out", "a file in an existing folder", o.out)
     report = o.out.with_suffix(".html")
     if report == o.out:
         raise InvalidInput("out", "a name that does not end in .html, which is the name of its report", o.out.name)

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 _POOL = """\
-Begin a pool of hard budgets that several campaigns share, or say what became of it. Each campaign is served by
+Begin a pool of hard budgets that several campaigns share, or list its leases. Each campaign is served by
 `evenhand serve --lease STORE`, has its own store, and plays under the part that the pool grants; the parts together
 never exceed the totals."""
 
@@ -18,9 +18,9 @@ def add(commands: argparse._SubParsersAction[Any]) -> None:
     pool.add_argument("store", metavar="STORE", help="such as sqlite:///pool.db")
     pool.add_argument("--name", default=None, metavar="NAME", help="(default: the only one in the store, else pool)")
     pool.add_argument("--total", action="append", default=[], metavar="OUTCOME=AMOUNT",
-                      help="of a new pool: a budget of all campaigns together (may be repeated)")  # fmt: skip
+                      help="for a new pool: a budget of all campaigns together (may be repeated)")  # fmt: skip
     pool.add_argument("--rounds", type=int, default=None, metavar="N",
-                      help="of a new pool: the rounds that all campaigns together expect")  # fmt: skip
+                      help="for a new pool: the rounds that all campaigns together expect")  # fmt: skip
     pool.set_defaults(run=_pool, parser=pool)
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 ABOUT = (
     "Unbiased replay by rejection: a row counts when the policy chooses what was logged. The TOML file names the "
     "columns, outcomes, costs, constraints, the objective, the policy and the horizon; examples/email.toml is one. "
-    "Several policies, or budgets, make one table with differences by pairs."
+    "Several policies or budgets make one table, with paired differences."
 )
 
 
@@ -30,8 +30,8 @@ def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callabl
     add_name(replay, "that store")
     replay.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
     replay.add_argument("--policy", default=None, metavar="NAME",
-                        help="any recipe, such as pgd or resolving, or several with commas between "
-                             "(default: named in the problem file)")  # fmt: skip
+                        help="any recipe, such as pgd or resolving, or several separated by commas "
+                             "(default: the one in the problem file)")  # fmt: skip
     replay.add_argument("--rates", type=_rates, default=None, metavar="X,Y",
                         help="budgets per round, in place of the one in the file, or FROM:TO:COUNT")  # fmt: skip
     replay.add_argument("--replicas", type=count, default=20, metavar="R", help="shuffles of the log (default: 20)")
@@ -39,7 +39,7 @@ def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callabl
                         help="resamples of the rows, for standard errors (default: 40; 0 for none)")  # fmt: skip
     replay.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all random numbers (default: 0)")
     replay.add_argument("--jobs", type=count, default=1, metavar="N",
-                        help="processes; the numbers are the same for any (default: 1)")  # fmt: skip
+                        help="processes; the results do not depend on their number (default: 1)")  # fmt: skip
     replay.add_argument(
         "--out", type=Path, default=None, metavar="DIR", help="write report.html, results.json and a picture here"
     )
@@ -70,7 +70,7 @@ def _rates(text: str) -> list[float]:
     except ValueError:
         found = []
     if not found or not all(0.0 < rate < float("inf") for rate in found):
-        expected = "expected numbers above 0 with commas between, or FROM:TO:COUNT"
+        expected = "expected numbers above 0 separated by commas, or FROM:TO:COUNT"
         raise argparse.ArgumentTypeError(f"{expected}, got {text!r}")
     return found
 

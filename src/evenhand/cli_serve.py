@@ -27,28 +27,29 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
                       help="a log that the policy learns from before the first decision, at no cost; the store keeps "
                       "what it learned, and a log as long as the warm-up takes its place")  # fmt: skip
     serve.add_argument("--weight", type=float, default=None, metavar="W",
-                       help="of a row of that log, in observations, such as 0.05 for one that may be out of date "
+                       help="weight of a row of that log, in observations, such as 0.05 if it may be out of date "
                        "(default: log_weight of the problem file, else 1)")  # fmt: skip
     logs.add_argument("--encode-as", type=Path, default=None, metavar="LOG.csv",
                       help="a log that only says which values columns have")  # fmt: skip
     serve.add_argument("--lease", default=None, metavar="STORE",
-                       help="of a pool, as `evenhand pool` begins one: it has the totals of its budgets, in place of "
-                       "the problem file, and grants a part of them")  # fmt: skip
+                       help="the store of a pool that `evenhand pool` began: it has the totals of its budgets, in "
+                       "place of the problem file, and grants a part of them")  # fmt: skip
     serve.add_argument("--pool", default=None, metavar="NAME", help="(default: the only one in that store)")
     serve.add_argument("--switch", action="store_true",
                        help="continue with this problem file if the campaign runs under another one")  # fmt: skip
     serve.add_argument("--known", action="store_true",
                        help="clients may state known outcomes without a declared range")  # fmt: skip
     serve.add_argument("--patience", type=float, default=None, metavar="SECONDS",
-                       help="of a new campaign: after which an outcome is overdue (default: 86400, a day)")  # fmt: skip
+                       help="for a new campaign: the time after which an outcome is overdue "
+                       "(default: 86400, a day)")  # fmt: skip
     serve.add_argument(
         "--on-expiry",
         choices=("hold", "fallback", "release"),
         default=None,
-        help="of a new campaign: what happens to budgets held by overdue decisions (default: hold)",
+        help="for a new campaign: what happens to budgets held by overdue decisions (default: hold)",
     )
     serve.add_argument("--after", choices=("nothing", "stop", "go on"), default=None,
-                       help=f"of a new campaign: {AFTER} (default: after of the file, else nothing)")  # fmt: skip
+                       help=f"for a new campaign: {AFTER} (default: that of the file, else nothing)")  # fmt: skip
     serve.add_argument("--seed", type=int, default=None, metavar="S",
                        help="seed of a new campaign's random numbers (default: 0)")  # fmt: skip
     begun = serve.add_mutually_exclusive_group()

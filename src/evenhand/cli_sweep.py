@@ -20,8 +20,8 @@ ABOUT = """Run policies in an environment whose settings vary over a grid. The T
     step = 0.01
 
 A cell is one policy at one point of the grid. With --out each cell is kept as soon as it has finished: after Ctrl-C,
-or where a process was killed, the same command goes on. The numbers do not depend on --jobs; for models of a hundred
-parameters and more, set OPENBLAS_NUM_THREADS, as BLAS rounds by its number of threads."""
+or if a process was killed, the same command continues. The numbers do not depend on --jobs; for models of a hundred
+parameters and more, set OPENBLAS_NUM_THREADS, as rounding in BLAS depends on its number of threads."""
 
 
 def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callable[..., int]) -> None:

@@ -56,7 +56,7 @@ def _systems(o: argparse.Namespace) -> int:
 
 
 def by_use(recipes: Iterable[System]) -> list[System]:
-    """Order recipes by their use, and those that fit more before others; the order of other parts stays."""
+    """Order recipes by their use, and those that fit more first; the order of other parts is kept."""
     from evenhand.core.fits import USES
 
     return sorted(recipes, key=lambda s: (USES.index(s.fit.use), -len(s.fit.words)) if s.fit else (0, 0))

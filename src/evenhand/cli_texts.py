@@ -4,9 +4,9 @@ from __future__ import annotations
 
 WARM = """\
 Compile ahead. The first decision of a process waits until its kernels are compiled, or are found compiled on disk.
-This command makes a few decisions with the recipes and models that are used most (resolving, ucb, pgd, fw_dual,
-square_cbwk, lin_cbwk and uniform; BayesianRidge, BayesianLogistic, Ridge and Logistic, with coefficients per action
-as well; hard budgets and parity), so that it finds them. Run it while an image is built:
+This command makes a few decisions with the most common recipes and models (resolving, ucb, pgd, fw_dual, square_cbwk,
+lin_cbwk and uniform; BayesianRidge, BayesianLogistic, Ridge and Logistic, with coefficients per action as well; hard
+budgets and parity), so that later processes find their kernels compiled. Run it while an image is built:
 
   ENV NUMBA_CACHE_DIR=/kernels
   RUN evenhand warm && chmod -R a+rwX /kernels
@@ -23,52 +23,52 @@ budgets"""
 
 SERVE = """\
 Decide for real: POST /decide answers with an action, POST /observe takes its outcome, and http://127.0.0.1:8000 shows
-where the campaign stands. Everything is written to one log before it is answered; start the same command again to go
-on after a stop or a crash. Several servers may share a store.
+where the campaign stands. Everything is written to one log before it is answered; start the same command again to
+continue after a stop or a crash. Several servers may share a store.
 
-The problem file is the one that `evenhand replay` reads. It states the ranges and levels of all columns, or a log is
-given, which fixes them once. Several problem files are several campaigns, in one store: their routes are below
+The problem file is the one that `evenhand replay` reads. Either it states the ranges and levels of all columns, or a
+log is given that fixes them once. Several problem files are several campaigns, in one store: their routes are below
 /campaigns/NAME/, such as POST /campaigns/email/decide.
 
-Where other machines reach the server, every request has to carry a token: set EVENHAND_TOKEN to one that may do
+If other machines can reach the server, every request has to carry a token: set EVENHAND_TOKEN to one that may do
 everything, or state --tokens, or both."""
 
 TOKEN = """\
 Make a token at random. It is printed to stderr, for the client. Its entry in the file of `evenhand serve --tokens` is
-printed to stdout; the file has the hash of the token only. Roles: read (reports, pages, metrics, decisions), decide,
+printed to stdout; it has only the hash of the token. Roles: read (reports, pages, metrics, decisions), decide,
 observe (outcomes and cancellations), change (what changes a campaign or its life)."""
 
 SWITCH = """\
-Go on with another problem file: other budgets, goals or settings, an action more or withdrawn. What was spent stays
-spent, and where the file allows it, prices and the model stay as well. Servers that run take the file from the log at
-their next request."""
+Continue with another problem file: other budgets, goals or settings, or an action that is added or withdrawn. What was
+spent stays spent, and if the file allows it, prices and the model stay as well. Running servers read the file from the
+log at their next request."""
 
 EXPORT = """\
-Write the decisions of a campaign to a file. The format follows from its name:
+Write the decisions of a campaign to a file, in a format that follows from its name:
 
   .csv .jsonl .parquet   a table: a row per decision, with its case, action, probability, state and outcomes.
                          `evenhand replay` reads the CSV of --observed, with the columns action, probability, and
                          "outcome NAME". Parquet needs evenhand[parquet].
   .npz (obp)             the logged bandit feedback of the Open Bandit Pipeline: dict(numpy.load(FILE)) has n_rounds,
                          n_actions, context, action, reward, position and pscore. The context is as the policy reads
-                         it; in a campaign of Python, the numbers of the case.
+                         it; in a campaign opened from Python, it is the numbers of the case.
   .vw .txt .dat (vw)     lines ACTION:COST:PROBABILITY | FEATURES for Vowpal Wabbit, `vw --cb K` with K actions. Actions
-                         count from 1, and the cost is the outcome with the other sign.
+                         count from 1, and the cost is minus the outcome.
 
 obp and vw have one outcome as the reward, and only the decisions that were observed and whose probability is known."""
 
 BACKUP = """\
-Copy all campaigns of a store, as they are at one moment, to a new file, while servers run. The file is a store of
-SQLite: audit, report and export read it, also from read-only media, and `evenhand restore` makes a store of it."""
+Copy all campaigns of a store, as they are at one moment, to a new file, while servers run. The file is an SQLite
+store: audit, report and export read it, even from read-only media, and `evenhand restore` makes a store of it."""
 
 CLOCK = """\
-Write to the log that a campaign goes by the clock as it is. Where the clock was wrong once, the log is ahead of it:
-times stand still, and nothing expires, until it has caught up. From this event on they are those of the clock again."""
+Write to the log that a campaign follows the present clock. If the clock was once wrong, the log is ahead of it: times
+stand still, and nothing expires, until the clock has caught up. From this event on, times are those of the clock."""
 
 RESTORE = """\
 Write the campaigns of a backup to a store that has none, and check all their hashes there. What was decided after the
 backup is not in it: stop all servers of the lost store first."""
 
 ARCHIVE = """\
-Write the log of a campaign that has ended, and of which nothing waits, to a file that nobody may write, and print its
-head, to be kept elsewhere. The file is as one of `evenhand backup`; the campaign stays in the store."""
+Write the log of a campaign that has ended, with no decision waiting, to a read-only file, and print its head, to be
+kept elsewhere. The file has the format of `evenhand backup`; the campaign stays in the store."""

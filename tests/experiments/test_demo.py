@@ -24,7 +24,7 @@ def results(over):
 def test_the_sentences_state_the_gain_and_who_overspent():
     first, second = findings.seen(results({"uniform": 0.0, "pgd": 0.3, "resolving": 0.0})).split("\n")
     assert "49.0% of the people appear under `resolving` and 40.0%" in first
-    assert "90% of what the best policy gains" in first  # (0.49 - 0.40) / (0.50 - 0.40)
+    assert "90% of the gain of the best policy" in first  # (0.49 - 0.40) / (0.50 - 0.40)
     assert second == "`resolving` never spends more than there is, while `pgd` does in 6 of 20 runs."
     assert findings.seen(results({"resolving": 0.0})).endswith("`resolving` never spends more than there is.")
 

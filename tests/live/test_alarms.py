@@ -51,7 +51,7 @@ def test_a_budget_that_waits_for_outcomes_is_jammed():
     assert raised(campaign) == []
     assert call(campaign, "b").action is None
     (said,) = raised(campaign)
-    assert said.startswith("minutes: jammed. 60 is held for outcomes to come and 40 is left")
+    assert said.startswith("minutes: jammed. 60 is held for outstanding outcomes and 40 is left")
     campaign.observe(first.id, {"answer": 1, "minutes": 5})
     assert raised(campaign) == []
 
@@ -71,7 +71,7 @@ def test_an_outcome_after_its_release(on_expiry):
     campaign.refresh()
     assert raised(campaign) == []
     campaign.observe(number, {"answer": 1, "minutes": 5})
-    late = ["1 outcome came after what was held was given back: hard budgets may be overspent by it."]
+    late = ["1 outcome came after the held amount was released: hard budgets may be overspent by it."]
     assert raised(campaign) == (late if on_expiry == "release" else [])
 
 
@@ -94,7 +94,7 @@ def test_a_floor_that_is_missed_by_more_than_chance_explains():
         if i in (10, 16):
             (said,) = raised(campaign)
             begin = "answer per round, at least: 0, at least 0.5. It is "
-            assert said.startswith(begin + ("missed so far; the rounds to come need" if i == 10 else "out of reach"))
+            assert said.startswith(begin + ("missed so far; the remaining rounds need" if i == 10 else "out of reach"))
         campaign.observe(campaign.decide({}, key=f"{i}").id, {"answer": 0})
 
 

@@ -94,11 +94,11 @@ def test_what_a_backup_is_refused_for(tmp_path, capsys):
     for end in ("", "-wal", "-journal", "-shm", ".lock"):  # SQLite would take it for its own, and delete it
         for command in ("backup", "archive"):
             assert main([command, url, f"{tmp_path}/log.db{end}"]) == 2
-            assert "file: expected another file than the store, and than those beside it" in capsys.readouterr().err
+            assert "file: expected a file other than the store and those beside it" in capsys.readouterr().err
     assert not (tmp_path / "log.db-journal").exists()
     (tmp_path / "there.db").touch()
     assert main(["backup", url, str(tmp_path / "there.db")]) == 2
-    assert "file: expected one that is not there yet" in capsys.readouterr().err
+    assert "file: expected one that does not exist yet" in capsys.readouterr().err
     assert main(["backup", url, str(tmp_path / "none" / "backup.db")]) == 2
     assert "file: expected a file that can be written" in capsys.readouterr().err
     assert not file.exists()

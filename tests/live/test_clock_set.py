@@ -164,7 +164,7 @@ def test_the_way_back_is_in_the_log(tmp_path, clock, on_expiry):
         "operator",
         6 * DAY - 60 * SECOND,
     )
-    with pytest.raises(Conflict, match="goes by the clock"):
+    with pytest.raises(Conflict, match="already follows the clock"):
         set_clock(f"sqlite:///{path}", "one", why="again")
     for each in (campaign, other):
         each.refresh()
@@ -284,7 +284,7 @@ def test_the_command_sets_it_back(tmp_path, clock, capsys, asks):
     assert read(list(SqliteStore(path).scan("one"))[-1])["who"] == "operator"
     assert capsys.readouterr().out == "one: event 8 sets the log back by 518,340 seconds\n"
     assert main(["clock", f"sqlite:///{path}", "--reset", "--why", "it was wrong"]) == 2
-    assert "goes by the clock" in capsys.readouterr().err
+    assert "already follows the clock" in capsys.readouterr().err
 
 
 def test_reports_and_pages_say_how_far_the_log_is_ahead(tmp_path, clock):

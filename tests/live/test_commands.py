@@ -140,7 +140,7 @@ def test_nothing_is_written_over_the_store(served, capsys, command, end):
     path = store.removeprefix("sqlite:///")
     more = ("--log", str(log)) if command == "report" else ("--format", "csv")
     assert main([command, store, "--out", path + end, *more]) == 2
-    assert "out: expected another file than the store" in capsys.readouterr().err
+    assert "out: expected a file other than the store" in capsys.readouterr().err
     assert main(["audit", store, "--log", str(log)]) == 0
 
 
@@ -151,7 +151,7 @@ def test_the_file_of_another_program_is_refused_and_stays_as_it_is(tmp_path, cap
     before = path.read_bytes()
     for command in (["audit"], ["export", "--out", str(tmp_path / "x.csv")], ["report", "--out", str(tmp_path / "x")]):
         assert main([command[0], f"sqlite:///{path}", *command[1:]]) == 2
-        assert "store: expected a file of SQLite with the log of a campaign" in capsys.readouterr().err
+        assert "store: expected an SQLite file with the log of a campaign" in capsys.readouterr().err
     assert path.read_bytes() == before
     assert [z.name for z in tmp_path.iterdir()] == ["other.db"]
 
@@ -173,7 +173,7 @@ def test_a_person_is_erased_by_the_command(served, capsys, tmp_path):
     printed = capsys.readouterr()
     assert printed.out == "2 erased\n"
     assert printed.err.startswith(
-        "note: after an erasure this campaign takes another rate, total, horizon or objective, and no"
+        "note: after an erasure this campaign accepts another rate, total, horizon or objective, but no"
     )
     assert b'customer 1"' not in (tmp_path / "shop.db").read_bytes()
     assert main(["audit", store, "--log", str(log)]) == 0
@@ -181,7 +181,7 @@ def test_a_person_is_erased_by_the_command(served, capsys, tmp_path):
     assert main(["erase", store, "--key", "customer 0", *said]) == 2
     assert "waits for its outcome: observe or cancel it first" in capsys.readouterr().err
     assert main(["erase", store, "--before", "2099-01-31", *said]) == 2
-    assert "before: expected a date or time that is past" in capsys.readouterr().err
+    assert "before: expected a date or time in the past" in capsys.readouterr().err
     assert main(["erase", store, "--before", datetime.now(UTC).isoformat(), *said]) == 0
     assert capsys.readouterr().out == "58 erased; 30 left, as they wait for their outcomes\n"
     assert main(["erase", store, "--log", str(log)]) == 0

@@ -228,7 +228,7 @@ def test_a_use_below_zero_is_an_alarm(tmp_path):
     campaign.observe(said.id, {"answer": 1})
     with serving(app(campaign)) as client:
         alarms = client.get("/report").json()["alarms"]
-        assert "cents: 1 decision stated a use below 0, by which others get more than the total." in alarms
+        assert "cents: 1 decision stated a use below 0, which lets others get more than the total." in alarms
         assert any("is spent, which is below 0" in alarm for alarm in alarms)
         assert 'evenhand_budget_credited_total{budget="cents"} 1' in client.get("/metrics").text
 

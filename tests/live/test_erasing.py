@@ -260,7 +260,7 @@ def test_a_date_to_come_is_refused_by_the_time_of_the_store():
     campaign = lived(MemoryStore(now=lambda: present), 10)
     before = list(campaign.events())
     for to_come in (date(2001, 2, 4), datetime(2001, 2, 3, 4, 1, 1), datetime.now(UTC)):
-        with pytest.raises(InvalidInput, match="before: expected a date or time that is past"):
+        with pytest.raises(InvalidInput, match="before: expected a date or time in the past"):
             campaign.erase(before=to_come)
     assert list(campaign.events()) == before
     assert campaign.erase(before=datetime(2001, 2, 3, 4)).decisions == ()
@@ -292,7 +292,7 @@ def test_what_is_said_of_an_erased_decision():
     (told,) = [read(e)["y"] for e in store.about("shop", number) if e.kind == "observed"]
     campaign.erase([key])
     assert not campaign.observe(number, told)  # as it was said before
-    with pytest.raises(Conflict, match=f"decision {number} was erased: no outcome of it can be entered"):
+    with pytest.raises(Conflict, match=f"decision {number} was erased: its outcome can no longer be entered"):
         campaign.observe(number, {"answer": 1, "minutes": 59.0}, revise=True)
     with pytest.raises(Conflict, match="has its outcome"):
         campaign.cancel(number)

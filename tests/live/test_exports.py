@@ -317,10 +317,10 @@ def test_the_command_line(tmp_path, capsys):
         assert main(["export", store, "--out", str(tmp_path / name), *more]) == 0
         assert capsys.readouterr().out == f"written: {tmp_path / name}, 3 decisions\n"
     assert main(["export", store, "--out", str(tmp_path / "shop.db"), "--format", "csv"]) == 2
-    assert "out: expected another file than the store" in capsys.readouterr().err
+    assert "out: expected a file other than the store" in capsys.readouterr().err
     for end in (".gate", ".lock", "-journal", "-wal"):
         assert main(["export", store, "--out", str(tmp_path / f"shop.db{end}"), "--format", "csv"]) == 2
-        assert "out: expected another file than the store" in capsys.readouterr().err
+        assert "out: expected a file other than the store" in capsys.readouterr().err
     assert main(["export", store, "--out", str(tmp_path / "x.xls")]) == 2
     assert "evenhand: out: expected a name that ends in .csv" in capsys.readouterr().err
 

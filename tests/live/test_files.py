@@ -298,7 +298,7 @@ def test_cases_that_are_encoded_in_another_way_are_refused(tmp_path):
     text = Text.of(file)
     other = of_file(Text(text.name, text.text.replace("[20, 60]", "[0, 100]")))
     assert other.policy.fingerprint() == campaign.policy.fingerprint()
-    with pytest.raises(eh.live.Conflict, match="encodes cases in another way"):
+    with pytest.raises(eh.live.Conflict, match="encodes cases differently"):
         eh.Campaign.open(store, "post", other.policy, encoder=other.coded)
     with pytest.raises(InvalidInput, match="policy: expected one with another name or setting"):
         campaign.switch(other.policy, other.coded)

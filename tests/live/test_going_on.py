@@ -214,7 +214,9 @@ def test_a_late_decision_is_refused_where_a_command_that_knows_no_policy_let_the
     with campaign.store.write("shop") as log:  # as `evenhand change` writes it
         body = Ask("changed", "anna", "so", after="go on").body(Life(patience=50.0, on_expiry="hold"))
         log.append("changed", body)
-    over = "campaign 'shop' does not go on: its horizon of 40 rounds is reached, and no hard limit keeps cents, calls"
+    over = (
+        "campaign 'shop' does not continue: its horizon of 40 rounds is reached, and no hard limit keeps cents, calls"
+    )
     with pytest.raises(Ended, match=over):
         campaign.decide({"age": 33}, key="late")
     assert campaign.decide({"age": 33}, key="3").repeated

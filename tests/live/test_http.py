@@ -129,7 +129,7 @@ def test_a_store_that_is_locked_decides_nothing(client, campaign, tmp_path):
         said = client.post(path, json=body)
         assert said.status_code == 503
         assert said.headers["retry-after"] == "1"
-        assert said.json()["error"].endswith("say the same again, with the same key")
+        assert said.json()["error"].endswith("send the request again, with the same key")
         assert str(tmp_path) not in said.text
     assert client.get("/report").status_code == 503
     assert client.get("/healthz").status_code == 200

@@ -113,7 +113,7 @@ def test_all_before_a_date(client, campaign):
     for to_come in (later, datetime.now(UTC).date() + timedelta(days=1)):
         said = client.post("/erase", json={"before": to_come.isoformat(), **TOLD})
         assert (said.status_code, said.json()["field"]) == (422, "before")
-        assert "a date or time that is past" in said.json()["error"]
+        assert "a date or time in the past" in said.json()["error"]
     assert not erased(campaign)
     now = datetime.now(timezone(timedelta(hours=2))).isoformat()
     said = client.post("/erase", json={"before": now, **TOLD})

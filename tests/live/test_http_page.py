@@ -100,7 +100,7 @@ def test_a_decision_of_an_earlier_policy_is_shown_without_its_reasons(tmp_path):
         number = client.post("/decide", json=asked("one")).json()["id"]
         campaign.switch(eh.uniform(SHOP, SHOP.n_features))
         page = client.get(f"/decisions/{number}/page").text
-        assert "Another policy made this decision" in page
+        assert "A policy that this server does not have made this decision" in page
         assert client.get(f"/decisions/{number}").json()["policy"] == "resolving"
         assert "resolving" in page
         later = client.post("/decide", json=asked("two")).json()["id"]

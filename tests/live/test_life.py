@@ -83,7 +83,7 @@ def test_a_worker_refuses_at_its_next_request_what_another_one_paused(kind, tmp_
     last = call(one, "new")
     assert one.end(by="anna", why="christmas is over") is True
     assert other.end(**ANNA) is False
-    with pytest.raises(Ended, match=r"is ended by anna since .*: christmas is over; it decides nothing any more"):
+    with pytest.raises(Ended, match=r"is ended by anna since .*: christmas is over; it makes no more decisions"):
         call(other, "newer")
     for verb, word in (("resume", "resumed"), ("pause", "paused")):
         with pytest.raises(Ended, match=f"cannot be {word}"):
@@ -167,8 +167,8 @@ def test_an_expiry_is_treated_as_is_said_at_its_time(snapshots):
     tally.update()
     assert (tally.counts["held"], tally.counts["overdue"], tally.counts["late"]) == (0, 0, 4)
     assert tally.spent("cents")[-1] == 20.0
-    assert [alarm for alarm in campaign.report()["alarms"] if "given back" in alarm] == [
-        "1 outcome came after what was held was given back: hard budgets may be overspent by it."
+    assert [alarm for alarm in campaign.report()["alarms"] if "was released" in alarm] == [
+        "1 outcome came after the held amount was released: hard budgets may be overspent by it."
     ]
     campaign.relearn()
     assert "refolded" in {event.kind for event in campaign.events()}
@@ -225,7 +225,7 @@ def test_after_its_last_day_a_campaign_is_over_and_not_after_more_cases_than_wer
     for i in range(4):
         assert campaign.decide({"age": 33}, key=f"{i}").action is not None
     clock.now = 86_400 * SECOND
-    with pytest.raises(Ended, match="campaign 'shop' is over: its end, 1970-01-02, is past"):
+    with pytest.raises(Ended, match="campaign 'shop' is over: its end, 1970-01-02, has passed"):
         campaign.decide({"age": 33}, key="late")
     campaign.change(after="nothing", by="anna", why="to see")
     assert campaign.decide({"age": 33}, key="late").action is None
@@ -343,7 +343,7 @@ def test_a_campaign_that_has_ended_is_archived(tmp_path, capsys):
     assert found.clean
     assert eh.live.restore(kept, MemoryStore()) == {"shop": head}
     assert main(words) != 0
-    assert "one that is not there yet" in capsys.readouterr().err
+    assert "one that does not exist yet" in capsys.readouterr().err
     with pytest.raises(Unknown):
         eh.live.archive(url, tmp_path / "none", "none")
 

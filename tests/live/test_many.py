@@ -20,5 +20,5 @@ def test_a_verb_that_waits_for_its_own_campaign_is_told_so():
     campaign = eh.Campaign.open("memory://", "coins", eh.uniform(COIN, 1))
     (found,) = campaign.many([lambda _: campaign.decide({}, "first")])
     assert isinstance(found, ConcurrentUse)
-    assert "it has to use the verbs that it is given" in str(found)
+    assert "it has to use the verbs that it was given" in str(found)
     assert campaign.decide({}, "first").id == 2

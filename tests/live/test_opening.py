@@ -24,7 +24,7 @@ def opened(problem, **terms):
 
 
 def test_a_budget_that_outcomes_which_never_come_would_hold_is_warned_of():
-    with pytest.warns(EvenhandWarning, match=r"^budget 'bill': a decision whose outcome never comes holds"):
+    with pytest.warns(EvenhandWarning, match=r"^budget 'bill': a decision whose outcome never arrives holds"):
         opened(BILLED)
 
 
@@ -58,7 +58,7 @@ def test_known_outcomes_that_no_decision_takes_are_refused_at_once():
 def test_a_store_that_cannot_be_opened_says_so_and_asks_for_nothing_again(tmp_path):
     """The same words as for a request that may be repeated would send a newcomer into a loop, over a typing error."""
     coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)
-    with pytest.raises(MissingFile, match=r"^store: expected a file in a folder that is there, got .*none/log\.db$"):
+    with pytest.raises(MissingFile, match=r"^store: expected a file in an existing folder, got .*none/log\.db$"):
         eh.Campaign.open(f"sqlite:///{tmp_path}/none/log.db", "one", eh.resolving(coin))
     assert not list(tmp_path.iterdir())
     with pytest.raises(Busy, match=r"(?s)refused.*; check the URL of the store, or try later$") as caught:

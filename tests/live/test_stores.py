@@ -185,7 +185,7 @@ def test_a_folder_that_is_not_there_is_busy(tmp_path):
 
 def test_a_file_that_is_no_database_is_named(tmp_path):
     (tmp_path / "log.db").write_text("this is text" * 1000)
-    with pytest.raises(InvalidInput, match=r"a file of SQLite, or none yet, got .*log\.db"):
+    with pytest.raises(InvalidInput, match=r"an SQLite file, or none yet, got .*log\.db"):
         SqliteStore(tmp_path / "log.db")
 
 

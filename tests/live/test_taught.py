@@ -114,7 +114,7 @@ def test_a_store_that_is_busy_when_it_should_keep_it_says_what_follows(files, fa
 
     with monkeypatch.context() as other, closing(connect(store)) as place:
         other.setattr(place, failing, busy)
-        told = r"'post' goes on, but .* \(another worker is at work\): state the log at the next start as well"
+        told = r"'post' continues, but .* \(another worker is at work\): give the log again at the next start"
         with pytest.warns(EvenhandWarning, match=told):
             campaign = open_campaign(place, "post", file, log_path=log)
         first = decided(campaign)

@@ -230,7 +230,7 @@ def test_the_file_is_looked_at_once_a_second(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o777])
 def test_a_file_that_others_may_open_is_refused(tmp_path, mode):
-    with pytest.raises(InvalidInput, match=f"tokens: expected a file of its user alone.*mode {mode:o}"):
+    with pytest.raises(InvalidInput, match=f"tokens: expected a file that only its user can access.*mode {mode:o}"):
         Tokens(write(tmp_path, entry("a"), mode=mode))
 
 

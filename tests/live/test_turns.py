@@ -213,7 +213,7 @@ if number == 0:
         try:
             call()
         except ConcurrentUse as error:
-            assert "was at work when this process was forked" in str(error), error
+            assert "was in use when this process was forked" in str(error), error
         else:
             os._exit(1)
     os._exit(7)
@@ -275,6 +275,6 @@ def test_nothing_is_made_beside_a_foreign_file(tmp_path):
         db.execute("CREATE TABLE events (what)")
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     for name in before:
-        with pytest.raises(InvalidInput, match="store: expected a file of SQLite"):
+        with pytest.raises(InvalidInput, match="store: expected an SQLite file"):
             SqliteStore(tmp_path / name)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before

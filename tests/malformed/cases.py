@@ -77,7 +77,7 @@ ROWS = [
     *each(replace(CHANNEL, other="web").encode, "channel: expected one of",
           None, NAN, pd.NA, b"web", ["web"], np.array(["web", "shop"]), {}),
     (mail(AGE, eh.Numeric("zone", 0, 1)),
-     "features: 'zone': expected another name than that of a grouping, as no case can be in group 'town'"),
+     "features: 'zone': expected a name other than that of a grouping, as no case can be in group 'town'"),
     (mail(AGE, AGE), "features: expected names that differ"),
     (mail("age"), "Problem.features[0]: expected a Feature"),
     (lambda: short("one"), "Short('x').encode: expected as many numbers as it has units, 2, got 1"),
@@ -115,5 +115,5 @@ ROWS = [
     told("outcomes: expected those of 1 plays", [{"answer": 1, "cents": 2}] * 2),
     told("outcomes: expected a mapping", [1]),
     told("outcomes: expected a mapping from names to numbers, or a sequence", 1),
-    told("outcomes: expected ...(`expire` settles what will never come), got None", None),
+    told("outcomes: expected ...(`expire` settles what will never arrive), got None", None),
 ]  # fmt: skip

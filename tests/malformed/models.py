@@ -170,7 +170,7 @@ ROWS = [
     # estimators of scikit-learn
     *changes(
         sklearn,
-        ({"estimator": LinearRegression}, "Sklearn.estimator: expected an instance of an estimator"),
+        ({"estimator": LinearRegression}, "Sklearn.estimator: expected an instance of a scikit-learn estimator"),
         ({"estimator": object()}, "Sklearn.estimator"),
         ({"estimator": SGDClassifier(loss="hinge")}, "Sklearn.estimator: ...predict_proba"),
         ({"mode": "partial_fit"}, "Sklearn.estimator: expected one with partial_fit and predict, got"),

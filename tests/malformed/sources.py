@@ -44,7 +44,7 @@ CASES = {
         log_('separator = ";"'), None, AT + "13: action.column: 'letter'", "a column of log.csv, line 1",
     ),
     "one sign for fields and fractions": (
-        log_('separator = ","\ndecimal = ","'), None, AT + "6: log.separator", "another character than that",
+        log_('separator = ","\ndecimal = ","'), None, AT + "6: log.separator", "a character other than that",
     ),
     "a decimal sign": (log_('decimal = "_"'), None, AT + "6: log.decimal", "one of ., ,"),
     "decimal points where commas are stated": (

@@ -76,7 +76,7 @@ def test_answers_are_read():
         ("limit", "cents 50: letter -1", "`NAME TOTAL: ACTION USE"),
         ("limit", "cents 50: letter 1, letter 2", "`NAME TOTAL: ACTION USE"),
         ("limit", "cents 50: leter 1", "did you mean letter?"),
-        ("limit", "answer 50: letter 1", "another name than that of the other outcomes, got answer"),
+        ("limit", "answer 50: letter 1", "a name other than that of the other outcomes, got answer"),
         ("cases", "0", "a number of at least 1"),
         ("cases", "many", "a number of at least 1"),
         ("cases", "until 2099-02-30, 5 a day", "a number of at least 1"),

@@ -171,7 +171,7 @@ def test_files_that_are_read_are_not_replaced(tmp_path, capsys, name):
     told = ["--problem", str(problem), "--learn-from", str(tmp_path / "log.csv"), "--out", str(tmp_path / name)]
     before = (tmp_path / name).read_bytes()
     assert main(["assign", str(cases), *told]) == 2
-    assert "out: expected another file than those that are read" in capsys.readouterr().err
+    assert "out: expected a file other than those that are read" in capsys.readouterr().err
     assert (tmp_path / name).read_bytes() == before
     told[-1] = str(tmp_path / "nowhere" / "out.csv")
     assert main(["assign", str(cases), *told]) == 2

@@ -63,7 +63,7 @@ def test_policies_that_play_what_was_never_logged():
     missing = float(said.partition("'large' plays in ")[2].partition("%")[0]) / 100
     assert missing == pytest.approx(hole.mean(), abs=0.03)
     assert said.endswith("of its cases what was never logged there, if the propensities are right: its value there is "
-                         "the guess of a model")  # fmt: skip
+                         "a model's guess")  # fmt: skip
     assert support(log, {"elsewhere": elsewhere}) is None
     assert "check: 'all large' plays in 3" in str(value(log))
     assert "'large' was never drawn in " in value(log).checks["overlap"]

@@ -331,7 +331,7 @@ def test_contexts_that_cannot_be_used(case, crowd):
 
 def test_a_file_that_is_not_whole_and_a_bad_number_in_one(folder, crowd, tmp_path):
     (tmp_path / "x.parquet").write_bytes((folder / "0.parquet").read_bytes()[:1000])
-    with pytest.raises(eh.core.errors.InvalidInput, match=r"x.parquet: expected a Parquet file that is whole"):
+    with pytest.raises(eh.core.errors.InvalidInput, match=r"x.parquet: expected a complete Parquet file"):
         plan(ALL, tmp_path / "x.parquet")
     frame = table(crowd)
     frame.loc[39_500, "sale_call"] = np.nan

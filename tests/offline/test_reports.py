@@ -63,7 +63,7 @@ def test_the_page_of_a_curve_states_the_result(log):
     for line in found.lines:
         told = [abs(z.value) > 1.96 * z.se for z in line.less]
         if line is not found.lines[0] and not any(told):
-            assert f"Beyond {line.name}, targeting brings nothing that is told" in found.summary()
+            assert f"Beyond {line.name}, targeting brings nothing distinguishable" in found.summary()
         assert f"{line.price[1]:.4f}" in read.of("td")
     alone = replace(found, lines=found.lines[:1])
     assert alone.headline().startswith("At 0.4 cents per case, targeted is worth ")

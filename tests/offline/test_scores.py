@@ -126,9 +126,7 @@ def test_no_model_has_seen_the_row_that_it_predicts():
 
 
 def test_an_action_that_is_hardly_ever_there():
-    with pytest.raises(
-        InvalidInput, match=r"at least two rows of every action outside of each fold, got 0 of action 1"
-    ):
+    with pytest.raises(InvalidInput, match=r"at least two rows of every action outside each fold, got 0 of action 1"):
         cross_fit(np.ones((10, 1)), np.zeros(10, int), np.zeros(10), 2, fold=folds_of(10, 5, seed=0))
 
 

@@ -203,7 +203,7 @@ def test_other_models_have_no_coefficients(tmp_path):
 
 def test_what_is_told_and_kept(tmp_path):
     found = for_whom(read(tmp_path))
-    assert "who gets what by 'targeted, post 0.25'" in str(found)
+    assert "who gets what under 'targeted, post 0.25'" in str(found)
     assert found.summary().startswith("Of 3 features, these add more sale per case than chance explains: ")
     assert "noise" not in found.summary()
     assert found.summary() in found._repr_html_()

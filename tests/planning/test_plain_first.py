@@ -32,7 +32,7 @@ def solve(plain, hope, floors):
     ("plain", "hope", "floors", "hoped"),
     [
         ((0.6, 0.6), (1.0, 1.0), (0.2, 0.2), [False, False]),  # the means keep both: 2/3 of the rounds
-        ((0.0, 0.6), (1.0, 1.0), (0.2, 0.2), [True, False]),  # nothing is known of the first one
+        ((0.0, 0.6), (1.0, 1.0), (0.2, 0.2), [True, False]),  # nothing is known about the first one
         ((0.0, 0.0), (1.0, 1.0), (0.2, 0.2), [True, True]),
         ((0.5, 0.5), (1.0, 1.0), (0.4, 0.4), [True, True]),  # each alone could be kept, both together cannot
         ((0.5, 0.5), (1.0, 1.0), (-0.1, 0.4), [False, False]),  # no floor at all

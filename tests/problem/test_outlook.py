@@ -1,4 +1,4 @@
-"""Whether a constraint is missed: chance by its largest variance, and what the rounds to come can still bring."""
+"""Whether a constraint is missed: chance by its largest variance, and what the remaining rounds can still bring."""
 
 import math
 import re
@@ -158,7 +158,7 @@ SAID = [
     (
         Standing(**FLOOR, value=0.04, error=0.003, needed=0.12, best=1.0),
         "behind",
-        "missed so far; the rounds to come need at least 0.12",
+        "missed so far; the remaining rounds need at least 0.12",
     ),
     (Standing(**FLOOR, value=0.04, error=0.003), "behind", "missed so far"),
     (Standing(**FLOOR, value=0.04, error=0.003, over=True), "missed", "missed"),
@@ -167,7 +167,7 @@ SAID = [
     (
         Standing(**FLOOR, value=0.04, error=0.3, needed=1.5, best=1.0),
         "out of reach",
-        "out of reach: the rounds to come would need 1.5, and bring at most 1",
+        "out of reach: the remaining rounds would need 1.5, and bring at most 1",
     ),
 ]
 
@@ -194,9 +194,11 @@ def test_a_status_warns_where_a_floor_will_be_missed():
     answered(policy, state, 15, 0.0)  # 0.4 after 25 rounds, where 0.1 is a standard error
     assert "0.4 (at least 0.5), missed so far, by no more than chance explains" in str(policy.status(state))
     answered(policy, state, 35, 0.0)  # 10 of 60
-    assert "0.1667 (at least 0.5), missed so far; the rounds to come need at least 0.6429" in str(policy.status(state))
+    assert "0.1667 (at least 0.5), missed so far; the remaining rounds need at least 0.6429" in str(
+        policy.status(state)
+    )
     answered(policy, state, 60, 0.0)  # 10 of 120, and 80 rounds to come
-    said = "out of reach: the rounds to come would need 1.125, and bring at most 1"
+    said = "out of reach: the remaining rounds would need 1.125, and bring at most 1"
     assert f"0.08333 (at least 0.5), {said}" in str(policy.status(state))
     answered(policy, state, 80, 0.0)
     assert re.search(r"0\.05 \(at least 0\.5\), missed$", str(policy.status(state)), re.MULTILINE)

@@ -73,7 +73,7 @@ def test_propensities_that_do_not_fit():
     assert said.startswith(
         "the propensities do not fit the log: rows with 'small', each divided by its propensity, make"
     )
-    assert said.endswith("; what is said below may be biased")
+    assert said.endswith("; the results below may be biased")
     for seed in range(20):
         log, _ = drawn(seed, chances=np.array([0.4, 0.3, 0.3]))
         assert "do not fit" in propensities(replace(log, propensities=np.full(4000, 1 / 3))), seed
@@ -146,7 +146,7 @@ def test_actions_that_were_never_drawn_for_some_cases():
         said = overlap(replace(log, actions=actions, propensities=p))
         assert said.startswith("'large' was never drawn in "), name
         assert f" rows with {name}" in said
-        assert said.endswith(": what it would bring there is the guess of a model that has not seen it")
+        assert said.endswith(": what it would bring there is a guess by a model that has not seen it")
 
 
 def test_rare_actions_may_be_absent_from_small_kinds_of_rows():
@@ -163,7 +163,7 @@ def test_rare_actions_may_be_absent_from_small_kinds_of_rows():
 def test_rows_whose_action_was_sure():
     log, _ = drawn(7)
     p = np.where(np.arange(4000) < 10, 1.0, log.propensities)
-    assert overlap(replace(log, propensities=p)).startswith("in 10 of 4,000 rows the logged action was sure, so that")
+    assert overlap(replace(log, propensities=p)).startswith("in 10 of 4,000 rows the logged action was certain, so no")
 
 
 def test_groups_of_a_few_rows():

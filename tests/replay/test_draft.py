@@ -246,7 +246,7 @@ def test_the_command_prints_or_writes_a_new_file(tmp_path, capsys):
     assert out.read_text() == printed
     assert "to decide:\n- nothing" in capsys.readouterr().out
     assert main(["draft", str(log), "--out", str(out)]) == 2
-    assert "expected a new file in a folder that is there, got File exists" in capsys.readouterr().err
+    assert "expected a new file in an existing folder, got File exists" in capsys.readouterr().err
     assert out.read_text() == printed
     assert main(["draft", str(log), "--out", str(tmp_path / "none" / "new.toml")]) == 2
     assert main(["draft", "--schema"]) == 0

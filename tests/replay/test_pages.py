@@ -56,10 +56,10 @@ def test_the_page_of_an_interrupted_replay(found):
     read = self_contained(part.page().html())
     mean = part.measured["pgd, budget and parity"]["visit"][1].mean
     assert part.headline() == f"pgd, budget and parity brings {mean:.4f} visit per round"
-    assert "Interrupted: nothing is known of uniform." in read.of("p")
+    assert "Interrupted: nothing is known about uniform." in read.of("p")
     none = replace(replay, runs=(), missing=("pgd", "uniform"))
     assert self_contained(none.page().html()).of("h1") == ["Nothing has finished"]
-    assert none.summary() == "Nothing has finished. Interrupted: nothing is known of pgd; uniform."
+    assert none.summary() == "Nothing has finished. Interrupted: nothing is known about pgd; uniform."
 
 
 def test_without_resamples_no_error_is_known(files):

@@ -260,7 +260,7 @@ def test_another_recipe_keeps_the_arguments_that_it_has(tmp_path):
     other, notes = settings.with_recipe("resolving")
     assert (other.name, other.arguments) == ("resolving", {"warmup": 20})
     (step,) = set(settings.arguments) - {"warmup"}
-    assert notes == [f"policy.{step} is no argument of resolving and was left out"]
+    assert notes == [f"policy.{step} is not an argument of resolving and was left out"]
 
 
 def test_a_learned_or_noisy_outcome_may_be_free_under_some_actions(tmp_path):

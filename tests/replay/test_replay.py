@@ -253,7 +253,7 @@ def test_another_recipe_on_the_command_line_says_what_it_leaves_out(tmp_path):
     log, toml = shop.write(tmp_path, shop.rows(1500))
     found = replay_log(log, toml, policy="resolving", **QUICK)
     assert [r.name for r in found.runs][:2] == ["resolving, budget and parity", "resolving, budget alone"]
-    assert "is no argument of resolving and was left out" in str(found)
+    assert "is not an argument of resolving and was left out" in str(found)
 
 
 def test_a_model_of_another_size_than_the_log_is_refused(tmp_path):
@@ -325,7 +325,7 @@ def test_what_a_log_cannot_carry_is_said_first(tmp_path):
     problem = shop.PROBLEM.replace("constant = 0.333333", 'column = "p"')
     found = replay_log(*shop.write(tmp_path, lines, problem), **QUICK)
     assert found.checks["overlap"].startswith(
-        "in 200 of 600 rows the logged action was sure, so that no other one can be judged"
+        "in 200 of 600 rows the logged action was certain, so no other one can be judged"
     )
     assert found.checks["horizon"].startswith("this log lasts for some 150 rounds of 300: its rows times 0.25")
     assert str(found).split("\n")[1].startswith("check: in 200 of 600 rows")
@@ -349,7 +349,7 @@ def test_an_interrupt_keeps_what_is_done(tmp_path, monkeypatch):
     found = replay_log(log, toml, out=tmp_path / "out", **QUICK)
     assert [r.name for r in found.runs] == SYSTEMS[:2]
     assert found.interrupted
-    assert str(found).startswith("INTERRUPTED: nothing is known of no constraints; uniform\n")
+    assert str(found).startswith("INTERRUPTED: nothing is known about no constraints; uniform\n")
     assert json.loads((tmp_path / "out" / "results.json").read_text())["settings"]["interrupted"] is True
 
 

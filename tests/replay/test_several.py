@@ -136,7 +136,7 @@ def test_what_has_finished_is_not_run_again(files, found, tmp_path, monkeypatch)
     broken = replay_several(*files, **ask)
     assert broken.interrupted
     assert [c.name for c in broken.cells] == ["pgd at 0.1", "lin_cbwk at 0.1"]
-    assert str(broken).startswith("INTERRUPTED: nothing is known of uniform at 0.1; pgd at 0.3")
+    assert str(broken).startswith("INTERRUPTED: nothing is known about uniform at 0.1; pgd at 0.3")
     assert broken.beyond(broken.cells[1], "pgd") is not None
     whole = replay_several(*files, **ask)
     assert calls == ["pgd", "lin_cbwk", "uniform", "uniform", "pgd", "lin_cbwk", "uniform"]
@@ -185,7 +185,7 @@ def test_rates_need_one_budget(tmp_path):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["--rates", "0.1,x"], "expected numbers above 0 with commas between, or FROM:TO:COUNT, got '0.1,x'"),
+        (["--rates", "0.1,x"], "expected numbers above 0 separated by commas, or FROM:TO:COUNT, got '0.1,x'"),
         (["--rates", "0.1:0.2:1"], "or FROM:TO:COUNT, got '0.1:0.2:1'"),
         (["--jobs", "0"], "expected a whole number of at least 1"),
     ],
@@ -227,7 +227,7 @@ def test_a_run_that_is_stopped_loses_nothing_that_had_finished(files, tmp_path, 
     out, _ = run.communicate(timeout=120)
     assert run.returncode == (-9 if number == signal.SIGKILL else 130)
     if number == signal.SIGINT:
-        assert out.startswith("INTERRUPTED: nothing is known of lin_cbwk")
+        assert out.startswith("INTERRUPTED: nothing is known about lin_cbwk")
         assert json.loads((tmp_path / "out" / "results.json").read_text())["settings"]["interrupted"] is True
     again = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
     assert again.stderr.startswith("pgd: 160 runs in 0 s")

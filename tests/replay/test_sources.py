@@ -170,10 +170,10 @@ def test_logs_that_cannot_be_read(tmp_path):
     data.to_parquet(whole)
     cut = tmp_path / "cut.parquet"
     cut.write_bytes(whole.read_bytes()[:-40])
-    refused(tmp_path, cut, r"^cut.parquet: expected a Parquet file that is whole, or a folder of them, got")
+    refused(tmp_path, cut, r"^cut.parquet: expected a complete Parquet file, or a folder of them, got")
     empty = tmp_path / "empty"
     empty.mkdir()
-    refused(tmp_path, empty, "^empty: expected a Parquet file that is whole, or a folder of them, got a folder without")
+    refused(tmp_path, empty, "^empty: expected a complete Parquet file, or a folder of them, got a folder without")
     mixed = tmp_path / "mixed"
     mixed.mkdir()
     data.to_parquet(mixed / "a.parquet")
@@ -184,7 +184,7 @@ def test_logs_that_cannot_be_read(tmp_path):
         r"^problem.toml, line \d+: outcomes.visit: 'visit': expected a column of b.parquet, as of other files",
     )
     (mixed / "b.parquet").write_text("age,town\n1,2\n")
-    refused(tmp_path, mixed, "^mixed: expected a Parquet file that is whole, or a folder of them, got")
+    refused(tmp_path, mixed, "^mixed: expected a complete Parquet file, or a folder of them, got")
     refused(
         tmp_path,
         data.rename(columns={"age": "Age"}),

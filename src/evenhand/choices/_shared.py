@@ -19,7 +19,7 @@ NOWHERE = -1  # to kernels, the place of a candidate that there is not
 def check_candidates(name: str, candidates: int, worth: Worth) -> None:
     """Refuse a round whose number of candidates differs from the one that a choice keeps counts of."""
     if worth.mean.shape[2] != candidates:
-        raise InvalidInput(f"{name}.candidates", f"as many as come, {worth.mean.shape[2]}", candidates)
+        raise InvalidInput(f"{name}.candidates", f"as many as the round has, {worth.mean.shape[2]}", candidates)
 
 
 def place_of(name: str, nothing: int | None, worth: Worth) -> int:

@@ -250,9 +250,9 @@ class Allocate:
         may_stay: whether a user stays without an arm where that is worth more than all arms.
 
     Raises:
-        InvalidInput: sizes below 1, capacities that are not whole or leave users without an arm, something else than an
-            oracle or a function of matches, or another number of functions than arms; from `pick`, other numbers of
-            candidates.
+        InvalidInput: sizes below 1, capacities that are not whole or leave users without an arm, something other than
+            an oracle or a function of matches, or a number of functions other than that of arms; from `pick`, other
+            numbers of candidates.
 
     >>> from evenhand.welfare import Capped
     >>> choice = Allocate(users=2, arms=2, curve=Capped(1.0))

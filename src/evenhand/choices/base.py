@@ -77,7 +77,7 @@ class Follows(Protocol):
         """Whether it continues from its decisions; a choice made of others does if one of them does."""
 
     def on_decision(self, state: Any, decision: Decision) -> None:
-        """Take note of a committed decision; it is the choice's own in replicas where it counts and was not forced."""
+        """Take note of a committed decision, the choice's own in replicas where it counts and was not forced."""
 
 
 @runtime_checkable
@@ -98,7 +98,7 @@ class Hears(Protocol):
 
 @runtime_checkable
 class MayHear(Hears, Protocol):
-    """A choice made of others, which is told of exposures if one of them listens to them."""
+    """A choice made of others, which is told about exposures if one of them uses them."""
 
     @property
     def hears(self) -> bool:
@@ -106,7 +106,7 @@ class MayHear(Hears, Protocol):
 
 
 def hearing(choice: Choice) -> Hears | None:
-    """The choice if it has to be told of exposures, else None."""
+    """The choice if it has to be told about exposures, else None."""
     if isinstance(choice, MayHear) and not choice.hears:
         return None
     return choice if isinstance(choice, Hears) else None

@@ -131,7 +131,7 @@ class GradientLottery:
     def pick(self, state: GradientLotteryState, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         meant = (len(self.objective.outcomes), self.candidates)
         if worth.mean.shape[1:] != meant:
-            expected = f"as many readings and candidates as come, {worth.mean.shape[1:]}"
+            expected = f"as many readings and candidates as the round has, {worth.mean.shape[1:]}"
             raise InvalidInput("GradientLottery.objective, candidates", expected, meant)
         readings, p = worth.mean + worth.bonus, _restrict(state.chances, offer.playable)
         some = offer.playable.any(1)

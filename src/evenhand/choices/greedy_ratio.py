@@ -86,7 +86,7 @@ def _draw(
 @checked
 @dataclass(frozen=True)
 class GreedyRatio(OneDraw):
-    """Play the candidate of most worth per priced use, as often as budgets allow, and otherwise do nothing.
+    """Play the candidate with the most worth per priced use, as often as budgets allow, and otherwise do nothing.
 
     Equation: a = argmax gain_a / cost_a, played with probability min(1, h / cost_a), where gain sums the mean and the
     bonus of the first readings, h is the constant of the others, lam.bound, and cost_a = h - slack_a = lam.c_a with

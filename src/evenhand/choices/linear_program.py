@@ -52,11 +52,11 @@ class LinearProgram(OneDraw):
     Equation: p = argmax p.worth over lotteries p with use_j.p <= bound_j, where worth sums the mean and the bonus of
     the first readings, and use_j is minus mean and bonus of reading j after these (`goals.Intervals` with
     `ends="lower"`). If no lottery keeps to them, the largest excess, as a part of the largest number in its row, is
-    made as small as can be, and then the worth as large. Of lotteries that tie, the one that uses least in all;
-    candidates that do not differ share equally. Without ties at most as many candidates as bounds, and one more, have a
+    minimised first, and then the worth is maximised. Of lotteries that tie, it takes the one that uses least in total;
+    identical candidates share equally. Without ties at most as many candidates as bounds, and one more, have a
     chance. Units do not matter.
-    Source: Agrawal & Devanur 2014, Algorithm 2. It solves each program from the best single arm: a basis of the round
-    before would take as many pivots to come back to.
+    Source: Agrawal & Devanur 2014, Algorithm 2. It solves each program from the best single arm: starting from the
+    basis of the round before would take as many pivots.
 
     Args:
         wanted: how many readings belong to what is maximised, at least 1: those of the goals that a policy names first.

@@ -133,7 +133,7 @@ class Lottery(OneDraw):
     """Draw from the lottery with the highest optimistic worth whose optimistic expected slack is at least 0.
 
     Equation: p = argmax p.wanted over lotteries p with p.slack >= 0, where wanted sums the mean and the bonus of the
-    first readings, slack those of the others. If none is feasible, it plays the candidate of most slack. Some
+    first readings, slack those of the others. If none is feasible, it plays the candidate with the most slack. Some
     solution mixes at most two candidates, which are neighbours on the upper hull of the points (slack, wanted) and are
     found in a few passes over all candidates. Solutions that tie are averaged; without any reading of slack it is the
     argmax. It plays one candidate, because the linear program is for a single play.

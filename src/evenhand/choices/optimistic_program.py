@@ -39,7 +39,7 @@ class OptimisticProgram:
     budgets, both ends of what is to be in the regions. Solved by cutting planes in every round, or in every `every`-th.
     If no lottery keeps to budgets and regions, the largest excess is made as small as can be: of a budget, or a
     half-space that a region states, as a part of the largest number in its row, of the distance from another region
-    as a part of the largest of its outcomes. Candidates that do not differ share equally.
+    as a part of the largest of its outcomes. Identical candidates share equally.
     Source: Agrawal & Devanur 2014, Algorithm 1, in its convex form: U p is u, and V p is v.
 
     Args:

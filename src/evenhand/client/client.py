@@ -36,7 +36,7 @@ class Decision:
 class Erased:
     """What an erasure did, in numbers of decisions.
 
-    A key that was erased before has no decision, also where an earlier try erased it and its answer got lost.
+    A key that was erased before has no decision, even if an earlier try erased it and its answer got lost.
     """
 
     erased: int
@@ -191,7 +191,7 @@ class Client:
         Args:
             why, by: as for `pause`.
             patience: seconds until an outcome is overdue, for decisions from now on.
-            on_expiry: what becomes of budgets that overdue decisions hold.
+            on_expiry: what happens to budgets that overdue decisions hold.
             after: whether nothing is played, nothing is decided, or decisions go on after the horizon.
         """
         asked = {"why": why, "by": by, "patience": patience, "on_expiry": on_expiry, "after": after}

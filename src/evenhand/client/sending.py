@@ -118,4 +118,4 @@ def _told(said: httpx.Response) -> dict[str, Any] | None:
 def _refused(said: httpx.Response) -> RequestRefused:
     """Return the error of an answer that is not the one asked for."""
     told = _told(said) or {}
-    return RequestRefused(said.status_code, str(told.get("error", "an answer that is no JSON")), told.get("field"))
+    return RequestRefused(said.status_code, str(told.get("error", "an answer that is not JSON")), told.get("field"))

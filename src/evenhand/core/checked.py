@@ -306,7 +306,7 @@ def _wrong_part(value: Any, hint: type) -> Wrong | None:
         kind: Any = type(value)
         fewer = narrower(kind, hint)
         return fewer and Wrong("", f"{_in_words(hint)} with {fewer[0]}", f"{kind.__name__}, which has {fewer[1]}")
-    plain = type(value).__module__ == "builtins"  # such as a text, which is no part at all
+    plain = type(value).__module__ == "builtins"  # such as a text, which is not a part at all
     got = shown(value) if plain else f"{type(value).__name__}, which has no {', '.join(missing)}"
     return Wrong("", _in_words(hint), got)
 

@@ -41,7 +41,7 @@ class InvalidInput(EvenhandError, ValueError):
 
 
 class MissingFile(InvalidInput, FileNotFoundError):
-    """A file that is not there."""
+    """A file that does not exist."""
 
 
 class InfeasibleProblem(EvenhandError, ValueError):

@@ -65,7 +65,7 @@ def philox(
 
 @kernel
 def uniform_within(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
-    """`uniform` for use inside of kernels, where seed and stream are unsigned."""
+    """`uniform` for use inside kernels, where seed and stream are unsigned."""
     out = np.empty((len(replicas), size))
     for r in range(len(replicas)):
         replica, now = np.uint64(replicas[r]), np.uint64(t[r if len(t) > 1 else 0])
@@ -91,7 +91,7 @@ def box_muller(u: Floats, size: int) -> Floats:
 
 @kernel
 def normal_within(seed: np.uint64, stream: np.uint64, replicas: Ints, t: Ints | Floats, size: int) -> Floats:
-    """`normal` for use inside of kernels, where seed and stream are unsigned."""
+    """`normal` for use inside kernels, where seed and stream are unsigned."""
     return box_muller(uniform_within(seed, stream, replicas, t, size + size % 2), size)
 
 
@@ -106,7 +106,7 @@ def normal(seed: int, stream: Stream, replicas: Ints, t: Ints | Floats, size: in
 
 
 def check_seed(seed: int) -> None:
-    """Refuse a seed that is no whole number in [0, 2**64)."""
+    """Refuse a seed that is not a whole number in [0, 2**64)."""
     if not (isinstance(seed, int | np.integer) and 0 <= seed < 2**64):
         raise InvalidInput("seed", "a whole number in [0, 2**64)", seed)
 

@@ -39,7 +39,7 @@ def known_norm(field: str, norm: Norm) -> Norm:
     """Return the norm by its name if it has one, else q.
 
     Raises:
-        InvalidInput: something that is no norm, such as a q below 1.
+        InvalidInput: something that is not a norm, such as a q below 1.
 
     >>> known_norm("norm", 2), known_norm("norm", 3)
     ('euclidean', 3.0)

@@ -145,7 +145,7 @@ def file(field: str, path: object) -> Path:
     """Return the path of a file or folder.
 
     Raises:
-        InvalidInput: something else than a text or a path.
+        InvalidInput: something other than a text or a path.
 
     >>> file("out", "results").name
     'results'

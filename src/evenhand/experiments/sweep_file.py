@@ -37,7 +37,7 @@ KEYS = (
     Key("grid", "Arguments that vary, each a list; `policy.KEY` is one of all recipes.", within=(_SETTING,)),
     Key("policy", "A recipe with a model, as in a problem file, and a `label` of its own."),
     Key("replicas", "The number of replicas.", WHOLE, 20, "20"),
-    Key("seed", "The seed of all luck.", WHOLE, 0, "0"),
+    Key("seed", "The seed of all random numbers.", WHOLE, 0, "0"),
 )
 
 

@@ -70,8 +70,8 @@ class Directions:
     def asked(self) -> tuple[Rows, Ints]:
         """The rows that a plan forecasts, and their sides, `->(k),(k)`: the directions, then both ends of outcomes.
 
-        What asks for more than nothing is read optimistically. At plain estimates nothing would ever be tried that is
-        believed to bring nothing.
+        What asks for more than nothing is read optimistically. At plain estimates, what is believed to bring nothing
+        would never be tried.
         """
         low, high = self.merged.bounds(self.bounds[None])
         first, side = self.merged.first, np.where(high[0] < 0.0, 1, np.where(low[0] > 0.0, -1, 0))

@@ -52,7 +52,7 @@ class Left(NamedTuple):
 
     length: Floats  # (R,) rounds of the whole run, as expected now
     so_far: Floats  # (R, m) sums of the rows that are followed; where some were not observed, as if they had been
-    rest: Floats  # (R, d) rounds to come of every row
+    rest: Floats  # (R, d) remaining rounds of every row
     low: Floats  # (R, k) bounds of the directions in a round to come
     high: Floats
     placed: Floats  # (R, k) what a plan multiplies uses with: they are per exposure, and some are due for a placement

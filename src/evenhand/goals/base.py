@@ -270,7 +270,7 @@ class Reverses(Learns, Protocol):
     def on_reversal(self, state: Any, decision: Decision, counted: Floats, v: Floats) -> None:
         """Undo `on_outcome` with the same arguments: the decision waits again, as when it was committed, `(),(d)`.
 
-        A limit without it is put right only when all is learned again from the start.
+        A limit without it is corrected only when everything is learned again from the start.
         """
 
 

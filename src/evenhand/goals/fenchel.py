@@ -55,8 +55,8 @@ class Fenchel:
     theta_{t+1} is the next vector of `mirror` on the losses g_t(theta) = f*(theta) - theta.x_t, whose subgradient is
     argmax_y {theta.y + f(y)} - x_t. For a set S, f is minus the distance and f* the support function.
     If the plays x_t maximise -theta_t.x_t optimistically, then f(best average) - f(average of x_t) is at most the
-    regret of the vectors per round, for any sequence of outcomes. Against `FrankWolfe`, f needs no smoothing, but a
-    maximizer. Every play counts, warm-up included, as the averages include them.
+    regret of the vectors per round, for any sequence of outcomes. Unlike under `FrankWolfe`, f needs a maximizer and no
+    smoothing. Every play counts, warm-up included, as the averages include them.
 
     Args:
         rows: what is averaged, d of them, in units of their ranges.
@@ -186,8 +186,8 @@ def fenchel_within(
 
     Args:
         problem, norm, by, on: as for `fenchel`.
-        rows: the coordinates of the set; one reading serves all of them, as where widths are per outcome that is the
-            same as one reading each.
+        rows: the coordinates of the set; one reading serves all of them, which is the same as one reading each if
+            widths are per outcome.
         within: the set.
 
     Raises:

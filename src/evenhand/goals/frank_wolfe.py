@@ -107,7 +107,7 @@ class FrankWolfe:
         optimism: "row" gives every outcome a bonus of |q_i| times its width; "net" gives one bonus to the priced sum.
 
     Raises:
-        InvalidInput: rows that are not the objective's, a missing smoothing, or a start outside of the domain; in a run
+        InvalidInput: rows that are not the objective's, a missing smoothing, or a start outside the domain; in a run
             an average that leaves the domain, with the round and the outcome.
 
     >>> from evenhand.objectives import GeneralizedGini, Moreau

@@ -94,7 +94,7 @@ class HardBudget:
         total: over the horizon, `(d)`.
         low, high: ranges of the observed outcomes: learned ones, then noisy ones, `(M+B)`.
         free: candidates under which an observed outcome is always 0, `(A,M+B)`, if every round has the same candidates.
-        constraints: the one that each row is of, by which reports find it; none if the limit is of something else.
+        constraints: the one that each row belongs to, by which reports find it; none if the limit is of something else.
 
     Raises:
         InvalidInput: rows of single groups, totals of the wrong shape or not positive, or consumption without a

@@ -249,7 +249,7 @@ def mirror(norm: Norm, radius: float, m: int, horizon: int) -> Mirror:
     """Return the geometry for a norm of m outcomes, with the step of the theory for subgradients in [-1, 1]^m.
 
     Raises:
-        InvalidInput: something that is no norm.
+        InvalidInput: something that is not a norm.
 
     >>> mirror("euclidean", 2.0, 4, 100), mirror("sup", 1.0, 4, 100).step.size.__round__(3)
     (Descent(radius=2.0, step=Steady(size=0.1)), 0.21)

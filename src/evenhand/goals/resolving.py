@@ -69,8 +69,8 @@ class Resolving:
       before, and `most` the largest consumption in a round, so far or planned. A deviation at the time of a solve
       stays up to `drift` times `most`: so much is rounding, as whole plays cannot follow a plan from round to round.
 
-    A convex set of averages takes part by tangents: where the planned final averages are out of the set, the half-space
-    that touches it at the nearest point joins the plan, which is solved again.
+    A convex set of averages takes part by tangents: where the planned final averages are outside the set, the
+    half-space that touches it at the nearest point joins the plan, which is solved again.
     Source: evenhand's own (re-solving, as in network revenue management: Jasin & Kumar 2012), with learned rewards,
     costs and parity.
 

@@ -1,4 +1,4 @@
-"""A second fold with all corrections in their places, which goes on a little at every request."""
+"""A second fold with all corrections in their places, which advances a little at every request."""
 
 from __future__ import annotations
 

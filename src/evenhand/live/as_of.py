@@ -45,7 +45,7 @@ class AsOf:
         return self._state if as_of == self._seq and fold is self._fold else None
 
     def pass_on(self, fold: Fold, body: dict[str, Any], context: Context, again: Decision | None) -> None:
-        """Let the state that is kept go on by a decision of the log, which is decoded if it was not made again."""
+        """Let the state that is kept advance by a decision of the log, which is decoded if it was not made again."""
         if body.get("as_of") is not None and self._state is not None:
             pass_on(fold.policy, self._state, context, again or fold.made(body, context).decision)
 

@@ -92,8 +92,9 @@ def audit(
         jobs: the processes that share the work, from one snapshot to the next; `store` is then a URL.
 
     Raises:
-        InvalidInput: the tolerance is not a finite number, `policies` is not a list of policies, `head` is none, `jobs`
-            is not in [1, 1024], or is above 1 where `store` is no URL that processes can share; or the name of a pool.
+        InvalidInput: the tolerance is not a finite number, `policies` is not a list of policies, `head` is invalid,
+            `jobs` is not in [1, 1024], or is above 1 where `store` is not a URL that processes can share; or the
+            name of a pool.
         Unknown: no such campaign.
         Conflict: the policy learned from other data before the first decision.
 

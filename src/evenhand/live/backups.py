@@ -36,7 +36,7 @@ def backup(store: str | Store, path: str | Path) -> Mapping[str, Head]:
         The head of every campaign in the file.
 
     Raises:
-        InvalidInput: the file is there already, cannot be written or is one that the store takes for its own; or the
+        InvalidInput: the file already exists, cannot be written or is one that the store takes for its own; or the
             store has no campaign.
         Damaged: the store is damaged; no file is left.
         Busy: the store cannot be read.
@@ -141,7 +141,7 @@ def _new(path: str | Path) -> Iterator[Path]:
     """Yield the file to write, which appears once it is complete."""
     out = Path(path)
     if out.exists():
-        raise InvalidInput("file", "one that is not there yet", str(out))
+        raise InvalidInput("file", "one that does not exist yet", str(out))
     with on_disk("file", "a file that can be written"), beside(out, 0o600) as part:
         yield part
 
@@ -161,7 +161,7 @@ def _copy(store: Readable, campaigns: Iterable[str], part: Path) -> None:
         if _erasures(store, names) == before:
             return
         part.unlink()
-    raise Busy("decisions were erased while the logs were copied: say the same again")
+    raise Busy("decisions were erased while the logs were copied: run the command again")
 
 
 def _erasures(store: Readable, names: Sequence[str]) -> list[tuple[str, int]]:
@@ -193,7 +193,7 @@ def restore(path: str | Path, store: str | Store) -> Mapping[str, Head]:
         The head of every campaign.
 
     Raises:
-        InvalidInput: the file is no backup, or the store has a campaign.
+        InvalidInput: the file is not a backup, or the store has a campaign.
         Damaged: the file is damaged; nothing is written.
         Busy: the store cannot be written.
     """

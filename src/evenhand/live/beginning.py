@@ -1,4 +1,4 @@
-"""Opens a campaign: begins a new log, or goes on with one."""
+"""Opens a campaign: begins a new log, or continues one."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class New:
         after: what is answered after the horizon.
 
     Raises:
-        InvalidInput: a patience, or one of the last two, that is none.
+        InvalidInput: an invalid patience, or one of the last two is invalid.
     """
 
     seed: int = 0
@@ -67,8 +67,8 @@ def begin(
         new: the settings, if it is a new one.
 
     Raises:
-        InvalidInput, Conflict, Damaged, Busy: as for `Campaign.open`; or a new campaign would go on after the horizon
-            with a budget that no hard limit keeps.
+        InvalidInput, Conflict, Damaged, Busy: as for `Campaign.open`; or a new campaign would continue after the
+            horizon with a budget that no hard limit keeps.
     """
     check_text("name", name)
     every = [policy] if isinstance(policy, Policy) else list(policy) if isinstance(policy, Sequence) else []
@@ -97,5 +97,5 @@ def begin(
         worker.refuse_leap()
         *_, last = place.scan(name, kinds=("opened", "switched"))
         if not alike(coded, read(last)["encoding"]):
-            raise Conflict(f"campaign {name!r} encodes cases in another way: open it with the encoder that it has")
+            raise Conflict(f"campaign {name!r} encodes cases differently: open it with its own encoder")
     return worker

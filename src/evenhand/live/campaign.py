@@ -51,7 +51,7 @@ class Campaign:
     workers, asks the policy, appends the result, and commits. Budgets that hold in simulation therefore hold with any
     number of workers. Requests that the policy refuses leave no event.
 
-    Create one with `Campaign.open`. It is thread-safe: one call follows the other, and calls of several threads share
+    Create one with `Campaign.open`. It is thread-safe: calls run one after another, and calls of several threads share
     transactions. A decision that is not in the log raises `Unknown`. If the store cannot be written, `Busy` is raised;
     retry with the same key.
 
@@ -243,7 +243,7 @@ class Campaign:
                 "go on" with what is left of the budgets, all of which have to be hard.
 
         Raises:
-            InvalidInput: a setting that is none, or "go on" with a budget that no hard limit keeps.
+            InvalidInput: an invalid setting, or "go on" with a budget that no hard limit keeps.
         """
         if on_expiry is not None:
             warn_of_jams(on_expiry, self.policy)
@@ -269,9 +269,9 @@ class Campaign:
         """Continue with another policy, which adopts the state: what was spent stays spent, and what was learned stays.
 
         Where it cannot, such as one with another model, the log is folded anew: the policy learns from all outcomes in
-        it. Workers of problem files go on with the new file by themselves. Those of policies of Python end with
-        `Conflict`, and open the campaign with the new policy, from a snapshot that is kept now; to fold the log again,
-        they need all policies since the last switch that did not adopt.
+        it. Workers of problem files continue with the new file by themselves. Those of policies written in Python fail
+        with `Conflict`, and have to open the campaign with the new policy, from a snapshot that is saved now; to fold
+        the log again, they need all policies since the last switch that did not adopt.
 
         Args:
             policy: the policy that decides from now on.
@@ -284,7 +284,7 @@ class Campaign:
                 appended ones, or would play a withdrawn action; its horizon or end is over; or a
                 text is none.
             Ended: the campaign has ended.
-            Conflict: the campaign runs under another policy than the expected one, as somebody else was first; or
+            Conflict: the campaign runs under a policy other than the expected one, because somebody else was first; or
                 something was erased, and the policy cannot adopt the state.
         """
         if not isinstance(policy, Policy):
@@ -376,7 +376,7 @@ class Campaign:
     def relearn(self) -> bool:
         """Let prices and the model learn all corrections now; returns whether any were new to them.
 
-        Otherwise they do so when enough events came since, a little at every request. Other workers can decide
+        Otherwise they do so once enough events have followed, a little at every request. Other workers can decide
         meanwhile. An audit folds the log again, from the earliest decision that was corrected, for every such call.
         """
         return self._worker.relearn()

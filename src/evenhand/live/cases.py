@@ -101,7 +101,7 @@ def refuse_unfit(policy: Policy) -> None:
     """Refuse a policy that no campaign can run.
 
     Its problem has known outcomes that no context can have, so that every decision would be refused; or an end that
-    is no date, although a campaign goes by the clock of its store.
+    is not a date, although a campaign goes by the clock of its store.
     """
     for name, values in zip(policy.problem.known, policy.problem.declared.T, strict=True):
         if (worst := float(np.abs(values).max(initial=0.0))) > LARGEST:

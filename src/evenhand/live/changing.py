@@ -40,7 +40,7 @@ class Ask:
         patience, on_expiry, after: for "changed" alone, what is to change; None leaves a setting as it is.
 
     Raises:
-        InvalidInput: a text that is none, a setting out of its range, or a change of no setting.
+        InvalidInput: an invalid text, a setting out of its range, or a change of no setting.
 
     >>> Ask("paused", "anna", "no letters left").body(Life(patience=60.0, on_expiry="hold"))
     '{"by":"anna","why":"no letters left"}'
@@ -73,7 +73,7 @@ class Ask:
         """Return the body of the event; None if the campaign is already in the requested state.
 
         Raises:
-            Ended: the campaign has ended, and is asked to go on or to pause.
+            Ended: the campaign has ended, and is asked to continue or to pause.
         """
         told = {"by": self.by, "why": self.why}
         if self.kind == "changed":
@@ -82,5 +82,5 @@ class Ask:
         if STATES[self.kind] == life.state:
             return None
         if life.state == "ended":
-            raise Ended(f"the campaign is {life.told}; it decides nothing any more, and cannot be {self.kind}")
+            raise Ended(f"the campaign is {life.told}; it makes no more decisions, and cannot be {self.kind}")
         return encode(told)

@@ -74,7 +74,7 @@ def set_clock(store: str | Store, campaign: str, *, why: str, who: str | None = 
     Where the clock is right, and a campaign is refused as it stood still for long, the event says that this was so.
 
     Args:
-        store: the store, or its URL; servers may go on.
+        store: the store, or its URL; servers may keep running.
         campaign: its name.
         why: the reason, for the log.
         who: who says so, for the log; by default the name of the user.
@@ -83,7 +83,7 @@ def set_clock(store: str | Store, campaign: str, *, why: str, who: str | None = 
         Unknown: no such campaign.
         Conflict: the log is less than a second ahead of the clock, and less than a week behind; or a later version of
             evenhand decides for the campaign.
-        InvalidInput: a reason that is none, a clock that was never set, the name of a pool, or a store of a kind that
+        InvalidInput: an invalid reason, a clock that was never set, the name of a pool, or a store of a kind that
             has no clock.
         Busy: the store cannot be written.
 
@@ -107,7 +107,7 @@ def set_clock(store: str | Store, campaign: str, *, why: str, who: str | None = 
             raise InvalidInput(field, f"a text of 1 to {_LONGEST} characters", shown(text))
     event, is_new = go_by_clock(store, campaign, why=why, who=who)
     if not is_new:
-        raise Conflict(f"campaign {campaign!r} goes by the clock: its last event is of {_written(event.at)}")
+        raise Conflict(f"campaign {campaign!r} already follows the clock: its last event is of {_written(event.at)}")
     return event
 
 

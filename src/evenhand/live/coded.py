@@ -53,7 +53,7 @@ class Text(NamedTuple):
 class Coded:
     """Encodes cases that state the columns of a log, with the same bits as `evenhand replay` encodes its rows.
 
-    Numbers outside of the range of the log are clipped to it.
+    Numbers outside the range of the log are clipped to it.
 
     Args:
         text: the problem file, which the campaign stores.
@@ -61,7 +61,7 @@ class Coded:
         problem: its problem, with the groups and shares of the log.
         units: the encoding of columns as numbers.
         taught: whether the policy learned enough from a log to need no warm-up.
-        lease: of the budgets that are no own ones, whose totals are not those of the file.
+        lease: of the budgets that are not own ones, whose totals are not those of the file.
     """
 
     text: Text

@@ -178,7 +178,7 @@ def _expect(url: str, name: str, new: bool | None) -> None:
     """Refuse a campaign that is there and has to be new, or the other way round; no store is made for that.
 
     Raises:
-        InvalidInput: there is no such store; or the campaign is there, and has to be new.
+        InvalidInput: there is no such store; or the campaign exists, and has to be new.
         Unknown: the campaign is not there, and has to be.
     """
     if new is None:
@@ -261,7 +261,7 @@ def erase_file(
     """Erase decisions of a campaign from a problem file; `note` says by whom and why. See `Campaign.erase`.
 
     Raises:
-        Unknown, InvalidInput: as for `only_campaign` and `Campaign.erase`; or the date is none.
+        Unknown, InvalidInput: as for `only_campaign` and `Campaign.erase`; or the date is invalid.
         Conflict, CannotErase, Busy: as for `Campaign.erase`; or the policy learned from another log.
     """
     date = None if before is None else time_of(before)

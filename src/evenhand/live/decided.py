@@ -25,11 +25,11 @@ from evenhand.replay.columns import Columns, Names, plain
 from evenhand.replay.problem_file import parse
 from evenhand.replay.spec import Spec
 
-_OWN = "decision: "  # before the names of columns that are no names in cases
+_OWN = "decision: "  # before the names of columns that are not names in cases
 _FEWER = "in which only some actions were offered"
 ACTION, PROBABILITY, TIME = (f"{_OWN}{name}" for name in ("action", "probability", "time"))
 ADAPTIVE = (
-    "the campaign learned while it decided: its propensities follow from earlier rows, which standard errors leave out"
+    "the campaign learned while it decided: its propensities depend on earlier rows, which standard errors ignore"
 )
 
 

@@ -18,8 +18,8 @@ class Deciding:
     Args:
         case, key, offered, known: as for `Campaign.decide`.
         frozen: whether it may be decided at the state before the calls in a row that are frozen, which takes less time.
-            Rounds and budgets go on from one to the next; the model and prices wait for the end, or for a twentieth
-            of the rounds so far, or of those that are left.
+            Rounds and budgets carry over from one to the next; the model and prices wait for the end, or for a
+            twentieth of the rounds so far, or of those that are left.
 
     >>> import evenhand as eh
     >>> coin = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("gain"),), maximize="gain", horizon=50)

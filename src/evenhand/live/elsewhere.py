@@ -19,7 +19,7 @@ def refuse_own(field: str, out: Path, url: str) -> None:
     store = Path(url.removeprefix("sqlite:///"))
     for own in (store.with_name(f"{store.name}{end}") for end in _ENDS if url.startswith("sqlite:///")):
         if out.resolve() == own.resolve() or (own.exists() and out.exists() and out.samefile(own)):
-            raise InvalidInput(field, "another file than the store, and than those beside it", out)
+            raise InvalidInput(field, "a file other than the store and those beside it", out)
 
 
 def make_folder(url: str) -> None:

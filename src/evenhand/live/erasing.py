@@ -109,7 +109,9 @@ def _by_date(worker: Worker, before: date, who: str, why: str) -> Erasure:
     at = before if isinstance(before, datetime) else datetime.combine(before, time())
     end = int((at if at.tzinfo is not None else at.replace(tzinfo=UTC)).timestamp() * 1e6)
     if end > worker.one(lambda log: log.now) + _ASKEW:  # a mistyped date would erase all
-        raise InvalidInput("before", "a date or time that is past, as later ones would be all", before.isoformat())
+        raise InvalidInput(
+            "before", "a date or time in the past, as a later one would erase everything", before.isoformat()
+        )
     left = (event for event in worker.store.scan(worker.name, kinds=("decided",)) if not is_erased(event))
     first = next(left, None)  # found while no lock is held, as many may have been erased before
     if first is None:

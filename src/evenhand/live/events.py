@@ -32,7 +32,7 @@ Kind = Literal[
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _SALT = 16  # bytes
-AGAIN = "; say the same again, with the same key"  # the end of a message of Busy, where that helps
+AGAIN = "; send the request again, with the same key"  # the end of a message of Busy, where that helps
 ABOUT: tuple[Kind, ...] = ("observed", "revised", "cancelled", "expired")  # a decision, which they name
 
 
@@ -100,7 +100,7 @@ def read(event: Event) -> dict[str, Any]:
     """Decode the body of an event, with its personal part if it has one.
 
     Raises:
-        Damaged: the body is no JSON object.
+        Damaged: the body is not JSON object.
     """
     found = _object(event.seq, event.body)
     if event.own is not None:

@@ -38,11 +38,11 @@ class Exclusive:
         """
         if self._process != os.getpid():
             if self._lock.locked() or self._gate.locked():
-                told = "was at work when this process was forked: open it in one of the two only"
+                told = "was in use when this process was forked: open it in only one of the two"
                 raise ConcurrentUse(f"campaign {self._name!r} {told}")
             self._process = os.getpid()
         if self._lock.locked() and self._holder == threading.get_ident():
-            raise ConcurrentUse("a call within `many` uses the campaign: it has to use the verbs that it is given")
+            raise ConcurrentUse("a call within `many` uses the campaign: it has to use the verbs that it was given")
 
     def held(self) -> AbstractContextManager[None]:
         """Hold the lock against other threads.

@@ -239,7 +239,7 @@ class Fold:
             return
         mark = mark_of(event)
         if mark.known > self.known:
-            raise Rewritten(f"corrections up to event {mark.known} are in their places from here on")
+            raise Rewritten(f"corrections up to event {mark.known} are applied from here on")
         self.marked = event.seq
 
     def _erased(self, event: Event, made: object) -> None:
@@ -355,7 +355,7 @@ def _refuse_erased(decided: Event) -> None:
         Rewritten: the decision was erased.
     """
     if is_erased(decided):
-        raise Rewritten(f"decision {decided.seq} was erased: no state between it and the erasure can be found again")
+        raise Rewritten(f"decision {decided.seq} was erased: no state between it and the erasure can be computed again")
 
 
 def mark_of(event: Event) -> Mark:
@@ -371,7 +371,7 @@ class Survey:
     """The marks and corrections among some events, without their states.
 
     Args:
-        on_expiry: as for `Fold`; an outcome after an expiry under "hold" is no correction.
+        on_expiry: as for `Fold`; an outcome after an expiry under "hold" is not a correction.
     """
 
     on_expiry: OnExpiry

@@ -20,18 +20,18 @@ def refuse_late(campaign: str, fold: Fold, context: Context) -> None:
         context: of the case.
 
     Raises:
-        Ended: the campaign is over, or would go on with a budget that nothing keeps.
+        Ended: the campaign is over, or would continue with a budget that nothing keeps.
     """
     if fold.life.after == "nothing" or not fold.is_late(context):
         return
     problem = fold.policy.problem
     over = f"its horizon of {problem.horizon:,} rounds is reached"
     if past(problem, time_of(context)):
-        over = f"its end, {problem.clock.written(problem.clock.last)}, is past"
+        over = f"its end, {problem.clock.written(problem.clock.last)}, has passed"
     if fold.life.after == "stop":
         raise Ended(f"campaign {campaign!r} is over: {over}")
     if soft := unguarded(fold.policy):
-        raise Ended(f"campaign {campaign!r} does not go on: {over}, and {_unkept(soft)}")
+        raise Ended(f"campaign {campaign!r} does not continue: {over}, and {_unkept(soft)}")
 
 
 def refuse_soft(field: str, policy: Policy) -> None:

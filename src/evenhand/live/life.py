@@ -24,7 +24,7 @@ class Paused(EvenhandError):
 
 
 class Ended(EvenhandError):
-    """The campaign makes no decisions any more; outcomes still count."""
+    """The campaign makes no more decisions; outcomes still count."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,7 +95,7 @@ class Life:
         if self.state == "paused":
             raise Paused(f"campaign {campaign!r} is {self.told}")
         if self.state == "ended":
-            raise Ended(f"campaign {campaign!r} is {self.told}; it decides nothing any more, and cannot be resumed")
+            raise Ended(f"campaign {campaign!r} is {self.told}; it makes no more decisions, and cannot be resumed")
 
     def to_dict(self) -> dict[str, Any]:
         """Return the life for JSON."""

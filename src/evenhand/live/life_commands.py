@@ -21,7 +21,7 @@ from evenhand.version import __version__
 def write_change(url: str, campaign: str | None, ask: Ask) -> str:
     """Write a change to the log of a campaign; its servers apply it at their next request.
 
-    The policy is not needed for it. Where a campaign is to go on after its horizon, it is asked for if it is of a
+    The policy is not needed for it. Where a campaign is to continue after its horizon, it is asked for if it is of a
     problem file; of a policy of Python, its workers refuse decisions after the horizon that nothing would keep.
 
     Args:

@@ -20,7 +20,7 @@ _NEAR = 1e-9  # relative
 def refuse_over(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
     """Refuse to continue with a policy whose run is over.
 
-    It is accepted where the run of the present policy is over as well, or where decisions go on after the horizon.
+    It is accepted where the run of the present policy is over as well, or where decisions continue after the horizon.
 
     Args:
         campaign: its name.
@@ -33,7 +33,7 @@ def refuse_over(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
         InvalidInput: the next policy has a horizon of no more rounds than are decided, or an end that is past.
     """
     if fold.life.state == "ended":
-        raise Ended(f"campaign {campaign!r} is {fold.life.told}; it decides nothing any more, under no policy")
+        raise Ended(f"campaign {campaign!r} is {fold.life.told}; it makes no more decisions, under any policy")
     if fold.life.after == "go on":
         return
     old, new = fold.policy.problem, policy.problem
@@ -49,7 +49,7 @@ def refuse_over(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
 def used_up(status: Status) -> list[str]:
     """List the budgets that are exhausted by what is spent and held.
 
-    A switch may lower a budget so far, as a stop of what costs. A budget of 0 of which nothing was spent is not listed.
+    A switch may lower a budget so far, as a stop of what costs. An unspent budget of 0 is not listed.
     """
     found = []
     for name, account in status.accounts.items():

@@ -91,8 +91,8 @@ def warn_of_jams(on_expiry: OnExpiry, policy: Policy, level: int = 3) -> None:
         if isinstance(goal, Accounts):
             for i in np.flatnonzero(~goal.rows.is_known):
                 text = (
-                    f"budget {goal.rows.names[i]!r}: a decision whose outcome never comes holds its worst case for "
-                    'good, and nothing else can spend that: take on_expiry="fallback" or "release" if outcomes may '
-                    "stay away"
+                    f"budget {goal.rows.names[i]!r}: a decision whose outcome never arrives holds its worst case for "
+                    'good, and nothing else can spend it: use on_expiry="fallback" or "release" if outcomes may '
+                    "fail to arrive"
                 )
                 warnings.warn(text, EvenhandWarning, stacklevel=level)

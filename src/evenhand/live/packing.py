@@ -95,7 +95,7 @@ def unpack_all(bodies: Sequence[dict[str, Any]], contexts: Context, earlier: Seq
 
     Raises:
         ValueError: they do not have the same shapes.
-        TypeError: a flag that is no number.
+        TypeError: a flag that is not a number.
     """
     count = len(bodies)
     plays = np.array([body["a"] for body in bodies], np.int64)

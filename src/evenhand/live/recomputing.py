@@ -156,7 +156,7 @@ def recompute(given: Given, jobs: int = 1) -> Count:
     """Recompute every decision from the state before it, and compare it with the stored one.
 
     With several jobs the log is split at snapshots. A snapshot may be anything, so each has to be the state at which
-    the stretch before it ends, by the tolerance; from the first that is not, one process goes on alone. Where that
+    the stretch before it ends, by the tolerance; from the first that is not, one process continues alone. Where that
     fails, it begins with the log.
 
     Raises:

@@ -72,7 +72,7 @@ def reply(event: Event, body: Mapping[str, Any], actions: Sequence[str], *, repe
 def _explanation(body: Mapping[str, Any]) -> str:
     if not body["n"]:
         return "nothing is played: what is offered does not fit the hard limits or is withdrawn, or the horizon is over"
-    found = "at random: drawn without a look at what is worth how much" if body["f"] else "worth most at present"
+    found = "at random: drawn regardless of what actions are worth" if body["f"] else "worth most at present"
     if not body["f"] and body["p"][0] not in (None, 1.0):
         found = "drawn by chance, with this probability"
     found += ", among the actions that still fit the hard budgets" if body["r"] else ""

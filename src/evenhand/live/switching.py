@@ -20,7 +20,7 @@ from evenhand.problem.withdrawn import refuse_return
 
 @dataclass(frozen=True, kw_only=True)
 class Switch:
-    """A request to go on with another policy.
+    """A request to continue with another policy.
 
     Args:
         phase: the policy, and the encoder of its cases.
@@ -37,7 +37,7 @@ class Switch:
         """Refuse a policy that cannot continue where the present one stops, however the log is folded.
 
         Raises:
-            InvalidInput: it has other outcomes or numbers of plays, other actions than those so far and appended ones,
+            InvalidInput: it has other outcomes or numbers of plays, actions other than those so far and appended ones,
                 or would play a withdrawn action.
         """
         old, new = now.policy.problem, self.phase.policy.problem
@@ -47,9 +47,7 @@ class Switch:
                 raise InvalidInput(f"policy: problem.{field}", getattr(old, field), getattr(new, field))
         refuse_return(old, new, "policy")
         if self.phase.mark == now.mark and not same_cases(self.phase.encoder, now.encoder.to_dict()):
-            expected = (
-                "one with another name or setting where cases are encoded in another way, as workers tell by that"
-            )
+            expected = "one with another name or setting if cases are encoded differently, to be told apart by workers"
             raise InvalidInput("policy", expected, self.phase.policy.name)
 
     def is_done(self, now: Phase) -> bool:
@@ -61,16 +59,14 @@ class Switch:
         """Return whether this takes in grants of a lease, or returns a part of it; refuse what a lease does not allow.
 
         Raises:
-            InvalidInput: the policy has other totals than those of the lease, or does not keep them hard.
+            InvalidInput: the policy has totals other than those of the lease, or does not keep them hard.
             Conflict: the lease is not a later one of the campaign, or less than what is spent and held.
         """
         before, after = lease_of(fold.encoder), lease_of(self.phase.encoder)
         if before is None and after is None:
             return False
         if before is None or after is None or not after.follows(before):
-            raise Conflict(
-                "the budgets of the campaign are leased, or not, as it was opened: other counters came first"
-            )
+            raise Conflict("a switch cannot begin or end the lease of a campaign, or replace it by an earlier one")
         after.check(self.phase.policy)
         accounts = fold.policy.status(fold.state).accounts
         for name, total in after.totals.items():
@@ -113,11 +109,11 @@ def overtaken(name: str, expected: str, last: Event) -> Conflict:
     """Make the error for a switch from a policy under which the campaign does not run any longer."""
     body = read(last)
     now = f"policy {body['name']!r} ({mark_in(last)}) since event {last.seq}{said(body)}"
-    return Conflict(f"{name!r} runs under {now}, and not under {expected}, from which this would switch")
+    return Conflict(f"{name!r} runs under {now}, not under {expected}, which this switch would replace")
 
 
 def refuse_other(name: str, last: Event, given: Phase) -> None:
-    """Refuse to open a campaign with another policy than that under which it runs.
+    """Refuse to open a campaign with a policy other than the one under which it runs.
 
     Args:
         name: of the campaign.

@@ -79,8 +79,8 @@ class Taught:
                     self.store.keep(self.campaign, self._place(own), 1, file.getvalue())
         except Busy as error:
             text = (
-                f"campaign {self.campaign!r} goes on, but the store does not keep what was learned from the log "
-                f"({error}): state the log at the next start as well, which tries again"
+                f"campaign {self.campaign!r} continues, but the store does not keep what was learned from the log "
+                f"({error}): give the log again at the next start, which tries again"
             )
             warnings.warn(text, EvenhandWarning, stacklevel=3)
 

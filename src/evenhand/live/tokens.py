@@ -119,7 +119,9 @@ def whole(token: str) -> Token:
     if not (isinstance(token, str) and token.strip() and token.isascii() and token.isprintable()):
         raise InvalidInput("token", "a text of visible ASCII characters", "another one")
     if len(token) < SHORTEST:
-        raise InvalidInput("token", f"at least {SHORTEST} characters, as it can be guessed else", f"{len(token)}")
+        raise InvalidInput(
+            "token", f"at least {SHORTEST} characters, as it could be guessed otherwise", f"{len(token)}"
+        )
     return Token(name=_SINGLE, sha256=hash_of(token), roles=ROLES)
 
 
@@ -132,7 +134,9 @@ def read_file(path: Path) -> list[Token]:
     with on_disk("tokens", "a file that can be read"), path.open("rb") as file:
         mode = os.fstat(file.fileno()).st_mode
         if os.name == "posix" and mode & _OTHERS:
-            raise InvalidInput("tokens", "a file of its user alone, as by chmod 600", f"mode {mode & 0o777:o}")
+            raise InvalidInput(
+                "tokens", "a file that only its user can access, as after chmod 600", f"mode {mode & 0o777:o}"
+            )
         text = file.read()
     try:
         tables = tomllib.loads(text.decode())

@@ -66,7 +66,7 @@ class Verbs:
             # the order of a set differs between processes, and a repeated request must equal the first
             asked["offered"] = sorted(offered, key=str) if isinstance(offered, Set) else list(offered)
         asked |= {} if known is None else {"known": known}
-        return _plain(asked, "what JSON has, and no NaN")
+        return _plain(asked, "values that JSON has, without NaN")
 
     def decide_plain(self, plain: dict[str, Any], key: str) -> Reply:
         """Decide what is as it comes from the log: `case`, and `offered` and `known` if they are stated.
@@ -136,7 +136,7 @@ class Verbs:
                 refuse_undeclared(y, observed, policy.problem)  # no revision would help
                 raise Conflict(f"decision {ref} has other outcomes: `revise` replaces them")
         if earlier is not None and is_erased(earlier.decided):
-            raise Conflict(f"decision {ref} was erased: no outcome of it can be entered or corrected any more")
+            raise Conflict(f"decision {ref} was erased: its outcome can no longer be entered or corrected")
         self.worker.enter(self.log, "observed" if before is None else "revised", encode(plain), ref=ref, made=earlier)
         return True
 
@@ -147,7 +147,7 @@ class Verbs:
             if before is None:
                 raise Conflict(f"decision {ref} was settled when it expired")
             if before.kind != "cancelled":
-                raise Conflict(f"decision {ref} has its outcome")
+                raise Conflict(f"decision {ref} already has its outcome")
             return False
         self.worker.enter(self.log, "cancelled", "{}", ref=int(ref))
         return True
@@ -191,7 +191,7 @@ def check_text(field: str, value: object) -> None:
     if not isinstance(value, str) or not 0 < len(value) <= _LONGEST:
         raise InvalidInput(field, f"a text of 1 to {_LONGEST} characters", shown(value))
     if not value.isprintable() and ("\0" in value or _has_halves(value)):
-        raise InvalidInput(field, "a text in Unicode, without NUL and unpaired surrogates", shown(value))
+        raise InvalidInput(field, "a text in Unicode, without NUL or unpaired surrogates", shown(value))
 
 
 def _has_halves(text: str) -> bool:

@@ -140,7 +140,7 @@ class Worker:
     def switch(self, switch: Switch) -> None:
         """Append a switch to another policy, which adopts the state where it can; else the log is folded anew.
 
-        To fold it no lock is held, so that this worker and others go on to decide.
+        To fold it no lock is held, so that this worker and others keep deciding.
 
         Raises:
             InvalidInput, Ended: as for `Switch.refuse`, `refuse_over` and `refuse_soft`.
@@ -246,7 +246,7 @@ class Worker:
     def _learns(self, known: int) -> bool:
         """Learn some more of the corrections up to an event, between requests of others; returns whether to go on."""
         with self._lock.held():
-            self._run([])  # a fold that is ahead of the log, as another request failed, is no beginning
+            self._run([])  # a fold that is ahead of the log, as another request failed, is not a beginning
             if not self.fold.reach or self.fold.known >= known:
                 return False
             again = self._again = self._again or Again(self.folding, self.fold)

@@ -46,8 +46,8 @@ def missed(model: Model, states: Sequence[Any], x: Floats, y: Floats, plays: Boo
 def nats(errors: Floats, count: Floats) -> Floats:
     """Compute half the squared errors in units of the noise, less those of the best state, `(S,M),()->(S)`.
 
-    The noise of an outcome is one for all states, as noises of their own would reward the state whose plays happened to
-    have little: the least of the states' mean squared errors, with what is believed of it as one more observation.
+    The noise of an outcome is one for all states, as separate ones would reward the state whose plays happened to have
+    little: it is the least of the states' mean squared errors, with the prior belief as one more observation.
     """
     found = np.zeros(errors.shape[:2])
     for r in range(len(errors)):

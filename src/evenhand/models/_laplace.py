@@ -79,7 +79,7 @@ def _evidence(known: Known, rho: float, theta: Floats, inverse: Floats) -> float
 def fit_evidence(known: Known, ridge: float, theta: Floats, inverse: Floats) -> float:
     """Maximise the evidence of a replica by Laplace's approximation; return its penalty, `()->(A,n),(A,n,n),()`.
 
-    As in `numerics.evidence.fit`, a narrow prior has it climbed from the penalty that is believed by default, too.
+    As in `numerics.evidence.fit`, a fit with a narrow prior also climbs from the default penalty.
     """
     wide = theta.copy(), np.empty_like(inverse)
     rho = _climb(known, ridge, theta, inverse)

@@ -44,8 +44,8 @@ class Model(Protocol):
     belongs to action a of replica r.
 
     Three more members are optional. `by_action` is A, or None for shared coefficients, as in a model without it; with
-    A, the first feature of a candidate is the index of its action. `weighs` is True for a model that heeds the weight
-    of a `Lesson`; all others are taught at weight 1 only. `reads_once` is True for a model that reads features which
+    A, the first feature of a candidate is the index of its action. `weighs` is True for a model that uses the weight of
+    a `Lesson`; all others are taught at weight 1 only. `reads_once` is True for a model that reads features which
     all replicas share from `distinct(x)`; to all others they are handed as an array of their own per replica.
     """
 
@@ -168,7 +168,7 @@ class Fades(Model, Protocol):
     def fade(self, state: Any, keep: Floats, ahead: Floats) -> None:
         """Multiply all sums over observations by `keep` in (0, 1], and estimate again, `(),()->`, in place.
 
-        The penalty is not multiplied: a direction that is not tried any more falls back to what was believed before
+        The penalty is not multiplied: a direction that is no longer tried falls back to what was believed before
         any data. `ahead` is the part of the horizon, in [0, 1], that is to come and in which what is learned now still
         counts; a model that explores by it takes it in place of that of a policy. Where `keep` is 1, only that changes.
         """

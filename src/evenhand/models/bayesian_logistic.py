@@ -29,7 +29,7 @@ from evenhand.numerics.precision import absorb, blank, dot, quadratic
 class BayesianLogisticState:
     """The posterior, and the observations that are kept.
 
-    With coefficients by action there are A rows per replica of what is marked so, and one of all else.
+    With coefficients by action, fields that are marked so have A rows per replica, and all others have one.
     """
 
     inverse: Floats  # (R A, n, n) of H = ridge I + sum p (1 - p) x x^T
@@ -48,7 +48,7 @@ class BayesianLogisticState:
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
 
     def begin(self, rows: Ints) -> None:
-        """Set appended actions to what the common penalty says of an action without data, `(rows)->`."""
+        """Set appended actions to what the common penalty says about an action without data, `(rows)->`."""
         without_data(rows, self.ridge, self.inverse)
 
 
@@ -265,7 +265,7 @@ class BayesianLogistic(WithoutLuck):
     Equation: theta minimises sum [log(1 + exp(u)) - y u] + rho/2 |theta|^2, u = x.theta; H is the Hessian there, and
     rho = g / |theta|^2 with g = n - rho tr H^-1 effective parameters, where one observation at even odds counts as
     believed beforehand. With p = sigmoid(u), the bonus is scale sqrt(p (1 - p)) sqrt(q ln(1 + (m q / n)^2)),
-    q = p (1 - p) x^T H^-1 x, and m the observations to come, as for `BayesianRidge`. It is clipped to
+    q = p (1 - p) x^T H^-1 x, and m the future observations, as for `BayesianRidge`. It is clipped to
     the outcome's range. Nothing depends on the units of features. The latest `buffer` observations are kept; older ones
     are folded into a quadratic, as in `GeneralizedLinear`.
 

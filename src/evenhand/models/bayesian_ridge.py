@@ -23,7 +23,7 @@ from evenhand.numerics.precision import absorb, blank, dot, quadratic
 class BayesianRidgeState:
     """Sufficient statistics, and the posterior; outcomes are in units of their ranges.
 
-    With coefficients by action there are A rows per replica of what is marked so, and one of all else.
+    With coefficients by action, fields that are marked so have A rows per replica, and all others have one.
     """
 
     gram: Floats  # (R A, n, n) sum of x x^T
@@ -46,7 +46,7 @@ class BayesianRidgeState:
     horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
 
     def begin(self, rows: Ints) -> None:
-        """Set appended actions to what the common penalty says of an action without data, `(rows)->`."""
+        """Set appended actions to what the common penalty says about an action without data, `(rows)->`."""
         without_data(rows, self.ridge, self.inverse)
 
 
@@ -321,9 +321,9 @@ class BayesianRidge(WithoutLuck):
     evidence (`numerics.evidence.fit`). An outcome that is declared 0 under some candidates has no noise there, so that
     only its other observations count for its noise; a policy says which. At prices w the bonus of a candidate is
     scale sqrt(w^T Sigma w) sqrt(q ln(1 + (m q / n)^2)), q = x^T V^-1 x, at most up to the liked ends of the ranges.
-    m = L (1 + N) / (1 + t) is the number of observations to come, if they go on at the rate of the N in the t rounds so
-    far and of one in a round before. L counts the rounds to come, at most as many as budgets can pay for; a policy says
-    so. Rows that were taught are in N and t, and leave L as it is. What is unlikely to pay back is not explored.
+    m = L (1 + N) / (1 + t) is the number of future observations, if they go on at the rate of the N in the t rounds so
+    far and of one in a round before. L counts the remaining rounds, at most as many as budgets can pay for; a policy
+    says so. Rows that were taught are in N and t, and leave L as it is. What is unlikely to pay back is not explored.
 
     Nothing depends on the units of outcomes or of features. Before any data, noise and means are believed to spread by
     a quarter of each outcome's range, and a range counts as one observation: one that is a thousand times too long is

@@ -1,4 +1,4 @@
-"""Models whose actions become more: their configuration for fewer actions, and states that take over smaller ones."""
+"""Models that get more actions: their configuration for fewer actions, and states that take over smaller ones."""
 
 from __future__ import annotations
 

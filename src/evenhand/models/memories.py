@@ -153,7 +153,7 @@ class Memories(Wraps, WithoutLuck):
     def notes(self, state: MemoriesState, replica: int) -> tuple[Note, ...]:
         """Say which memory has which weight, and since when memories that forget predict better than all.
 
-        What the model inside has to say is said for the longest memory.
+        The notes of the inner model are those about the longest memory.
         """
         lives = ["all" if math.isinf(life) else f"half-life {life:,.6g}" for life in self._lives]
         shares = [f"{name} {share:.0%}" for name, share in zip(lives, self.weights(state)[replica], strict=True)]

@@ -121,7 +121,7 @@ class OnePass(Linked):
 
     Equation: with g and H the gradient and Hessian of a round's likelihood at theta, the plays of the round taken as
     one batch, theta <- P(theta - (H + Q / step)^-1 g), P the Euclidean projection to |theta| <= D; then Q grows by
-    the Hessian at the new theta. It starts at 0, Q at ridge I. Optimism is inside of the link:
+    the Hessian at the new theta. It starts at 0, Q at ridge I. Optimism is inside the link:
     bonus = mu(u + beta ||x||_{Q^-1}) - mu(u), u = x.theta, and with the other sign where a price is negative. By
     default beta^2 = 4 ridge D^2 + 2 step ln(1/delta) + n (6 step^2 + step) ln(1 + L N / ridge), N the observations
     so far and L the largest slope of mu: 1/4 for the logistic link, 1 for the identity.

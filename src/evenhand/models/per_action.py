@@ -1,4 +1,4 @@
-"""Own coefficients per action: as many small models as there are actions, instead of one with a block for each."""
+"""Separate coefficients per action: as many small models as there are actions, instead of one with a block for each."""
 
 from __future__ import annotations
 
@@ -132,15 +132,15 @@ class _PerActionView(NamedTuple):
 class PerAction(Wraps):
     """Give every action coefficients of its own: a copy of a model for each, which learns from its plays alone.
 
-    Equation: candidate (a, x) is worth what the inner model of action a says of x. The first feature of a candidate is
-    the index a of the action, a whole number from 0 to A - 1; the others are the features x of the case. Candidates may
-    come in any order, and an action several times or not at all.
+    Equation: candidate (a, x) is worth what the inner model of action a says about x. The first feature of a candidate
+    is the index a of the action, a whole number from 0 to A - 1; the others are the features x of the case. Candidates
+    may come in any order, and an action several times or not at all.
     With `Ridge` of a fixed width this is exactly ridge regression on a block of features per action
     (`environments.logged.blocks`), because V is then block-diagonal: the A inverses of n x n take the place of one of
-    A n x A n. `BayesianRidge` and `BayesianLogistic` are their own block layouts as well: actions have the
+    A n x A n. `BayesianRidge` and `BayesianLogistic` equal their block layouts, too: actions have the
     penalty, the noise and the counts of observations and rounds in common, and estimate them together. If each action
     estimated its noise for itself, from its few plays, it would often be far too small at first, and the policy would
-    lock in. Of all other models, actions have nothing in common: neither widths that depend on the data, such as
+    lock in. Under all other models, actions have nothing in common: neither widths that depend on the data, such as
     `SelfNormalised`, nor fits, draws or rounds. Their horizon is T / A, as if actions were to be played equally often.
 
     Args:

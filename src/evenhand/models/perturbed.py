@@ -37,7 +37,7 @@ class Perturbed(Scaled):
 
     Equation: bonus = price x.e, e ~ N(0, scale^2 S), S the posterior covariance of the inner model: H^-1 for
     `Logistic`, H = ridge I + sum mu' x x^T, the Hessian at its last fit; for an identity link in units of the outcome's
-    range. `Sampled` draws inside of the link instead, mu(x.(theta + e)); for an identity link the two are the same.
+    range. `Sampled` draws inside the link instead, mu(x.(theta + e)); for an identity link the two are the same.
     Deviation: the paper's H has lambda_0 times the average of mu' in the place of our ridge, which it sets to
     kappa lambda_0, kappa the least slope of mu. Our H is smaller by the difference, so our draws are wider, noticeably
     so until data outweigh the ridge; and with `growth` above 1 the H of `Logistic` is that of its last fit, not of the

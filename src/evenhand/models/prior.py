@@ -20,7 +20,7 @@ class Prior:
 
     Equation: theta_m = mean_m + delta_m, with x.delta_m of standard deviation sd_m for features x of their mean size.
     The spread of delta is estimated along with the penalty, where sd_m^2 counts as one observation of it
-    (`numerics.evidence.fit`). A guess with a smaller sd than is believed by default is given up once the evidence
+    (`numerics.evidence.fit`). A guess with a smaller sd than is believed by default is dropped once the evidence
     against it is 20 to 1. Until then it is believed, and the smaller sd is, the less is explored.
 
     Args:

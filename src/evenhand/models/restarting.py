@@ -1,4 +1,4 @@
-"""A model that begins anew once one that began lately predicts better."""
+"""A model that restarts once a more recently started one predicts better."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Restarting(Wraps, WithoutLuck):
         """Say when the model last restarted, an alarm for `alarm` rounds, and add the inner model's notes."""
         inner = notes(self.inner, state.members[0], replica)
         if state.restarts[replica] == 0.0:
-            never = "began anew: never; no model that learned lately predicted better by far"
+            never = "began anew: never; no recently started model predicted much better"
             return Note(never), *inner
         since, times = state.since[replica], state.restarts[replica]
         said = f"began anew: in round {since:,.0f} of those learned, {times:,.0f} in all"

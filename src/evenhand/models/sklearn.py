@@ -54,8 +54,8 @@ class Sklearn(WithoutLuck):
     factor `growth`, and at the latest when the whole buffer is new. "partial_fit" passes every observation on once, on
     arrival; its states cannot be saved. Estimators see outcomes in units of their ranges, to 12 digits, so that
     a tree finds the same splits in any units, and features as they are: put a `StandardScaler` before an estimator
-    that depends on theirs. Predictions are clipped to the declared range; those more than 10 ranges
-    outside of it are refused. Before the first fit the prediction is 0, clipped to the declared range. While a refitted
+    that depends on theirs. Predictions are clipped to the declared range; those more than 10 ranges outside it are
+    refused. Before the first fit the prediction is 0, clipped to the declared range. While a refitted
     classifier has seen only one value, it predicts that value. A `random_state` of None is set to 0 in all replicas,
     because models have no luck of their own; replicas differ by their data.
 
@@ -101,7 +101,7 @@ class Sklearn(WithoutLuck):
             got = (self.min_observations, self.buffer)
             raise InvalidInput("Sklearn.min_observations, buffer", "1 <= min_observations <= buffer", got)
         if not isinstance(self.estimator, _base().BaseEstimator):
-            expected = "an instance of an estimator of scikit-learn"
+            expected = "an instance of a scikit-learn estimator"
             raise InvalidInput("Sklearn.estimator", expected, shown(self.estimator))
         fit = "partial_fit" if self.mode == "partial_fit" else "fit"
         needed = (fit, "predict_proba" if self._classifies else "predict")
@@ -198,7 +198,7 @@ class Sklearn(WithoutLuck):
         mean = np.concatenate(parts, 1) * self._units(state)
         far = FAR * (state.high - state.low)
         if not (np.isfinite(mean) & (mean >= state.low - far) & (mean <= state.high + far)).all():
-            expected = f"finite predictions, at most {FAR:g} ranges outside of {state.low} to {state.high}"
+            expected = f"finite predictions, at most {FAR:g} ranges outside {state.low} to {state.high}"
             raise InvalidInput(place, expected, mean)
         return np.clip(mean, state.low, state.high)
 
@@ -254,7 +254,7 @@ def _rounded(y: Floats) -> Floats:
 
 
 def as_model(model: Model, n_outcomes: int) -> Model:
-    """Return a model unchanged, or an estimator of scikit-learn as a model.
+    """Return a model unchanged, or a scikit-learn estimator as a model.
 
     >>> from sklearn.linear_model import LinearRegression
     >>> type(as_model(LinearRegression(), 1)).__name__

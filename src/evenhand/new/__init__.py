@@ -1,4 +1,4 @@
-"""A problem of one's own to begin with: five questions, and the files that are written of the answers."""
+"""A problem of your own to begin with: five questions, and the files that are written from the answers."""
 
 from evenhand.new.answers import Answers
 from evenhand.new.questions import QUESTIONS, example, read

@@ -172,7 +172,7 @@ def example(question: Question, texts: Mapping[str, str]) -> str:
 def _distinct(names: Sequence[str]) -> None:
     twice = [name for i, name in enumerate(names) if name in names[:i]]
     if twice:
-        raise InvalidInput("limit", "another name than that of the other outcomes", twice[0])
+        raise InvalidInput("limit", "a name other than that of the other outcomes", twice[0])
 
 
 def _name(part: str, flag: str, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Writes a problem file and a script that runs, of the answers to the five questions."""
+"""Writes a problem file and a script that runs, from the answers to the five questions."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def write(answers: Answers, folder: Path) -> list[Path]:
     """Write both files to a folder, which is created if it does not exist.
 
     Raises:
-        InvalidInput: a file is there already, or the folder cannot be written to; or the problem makes no sense.
+        InvalidInput: a file already exists, or the folder cannot be written to; or the problem makes no sense.
         InfeasibleProblem: no mixture of the actions keeps to the limits.
     """
     texts = {PROBLEM: problem_file(answers), SCRIPT: script(answers)}

@@ -160,7 +160,7 @@ class WeightedSum:
         return out if z.ndim == 2 else out.reshape(z.shape)
 
     def envelope_view(self, beta: float) -> _EnvelopeView | None:
-        """The kernels' view of the sum under `Moreau(beta)`; None if the only part that is not linear is no Gini."""
+        """The kernels' view of it under `Moreau(beta)`; None unless its only non-linear part is a Gini function."""
         if self._shared or self._only_gini is None:
             return None
         places, ranked, c = self._only_gini

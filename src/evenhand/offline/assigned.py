@@ -148,16 +148,16 @@ class Assignment:
     def write(self, path: str | Path, *, verbatim: bool = False) -> Path:
         """Write a CSV file with a row per case, in the order of the list; or a Parquet file, where its name ends so.
 
-        A CSV file is written as the list is: fields are separated as they are there, and numbers have its decimal
-        points or commas: expectations have 6 significant digits, and probabilities 10, so that values of the list are
-        the same to 1e-9. The text is UTF-8, with a byte-order mark unless the list is plain UTF-8 with commas, so that
-        spreadsheets read its letters.
+        A CSV file is written like the list: with the same separator, and the same decimal points or commas.
+        Expectations have 6 significant digits, and probabilities 10, so that values of the list are the same to 1e-9.
+        The text is UTF-8, with a byte-order mark unless the list is plain UTF-8 with commas, so that spreadsheets read
+        its letters.
 
         Args:
             path: the file, which is replaced once it is complete. In Parquet, features that are numbers, chances
                 and expectations are numbers, a missing one is null, and texts stay as they are.
             verbatim: whether texts stay as they are. By default those that a spreadsheet would run as a formula get an
-                apostrophe in front: they begin with =, +, -, @, a tab or a carriage return, and are no plain numbers.
+                apostrophe in front: they begin with =, +, -, @, a tab or a carriage return, and are not plain numbers.
 
         Raises:
             InvalidInput: the file cannot be written.

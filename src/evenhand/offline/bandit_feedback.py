@@ -34,7 +34,7 @@ def from_bandit_feedback(feedback: Mapping[str, Any], problem: Problem | None = 
             them, and no groups. By default the actions have their numbers as names, and the reward is maximised.
 
     Raises:
-        InvalidInput: a key is missing, an array has another shape or a value that is none, or the problem has other
+        InvalidInput: a key is missing, an array has another shape or an invalid value, or the problem has other
             actions or outcomes.
 
     >>> rows = {"n_rounds": 4, "n_actions": 2, "context": [[0.5], [1.0], [1.5], [1.0]], "position": None}
@@ -90,7 +90,7 @@ def to_bandit_feedback(log: Evidence, outcome: str | None = None) -> dict[str, A
         action), `action`, `position` (None), `reward` and `pscore`; and the names `actions` and `features`.
 
     Raises:
-        InvalidInput: the outcome is none of the problem's.
+        InvalidInput: the outcome is not one of the problem's.
     """
     names = log.problem.names
     if outcome is not None and outcome not in names:

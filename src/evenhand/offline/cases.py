@@ -48,7 +48,7 @@ class Cases:
         """Read a list; every row has to be usable, as every case must be decided.
 
         Raises:
-            InvalidInput: a column is missing, or a value is of another kind than in the log.
+            InvalidInput: a column is missing, or a value is of a different kind than in the log.
         """
         wanted = {*spec.numeric, *spec.categorical, *spec.known_columns, *(g.column for g in spec.groups.values())}
         places = {c: place for c, place in spec.places.items() if c in wanted}

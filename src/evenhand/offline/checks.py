@@ -44,7 +44,7 @@ def support(evidence: Evidence, policies: Mapping[str, Floats]) -> str | None:
         others = f", and {len(never) - 1} other policies do so, too" if len(never) > 1 else ""
         return (
             f"{name!r} plays in {-missing:.1%} of its cases what was never logged there, if the propensities are right"
-            f"{others}: its value there is the guess of a model"
+            f"{others}: its value there is a model's guess"
         )
     return None
 
@@ -70,7 +70,7 @@ def idle(worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float
 def outside(numbers: Mapping[str, Floats], coding: Units) -> str | None:
     """Say which number of a list lies outside the range of the log, where it is clipped; None if hardly any does.
 
-    One that is beyond by more than the range is wide is told of, such as an amount in other units, and otherwise what
+    One that is beyond by more than the range is wide is reported, such as an amount in other units, and otherwise what
     more than 1 % of the cases have.
     """
     found = []

@@ -153,7 +153,7 @@ def plan(problem: Problem, contexts: Any, *, gap: float = 1e-6, seed: int = 0) -
         seed: of the sample from which the first prices are.
 
     Raises:
-        InvalidInput: the problem is no linear program over contexts, or a column or a value cannot be used.
+        InvalidInput: the problem is not a linear program over contexts, or a column or a value cannot be used.
         InfeasibleProblem: no plan keeps to the limits; the message names those that exclude each other.
 
     >>> from evenhand.problem import Budget, Outcome

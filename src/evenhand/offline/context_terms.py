@@ -64,7 +64,7 @@ def stated(problem: Problem, source: Source) -> Stated:
     """Determine the data that a problem needs, and which of them a source has.
 
     Raises:
-        InvalidInput: the problem is no linear program with a play per context, or the source lacks an outcome.
+        InvalidInput: the problem is not a linear program with a play per context, or the source lacks an outcome.
     """
     p, objective = problem, problem.objective
     if p.n_plays != 1:

@@ -100,7 +100,7 @@ def cross_fit(
         only: the actions to predict, by default all; the others have 0.
 
     Raises:
-        InvalidInput: an action was logged outside of a fold less than twice, or a model predicts no finite numbers.
+        InvalidInput: an action was logged outside a fold less than twice, or a model predicts no finite numbers.
     """
     whole("n_actions", n_actions, 1)
     columns = np.arange(n_actions) if only is None else only

@@ -14,16 +14,16 @@ from evenhand.report.page import Part
 from evenhand.report.tables import Table
 
 VALUES = (
-    "Each line is a policy: how much it brings per case if so much of the budget may be used per case. Bands are 95 % "
-    "intervals at each budget alone, for the population behind the log. The dotted line is the budget of the file."
+    "Each line is a policy: what it brings per case at each budget per case. Bands are 95 % intervals at each budget "
+    "alone, for the population behind the log. The dotted line is the budget of the file."
 )
 DIFFERENCES = (
     "How much more targeting brings than each of the others at the same budget, by pairs of cases. Where a band "
-    "includes 0, the difference is not told from chance. Of twenty budgets, one is outside of its band by chance."
+    "includes 0, the difference is indistinguishable from chance. Of twenty budgets, one is outside its band by chance."
 )
 USES = (
     "What a policy uses, by scores, its standard error, and the confidence that this is within the budget. Plans keep "
-    "to the budget by predictions: on average, and where it binds about as often as not. No run is held to it."
+    "to the budget by predictions: on average and, if it binds, about half the time. No run is forced to keep it."
 )
 PRICES = "What one more unit of the budget is predicted to bring. Where it is 0, more of it is worth nothing."
 
@@ -128,4 +128,4 @@ def _where(told: Sequence[tuple[float, int]]) -> str:
         if at:
             ends = f"{at[0]:.3g}" if len(at) == 1 else f"{at[0]:.3g} to {at[-1]:.3g}"
             found.append(f"{word} at {len(at)} of {len(told)} budgets ({ends})")
-    return ", ".join(found) or f"nothing that is told from chance at any of {len(told)} budgets"
+    return ", ".join(found) or f"nothing distinguishable from chance at any of {len(told)} budgets"

@@ -53,8 +53,8 @@ def curve(
     B in each fold for itself, by predictions q of models of the other folds. Its influence function is
     psi_i = g_i(pi) - V - price (c_i(pi) - B), where the price accounts for the threshold that the fold chose. The
     variance of V is var(psi) / N + max(sum_jk d_jk d_kj, 0), where d_jk is what fold j loses if its plan is made
-    without fold k. For an objective f that is no weighted sum, V is f of averages z, g_i(pi) is f'(z) . g_i, and pi_B
-    is the best mixture of plans at prices of outcomes.
+    without fold k. For an objective f that is not a weighted sum, V is f of averages z, g_i(pi) is f'(z) . g_i, and
+    pi_B is the best mixture of plans at prices of outcomes.
 
     Policies: `targeted` gives dear actions to those rows first where they are predicted to bring most per unit;
     `only ACTION` draws the rows that get one action at random; `fair` targets within tolerances of the average between

@@ -27,8 +27,8 @@ def decided(field: str, estimator: Decider, evidence: Evidence) -> Floats:
     actions, or their values in the log.
 
     Raises:
-        InvalidInput: it was not fitted to a data frame, or to a column that is no feature of the problem; or it
-            predicts something else than an action for every row.
+        InvalidInput: it was not fitted to a data frame, or to a column that is not a feature of the problem; or it
+            predicts something other than an action for every row.
         MissingExtra: pandas is not installed.
     """
     columns = getattr(estimator, "feature_names_in_", None)

@@ -1,4 +1,4 @@
-"""A randomised log, read by a problem: what is known of every row, and what each action would have brought."""
+"""A randomised log, read by a problem: what is known about every row, and what each action would have brought."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class Evidence:
         """The actions whose outcome is predicted: those that may be played, and are not free of it.
 
         Raises:
-            InvalidInput: one of them has fewer than two rows, outside of a fold if there are folds.
+            InvalidInput: one of them has fewer than two rows, outside a fold if there are folds.
         """
         needed, count = self.playable[~self.problem.free[self.playable, outcome]], len(self.problem.actions)
         there = np.bincount(self.actions, minlength=count)
@@ -313,7 +313,7 @@ class Evidence:
 
     @property
     def weights(self) -> Mapping[str, float] | None:
-        """The weights of the objective by outcome; None if it is no weighted sum."""
+        """The weights of the objective by outcome; None if it is not a weighted sum."""
         objective = self.problem.objective
         return objective.weights if isinstance(objective, Linear) else None
 

@@ -118,7 +118,7 @@ class _BySums:
 def _enough(rows: int, action: int, out: int) -> bool:
     """Whether a model can be fitted; it has to be where only one fold is left out."""
     if rows < 2 and out == 1:
-        expected = "at least two rows of every action outside of each fold"
+        expected = "at least two rows of every action outside each fold"
         raise InvalidInput("actions", expected, f"{rows} of action {action}")
     return rows >= 2
 

@@ -33,8 +33,8 @@ def levels_of(
 ) -> Iterator[Level]:
     """Yield the levels of every feature, with the mean probability of each action among their rows.
 
-    Numbers are put into four bands of about as many rows, or have a level each where there are five at most. Of texts,
-    the eleven most frequent have a level each, and the others one together if there are more than twelve.
+    Numbers are put into four bands with about equally many rows, or have a level each where there are five at most. Of
+    texts, the eleven most frequent have a level each, and the others one together if there are more than twelve.
 
     Args:
         columns: by feature, `(N)` numbers or texts.

@@ -13,16 +13,16 @@ from evenhand.report.tables import Table
 
 ACTIONS = (
     "How many cases get each action, and what they are expected to bring per case by models of the log. Expectations "
-    "are predictions of what was chosen as it is predicted to be the most, and so too high on average. The list can be "
-    "judged by outcomes only afterwards."
+    "are predictions for actions that were chosen for the highest predictions, so they are too high on average. Only "
+    "outcomes can judge the list, afterwards."
 )
-BUDGET = "The bar is the part of the budget that the list uses, which never is more than all of it."
+BUDGET = "The bar is the part of the budget that the list uses, which is never more than all of it."
 PREDICTED = (
-    "The bar is the part of the budget that the list is predicted to use, which never is more than all of it. What it "
-    "will use is learned, and may be more: where the budget binds, about as often as less."
+    "The bar is the part of the budget that the list is predicted to use, which is never more than all of it. What it "
+    "will use is learned, and may be more: if the budget binds, about as often as not."
 )
-GROUPS = "The average per case in each group, held out cases included; of outcomes that are learned, as models predict."
-WHO = "The share of each action among the cases with a level. Numbers are in bands of about as many cases."
+GROUPS = "The average per case in each group, held-out cases included; for learned outcomes, as models predict."
+WHO = "The share of each action among the cases with a level. Numbers are in bands of about equally many cases."
 
 
 def parts(

@@ -55,10 +55,10 @@ def by_sums(model: object) -> bool:
 def predicted(model: Callable[[], Regressor], x: Floats, y: Floats, cases: Floats) -> Floats:
     """Fit a model to rows, and predict the outcomes of cases, `(N,n),(N),(N',n)->(N')`.
 
-    Equation: of a classifier, sum_k P(class k | case) class_k, as the labels that it predicts are no means.
+    Equation: of a classifier, sum_k P(class k | case) class_k, as the labels that it predicts are not means.
 
     Raises:
-        InvalidInput: it predicts something else than a finite number per case, or is a classifier whose classes are
+        InvalidInput: it predicts something other than a finite number per case, or is a classifier whose classes are
             not the values of the outcome or that has no probabilities.
 
     >>> from sklearn.linear_model import LogisticRegression
@@ -82,7 +82,7 @@ def finite(found: Floats, rows: int) -> Floats:
     """Return predictions as they are.
 
     Raises:
-        InvalidInput: some are no finite numbers.
+        InvalidInput: some are not finite numbers.
     """
     if found.dtype.kind not in "fiu" or not np.isfinite(found).all():
         raise InvalidInput("model", _expected_of(rows), "NaN, an infinite number or no number")

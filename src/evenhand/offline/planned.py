@@ -232,7 +232,7 @@ def moves(totals: Floats, rows: int) -> Floats:
     the plan is made without fold k as well. The errors e_j and e_k of the value in two folds have E e_j e_k =
     E d_jk d_kj, up to what the plans differ in truth: the part of e_j that owes nothing to fold k has mean 0 given fold
     k, and so has that of e_k given fold j. Values of plans that are nearly the best hardly differ in truth. What they
-    use, or how even they are, may differ, so that this is no guide to the errors of these. Where plans are the same,
+    use, or how even they are, may differ, so that this is not a guide to the errors of these. Where plans are the same,
     d is exactly 0, as totals of different sums differ by rounding.
 
     Args:

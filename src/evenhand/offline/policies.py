@@ -64,7 +64,7 @@ class Unasked(NamedTuple):
 def policies_of(crossed: Crossed) -> Unasked:
     """Return the policies that are always evaluated: every action for everybody, and targeting within the budget.
 
-    One on an outcome that is learned is kept by predictions. An objective that is no weighted sum is also planned
+    One on an outcome that is learned is kept by predictions. An objective that is not a weighted sum is also planned
     without a budget.
     """
     found, count = singles(crossed.evidence), len(crossed.evidence.names)
@@ -104,7 +104,7 @@ def probabilities(name: str, policy: Floats | Decider | Saved, evidence: Evidenc
     """Return the probabilities of a policy, `->(N,A)`.
 
     Raises:
-        InvalidInput: another shape, or rows that are no probabilities; or an estimator that decides otherwise; or as
+        InvalidInput: another shape, or rows that are not probabilities; or an estimator with invalid decisions; or as
             for `Saved.lotteries`.
     """
     shape, field = (evidence.rows, len(evidence.names)), f"policies[{name!r}]"
@@ -129,7 +129,7 @@ def valued(
     """Yield the estimates of what was logged, and then of each policy.
 
     Args:
-        evidence, tables: what is known of every row.
+        evidence, tables: what is known about every row.
         policies: `(N,A)` each.
         moved: of policies that were planned by the log.
 

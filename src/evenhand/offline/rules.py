@@ -37,7 +37,7 @@ def policy_of(rule: str, evidence: Evidence) -> Floats:
     "else ACTION" is what the other rows get. Names with a semicolon, a sign or " and " are quoted.
 
     Raises:
-        InvalidInput: the rule has another form, or names an action, a column or a level that is not there.
+        InvalidInput: the rule has another form, or names an action, a column or a level that does not exist.
     """
     hidden: list[str] = []
 

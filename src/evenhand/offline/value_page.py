@@ -14,18 +14,18 @@ from evenhand.report.tables import Table
 
 DIFFERENCES = (
     "Dots are differences to what was logged, by pairs of cases; lines are their 95 % intervals, for the population "
-    "behind the log. Grey intervals include 0: such a difference is not told from chance. Policies of blue ones bring "
-    "more, those of orange ones less. The largest of several estimates is too optimistic."
+    "behind the log. Grey intervals include 0: such a difference is indistinguishable from chance. Blue ones "
+    "are above 0, and orange ones below. The largest of several estimates is too optimistic."
 )
 USES = "Bars are parts of the budget that a policy uses per case; at the line all of it is used."
 OTHERS = (
     "IPS weights cases by inverse propensities, and SNIPS divides by the sum of the weights; neither needs a model of "
     "outcomes. The model alone and switch have no errors, as nothing says how wrong the model is. Where estimators are "
-    "further apart than their errors explain, the propensities or the overlap are to be checked."
+    "further apart than their errors explain, check the propensities and the overlap."
 )
 
 KEPT = (
-    "What a policy has of what a constraint limits, its standard error, and the confidence that it is kept. "
+    "How much a policy has of what a constraint limits, its standard error, and the confidence that it is kept. "
     "A policy that was tuned to meet a limit exactly has a confidence of a half."
 )
 

@@ -46,7 +46,7 @@ def value(
 
     The table has what was logged, every action for everybody, the targeted policy at the budget of the file if there is
     one, the rules and the policies. A budget on an outcome that is learned is kept by predictions. For an objective f
-    that is no weighted sum, V is f of averages, with errors by the delta method, and the targeted policy is the best
+    that is not a weighted sum, V is f of averages, with errors by the delta method, and the targeted policy is the best
     mixture of linear plans by predictions.
 
     Args:

@@ -37,7 +37,10 @@ from evenhand.report.tables import Table, printed
 if TYPE_CHECKING:
     import pandas as pd
 
-WHO = "The mean probability of each action among the cases with a level. Numbers are in bands of about as many cases."
+WHO = (
+    "The mean probability of each action among the cases with a level. "
+    "Numbers are in bands of about equally many cases."
+)
 ADDS = (
     "What the policy is worth beyond one that is planned without the feature, at the same budget and by pairs of "
     "cases. Features that say the same thing stand in for each other, so that each alone may add nothing."
@@ -45,7 +48,7 @@ ADDS = (
 MODELS = (
     "Coefficients of the ridge regressions that predict outcomes, a model per action, with standard errors that allow "
     "for unequal variances. Numbers are per standard deviation of their column, levels against the level that is not "
-    "listed. The penalty shrinks them towards 0, which the errors leave out. They describe; they are no causes."
+    "listed. The penalty shrinks them towards 0, which the errors ignore. They describe, and do not show causes."
 )
 
 
@@ -149,7 +152,7 @@ class ForWhom:
             yield Table([f"coefficients for {outcome}, ± se", *actions], lines)
 
     def __str__(self) -> str:
-        return printed(head(self, f"who gets what by {self.policy!r}"), self.tables(), [self.summary()])
+        return printed(head(self, f"who gets what under {self.policy!r}"), self.tables(), [self.summary()])
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")
@@ -196,7 +199,7 @@ def for_whom(
     evidence = evidence_of(log, problem)
     check_seed(seed)
     if evidence.coding is None:
-        raise InvalidInput("log", "one that was read by a problem file, which says which features are whose", "another")
+        raise InvalidInput("log", "one that was read by a problem file, which says whose the features are", "another")
     limit = limit_of(evidence)
     crossed = Crossed(evidence, folds, seed, model)
     worth, cost = Aim.summed(evidence.worth(crossed.tables)), crossed.cost(None if limit is None else limit.outcome)

@@ -47,7 +47,7 @@ def maximize(
     Raises:
         InfeasibleProblem: no static policy keeps to the limits and sets on this sample; names the sets that have a
             price.
-        InvalidInput: a start outside of the domain, or a gap that stays above the tolerance.
+        InvalidInput: a start outside the domain, or a gap that stays above the tolerance.
 
     >>> from evenhand.objectives import GeneralizedGini
     >>> outcomes = np.array([[[1.0, 0.0], [0.0, 0.5]]])  # one context, two candidates that serve one outcome each

@@ -108,7 +108,7 @@ def mixed(
 
     Raises:
         InfeasibleProblem: no mixture keeps to the limits and sets; names the sets that have a price.
-        InvalidInput: a start or all averages are outside of the domain, or a gap stays above the tolerance.
+        InvalidInput: a start or all averages are outside the domain, or a gap stays above the tolerance.
     """
     slope = objective.supergradient(start)
     worth_unit = _worth(objective, slope, finder.most)

@@ -182,7 +182,7 @@ def optimistic_lottery(
 
     Args:
         objective: f; only its values and supergradients are used.
-        start: a point inside of the domain of f, `(m)`.
+        start: a point inside the domain of f, `(m)`.
         known: ends of the intervals.
         bound: of each budget, `(M)`.
         regions: sets, whose coordinates are placed one after the other.
@@ -254,7 +254,7 @@ def _touch(objective: Objective, cuts: Cuts, u: Floats, start: Floats, steepest:
     here = u[mine]
     try:
         slope = objective.supergradient(here)
-    except InvalidInput:  # some are outside of the domain
+    except InvalidInput:  # some are outside the domain
         slope = np.full(here.shape, np.inf)
     for i in np.flatnonzero(~(np.abs(slope).max(1) <= steepest)):
         here[i], slope[i] = sloped(objective.supergradient, here[i], start, steepest)

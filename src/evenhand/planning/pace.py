@@ -1,4 +1,4 @@
-"""The pace of spending: what may be used per round from now on, and the rounds to come."""
+"""The pace of spending: what may be used per round from now on, and the remaining rounds."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Pace:
     """States the use per round that every row may have, from its spans of time and a forecast of future cases.
 
     Equation: rate_j = min_s (allowance_s - used_s) / (n_s + waiting_s) over the spans s of row j that contain now, with
-    n_s the cases to come in the span and waiting_s its decided rounds that are not in used_s. A row without spans has
+    n_s the future cases in the span and waiting_s its decided rounds that are not in used_s. A row without spans has
     one: the whole run. A floor is a row of the other sign, so that its rate is minus what is owed per case, of the span
     that owes most; it counts on fewer cases than are forecast, as a budget counts on more. Where averages are bounded,
     by b, the allowance of a span is b times its cases, those to come included.
@@ -89,7 +89,7 @@ class Pace:
         return t + self._ahead(state, time, np.array([self.problem.clock.last]))[:, 0]
 
     def until_change(self, state: PaceState, t: Floats, time: Floats) -> Floats:
-        """The rounds to come up to the end of the period, or of the run where there are none, `(),()->()`."""
+        """The remaining rounds up to the end of the period, or of the run where there are none, `(),()->()`."""
         if not self.moves:
             return self.problem.horizon - t
         ends = self._ahead(state, time, self._edges[1:])

@@ -1,9 +1,9 @@
 """A fluid problem that reads rows at the means where these suffice, and optimistically where they do not.
 
-A row that has to be reached, such as a floor, is hopeless at the means as long as nothing is known of it: no plan tries
-candidates that are believed to bring nothing. Read at the ends of the intervals that reach it, it is soon believed to
-be kept by few plays, and is missed. Optimism is therefore used only for rows that the means cannot keep, and only as
-long as they cannot.
+A row that has to be reached, such as a floor, is hopeless at the means as long as nothing is known about it: no plan
+tries candidates that are believed to bring nothing. Read at the ends of the intervals that reach it, it is soon
+believed to be kept by few plays, and is missed. Optimism is therefore used only for rows that the means cannot keep,
+and only as long as they cannot.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ def best_mixture(contexts: Contexts, sample: Block, terms: Terms, labels: Sequen
 
 
 def _sides(terms: Terms, scale: Scale) -> Floats:
-    """Return directions of prices, `->(K,M)`: of rows that are no sums of others, on which policies depend alone."""
+    """Return directions of prices, `->(K,M)`: of rows that are not sums of others, on which policies depend alone."""
     from scipy.linalg import qr
 
     rows = np.moveaxis(terms.factors, 1, 0).reshape(len(terms.bound), -1) / scale.rows[:, None]

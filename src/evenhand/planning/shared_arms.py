@@ -3,7 +3,7 @@
 In the fluid problem of rounds of N users, arm a is worth r_a(N E[m y_a]). Its dual has a price lam_a of a match:
 a user takes the arm with the largest lam_a m_a + g_a - mu.u_a, and the arm takes the sum x of matches with the largest
 r_a(x) - lam_a x. To a solver, -m_a is a direction with the price lam_a, on which only arm a has an effect: so one user
-costs A^2 + A k + A k^2 steps for A arms and k other directions, and less where most arms are out of question.
+costs A^2 + A k + A k^2 steps for A arms and k other directions, and less where most arms are out of the question.
 """
 
 from __future__ import annotations

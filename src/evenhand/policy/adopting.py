@@ -1,4 +1,4 @@
-"""A policy that goes on where another one of the same parts stopped, under other budgets, weights or settings."""
+"""A policy that continues where another one of the same parts stopped, under other budgets, weights or settings."""
 
 from __future__ import annotations
 

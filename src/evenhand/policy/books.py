@@ -1,7 +1,7 @@
 """The table of outcomes: exact sums of plays and of known and arrived outcomes, and plays unobserved or not exposed.
 
 Its first line is of everybody, the others are of the groups (`problem.columns`). `commit` and `arrive` alone write it;
-both can take back an entry. Status, traces, the dashboard and what models are told of budgets read it.
+both can take back an entry. Status, traces, the dashboard and what models are told about budgets read it.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Compiled(NamedTuple):
     restated: Any  # those with rows by estimated shares
     choice: Any
     mixture: Any  # of a plan
-    ahead: Any  # what the model is told of rounds to come
+    ahead: Any  # what the model is told of remaining rounds
     zeros: Any  # and of declared zeros
 
 

@@ -78,7 +78,7 @@ class Deciding:
 
     Args:
         policy: the policy.
-        at: the state, which goes on.
+        at: the state, which advances.
         contexts: without times, `(N)` before every shape without replicas.
     """
 

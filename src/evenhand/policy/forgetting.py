@@ -28,7 +28,7 @@ def forget(policy: Policy, state: PolicyState, cases: Sequence[tuple[Context, In
     """Remove single cases, with their plays, from a state of one replica.
 
     Raises:
-        CannotErase: a part of the state cannot take them out; the state cannot be used any more then.
+        CannotErase: a part of the state cannot take them out; the state can then no longer be used.
 
     >>> import numpy as np
     >>> import evenhand as eh

@@ -1,4 +1,4 @@
-"""Decisions at an earlier state, in which rounds and budgets alone go on: what many decisions at once are made at.
+"""Decisions at an earlier state, in which only rounds and budgets advance: what many decisions at once are made at.
 
 The model, prices and plans stay as they were. The number of the round, which draws the luck, the frequencies of groups,
 hard limits and what the choice follows take every decision in turn, as `Policy.enter` lets them. So no budget is
@@ -54,7 +54,7 @@ def frozen(policy: Policy, state: PolicyState) -> PolicyState:
 
 
 def pass_on(policy: Policy, state: PolicyState, context: Context, decision: Decision) -> None:
-    """Let a frozen state go on to the next decision: count the round, and hold back what the plays may use."""
+    """Let a frozen state advance to the next decision: count the round, and hold back what the plays may use."""
     can = policy._assembly.can
     state.t += decision.counted
     if context.groups.shape[2]:

@@ -14,7 +14,7 @@ from evenhand.policy import entries
 
 
 class NoGoals(NamedTuple):
-    """The empty list of goals, from which `in_turn` starts, and that of goals that are told of shares."""
+    """The empty list of goals, from which `in_turn` starts, and that of goals that are told about shares."""
 
     replicas: int
 

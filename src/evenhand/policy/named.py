@@ -33,7 +33,7 @@ def outcomes(problem: Problem, plays: int, said: Named | Sequence[Named | None])
         each = tuple(said)
     else:  # None, too: it could mean that nothing is known yet
         expected = "a mapping from names to numbers, or a sequence of such mappings and None, a place for every play"
-        raise InvalidInput("outcomes", f"{expected} (`expire` settles what will never come)", repr(said))
+        raise InvalidInput("outcomes", f"{expected} (`expire` settles what will never arrive)", repr(said))
     if len(each) != plays:
         raise InvalidInput("outcomes", f"those of {plays} plays, one after the other", f"{len(each)}")
     names = problem.observed

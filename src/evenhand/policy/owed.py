@@ -1,4 +1,4 @@
-"""What floors per span of time still ask for at a time: the span that owes most per case to come."""
+"""What floors per span of time still ask for at a time: the span that owes most per future case."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Owed(NamedTuple):
         """The amount owed, in words."""
         of = f"{self.name}: {amount(self.value)} of {amount(self.floor)} reached from {self.span}"
         left = self.floor - self.value
-        owed = f"{amount(left)} owed in about {self.cases:,.0f} cases to come" if left > 0.0 else "nothing owed"
+        owed = f"{amount(left)} owed in about {self.cases:,.0f} future cases" if left > 0.0 else "nothing owed"
         return f"{of}, {owed}{f', the most of {self.among} spans' if self.among > 1 else ''}"
 
 

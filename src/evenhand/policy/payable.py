@@ -1,4 +1,4 @@
-"""The number of rounds to come that budgets can pay for, which tells a model how long its lessons are of use."""
+"""The number of remaining rounds that budgets can pay for, which tells a model how long its lessons are of use."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from evenhand.problem.problem import Problem
 
 @kernel
 def _rounds(t: Floats, horizon: float, books: Floats, weights: Floats, totals: Floats, out: Floats) -> None:
-    """Fill in the rounds to come that can be paid for, `(),(),(1+C,W),(d,S),(d)->()`."""
+    """Fill in the remaining rounds that can be paid for, `(),(),(1+C,W),(d,S),(d)->()`."""
     size = weights.shape[1]
     for r in range(len(out)):
         out[r], arrived, plays = max(horizon - t[r], 0.0), books[r, 0, ARRIVED], books[r, 0, CAME]

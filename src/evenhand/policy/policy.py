@@ -108,7 +108,7 @@ class Policy:
     def encode_frame(self, frame: Table, *, times: Sequence[Time] | None = None) -> list[Context]:
         """Return the contexts of the rows of a data frame, whose columns are the problem's features and groups.
 
-        A sequence of cases, as `encode` takes them, does as well. `times` has the time of each, as for `encode`.
+        A sequence of cases, as `encode` takes them, will do as well. `times` has the time of each, as for `encode`.
 
         Raises:
             InvalidInput: a column that is missing; or as for `encode`, with the number of the row.
@@ -182,7 +182,7 @@ class Policy:
                 -1, 0 and NaN are ignored, and anything else is refused.
             observed: which of them were seen at all, `(P,M+B)`. An unobserved outcome teaches nothing: rows that
                 read it move no price, and it stays held back from limits.
-            exposed: which plays came to anything, `(P)`; all by default. A play that was not exposed has outcome 0 in
+            exposed: which plays took effect, `(P)`; all by default. A play that was not exposed has outcome 0 in
                 all books, and teaches the model nothing; known and noisy outcomes that are `sure` count nevertheless.
             pending: plays whose outcomes are still to come, `(P)`; none by default. Of these plays, and of those that
                 were settled by an earlier call, outcomes of 0 and NaN are ignored, and anything else is refused.
@@ -217,7 +217,7 @@ class Policy:
     ) -> None:
         """Teach the model the outcome of an action that this policy did not choose, such as one of a log.
 
-        Books, limits and prices stay as they are, and no round counts: the horizon is still to come. The state has one
+        Books, limits and prices stay as they are, and no round counts: the horizon is not used up. The state has one
         replica.
 
         Args:
@@ -225,8 +225,8 @@ class Policy:
             context: of the case.
             action: that was played.
             outcomes: every outcome in `problem.observed` with its value, or None if it was not observed.
-            weight: as how many observations of its own the model counts this one. Below 1, such as 0.05, for logs that
-                may be out of date: what the policy sees itself soon outweighs them. The Bayesian models weigh.
+            weight: how many of its own observations this one counts as for the model. Below 1, such as 0.05, for logs
+                that may be out of date: what the policy sees itself soon outweighs them. The Bayesian models weigh.
 
         Raises:
             InvalidInput: a context that does not fit the problem, an unknown action, or outcomes that are missing,
@@ -240,7 +240,7 @@ class Policy:
         """Teach the model every row of a log, in order, as `teach` does, before the first decision.
 
         Args:
-            state, weight: as for `teach`. A weight of 1 is for a log that is surely of this world.
+            state, weight: as for `teach`. A weight of 1 is for a log that certainly comes from the same world.
             frame: a data frame, or a sequence of mappings, with all columns of `encode_frame`, the action and every
                 outcome in `problem.observed`; None and NaN are outcomes that were not observed.
             action: the column of the action that was played.
@@ -254,7 +254,7 @@ class Policy:
     def cancel(self, state: PolicyState, decision: Decision) -> None:
         """Take back a committed decision that was not carried out: limits get back the amount held.
 
-        Books give back what they knew of it. Its round stays counted, and prices stay where they moved. Nothing can be
+        Books remove what they have of it. Its round stays counted, and prices stay where they moved. Nothing can be
         learned from it afterwards.
 
         Raises:
@@ -265,7 +265,7 @@ class Policy:
             self._assembly.settlement.cancel(state, decision)
 
     def expire(self, state: PolicyState, decision: Decision) -> None:
-        """Settle a committed decision whose outcome will never come, or the plays of it that still wait.
+        """Settle a committed decision whose outcome will never arrive, or the plays of it that still wait.
 
         Books enter, for every play, the `fallback` of each learned or noisy outcome that declares one, 0 where the
         action is free, and known outcomes that are `sure`. Everything else is not observed: learned and noisy outcomes
@@ -375,7 +375,7 @@ class Policy:
         """Read a waiting decision back, to learn its outcome when it arrives.
 
         Raises:
-            StateMismatch: the file is no decision, or one of a policy of another shape or under other settings.
+            StateMismatch: the file is not a decision, or one of a policy of another shape or under other settings.
         """
         place = file("path", path)
         with on_disk(str(place), "a file that can be read"):

@@ -54,7 +54,7 @@ class Declared(NamedTuple):
 
 @apart("goals")
 class Estimated(NamedTuple):
-    """Sums inside of groups, and the goals whose rows are divided by shares that are estimated."""
+    """Sums inside groups, and the goals whose rows are divided by shares that are estimated."""
 
     inside: Floats
     declared: Floats  # NaN where shares are estimated

@@ -23,7 +23,7 @@ from evenhand.problem.rows import Rows, stack
 
 @dataclass(frozen=True, eq=False)
 class Restating:
-    """Keeps the sums inside of groups, without shares, and tells goals how a change of shares changes their books.
+    """Keeps the sums inside groups, without shares, and tells goals how a change of shares changes their books.
 
     Equation: with I the sum inside, the book of a row moves by I (1/s' - 1/s) when the share moves from s to s'.
     """

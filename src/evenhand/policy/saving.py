@@ -43,7 +43,7 @@ def mark(config: object, state: object, names: object) -> Mark:
 def owner(config: object, state: object) -> str:
     """Return a hash of a configuration, and of the shapes of its fresh state for any number of replicas.
 
-    Parts of one's own that no fingerprint can be taken of count by their class.
+    Parts of your own that no fingerprint can be taken of count by their class.
     """
     return _digest(itertools.chain(_tokens(_shapes(state)), _tokens(config, strict=False)))
 

@@ -33,7 +33,7 @@ class Standing:
     groups: Mapping[str, float | None] = field(default_factory=dict)  # their averages, None of one without a case
     error: float = 0.0  # a standard error of the value, at most; infinite where none is known
     size: float = 0.0  # of the numbers that the value is made of
-    needed: float | None = None  # average of the rounds to come that keeps it, where one outcome of everybody decides
+    needed: float | None = None  # average of the remaining rounds that keeps it, where one outcome of everybody decides
     best: float | None = None  # the best that these can bring
     over: bool = False  # whether all outcomes have come
     credit: float | None = None  # what is left of it, where it is a credit that is promised and the value only planned
@@ -61,8 +61,8 @@ class Standing:
 
         "close" is on the wrong side by less than three standard errors of so many independent rounds, "behind" by more;
         where no standard error is known, it is "close" until all outcomes have come.
-        "out of reach" is what the best outcomes of all rounds to come cannot mend, and "missed" where none is to come.
-        A credit is promised at any time: it is "kept" or "missed", whatever the value.
+        "out of reach" is what the best outcomes of all remaining rounds cannot mend, and "missed" if none is left. A
+        credit is promised at any time: it is "kept" or "missed", whatever the value.
         """
         if self.credit is not None:
             return "kept" if self.kept else "missed"
@@ -77,17 +77,17 @@ class Standing:
 
     @property
     def said(self) -> str:
-        """The verdict in words, with the average that the rounds to come need, or with what is left of a credit."""
+        """The verdict in words, with the average that the remaining rounds need, or with what is left of a credit."""
         if self.credit is not None:
             left = amount(abs(self.credit))
             return f"kept, with a credit of {left}" if self.kept else f"missed: the credit is overdrawn by {left}"
         if self.verdict == "out of reach" and self.needed is not None:
             best = f"{'at least' if self.worst == 'high' else 'at most'} {amount(self.best or 0.0)}"
-            return f"out of reach: the rounds to come would need {amount(self.needed)}, and bring {best}"
+            return f"out of reach: the remaining rounds would need {amount(self.needed)}, and bring {best}"
         if math.isnan(self.value):
             return "kept, as nothing was counted yet"
         if self.verdict == "behind":
-            need = "" if self.needed is None else f"; the rounds to come need {self.side} {amount(self.needed)}"
+            need = "" if self.needed is None else f"; the remaining rounds need {self.side} {amount(self.needed)}"
             return f"missed so far{need}"
         if self.verdict == "close":
             explained = "" if self._unknown else ", by no more than chance explains"

@@ -47,7 +47,7 @@ class Recent:
     decision: Decision | None = None  # that was made or checked last, whose shapes are right
     chances: Floats | None = None  # of all its candidates, None where they are unknown
     prices: tuple[Floats, Floats, Floats, Floats] | None = None  # where these are the same in all rounds
-    ahead: list[Floats] | None = None  # arrays of the model's state that are told of the rounds to come
+    ahead: list[Floats] | None = None  # arrays of the model's state that are told of the remaining rounds
 
 
 @dataclass
@@ -58,7 +58,7 @@ class PolicyState:
     replicas: Ints  # (R,) which replicas these are: their luck depends on it, not on their place in the batch
     t: Floats  # (R,) decided rounds
     seen: Floats  # (R, C) decided rounds per group, in equal parts of the candidates that were offered
-    inside: Floats  # (R, D) sums inside of groups, of rows by estimated shares
+    inside: Floats  # (R, D) sums inside groups, of rows by estimated shares
     books: Floats  # (R, 1+C, 5+3S+2L) the table of outcomes
     model: Any
     goals: list[Any]

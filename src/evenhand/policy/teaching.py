@@ -84,7 +84,9 @@ def refuse_weight(model: Model, weight: float) -> None:
     """Refuse an invalid weight, or one that a model does not use."""
     as_weight("weight", weight)
     if weight != 1.0 and not weighs(model):
-        expected = "a model that weighs what it learns, such as BayesianRidge or BayesianLogistic, for a weight but 1"
+        expected = (
+            "a model that weighs what it learns, such as BayesianRidge or BayesianLogistic, for a weight other than 1"
+        )
         raise InvalidInput("model", expected, shown(model))
 
 

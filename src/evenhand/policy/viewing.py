@@ -51,7 +51,7 @@ def views(policy: Policy, state: PolicyState) -> tuple[Any, ...] | None:
 
 
 class Entry(NamedTuple):
-    """A view for each part that is told of decisions and outcomes, whoever made the decisions."""
+    """A view for each part that is told about decisions and outcomes, whoever made the decisions."""
 
     facts: Any
     model: Any

@@ -63,7 +63,7 @@ def check_names(problem: Whole) -> None:
                     raise InvalidInput(f"Outcome({o.name!r}).{field}", f"one of the actions {problem.actions}", got)
         free = [a for a in problem.actions if o.is_free(a)]
         if free and not o.low <= 0 <= o.high:
-            expected = f"a mean for every action, as 0 is outside of the range [{o.low:g}, {o.high:g}]"
+            expected = f"a mean for every action, as 0 is outside the range [{o.low:g}, {o.high:g}]"
             raise InvalidInput(f"Outcome({o.name!r}).mean", expected, f"none for {some(free)}")
     check_withdrawn(problem)
     check_factors(problem.outcomes, problem.actions)
@@ -90,5 +90,5 @@ def _check_shared(feature: Feature, group: str) -> None:
     try:
         feature.encode(group)
     except InvalidInput as error:
-        expected = f"another name than that of a grouping, as no case can be in group {group!r}"
+        expected = f"a name other than that of a grouping, as no case can be in group {group!r}"
         raise InvalidInput(f"features: {feature.name!r}", expected, f"a feature of {error.expected}") from None

@@ -50,7 +50,7 @@ class Clock:
         """Return the clock of a run between two times; by default it counts rounds up to the horizon.
 
         Raises:
-            InvalidInput: a start that is no date, a start without an end, or an end that is not after the start.
+            InvalidInput: a start that is not a date, a start without an end, or an end that is not after the start.
         """
         if until is not None and earliest(horizon) < horizon:
             raise InvalidInput("horizon", "a number of rounds, as until= states the end of the run", horizon)
@@ -71,7 +71,7 @@ class Clock:
         """Return a time as a number.
 
         Raises:
-            InvalidInput: a number for a run with dates or the reverse, or a text that is no date.
+            InvalidInput: a number for a run with dates or the reverse, or a text that is not a date.
         """
         if self.since is None:
             return number(field, time, "a number of at least 0, as the problem has no since=", lambda t: t >= 0.0)
@@ -99,7 +99,7 @@ class Clock:
         return self.read("time", datetime.fromtimestamp(at // 1_000_000, UTC)) + at % 1_000_000 / 86_400e6
 
     def check(self, field: str, time: object, replicas: int) -> None:
-        """Refuse anything but times from the start of the run on, `(1|R)`; those after its end are no error."""
+        """Refuse anything but times from the start of the run on, `(1|R)`; those after its end are not errors."""
         if time is None:
             raise InvalidInput(field, "the time of the case, as the problem has until=", time)
         if not isinstance(time, np.ndarray) or time.dtype != np.float64 or time.shape not in ((1,), (replicas,)):

@@ -17,8 +17,8 @@ from evenhand.problem.declared import Declared
 class Edges:
     """The least and the most that a play adds to every coordinate of an objective, as declared.
 
-    A case may state other known outcomes than the problem declares. Numbers beyond the declared ends are refused
-    where the objective has no supergradient at such an average: no later decision could be made at one.
+    A case may state known outcomes other than those that the problem declares. Numbers beyond the declared ends are
+    refused where the objective has no supergradient at such an average: no later decision could be made at one.
     """
 
     problem: Declared

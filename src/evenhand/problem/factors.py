@@ -41,7 +41,7 @@ class Factors:
 
     @cached_property
     def matter(self) -> Bools:
-        """A mask of the learned outcomes with another factor than 1, `->(M)`."""
+        """A mask of the learned outcomes with a factor other than 1, `->(M)`."""
         return np.asarray((self.times >= 0) | self.free.any(0))
 
     def of(self, known: Floats, plays: Ints | None = None) -> Floats:

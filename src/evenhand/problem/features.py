@@ -56,7 +56,7 @@ class Ranged(Protocol):
 class Numeric:
     """A number, such as an age or an amount.
 
-    Equation: 2 (x - low) / (high - low) - 1, so that low becomes -1 and high becomes 1; what is outside of [low, high]
+    Equation: 2 (x - low) / (high - low) - 1, so that low becomes -1 and high becomes 1; what is outside [low, high]
     counts as the nearest end. Models converge faster on numbers of one size, and a single absurd value, once learned,
     would outweigh all others.
 
@@ -130,10 +130,10 @@ class Categorical:
     Args:
         name: by which cases state it.
         levels: all values, at least two.
-        other: the level that values count as which are none of the levels; None refuses them.
+        other: the level that stands in for values that are none of the levels; None refuses them.
 
     Raises:
-        InvalidInput: a name that is empty, fewer than two levels, levels that are no text or not all different, or an
+        InvalidInput: a name that is empty, fewer than two levels, levels that are not text or not all different, or an
             `other` that is none of them.
 
     >>> channel = Categorical("channel", ("web", "phone", "shop"), other="web")

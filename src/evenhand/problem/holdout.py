@@ -22,8 +22,8 @@ class Holdout:
 
     Args:
         share: of the rounds, in (0, 1).
-        lottery: weights by action, at least 0; None plays every action that may be played alike. `{"nothing": 1}` is a
-            control group. Where none of its actions may be played, no round is held out.
+        lottery: weights by action, at least 0; None plays all actions that may be played with equal probability.
+            `{"nothing": 1}` is a control group. Where none of its actions may be played, no round is held out.
 
     Raises:
         InvalidInput: a share out of range, weights that are negative or all 0, or an unknown action.

@@ -1,4 +1,4 @@
-"""The contract of a measure: a number of all plays of a round together that is no sum over plays."""
+"""The contract of a measure: a number of all plays of a round together that is not a sum over plays."""
 
 from __future__ import annotations
 

@@ -34,13 +34,13 @@ class Outcome:
             `Policy.expire`. Without one it counts as not observed, and its worst case stays charged to hard budgets; in
             a soft one it is 0.
         times: the name of a known outcome, such as a price, that multiplies a learned one. The model learns the outcome
-            itself, such as a sale, of which `low`, `high`, `fallback` and everything that `learn` is told speak. Rows,
+            itself, such as a sale, to which `low`, `high`, `fallback` and everything that `learn` is told refer. Rows,
             objectives, budgets, plans and reports read the product, by the value of the factor in each play: hard
             budgets hold back the worst end of the range times it.
 
     Raises:
-        InvalidInput: an empty range, values that are not finite, means or a fallback outside of the range, free actions
-            where 0 is outside of the range or values are known anyway, both known values and means, a learned
+        InvalidInput: an empty range, values that are not finite, means or a fallback outside the range, free actions
+            where 0 is outside the range or values are known anyway, both known values and means, a learned
             outcome that is not `sure`, as it counts only where a play is exposed, or a factor of what is not learned.
 
     >>> Outcome("voucher", known={"voucher": 1}).is_known

@@ -50,9 +50,9 @@ class Problem:
         since, until: the start and the end of the run, as dates, or as a number that counts from 0 (`until` alone).
             Times of cases (`Policy.encode`) lie between them; without them, the time of a case is the number of its
             round.
-        traffic: the forecast of the cases that come; by default as many at any time.
+        traffic: the forecast of the cases that come; by default equally many at all times.
         withdrawn: the actions that are not played any longer; names and places of the others stay (`Policy.adopt`).
-        n_plays: P, the number of candidates played each round, or fewer if not so many fit; averages are per round.
+        n_plays: P, the number of candidates played each round, or fewer if fewer fit; averages are per round.
         measures: what runs report beside outcomes: numbers that follow from all plays of a round together, such as
             `evenhand.welfare.Satisfaction`.
 
@@ -221,7 +221,7 @@ class Problem:
 
     @cached_property
     def fallback(self) -> Floats:
-        """The substitutes for observed outcomes that never come, NaN if there is none, `()->(M+B)`."""
+        """The substitutes for observed outcomes that never arrive, NaN if there is none, `()->(M+B)`."""
         seen = self._ordered[: len(self.observed)]
         return np.array([np.nan if o.fallback is None else o.fallback for o in seen], float)
 

@@ -210,7 +210,7 @@ class Rows:
 
     @cached_property
     def insides(self) -> Rows:
-        """The sums of rows by share inside of their groups, before division by shares; 0 for other rows."""
+        """The sums of rows by share inside their groups, before division by shares; 0 for other rows."""
         inside = np.where(self.by_share, self.inside, 0.0)
         return replace(self, always=np.zeros(len(self)), inside=inside, by_share=np.zeros(len(self), bool))
 

@@ -1,4 +1,4 @@
-"""A forecast of the cases that are to come."""
+"""A forecast of the cases that are still to come."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Many users to arms under constraints: by plans, by dual prices, and at random."""
+"""Allocations of many users to arms under constraints: by plans, by dual prices, and at random."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def resolving_allocation(
 
     Equation: arms pi(i) with a large sum_a r_a(sum_i m_i,pi(i)) + sum_i (bonus - mu.v)_i,pi(i). The prices mu of the
     constraint rows v solve the dual of the remaining fluid problem, in which users so far are cases and every arm has a
-    price of its matches (`goals.Resolving` with `planning.rounds.SharedArms`). Rounds have prices of matches of their
-    own, from the oracle. Plans know who may stay without an arm, but of no capacities. Bounds of parities and
+    price of its matches (`goals.Resolving` with `planning.rounds.SharedArms`). Each round has its own prices of
+    matches, from the oracle. Plans know who may stay without an arm, but know no capacities. Bounds of parities and
     floors are tightened by how much the last rounds may be off their plan (`recipes._units.steadied_rows`).
     Guarantee: none on the objective. Budgets are never exceeded, whatever the model says.
 

@@ -1,4 +1,4 @@
-"""Many users to arms with diminishing returns: one algorithm, whose variants differ in how they explore.
+"""Allocations of many users to arms with diminishing returns: one algorithm, whose variants differ in how they explore.
 
 Source: Shibukawa et al. 2026. Each variant gives the users of a round to arms for a large satisfaction
 sum_a r_a(sum of the means of arm a's users), at means m_ia and with a term e_ia beside them:
@@ -151,8 +151,8 @@ def cab_ofu(problem: Problem, model: Model, *, oracle: Oracle | None = None, nam
     the confidence set: with probability 1 - delta (Theorem E.1), sum_t [alpha f_t(best) - f_t(played)] <=
     2 kappa^(-1/2) L_r L_mu beta_T (sqrt(2 n N T l) + 2 n N l / sqrt(ridge)) + 16 (R L_mu L_r / kappa) n N beta_T^2 l,
     l = ln(1 + N T / (n ridge)), which is of order max(n, N) (sqrt(n N T) + n N) / kappa. Here, as in the source's
-    experiments, each pair has an optimistic theta of its own, which this does not cover; nor does it the defaults of
-    `OnePass`.
+    experiments, each pair has an optimistic theta of its own, which this does not cover; nor does it cover the defaults
+    of `OnePass`.
 
     >>> from evenhand.environments import Matching
     >>> from evenhand.models import OnePass

@@ -48,8 +48,8 @@ def lagrange_cbw(
     (1 / zeta) sqrt(A T (Reg_r + d Reg_v)), up to logarithms, for oracles of square-loss regret Reg. It is stated
     for soft budgets, the rate of theory and a single play.
     Deviations: budgets are hard; rows are in units of what they vary by (`recipes._hedging.hedged`), with a slack
-    coordinate instead of a resource of time; the default Z is no function of zeta, which nobody knows at the start, so
-    that a row whose optimal price is higher than Z is missed: pass a larger `max_price`. The defaults of `rate` and
+    coordinate instead of a resource of time; the default Z is not a function of zeta, which nobody knows at the start,
+    so that a row whose optimal price is higher than Z is missed: pass a larger `max_price`. The defaults of `rate` and
     `step` explore less and move faster than theory.
 
     Args:

@@ -18,7 +18,7 @@ from evenhand.replay.form import Form
 from evenhand.replay.reading import check_column
 
 FRAME = "the data frame"  # the name of a log that has none
-_PARQUET = "a Parquet file that is whole, or a folder of them"
+_PARQUET = "a complete Parquet file, or a folder of them"
 _AT_ONCE = 100_000  # rows that are read at once
 _BUFFER = 2**18  # bytes of a column
 _FORM = Form()
@@ -116,12 +116,12 @@ def arrow_table(frame: Frame) -> Any:
     """Return a data frame as a table of Arrow.
 
     Raises:
-        InvalidInput: its columns are of several kinds, or have other names than texts.
+        InvalidInput: its columns are of several kinds, or their names are not texts.
         MissingExtra: pyarrow is not installed.
     """
     pa = _pyarrow("data frames")
     try:
-        if hasattr(frame, "to_feather"):  # of pandas, whose index is no column
+        if hasattr(frame, "to_feather"):  # of pandas, whose index is not a column
             return pa.Table.from_pandas(frame, preserve_index=False)
         return pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:

@@ -91,8 +91,8 @@ class BadRows:
     def notes(self) -> list[str]:
         """Describe what dropping rows changes."""
         return [
-            f"{count:,} of {self.total:,} rows have no {column!r} and were dropped, as the problem file asks for: what "
-            "follows is about another population, of those that have one"
+            f"{count:,} of {self.total:,} rows have no {column!r} and were dropped, as the problem file asks for: the "
+            "results are for another population, of rows that have one"
             for column, count in self.dropped.items()
         ]
 

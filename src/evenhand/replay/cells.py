@@ -1,4 +1,4 @@
-"""A recipe within a budget on a log: what it brought per round of the horizon, and how that compares by pairs."""
+"""A recipe within a budget on a log: what it brought per round of the horizon, and how that compares in pairs."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Cell:
         return self.run.digest(self.measures[name])
 
     def beyond(self, other: Cell, name: str) -> Difference:
-        """Compare a measure with that of another cell by pairs: run i of both read the same cases in the same order."""
+        """Compare a measure with that of another cell in pairs: run i of both read the same cases in the same order."""
         values = self.measures[name].values - other.measures[name].values
         resamples = (len(values) - self.run.shuffles) // self.run.orders
         return Difference.of(self.run.digest(Measure(name, values)), resamples)
 
 
 class Difference(NamedTuple):
-    """A difference by pairs of runs, with a 95 % interval for the population behind the log."""
+    """A paired difference of runs, with a 95 % interval for the population behind the log."""
 
     mean: float
     se: float | None = None

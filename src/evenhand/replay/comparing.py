@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 OF_BUDGET = " of budget"  # how the names of measures end that say how much of a budget was used
 _SLACK = 1e-9  # of a budget, for sums that were rounded
 LEGEND = """\
-per round of the horizon, or of the log if it ends first: rounds that were not served, because nothing that was
-left of a budget fitted, count 0.
+per round of the horizon, or of the log if it ends first: rounds that were not served, because no action
+fitted what was left of a budget, count as 0.
 ± 95 %: reach of the interval for the population behind the log, by {bootstrap} bootstrap resamples of the rows.
-beyond NAME: differences by pairs, as all policies read the same cases in the same orders; they are what to compare."""
+beyond NAME: paired differences, as all policies read the same cases in the same orders; these are to be compared."""
 LEGEND_ALONE = """\
-per round of the horizon, or of the log if it ends first: rounds that were not served, because nothing that was
-left of a budget fitted, count 0.
-beyond NAME: differences by pairs, as all policies read the same cases in the same orders.
+per round of the horizon, or of the log if it ends first: rounds that were not served, because no action
+fitted what was left of a budget, count as 0.
+beyond NAME: paired differences, as all policies read the same cases in the same orders.
 no errors are known, as nothing was resampled."""
 
 
@@ -104,7 +104,7 @@ class Replays:
         raise InvalidInput("cell", f"one of {', '.join(c.name for c in self.cells)}", key)
 
     def beyond(self, cell: Cell, policy: str, measure: str | None = None) -> Difference | None:
-        """Compare a cell by pairs with another recipe within the same budget; None with itself or what is missing."""
+        """Compare a cell in pairs with another recipe within the same budget; None with itself or what is missing."""
         for other in self.cells:
             if other.policy == policy and other.rate == cell.rate and other is not cell:
                 return cell.beyond(other, measure or self.objective)
@@ -121,7 +121,7 @@ class Replays:
 
     def _sentences(self) -> Iterator[str]:
         if self.interrupted:
-            yield f"Interrupted: nothing is known of {'; '.join(self.missing)}."
+            yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
         yield from (f"{line}." for line in self._spent())
         for cell in self.cells:
             served = cell.digest(SERVED)
@@ -167,20 +167,20 @@ class Replays:
         """Compare the first recipe with another one, in words."""
         found = [d for c in self.cells if c.policy == first and (d := self.beyond(c, other)) is not None]
         if not found:
-            return f"nothing is known of {other}"
+            return f"nothing is known about {other}"
         if len(found) == 1:
             d = found[0]
             if d.low is None or d.high is None:
                 return f"{first} brings {d.mean:+.4f} {self.objective} per round beyond {other} (no error known)"
             known = f"{d.mean:+.4f} {self.objective} per round beyond {other} (95 %: {d.low:.4f} to {d.high:.4f})"
-            return f"{first} brings {known}" + ("" if d.told else ", which is not told from chance")
+            return f"{first} brings {known}" + ("" if d.told else ", which is indistinguishable from chance")
         told = [d.told for d in found]
-        counts = {"more": told.count(1), "less": told.count(-1), "not told from chance": told.count(0)}
+        counts = {"more": told.count(1), "less": told.count(-1), "indistinguishable from chance": told.count(0)}
         parts = ", ".join(f"{what} at {n} of {len(told)} budgets" for what, n in counts.items() if n)
         return f"{self.objective} per round of {first} beyond {other}: {parts}"
 
     def __str__(self) -> str:
-        parts = [f"INTERRUPTED: nothing is known of {'; '.join(self.missing)}"] if self.interrupted else []
+        parts = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.interrupted else []
         resamples = f" and {self.runs.bootstrap} bootstrap resamples" if self.runs.bootstrap else ""
         per = f"per policy and budget {self.runs.replicas} shuffles{resamples}, seed {self.runs.seed}"
         head = f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; {per}"

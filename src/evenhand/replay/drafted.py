@@ -60,7 +60,7 @@ class Draft:
             InvalidInput: there is one already, or it cannot be written.
         """
         out = file("path", path)
-        with on_disk(str(out), "a new file in a folder that is there"), out.open("x", encoding="utf-8") as written:
+        with on_disk(str(out), "a new file in an existing folder"), out.open("x", encoding="utf-8") as written:
             written.write(self.text)
         return out
 

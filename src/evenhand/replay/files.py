@@ -33,7 +33,7 @@ class Undecodable(InvalidInput):
     """A file that does not have the encoding in which it was read.
 
     Args:
-        begins_so: whether its text before the first byte that does not fit has other letters than a to z, so that the
+        begins_so: whether its text before the first byte that does not fit has letters other than a to z, so that the
             file is in this encoding, and broken.
     """
 
@@ -65,7 +65,7 @@ def text_file(path: Path, expected: str, encoding: str = UTF8) -> Iterator[TextI
             with _bytes(path, first) as data, io.TextIOWrapper(data, encoding=encoding, newline="") as file:
                 yield file
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InvalidInput(path.name, "a gzip file that is whole", error) from error
+            raise InvalidInput(path.name, "a complete gzip file", error) from error
         except UnicodeError:
             raise _undecodable(path, first, expected, encoding) from None
 
@@ -89,7 +89,7 @@ def marked(path: Path, expected: str) -> tuple[bool, str | None]:
             with _bytes(path, first) as data:
                 start = data.read(3)
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InvalidInput(path.name, "a gzip file that is whole", error) from error
+            raise InvalidInput(path.name, "a complete gzip file", error) from error
     found = (encoding for mark, encoding in _MARKS.items() if start.startswith(mark))
     return first.startswith(_GZIP), next(found, None)
 

@@ -42,7 +42,7 @@ class Form:
         if self.separator is not None and (len(self.separator) != 1 or self.separator in '"\r\n\0'):
             raise InvalidInput("log.separator", 'one character, such as ";"', repr(self.separator))
         if self.separator == self.decimal:
-            raise InvalidInput("log.separator", "another character than that of decimals", repr(self.separator))
+            raise InvalidInput("log.separator", "a character other than that of decimals", repr(self.separator))
         if self.encoding is not None and not _is_text(self.encoding):
             raise InvalidInput("log.encoding", 'the name of an encoding, such as "latin-1"', repr(self.encoding))
 

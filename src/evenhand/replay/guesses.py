@@ -173,7 +173,7 @@ def _unusable(column: Look, several: Sequence[Look]) -> str:
         return "it is the same in every row"
     is_code = column.whole or column.kind == "name"
     if is_code and (column.differs or {*column.words[:1], *column.words[-1:]} & set(_MARK)):
-        return "it tells rows apart, as the number of a customer does"
+        return "it identifies rows, as the number of a customer does"
     if column.kind == "date" and set(column.words) & set(_MOMENT):
         return "it is a moment, perhaps that of the action"
     return _no_names(column) if column.kind == "name" else ""

@@ -94,7 +94,7 @@ FEATURES = (
     Key("levels", "Names of categorical columns, whatever the log has.", within=(
         Key("COLUMN", "The names of a column; the first has no indicator.", TEXTS, told="as in the log"),
     )),
-    Key("missing", "What is done where a column has no value.", within=(
+    Key("missing", "What is done if a column has no value.", within=(
         Key("COLUMN", "An indicator beside a number, a level of names, the row dropped, or refused as a bad row.",
             choice(*TREATMENTS), "refuse", '"refuse"'),
     )),
@@ -134,20 +134,20 @@ _PLAIN = (
     Key("since", "The start of the run: a date.", of_hint(Time)),
     Key("until", "The end of the run: a date, or a number where there is no since.", of_hint(Time)),
     Key("traffic", "A forecast of the rounds accepted per period.", of_hint(Traffic)),
-    Key("withdrawn", "Actions that are not played any more.", TEXTS, ()),
+    Key("withdrawn", "Actions that are no longer played.", TEXTS, ()),
     Key("time", "The column of the times of cases, in whose order rows are read.", TEXT),
     Key("allow_bad", "The fraction of rows that may be left out.", _PART, 0.01, "0.01"),
-    Key("log_weight", "As how many observations a row counts that is learned before the first decision.", _WEIGHT, 1.0,
-        "1"),
+    Key("log_weight", "The number of observations that a row learned before the first decision counts as.", _WEIGHT,
+        1.0, "1"),
     Key("after", "What a new campaign answers after the horizon; a replay ends there.", choice(*AFTERS),
         told='"nothing"'),
     Key("log", "How the log is written.", within=LOG),
-    Key("features", "What is known of a case before acting.", within=FEATURES),
-    Key("interactions", "Columns that act differently under an action.", within=(
-        Key("ACTION", "The columns that act differently under this action.", TEXTS),
+    Key("features", "What is known about a case before acting.", within=FEATURES),
+    Key("interactions", "Columns whose effect differs by action.", within=(
+        Key("ACTION", "The columns whose effect differs under this action.", TEXTS),
     ), told="a block per action"),
     Key("action", "What was done.", within=ACTION, told="needed"),
-    Key("propensity", "With which probability it was done.", within=PROPENSITY, told="needed without a campaign"),
+    Key("propensity", "The probability with which it was chosen.", within=PROPENSITY, told="needed without a campaign"),
     Key("outcomes", "What follows from an action.", within=(
         Key("NAME", "An outcome that is learned, or noisy.", within=LEARNED),
         Key("NAME", "An outcome that is known before acting.", within=KNOWN),

@@ -1,4 +1,4 @@
-"""The parts of the reports of replays: differences by pairs, what was used of budgets, and the other tables."""
+"""The parts of the reports of replays: paired differences, what was used of budgets, and the other tables."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from evenhand.report.page import Part
 from evenhand.report.tables import Table
 
 DIFFERENCES = (
-    "Dots are differences by pairs, as all read the same cases in the same orders; lines are their 95 % intervals, for "
-    "the population behind the log. Grey intervals include 0: such a difference is not told from chance. Blue ones are "
-    "above 0, and orange ones below."
+    "Dots are paired differences, as all read the same cases in the same orders; lines are their 95 % intervals, for "
+    "the population behind the log. Grey intervals include 0: such a difference is indistinguishable from chance. "
+    "Blue ones are above 0, and orange ones below."
 )
-ALONE = "Dots are differences by pairs. Nothing was resampled, so that no errors are known."
+ALONE = "Dots are paired differences. Nothing was resampled, so that no errors are known."
 USES = "Bars are parts of the budget that were used on average; at the line all of it is used."
 
 

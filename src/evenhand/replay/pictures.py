@@ -66,7 +66,7 @@ def draw(replay: Drawn) -> list[Axes]:
 
 
 def _caption(replay: Drawn) -> list[str]:
-    lines = [f"INTERRUPTED: nothing is known of {'; '.join(replay.missing)}"] if replay.missing else []
+    lines = [f"INTERRUPTED: nothing is known about {'; '.join(replay.missing)}"] if replay.missing else []
     known = any(d.se for run in replay.runs for _, d in (replay.measured[run.name][objective_name(replay.problem)],))
     bars = "95 %, for the population behind the log" if known else "none, nothing resampled"
     shuffles = "a single shuffle" if replay.shuffles == 1 else f"{replay.shuffles} shuffles"

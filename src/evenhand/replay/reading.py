@@ -148,7 +148,7 @@ def _refuse_zeros(name: str, found: Columns) -> None:
     for column, part in found.each.items():
         row = part.first(lambda text: "\0" in text)
         if row is not None:
-            got = "the character NUL, as in files that are no text"
+            got = "the character NUL, as in files that are not text"
             raise InvalidInput(f"{name}, {found.where(row)}: {column!r}", "a text or a number", got)
 
 

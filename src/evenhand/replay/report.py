@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 LEGEND = {
     "mean": """\
 mean    over the {shuffles} shuffles of this one log, per round of the horizon, or of the log if it ends first. Rounds
-        that were not served, because nothing that was left of a budget fitted, count 0.""",
+        that were not served, because no action fitted what was left of a budget, count as 0.""",
     "se": """\
 se      standard error of this mean for the population behind the log: how far it would move had other people been in
         the log. Estimated from {bootstrap} bootstrap resamples of the rows, each replayed in {orders} orders.""",
@@ -154,7 +154,7 @@ class Replay:
 
     def _sentences(self) -> Iterator[str]:
         if self.interrupted:
-            yield f"Interrupted: nothing is known of {'; '.join(self.missing)}."
+            yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
         if self.runs:
             found = self.measured[self.runs[0].name]
             for s in self.tables.budgets:
@@ -237,7 +237,7 @@ class Replay:
         return self.results().to_dict()
 
     def __str__(self) -> str:
-        parts = [f"INTERRUPTED: nothing is known of {'; '.join(self.missing)}"] if self.interrupted else []
+        parts = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.interrupted else []
         parts.append("\n".join(self._head()))
         if self.runs:
             parts += [*map(str, self._tables()), self._legend(), *self._promises(), "\n".join(self._ends())]

@@ -108,7 +108,7 @@ class Settings:
         kept = writable(closest("policy", recipes(), name), OF_RECIPES)
         lost = [key for key in self.arguments if key not in kept]
         values = {k: v for k, v in self.arguments.items() if k in kept}
-        notes = [f"policy.{key} is no argument of {name} and was left out" for key in lost]
+        notes = [f"policy.{key} is not an argument of {name} and was left out" for key in lost]
         return Settings(name=name, arguments=values, model=self.model, model_arguments=self.model_arguments), notes
 
     @property

@@ -34,7 +34,7 @@ def replay_several(
     runs: Runs | None = None,
     how: Execution | None = None,
 ) -> Replays:
-    """Run several recipes within several budgets on a log whose actions were randomised, and compare them by pairs.
+    """Run several recipes within several budgets on a log whose actions were randomised, and compare them in pairs.
 
     Every recipe keeps to all constraints of the file; `uniform`, which draws at random within the budgets, is always
     beside them. All read the same cases in the same orders, so that differences have smaller errors than values. What
@@ -48,7 +48,7 @@ def replay_several(
         rates: budgets per round, in place of the rate or total of the file's budget, of which there has to be one. By
             default the file's alone.
         runs: shuffles and resamples; by default those of `replay_log`.
-        how: the number of processes, and where to keep what has finished, from which the same call goes on.
+        how: the number of processes, and where to keep what has finished, from which the same call continues.
 
     Raises:
         InvalidInput: a key, column or argument is wrong, or too many rows are bad; the error names them. Or a recipe

@@ -70,7 +70,7 @@ class Tables:
                 yield self._table(f"{o} per round", *((t, f"{o} per round", part, 4) for t, part in COLUMNS.items()))
 
     def limits(self) -> Iterator[Table]:
-        """Yield a table per constraint that is no budget, and one per outcome that groups are compared by."""
+        """Yield a table per constraint that is not a budget, and one per outcome that groups are compared by."""
         for s in self.problem.stated:
             if not s.spends or s.outcome is None:
                 label = s.constraint.label

@@ -119,5 +119,5 @@ def _hint(line: str) -> str:
     if re.search(r"=\s*(?!(?:true|false|inf|nan)\b)[^\W\d]", rest):
         return ' (texts stand in quotes, such as "letter")'
     if not rest.isascii() or re.search(r"\w +\w[^=]*=", rest):
-        return ' (names with spaces or other letters than a to z stand in quotes, such as "größer")'
+        return ' (names with spaces or letters other than a to z stand in quotes, such as "größer")'
     return ""

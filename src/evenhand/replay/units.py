@@ -177,7 +177,7 @@ class Units:
     def row(self, case: Mapping[str, Any]) -> Floats:
         """Encode a case that states every column by name, with the same bits as its row in a table, `->(u)`.
 
-        Numbers outside of the range of the log are clipped to it.
+        Numbers outside the range of the log are clipped to it.
 
         Raises:
             InvalidInput: a column is missing, a value is not a finite number, or a level does not occur in the log.

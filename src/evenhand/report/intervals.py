@@ -33,10 +33,10 @@ class Interval(NamedTuple):
         """Return a difference in words, what it is of, and whether it can be told from chance.
 
         >>> Interval("mens", 0.1, -0.1, 0.3).words(" visits")
-        '+0.1000 (95 %: -0.1000 to +0.3000) visits, which is not told from chance'
+        '+0.1000 (95 %: -0.1000 to +0.3000) visits, which is indistinguishable from chance'
         """
         known = self.low is not None and self.high is not None
-        return f"{self.said}{of}" + (", which is not told from chance" if known and not self.told else "")
+        return f"{self.said}{of}" + (", which is indistinguishable from chance" if known and not self.told else "")
 
 
 def told(low: float | None, high: float | None) -> int:

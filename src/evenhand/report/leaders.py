@@ -1,4 +1,4 @@
-"""Sentences on who ends best, told by pairs of replicas, as headlines of pictures state them."""
+"""Sentences on who ends best, from pairs of replicas, as headlines of pictures state them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def leads(ends: Mapping[str, Floats], best: float, of: str) -> str:
     >>> leads({"a": np.array([0.5, 0.6]), "b": np.array([0.9, 1.0]), "c": np.array([0.2, 0.3])}, 1.0, "the optimum")
     'b reaches 95.0% of the optimum, 40.0 points more than the next best, a (95 %: 40.0 to 40.0)'
     >>> leads({"a": np.array([0.5, 0.6, 0.7]), "b": np.array([0.6, 0.5, 0.8])}, 1.0, "the optimum")
-    'b reaches 63.3% of the optimum, which is not told from the 60.0% of a'
+    'b reaches 63.3% of the optimum, which is indistinguishable from the 60.0% of a'
     """
     known = {name: values for name, values in ends.items() if np.isfinite(values).all()}
     order = sorted(known, key=lambda name: -float(known[name].mean()))
@@ -36,7 +36,7 @@ def leads(ends: Mapping[str, Floats], best: float, of: str) -> str:
     gap = 100.0 * (known[first] - second) / best  # in percentage points
     mean, half = float(gap.mean()), reach(standard_error(gap), len(gap) - 1)
     if not mean - half > 0.0:
-        return f"{said}, which is not told from the {second.mean() / best:.1%} of {rest[0]}"
+        return f"{said}, which is indistinguishable from the {second.mean() / best:.1%} of {rest[0]}"
     interval = f"95 %: {mean - half:.1f} to {mean + half:.1f}"
     return f"{said}, {mean:.1f} points more than the next best, {rest[0]} ({interval})"
 

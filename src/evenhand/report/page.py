@@ -75,7 +75,7 @@ class Page:
         Raises:
             InvalidInput: the file cannot be written.
         """
-        text = self.html().encode("utf-8", "replace")  # a command may have bytes that are no text
+        text = self.html().encode("utf-8", "replace")  # a command may have bytes that are not text
         with on_disk("out", "a file that can be written"), beside(path) as part:
             part.write_bytes(text)
         return path

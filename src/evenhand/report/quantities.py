@@ -94,7 +94,7 @@ def quantities(run: Course) -> list[Quantity]:
 
 
 def objective_name(problem: Problem) -> str:
-    """Return the name of the objective: its outcome with its weight, or "objective" if it is no multiple of one.
+    """Return the name of the objective: its outcome with its weight, or "objective" if it is not a multiple of one.
 
     >>> from dataclasses import replace
     >>> from evenhand.environments import Court

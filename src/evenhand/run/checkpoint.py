@@ -1,4 +1,4 @@
-"""Checkpoints: the state of a run on disk, from which it goes on after an interruption as if there had been none."""
+"""Checkpoints: the state of a run on disk, from which it continues after an interruption as if there had been none."""
 
 from __future__ import annotations
 

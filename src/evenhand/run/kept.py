@@ -1,4 +1,4 @@
-"""Stored traces of finished runs and checkpoints of others, from which experiments and replays go on."""
+"""Stored traces of finished runs and checkpoints of others, from which experiments and replays continue."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Paired(NamedTuple):
 def paired(traces: Sequence[Trace]) -> Iterator[Paired]:
     """Compare every finished trace with the first one: all quantities at the end that both have.
 
-    A run that was interrupted is left out, as its replicas met other rounds than those of the first.
+    A run that was interrupted is left out, as its replicas met rounds other than those of the first.
     """
     from evenhand.report.quantities import quantities  # reports only when asked for one
 

@@ -179,7 +179,7 @@ class Recorder:
         """Enter one step, which is in the state already.
 
         Raises:
-            InvalidInput: true means of another shape than the outcomes of the plays.
+            InvalidInput: true means of a shape other than that of the outcomes of the plays.
         """
         record, state = self._record, self._state
         if expected is not None and expected.shape != (*taken.plays.shape, len(self._sure)):
@@ -242,7 +242,7 @@ class Recorder:
         """Let the remaining steps pass, in which no replica plays, if idle steps count as rounds.
 
         Args:
-            ended: the replicas to which no case comes any more, `(R)`; nothing says that they could not have played.
+            ended: the replicas to which no more cases come, `(R)`; nothing says that they could not have played.
         """
         record, idle = self._record, self._state.t < self._problem.last_round
         record.clock["stuck"] |= idle & ~ended

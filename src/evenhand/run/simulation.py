@@ -82,7 +82,7 @@ def simulate(
         policy: made for the environment's problem.
         environment: the source of contexts and outcomes.
         replicas: how many, numbered from 0, or a list of their numbers.
-        seed: of all luck, in [0, 2**64).
+        seed: of all random numbers, in [0, 2**64).
         record: running sums on a grid of rounds (even on a logarithmic scale, and 1, 2, 5, 10, 20, ...: `Trace.at`), or
             every play as well.
         jobs: processes to share the replicas among. No number depends on it where BLAS has the same threads in all

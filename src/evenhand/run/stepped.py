@@ -1,4 +1,4 @@
-"""A world of one's own, with a method that makes a case and one that answers an action, as an environment."""
+"""A world of your own, with a method that makes a case and one that answers an action, as an environment."""
 
 from __future__ import annotations
 

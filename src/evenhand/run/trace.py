@@ -294,7 +294,7 @@ class Trace:
         """Read a trace back.
 
         Raises:
-            InvalidInput: the file is no trace, or one of a problem with other outcomes or groups.
+            InvalidInput: the file is not a trace, or one of a problem with other outcomes or groups.
         """
         try:
             with Path(path).open("rb") as opened, np.load(opened, allow_pickle=False) as file:

@@ -39,7 +39,7 @@ class Warmed(NamedTuple):
 
 
 def warm(jobs: Mapping[str, Callable[[], object]], *, progress: bool | None = None) -> Warmed:
-    """Run jobs one after the other, such as `common`, to compile their kernels.
+    """Run jobs one after another, such as `common`, to compile their kernels.
 
     Raises:
         InvalidInput: there is no folder where compiled kernels can be kept.

@@ -1,4 +1,4 @@
-"""An algorithm of one's own with `select` and `update`, as a policy that compares with all others."""
+"""An algorithm of your own with `select` and `update`, as a policy that compares with all others."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Wrapped:
     """Turns an algorithm that is not built on this library into a policy.
 
     The algorithm is slow, as it is asked once per replica and round, but it meets the same contexts and luck as all
-    others. Hard budgets are kept for it: where its action does not fit any more, the first one that fits is played, and
+    others. Hard budgets are kept on its behalf: if its action no longer fits, the first one that fits is played, and
     `update` names the action that was played. It knows of no budget, group or other constraint, unless it keeps to them
     by itself. Its runs cannot be resumed, and the probabilities of its plays are not known.
 
@@ -86,7 +86,7 @@ class Wrapped:
         """Return the policy for a problem whose candidates have the given number of features.
 
         Raises:
-            InvalidInput: the problem plays several candidates per round, or maximises something else than a weighted
+            InvalidInput: the problem plays several candidates per round, or maximises something other than a weighted
                 sum of learned outcomes, which is the reward, or outcomes that a known one multiplies.
         """
         if problem.n_plays != 1:

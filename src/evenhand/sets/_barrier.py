@@ -90,7 +90,7 @@ def _centre(cost: Floats, cones: Cones, v: Floats, along: Floats) -> Floats:
 
 
 def barrier(cones: Cones, v: Floats) -> float:
-    """Evaluate the barrier at a point; it is infinite outside of the cones."""
+    """Evaluate the barrier at a point; it is infinite outside the cones."""
     left = cones.bounds - cones.rows @ v
     if left.size and left.min() <= 0.0:
         return np.inf

@@ -144,7 +144,7 @@ class Polyhedron:
         return np.array([length(row - self.nearest(row, norm), norm) for row in z])
 
     def nearest(self, z: Floats, norm: Norm) -> Floats:
-        """Find a nearest point by another norm than the Euclidean, `(m)->(m)`."""
+        """Find a nearest point by a norm other than the Euclidean, `(m)->(m)`."""
         if not isinstance(norm, str):
             return self.conic.nearest(z, self.project(z[None])[0], norm)
         m = self.dim

@@ -28,7 +28,7 @@ def check_compiled(policy: Policy, environment: Environment, *, rounds: int = 20
 
     After a block, every array of the state that a view had must still be the state's own, by its address: a part that
     puts another array into its state must say that it `pauses` before. Returns the number of rounds in blocks, which is
-    0 where a part has no view: that is no fault.
+    0 where a part has no view: that is not a fault.
 
     Raises:
         AssertionError: a promise that is broken.

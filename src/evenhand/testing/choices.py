@@ -28,7 +28,7 @@ from evenhand.testing.promises import (
 
 
 def check_choice(choice: Choice, *, candidates: int = 4) -> None:
-    """Check that a choice keeps to its offer and its stated probabilities, and acts alike in a batch and alone.
+    """Check that a choice keeps to its offer and its stated probabilities, and acts the same in a batch and alone.
 
     Plays are playable, fit together into what is left, and leave no place empty where one more candidate fits. Over
     4,000 draws of fixed luck, each candidate comes first, and each list of plays begins, as often as stated, within
@@ -54,7 +54,7 @@ def check_choice(choice: Choice, *, candidates: int = 4) -> None:
 def check_allocation(
     choice: Choice, *, arms: int, capacity: tuple[int, ...] | None = None, may_stay: bool = False
 ) -> None:
-    """Check that an allocating choice keeps to its offer, and acts alike in a batch and alone.
+    """Check that an allocating choice keeps to its offer, and acts the same in a batch and alone.
 
     Each play is a playable pair, candidate = user * arms + arm, of another user; plays fit together into what is left,
     and arms hold no more users than they have room for. A user stays without an arm only where no playable arm has

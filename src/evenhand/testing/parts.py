@@ -104,7 +104,7 @@ def _check_prices(model: Model, state: Any, x: Floats, w: Floats, u: Floats) -> 
 
 
 def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30) -> None:
-    """Check that a goal acts alike in a batch and alone and ignores uncounted rounds; `pull` must be adjoint to `post`.
+    """Check that a goal acts alone as in a batch, and ignores uncounted rounds; `pull` must be adjoint to `post`.
 
     Equation: q.post(y, z_a) = pull(q).prices . y + pull(q).offset_a for every candidate a.
 

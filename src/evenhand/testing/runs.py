@@ -93,7 +93,7 @@ def check_environment(environment: Environment, *, policy: Policy | None = None,
 
 
 def check_policy(policy: Policy, environment: Environment, *, rounds: int = 60) -> None:
-    """Check that a policy acts alike in a batch, alone, and after saving and loading; `decide` must change nothing.
+    """Check that a policy acts the same in a batch, alone, and after saving and loading; `decide` must change nothing.
 
     >>> from evenhand.environments import Court
     >>> from evenhand.recipes import uniform

@@ -19,7 +19,7 @@ class AllocationExperiment:
     """Compares the paper's algorithms and ours on the synthetic instances with a reference and an upper bound."""
 
     name: ClassVar[str] = "allocation"
-    title: ClassVar[str] = "users to arms whose returns diminish (2026)"
+    title: ClassVar[str] = "users assigned to arms with diminishing returns (2026)"
     about: ClassVar[str] = (
         "Section 5 and Appendix F of 'Combinatorial allocation bandits': satisfaction and matches over the rounds "
         "(2a, 2b), against popularity, saturation, arms and FairX's gamma (2c, 2d, 3a, 3b), by arm (2e, 2f), and the "

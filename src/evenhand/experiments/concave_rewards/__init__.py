@@ -22,7 +22,7 @@ class ConcaveRewardsExperiment:
     title: ClassVar[str] = "several outcomes, a generalised Gini (2023)"
     about: ClassVar[str] = (
         "The synthetic multi-objective experiment of 'Contextual bandits with concave rewards': the generalised Gini "
-        "of average outcomes over the rounds, beside Frank-Wolfe that knows the truth in the same replica."
+        "of average outcomes over the rounds, beside Frank-Wolfe with known parameters in the same replica."
     )
     sections = sections_of_study
     arms: tuple[int, ...] = option((50,), "A")

@@ -19,7 +19,7 @@ class DemoExperiment:
     title: ClassVar[str] = "the main job: several policies share scarce help"
     about: ClassVar[str] = (
         "Share 500 rides and 2,000 vouchers among 10,000 people of two groups, learning who benefits. "
-        "Prints a table and what it shows, and writes results.json and a picture if matplotlib is there."
+        "Prints a table and what it shows, and writes results.json and, if matplotlib is installed, a picture."
     )
     sections = sections_of_study
     replicas: int = option(20, "R")

@@ -35,6 +35,6 @@ def seen(results: Results) -> str:
     others = ", ".join(f"`{name}` does in {count} of {runs} runs" for name, count in over.items() if count)
     return (
         f"With the same rides and vouchers, {ours.mean:.1%} of the people appear under `{OURS}` and {random.mean:.1%} "
-        f"where help is drawn at random: that is {share:.0%} of what the best policy gains that knows everybody's "
+        f"where help is drawn at random: that is {share:.0%} of the gain of the best policy that knows everybody's "
         f"chances.\n`{OURS}` never spends more than there is" + (f", while {others}." if others else ".")
     )

@@ -29,8 +29,8 @@ class FairRankingExperiment:
     about: ClassVar[str] = (
         "The Last.fm experiments of 'Contextual bandits with concave rewards': objectives of users and artists over "
         "the rounds for FW-LinUCBRank and its baselines, and the trade-off between the users' utility and the "
-        "inequality of exposures. The paper's systems are run as printed, with ours beside them. Further,"
-        " the clicks under floors, parity and fees beside the best that is possible. "
+        "inequality of exposures. The paper's systems are run as printed, with ours beside them. A last part compares "
+        "the clicks under floors, parity and fees with the best that is possible. "
         "The paper's runs take 5,000,000 rounds: use --resume."
     )
     sections = sections_of_study

@@ -19,7 +19,7 @@ class LessonsExperiment:
     title: ClassVar[str] = "everything at once: a concave goal, budgets, a parity and contexts"
     about: ClassVar[str] = (
         "Four subjects that keep up with each other under two budgets and a parity: with everything, with each half of "
-        "it, and without contexts, beside what the best static policies reach that know the truth."
+        "it, and without contexts, beside what the best static policies with full knowledge reach."
     )
     sections = sections_of_study
     replicas: int = option(50, "R")

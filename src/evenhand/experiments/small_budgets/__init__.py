@@ -19,14 +19,14 @@ class SmallBudgetsExperiment:
     """Measures the gain and the overspending of every policy at every budget.
 
     Raises:
-        InvalidInput: there are no exponents, or one is outside of (0, 1].
+        InvalidInput: there are no exponents, or one is outside (0, 1].
     """
 
     name: ClassVar[str] = "small-budgets"
     title: ClassVar[str] = "how small may budgets be? every policy, T B from sqrt(T) to T / 2"
     about: ClassVar[str] = (
         "Court assistance with ever smaller budgets: what share of the possible gain each policy reaches, what it "
-        "overspends, and down to which budget it works. Policies that a budget is too small for are shown as refused."
+        "overspends, and down to which budget it works. Policies for which a budget is too small are shown as refused."
     )
     sections = sections_of_study
     replicas: int = option(20, "R")

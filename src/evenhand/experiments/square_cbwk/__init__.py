@@ -26,7 +26,7 @@ class SquareCBwKExperiment:
     title: ClassVar[str] = "knapsacks with regression oracles (2022)"
     about: ClassVar[str] = (
         "Figure 1 of 'Optimal contextual bandits with knapsacks under realizability via regression oracles': regret at "
-        "the points whose numbers are known, saying which are met; with --sweep, along a whole axis of the figure."
+        "the points with published numbers, and which of these are met; with --sweep, along a whole axis of the figure."
     )
     sections = sections_of_study
     replicas: int = option(10, "R")

@@ -69,7 +69,7 @@ def count_due(tally: Tally) -> int:
 
 def _budgets(status: Status, tally: Tally) -> Iterator[Alarm]:
     for name, n in tally.credited.items():
-        told = f"{count(n, 'decision')} stated a use below 0, by which others get more than the total."
+        told = f"{count(n, 'decision')} stated a use below 0, which lets others get more than the total."
         yield Alarm("credit", f"{name}: {told}")
     for name, a in status.accounts.items():
         if a.spent < 0:
@@ -82,7 +82,7 @@ def _budgets(status: Status, tally: Tally) -> Iterator[Alarm]:
             last = tally.spans.all[-1]
             yield Alarm(
                 "jammed",
-                f"{name}: jammed. {digits(a.held)} is held for outcomes to come and {digits(a.left)} is left; in "
+                f"{name}: jammed. {digits(a.held)} is held for outstanding outcomes and {digits(a.left)} is left; in "
                 f"{last.restricted:,} of the last {count(last.rounds, 'round')}, actions did not fit the hard budgets.",
             )
 
@@ -97,7 +97,7 @@ def _limits(status: Status) -> Iterator[Alarm]:
 def _outcomes(tally: Tally) -> Iterator[Alarm]:
     released, expired, whole = tally.counts["released"], tally.counts["expired"], count_due(tally)
     if released:
-        told = "came after what was held was given back: hard budgets may be overspent by it."
+        told = "came after the held amount was released: hard budgets may be overspent by it."
         yield Alarm("released", f"{count(released, 'outcome')} {told}")
     if whole >= _FEW and expired > MANY * whole:
         share = f"{percent(expired / whole)} of the outcomes that were due expired"
@@ -115,7 +115,7 @@ def _over(campaign: Watched, status: Status, tally: Tally) -> Iterator[Alarm]:
     problem, spans = campaign.policy.problem, tally.spans.all
     if tally.life.after != "nothing" or tally.life.state == "ended" or not spans:
         return
-    told = "Nothing is played any more. End the campaign, switch to a longer horizon, or run `evenhand change --after`."
+    told = "Nothing more is played. End the campaign, switch to a longer horizon, or run `evenhand change --after`."
     if is_past(problem, spans[-1].at):
         yield Alarm("over", f"The end of the run, {problem.clock.written(problem.clock.last)}, is past. {told}")
     elif status.rounds >= problem.last_round:

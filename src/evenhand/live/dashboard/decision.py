@@ -50,7 +50,7 @@ def _choice(found: Mapping[str, Any], explained: str | None, reasons: Why | None
     cards = [_chances(found), *([] if reasons is None else [_mattered(found["case"], reasons)])]
     if explained is None:
         text = ""
-        words = "Another policy made this decision, which this server does not have, or what is needed was erased."
+        words = "A policy that this server does not have made this decision, or what is needed was erased."
     else:
         text, words = dedent(explained), "Prices, worths and limits are those of the decision."
     said = Card(name="explained", title="What the policy says", summary=words, text=text, wide=True)
@@ -91,7 +91,7 @@ def _chances(found: Mapping[str, Any]) -> Card:
     why = found["explanation"][:1].upper() + found["explanation"][1:] + "."
     chances = found["chances"]
     if chances is None:
-        words = f"{why} Those of other actions are not in the log: the policy cannot tell them, or there are too many."
+        words = f"{why} Those of other actions are not in the log: the policy cannot state them, or there are too many."
         return Card(name="chances", title="Probabilities", summary=words)
     order = sorted(chances, key=lambda name: (name not in found["actions"], -chances[name]))
     shown = [(name, chances[name], name in found["actions"], percent(chances[name])) for name in order]

@@ -1,4 +1,4 @@
-"""How long no outcome has come although some were due."""
+"""How long no outcome has arrived although some were due."""
 
 from __future__ import annotations
 

@@ -118,11 +118,11 @@ class Tally:
         return self._sums[action] / count if count else None
 
     def certain(self) -> float | None:
-        """Return the share of the latest 1,000 plays that had probability 1, None of fewer than 100 plays."""
+        """Return the share of the latest 1,000 plays that had probability 1, None for fewer than 100 plays."""
         return sum(self._certain) / len(self._certain) if len(self._certain) >= _FEW else None
 
     def spent(self, budget: str) -> list[float] | None:
-        """Return the spending of a budget at the end of every span, None if it is no sum of one outcome."""
+        """Return the spending of a budget at the end of every span, None if it is not a sum of one outcome."""
         if budget not in self.uses.names:
             return None
         j = self.uses.names.index(budget)

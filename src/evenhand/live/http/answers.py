@@ -13,10 +13,10 @@ from evenhand.live.events import Busy, Conflict, Damaged, Unknown
 from evenhand.live.life import Ended, Paused
 
 LOG = logging.getLogger("evenhand.live.http")
-BUSY = "the store cannot be written at present: say the same again, with the same key"
+BUSY = "the store cannot be written at present: send the request again, with the same key"
 DAMAGED = "the store is damaged: asking again is of no use until it is restored"
 # The request of an error may have been committed all the same.
-FAILED = "an error of the server, which its log has; say the same again, with the same key"
+FAILED = "an error of the server, recorded in its log; send the request again, with the same key"
 
 _STATUSES: dict[type[EvenhandError], int] = {
     Conflict: 409,

@@ -98,14 +98,14 @@ def parse(body: bytes) -> Any:
     except InvalidInput:
         raise
     except ValueError as error:  # also for broken UTF-8 and numbers with thousands of digits
-        raise Refused(400, f"the body is no JSON: {str(error)[:100]}") from None
+        raise Refused(400, f"the body is not JSON: {str(error)[:100]}") from None
     if isinstance(found, list) and len(found) > MOST:
         raise InvalidInput("body", f"a list of at most {MOST:,} entries", f"{len(found):,}")
     return found
 
 
 def deep(body: bytes) -> bool:
-    """Return whether brackets outside of texts are nested deeper than 32; checked before a parser recurses.
+    """Return whether brackets outside texts are nested deeper than 32; checked before a parser recurses.
 
     >>> deep(b"[" * 33), deep(b"[]" * 33), deep(b'"' + b"[" * 33 + b'"')
     (True, False, False)

@@ -27,7 +27,7 @@ CLOCK = Single(
     answer={
         "type": "object",
         "properties": {
-            "new": {"type": "boolean", "description": "false where the log goes by the clock already"},
+            "new": {"type": "boolean", "description": "false if the log already follows the clock"},
             "number": {"type": "integer", "minimum": 1, "description": "of the event, or else of the last one"},
             "at": {**_TIME, "description": "of this event, in microseconds since 1970"},
             "from": {**_TIME, "description": "where the log was, in microseconds since 1970"},

@@ -50,7 +50,7 @@ class Door(HttpToolsProtocol):
         self._doors, self._held = doors, b""  # what came, and the parser has not seen
         self._at: Literal["head", "body", "chunks", "end"] = "head"  # of the request under way
         self._is_refused = False  # the request under way
-        self._rest = 0  # bytes of the body that are to come; of one in chunks, those since it had the last part
+        self._rest = 0  # bytes of the body that are still to come; of one in chunks, those since it had the last part
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Start the timeout, and make room."""

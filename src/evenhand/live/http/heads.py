@@ -1,4 +1,4 @@
-"""What the header of a request says of its end, within limits that are stricter than those of the parser."""
+"""What the header of a request says about its end, within limits that are stricter than those of the parser."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def end(data: bytes, at: int) -> int:
         raise Ambiguous("it is too long")
     if whole or b"\r\n" in data[at:]:
         if _FIRST.match(data, at) is None:
-            raise Ambiguous("its first line is none")
+            raise Ambiguous("its first line is not a request line")
     elif not b"A" <= data[at : at + 1] <= b"Z":
         raise Ambiguous("it does not begin with a method")
     if not whole and b"\n" in data[at:].replace(b"\r\n", b""):
@@ -46,7 +46,7 @@ def length(version: str, headers: Sequence[tuple[bytes, bytes]]) -> int | None:
         headers: with their names in lower case.
 
     Raises:
-        Ambiguous: the body is encoded otherwise, or the header has no host or several.
+        Ambiguous: the body has another encoding, or the header has no host or several.
 
     >>> length("1.1", [(b"host", b"localhost"), (b"content-length", b"7")])
     7

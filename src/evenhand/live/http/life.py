@@ -21,7 +21,7 @@ def change(body: object, token: Token, kind: Kind, settings: tuple[str, ...] = (
     """Parse a request to change the life of the campaign.
 
     Raises:
-        InvalidInput: a field is missing, unknown, or out of its range; or it names another one than the token.
+        InvalidInput: a field is missing, unknown, or out of its range; or it names another one than that of the token.
     """
     asked = fields(signed(body, token), ("by", "why"), settings)
     ask = Ask(kind, asked["by"], asked["why"], *(asked.get(name) for name in settings))

@@ -18,7 +18,7 @@ _NEXT: dict[str, tuple[str, str, Schema]] = {
 
 
 def add_links(made: FastAPI) -> None:
-    """State in the description of an app of one's own which requests may follow a decision.
+    """State in the description of an app of your own which requests may follow a decision.
 
     They are found by their paths, with whatever prefixes the app has for the routes of campaigns.
 

@@ -42,7 +42,7 @@ def metrics(standings: Mapping[str, Sequence[Family]], requests: Requests) -> st
     are left out.
 
     Args:
-        standings: what `standing` says of each campaign, by its name.
+        standings: what `standing` says about each campaign, by its name.
         requests: the counts of requests.
     """
     families: dict[str, Family] = {}

@@ -78,6 +78,6 @@ class Readiness:
             return "the log cannot be read"
         except Exception as error:
             LOG.error("not ready", exc_info=error)
-            return "an error of the server, which its log has"
+            return "an error of the server, recorded in its log"
         finally:
             self._until = time.monotonic() + _KEPT

@@ -1,4 +1,4 @@
-"""A campaign in an app of one's own."""
+"""A campaign in an app of your own."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evenhand.live.http.served import Hall
 
 
 def router(campaign: Campaign, *, known: bool = False, switches: bool = False, erases: bool = False) -> APIRouter:
-    """Make the routes of a campaign for a FastAPI app of one's own, whose errors `add_errors` answers.
+    """Make the routes of a campaign for a FastAPI app of your own, whose errors `add_errors` answers.
 
     They are those of `app`, without its pages. Who may ask is up to the app: the routes check the bodies of requests
     and their `Content-Type`, and neither tokens nor the names and origins of hosts. What waits for a transaction is

@@ -137,7 +137,7 @@ def operation(body: Schema, answer: Schema, example: Schema) -> Schema:
 
 
 def read_operation(parameters: Sequence[Schema] = ()) -> Schema:
-    """Return what the description of a request without a body says of its parameters, and of errors."""
+    """Return what the description of a request without a body says about its parameters, and about errors."""
     found: Schema = {"responses": {"default": _refused()}}
     return {**found, "parameters": list(parameters)} if parameters else found
 
@@ -169,7 +169,7 @@ def one_or_many(
 
 
 def _case(campaign: Campaign) -> Schema:
-    """Describe the cases that a campaign takes; those of an encoder of one's own are any objects."""
+    """Describe the cases that a campaign takes; those of an encoder of your own are any objects."""
     problem, encoder = campaign.policy.problem, campaign.encoder
     names: dict[str, Schema]
     if isinstance(encoder, Named):

@@ -1,4 +1,4 @@
-"""Requests that are no verbs of a batch: one body each, which a call of its own answers."""
+"""Requests that are not verbs of a batch: one body each, which a call of its own answers."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _ANSWER = {
 
 
 def switch(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, Any]:
-    """Switch a campaign of a problem file to another one, and return what its log says of it.
+    """Switch a campaign of a problem file to another one, and return what its log says about it.
 
     Said again, as where the answer got lost, it is answered by the same event.
     """

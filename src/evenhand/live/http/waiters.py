@@ -28,7 +28,7 @@ class Waiter(Generic[T]):
         return not self.future.cancelled()
 
     def set_result(self, found: T, /) -> None:
-        """Let the coroutine go on with a result."""
+        """Let the coroutine continue with a result."""
         self._found = found
         self._post.send(self.settle)
 

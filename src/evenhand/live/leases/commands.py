@@ -24,7 +24,7 @@ def begin_pool(url: str, name: str, totals: Sequence[str], rounds: int) -> str:
         rounds: as for `Pool.begin`.
 
     Raises:
-        InvalidInput: a total is none, or stated twice.
+        InvalidInput: a total is invalid, or stated twice.
         Conflict, Busy: as for `Pool.begin`.
     """
     each: dict[str, float] = {}

@@ -88,7 +88,7 @@ class Lease:
         return replace(problem, subject_to=tuple(found))
 
     def check(self, policy: Policy) -> None:
-        """Refuse a policy that plays under other totals than the leased ones, or does not keep them hard.
+        """Refuse a policy that plays under totals other than the leased ones, or does not keep them hard.
 
         Raises:
             InvalidInput: it does.

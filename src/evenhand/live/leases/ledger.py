@@ -178,7 +178,7 @@ class Ledger:
 
 
 def body_of(campaign: str, line: Line) -> dict[str, Any]:
-    """Return what the event of a pool says of a campaign."""
+    """Return what the event of a pool says about a campaign."""
     return {"campaign": campaign, **asdict(line)}
 
 

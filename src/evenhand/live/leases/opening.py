@@ -38,7 +38,7 @@ def open_leased(
         terms: of a new campaign: `seed`, `patience` and `on_expiry`.
 
     Raises:
-        InvalidInput, Conflict, Busy: as for `open_campaign` and `settle_lease`; or the campaign is there, and has
+        InvalidInput, Conflict, Busy: as for `open_campaign` and `settle_lease`; or the campaign exists, and has
             budgets of its own.
     """
     with opened(store) as place:

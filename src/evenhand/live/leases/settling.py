@@ -25,7 +25,7 @@ def settle_lease(campaign: Campaign, pool: Pool) -> bool:
     """Settle the lease of a campaign with its pool once; returns whether the total of the campaign changed.
 
     Each step is an event of one log, and reads what the other log says. Killed in between, or beaten by another worker
-    of the same campaign, whoever calls next goes on from the counters.
+    of the same campaign, whoever calls next continues from the counters.
 
     Raises:
         InvalidInput: the campaign has no lease.

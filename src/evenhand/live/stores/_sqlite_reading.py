@@ -78,7 +78,7 @@ class SqliteReader:
     Where the last commits are in a WAL that SQLite would have to prepare, a copy in a temporary folder is read.
 
     Raises:
-        InvalidInput: there is no such file, or it is no store.
+        InvalidInput: there is no such file, or it is not a store.
         Damaged: the file is damaged.
         Busy: the file cannot be read.
     """
@@ -92,7 +92,7 @@ class SqliteReader:
         with Translated(path):
             found = version(self._db)
         if found == 0:
-            raise InvalidInput("store", "a file of SQLite with the log of a campaign", str(path))
+            raise InvalidInput("store", "an SQLite file with the log of a campaign", str(path))
         self._reading = Reading(self._ask, READ[found])
 
     def campaigns(self) -> Sequence[str]:
@@ -177,7 +177,7 @@ def _beside(path: Path, end: str) -> Path:
 
 
 def copy_into(db: sqlite3.Connection, copy: sqlite3.Connection) -> None:
-    """Copy a file as it is at one moment, in one file without a WAL; writers go on meanwhile."""
+    """Copy a file as it is at one moment, in one file without a WAL; writers keep running meanwhile."""
     db.backup(copy)
     copy.execute("PRAGMA journal_mode=DELETE").fetchall()
 
@@ -196,7 +196,7 @@ def look_at(path: Path) -> None:
             version(db)  # what it says without its WAL: another program's tables, or a later version
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_NOTADB:
-            raise InvalidInput("store", "a file of SQLite, or none yet", str(path)) from error
+            raise InvalidInput("store", "an SQLite file, or none yet", str(path)) from error
     except Damaged:  # which may be half a commit, the rest of which is in the WAL
         pass
 
@@ -224,7 +224,7 @@ def file_of(url: str) -> Path:
     if path == ":memory:":
         raise InvalidInput("store", "a file, or memory:// for a store that ends with the process", url)
     if "?" in path or "\0" in path:
-        raise InvalidInput("store", "sqlite:///FILE without options and NUL", repr(url))
+        raise InvalidInput("store", "sqlite:///FILE without options or NUL", repr(url))
     if path.endswith((".gate", ".lock", "-wal", "-shm", "-journal")):
         raise InvalidInput("store", "a file whose name is not that of a file beside a store", url)
     if Path(path).is_dir():

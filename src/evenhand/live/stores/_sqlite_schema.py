@@ -61,7 +61,7 @@ def version(db: sqlite3.Connection) -> int:
     """
     (found,) = db.execute("PRAGMA user_version").fetchone()
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    expected = "a file of SQLite with the log of a campaign, or none yet"
+    expected = "an SQLite file with the log of a campaign, or none yet"
     if (
         "events" in tables
         and not db.execute("SELECT 1 FROM sqlite_master WHERE name = 'one_decision_per_key'").fetchone()

@@ -62,7 +62,7 @@ class _Own:
         self.file = _number(path)
         if any(process != self.process and file == self.file for process, file, _ in list(_open.values())):
             self.db.close()
-            raise ConcurrentUse(f"{path} was open when this process was forked: open it in one of the two only")
+            raise ConcurrentUse(f"{path} was open when this process was forked: open it in only one of the two")
         _open[id(self.db)] = self.process, self.file, leave
         finalize(self, _close, self.db, self.process).atexit = threading.current_thread() is threading.main_thread()
         if self.db.execute("PRAGMA journal_mode").fetchone() != ("wal",):

@@ -136,7 +136,7 @@ class Store(Readable, Protocol):
         """Open a transaction that commits at its end, and rolls back if an exception leaves it.
 
         Raises:
-            Damaged: the store cannot be read any more, so that asking again is of no use.
+            Damaged: the store can no longer be read, so asking again is of no use.
             Busy: the store is locked, gone, read-only or full, or its clock jumped, and nothing was written. Or the
                 commit failed: then the events may be in the log, as the reply to a commit can be lost. A worker then
                 folds the log again, and a client that repeats its request with the same key gets the stored reply.

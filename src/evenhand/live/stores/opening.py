@@ -58,7 +58,7 @@ def connect(url: object) -> Store:
             process.
 
     Raises:
-        InvalidInput: the kind of store is unknown, or the URL is invalid for its kind; or its folder is not there.
+        InvalidInput: the kind of store is unknown, or the URL is invalid for its kind; or its folder does not exist.
         MissingExtra: the database's driver is not installed, such as psycopg for PostgreSQL.
         Busy: the store cannot be opened.
 

@@ -227,7 +227,9 @@ class PostgresStore:
                    ON e.campaign = h.campaign AND e.seq = h.last WHERE h.last > 0 AND e.hash IS DISTINCT FROM h.hash"""
         with self._sessions.errors():
             rows = self._sessions.mine.execute(query).fetchall()
-        return [f"event {last} of {name!r}, the last that was committed, is missing or another" for name, last in rows]
+        return [
+            f"event {last} of {name!r}, the last that was committed, is missing or different" for name, last in rows
+        ]
 
     def close(self) -> None:
         self._sessions.close()

@@ -218,7 +218,7 @@ def connect(url: str) -> SqliteStore:
     """Open the store in a file, for `sqlite:///FILE`."""
     file = file_of(url)
     if not file.parent.is_dir():
-        raise MissingFile("store", "a file in a folder that is there", file)
+        raise MissingFile("store", "a file in an existing folder", file)
     return SqliteStore(file)
 
 

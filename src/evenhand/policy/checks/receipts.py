@@ -26,7 +26,7 @@ def receipt(d: object) -> None:
     try:
         if [z.dtype for z in arrays] == _USUAL:
             return
-    except AttributeError:  # of something that is no array
+    except AttributeError:  # of something that is not an array
         pass
     for field, z in zip(d._fields, arrays, strict=False):
         if readable(f"decision.{field}", z) is not z:

@@ -18,7 +18,7 @@ def amounts(name: str, total: Totals | None, per: Per | None) -> list[float | No
     """Return the totals that are stated, one or several.
 
     Raises:
-        InvalidInput: none, totals by name but of months, or spans of one's own with a period.
+        InvalidInput: none, totals by name but of months, or spans of your own with a period.
     """
     if isinstance(total, np.ndarray):
         raise InvalidInput(f"{name}.total", "a number, or a sequence of spans", total)
@@ -59,7 +59,7 @@ def spans_of(clock: Clock, name: str, total: float | Mapping[str, float], per: P
 def floors_of(clock: Clock, name: str, total: float | Mapping[str, float], per: Per) -> Spans:
     """Return spans of a floor per period: allowances are the negatives of what each asks for.
 
-    A period of which the run has a part asks for as large a part, unless its total is stated by its name.
+    If the run covers only a part of a period, the same part of its total applies, unless the total is stated by name.
     """
     spans = spans_of(clock, name, total, per, carry=False, window=1)
     if isinstance(total, Mapping):

@@ -89,7 +89,7 @@ class Relative(Constraint, Protocol):
         """The sum that `measure` is divided by, `->(G,R)`; where it is 0, the measure need not be finite."""
 
     def groups(self, run: Sums) -> Mapping[str, Floats]:
-        """The values of all groups of which `measure` is the worst, `->(G,R)` each; none if it looks at no groups."""
+        """The values of all groups of which `measure` is the worst, `->(G,R)` each; none if it compares no groups."""
 
 
 @runtime_checkable

@@ -33,13 +33,13 @@ class Budget:
     Args:
         outcome: the outcome that is spent.
         total: in units of the outcome, over the whole horizon or in each period; a mapping has a total for every month
-            of the run by its name, such as {"november": 3000, "december": 9000}; a sequence has spans of one's own,
+            of the run by its name, such as {"november": 3000, "december": 9000}; a sequence has spans of your own,
             which may overlap: (start, end, total) each.
         rate: in units of the outcome per round. Exactly one of the two is given, by its name.
         hard: True for never exceeded, False for kept on average; None leaves that to the recipe.
         per: the period of the total: "hour", "day", "week" or "month" where the problem has dates, or a number in
             units of its clock, which are rounds where the problem says nothing else.
-        carry: whether what a period leaves goes on to the next ones; it is lost by default.
+        carry: whether what is left of a period is carried over to the next ones; it is lost by default.
         window: the number of periods in a row that share one total.
 
     Raises:

@@ -33,14 +33,14 @@ class Floor:
     Args:
         outcome: the outcome that is bounded from below.
         total: in units of the outcome, over the whole horizon: rate * T; or in each period; a mapping has a total for
-            every month of the run by its name; a sequence has spans of one's own, which may overlap: (start, end,
+            every month of the run by its name; a sequence has spans of your own, which may overlap: (start, end,
             total) each. Between them nothing is asked for.
         rate: in units of the outcome per round (per case of each group where `by` is given). Exactly one of the two is
             given, by its name.
         by: the grouping, as declared in the problem; None for everybody together.
         hard: False or None; a floor is kept on average.
         per: the period of the total: "hour", "day", "week" or "month" where the problem has dates, or a number in
-            units of its clock. A period of which the run has a part asks for as large a part of the total.
+            units of its clock. If the run covers only a part of a period, the same part of the total applies.
 
     Raises:
         InvalidInput: neither or both of total and rate are given, one without its name, the one given is not finite, or

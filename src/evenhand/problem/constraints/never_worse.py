@@ -26,8 +26,8 @@ class NeverWorse:
 
     Equation: slack + sum alpha b_t over rounds of the baseline + sum (y_t - (1 - alpha) b_t) over other rounds >= 0 at
     any time, where y is the outcome at the worst of what waits, and b_t what the baseline brings on average in the case
-    of round t, a known outcome. Another candidate that could break this is not playable. At the end of a run, and in
-    plans, it is the ratio of the two sums that counts, of which at least 1 - alpha is kept.
+    of round t, a known outcome. Any other candidate that could break this is not playable. At the end of a run, and in
+    plans, the ratio of the two sums counts, which is kept at 1 - alpha or more.
     Deviation: the source compares means by confidence intervals; here outcomes count as they are observed, so that what
     is promised can be checked. Rounds of the baseline count at their means.
 
@@ -35,7 +35,7 @@ class NeverWorse:
         outcome: what is compared, learned, with a finite least value.
         than: the known outcome b, in the same units and never negative; stated for every candidate of a case.
         alpha: the part of the baseline that may be lost, above 0 and below 1.
-        slack: what may be lost beside, in units of the outcome, at least 0.
+        slack: what may be lost in addition, in units of the outcome, at least 0.
         action: the baseline; by default the first action.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Forecasts of whether a constraint will be missed: the effect of chance, and the reach of the rounds to come."""
+"""Forecasts of whether a constraint will be missed: the effect of chance, and the reach of the remaining rounds."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def deviation(stated: Stated, problem: Declared) -> float:
 
     Equation: a row in [l, u] whose mean is the bound b has a variance of at most (b - l)(u - b), and the largest of
     all rows counts; the distance of averages in [l, u] from a set has one of at most sum ((u - l) / 2)^2. Known
-    outcomes may be other numbers than declared in every case: a row that reads them varies by |b| at least. Infinite
-    where a range is, and where an outcome has a factor, such as a price: then nothing is known of how far rounds vary.
+    outcomes may differ from the declared ones in every case: a row that reads them varies by |b| at least. Infinite
+    where a range is, and where an outcome has a factor, such as a price: it is then unknown how far rounds vary.
 
     Source: Bhatia & Davis 2000, A better bound on the variance, and Popoviciu 1935.
 
@@ -70,7 +70,7 @@ def chance(stated: Stated, problem: Declared, rounds: Floats, per: Floats | None
 
     Equation: deviation / sqrt(n), with n the rounds of all runs where the measure is the average of one row. The
     largest of several rows and a distance do not average out over runs: n is then the rounds of one run. A measure per
-    unit of something else than rounds has n / (sum of it) times this error, which is infinite where that sum is 0.
+    unit of something other than rounds has n / (sum of it) times this error, which is infinite where that sum is 0.
 
     Args:
         stated, problem: what is measured, and what it reads.

@@ -86,7 +86,7 @@ class States(Declared, Protocol):
 
 
 def state(problem: Declared, constraint: Constraint) -> Stated:
-    """Read a constraint in a problem; refuse unknown names, and a limit or a total that is no number."""
+    """Read a constraint in a problem; refuse unknown names, and a limit or a total that is not a number."""
     one, curved = one_outcome(constraint), as_curved(constraint)
     rows, bound = constraint.rows(problem), constraint.bound(problem)
     whole = region = None

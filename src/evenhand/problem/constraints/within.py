@@ -33,7 +33,7 @@ class Within:
         hard: False or None; an average is kept on average.
 
     Raises:
-        InvalidInput: no or repeated names, something that is no set, a set of another length, or hard=True.
+        InvalidInput: no or repeated names, something that is not a set, a set of another length, or hard=True.
 
     >>> from evenhand.sets import Ball
     >>> Within(("young", "old"), Ball((0.2, 0.2), 0.05)).label

@@ -45,4 +45,4 @@ def balance(log: Drawn) -> str | None:
     if told is None:
         return None
     more = f" ({others - 1} other features differ, too)" if others > 1 else ""
-    return f"{told}{more}: a column that came after the action is no feature, and wrong propensities look the same"
+    return f"{told}{more}: a column recorded after the action is not a feature, and wrong propensities look the same"

@@ -24,7 +24,7 @@ def overlap(log: Drawn) -> str | None:
     sure = int((log.propensities >= _SURE).sum())
     if sure and count > 1:
         return (
-            f"in {sure:,} of {len(log.actions):,} rows the logged action was sure, so that no other one can be judged "
+            f"in {sure:,} of {len(log.actions):,} rows the logged action was certain, so no other one can be judged "
             "in such cases, and averages are biased by them; the log of a campaign whose recipe does not `explore` has "
             "such rows"
         )
@@ -46,7 +46,7 @@ def overlap(log: Drawn) -> str | None:
     if told is None:
         return None
     more = f" (nor were actions in {others - 1} other kinds of rows)" if others > 1 else ""
-    return f"{told}{more}: what it would bring there is the guess of a model that has not seen it"
+    return f"{told}{more}: what it would bring there is a guess by a model that has not seen it"
 
 
 def _kinds(log: Drawn) -> Iterator[tuple[list[str], Ints]]:

@@ -36,7 +36,7 @@ def propensities(log: Drawn) -> str | None:
             )
     if told is None:
         return None
-    return told + (f"; so do {others - 1} others" if others > 1 else "") + "; what is said below may be biased"
+    return told + (f"; so do {others - 1} others" if others > 1 else "") + "; the results below may be biased"
 
 
 def _weights(log: Drawn, group: Ints, groups: int, z: float) -> tuple[Floats, Floats]:

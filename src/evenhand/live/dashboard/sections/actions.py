@@ -66,8 +66,8 @@ def _plays(order: list[str | None], tally: Tally) -> list[Table]:
 def _probabilities(tally: Tally) -> Card:
     whole = max(sum(tally.bins), 1)
     certain = tally.bins[-1] / whole
-    words = f"Of what was played. {count(tally.rare, 'play')} had a probability below {RARE}, {percent(certain)} one "
-    words += f"of {1 - 1 / BINS:.2f} or more."
+    words = f"Probabilities of what was played. {count(tally.rare, 'play')} had a probability below {RARE}, "
+    words += f"{percent(certain)} one of {1 - 1 / BINS:.2f} or more."
     if certain > 0.5:
         words += " A log of plays that were certain says little about other actions."
     if tally.unstated:

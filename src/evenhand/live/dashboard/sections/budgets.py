@@ -22,7 +22,7 @@ def budgets(now: Readings) -> Section | None:
     spans = [_spans(i, name, account) for i, (name, account) in enumerate(accounts.items()) if account.spans]
     timed = problem.until is not None or bool(spans)
     plan = "follows the forecast and the allowances" if timed else "spends evenly over the rounds"
-    note = f"The plan {plan}; pace is spent / plan. Held is the worst case of outcomes that are to come."
+    note = f"The plan {plan}; pace is spent / plan. Held is the worst case of outcomes that are still to come."
     return Section(name="budgets", title="Budgets", cards=[*courses, *paired(spans)], note=note) if courses else None
 
 

@@ -18,7 +18,9 @@ def cases(now: Readings) -> Section | None:
     for name in names:
         n, whole = lately.get(name, (0, 1))
         rows.append((name, f"{clipped.counts[name]:,}", percent(n / whole)))
-    words = "A number out of its range counts as the nearest end, a text that is no level as the level for others."
+    words = (
+        "A number out of its range counts as the nearest end, and a text that is not a level as the level for others."
+    )
     table = Table(("feature", "out of range", f"of the latest {LATEST:,}"), rows)
     card = Card(name="clipped", title="Values out of range", summary=words, tables=[table])
     return Section(name="cases", title="Cases", cards=[card])

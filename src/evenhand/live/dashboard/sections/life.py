@@ -15,7 +15,9 @@ def life(now: Readings) -> Section | None:
         return None
     head = ("event", "what", "when (UTC)", "by", "why")
     rows = [(str(e.seq), _what(e), moment(e.at), read(e)["by"], read(e)["why"]) for e in changes]
-    words = f"Patience is {duration(settings.patience)}; what expires is treated as {settings.on_expiry!r} says."
+    words = (
+        f"Patience is {duration(settings.patience)}; decisions that expire are treated as {settings.on_expiry!r} says."
+    )
     tables = [Table(head, rows, texts=True)]
     card = Card(name="changes", title="The last 20 changes, the newest first", summary=words, tables=tables, wide=True)
     return Section(name="life", title="The life of the campaign", cards=[card])
