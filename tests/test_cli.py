@@ -114,7 +114,7 @@ def test_the_demo_prints_a_table_and_draws(tmp_path, capsys, monkeypatch):
     assert "0 of 2" in out
     assert out.startswith("10,000 people must reach a court. There are 500 rides and 2,000 vouchers")  # as it was asked
     table, end = out.split("\n\nWith the same rides and vouchers, ")
-    assert "locked in" in table
+    assert "Replicas locked in below half the gain: " in table
     assert "`resolving` never spends more than there is" in end
     assert end.splitlines()[-1] == f"picture: {tmp_path / 'demo.png'}"
     assert (tmp_path / "demo.png").exists()

@@ -87,17 +87,12 @@ class Comparison(Section):
 
     def report(self, runs: Sequence[Run], results: Results) -> str:
         best, se = self.optimum.value, self.optimum.se
-        error = f"(standard error {se:.4f}, over samples of people)"
-        known = f"\nOPT, the best policy that knows everybody's chances: {best:.4f} {error}."
+        error = f"(standard error {se:.2%}, over samples of people)"
+        known = f"\nThe best policy that knows everybody's chances: {best:.2%} appear {error}."
         found = traces(runs)
         if not found:
             return known
-        legend = (
-            "se: standard error of the mean over the replicas. worst: the replica that fared worst. "
-            "overspent: replicas that exceeded a budget.\n"
-            "locked in: share of replicas that gained less than half of the mean gain over uniform."
-        )
-        return "\n".join([_table(found, best), known, legend])
+        return "\n".join([_table(found, best), known, _legend(found)])
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
         return [picture(traces(runs), self.optimum.value, fairness, out / PICTURE)]
@@ -109,29 +104,27 @@ def sections(settings: DemoExperiment, session: Session) -> Iterator[Comparison]
 
 
 def _table(traces: list[Trace], best: float) -> str:
-    head = [
-        "policy",
-        "appear",
-        "se",
-        "worst",
-        "rides",
-        "worst",
-        "vouchers",
-        "worst",
-        "overspent",
-        "unfairness",
-        "to OPT",
-        "locked in",
-    ]
+    head = ["policy", "appear", "worst", "gain", "rides", "vouchers", "overspent", "unfairness"]
     rows, base = [], next((t.objective()[-1].mean() for t in traces if t.policy == BASELINE), math.nan)
     for t in traces:
         reward, ride, voucher = t.objective()[-1], t.total("ride"), t.total("voucher")
-        over = sum(overspent(t))
-        se = standard_error(reward)
+        gain = (float(reward.mean()) - base) / (best - base)
         rows.append(
-            [t.policy, number(float(reward.mean())), number(se), number(float(reward.min()))]
-            + [f"{z:.0f}" for z in (ride.mean(), ride.max(), voucher.mean(), voucher.max())]
-            + [f"{over} of {len(reward)}", number(float(fairness(t)[-1].mean())), number(best - float(reward.mean()))]
-            + [number(locked_in(reward, base), 2)]
+            [t.policy, f"{reward.mean():.2%}", f"{reward.min():.2%}", "-" if math.isnan(gain) else f"{gain:.0%}"]
+            + [f"{z.max():.0f}" for z in (ride, voucher)]
+            + [f"{sum(overspent(t))} of {len(reward)}", number(float(fairness(t)[-1].mean()))]
         )
     return table(head, rows)
+
+
+def _legend(traces: list[Trace]) -> str:
+    worth = {t.policy: t.objective()[-1] for t in traces}
+    error = max(standard_error(z) for z in worth.values())
+    base = worth[BASELINE].mean() if BASELINE in worth else math.nan
+    stuck = {name: round(len(z) * locked_in(z, base)) for name, z in worth.items() if z.mean() > base}
+    told = ", ".join(f"{count} of {name}" for name, count in stuck.items() if count) or "none"
+    return (
+        f"appear: share of the people, with standard errors of at most {error:.2%}; worst: where fewest of a replica do.\n"
+        "gain: beyond `uniform`, as a share of what the best policy gains. rides, vouchers: the most of any replica.\n"
+        f"unfairness: how far groups' uses per person are from the mean. Replicas locked in below half the gain: {told}."
+    )
