@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evenhand.core.faces import count
 from evenhand.environments import Court
 from evenhand.experiments.court.picture import picture
 from evenhand.experiments.court.study import MEASURES, METRICS, WORST, fairness, model
@@ -64,7 +65,7 @@ class Comparison(Section):
             f"{s.rounds:,} people must reach a court. There are {rides:,.0f} rides and {vouchers:,.0f} vouchers, "
             f"and it is unknown who needs them.\nTwo groups are to get the same within {s.tolerance:g} per person. "
             f"Five policies learn whom help reaches, and share it out.\n"
-            f"{s.replicas} replicas, seed {s.seed}{TIME if s == DemoExperiment(seed=s.seed) else ''}.\n"
+            f"{count(s.replicas, 'replica')}, seed {s.seed}{TIME if s == DemoExperiment(seed=s.seed) else ''}.\n"
         )
 
     def cases(self, point: Point) -> Iterator[Case]:
@@ -120,11 +121,12 @@ def _table(traces: list[Trace], best: float) -> str:
 def _legend(traces: list[Trace]) -> str:
     worth = {t.policy: t.objective()[-1] for t in traces}
     error = max(standard_error(z) for z in worth.values())
+    errors = "" if math.isnan(error) else f", with standard errors of at most {error:.2%}"
     base = worth[BASELINE].mean() if BASELINE in worth else math.nan
     stuck = {name: round(len(z) * locked_in(z, base)) for name, z in worth.items() if z.mean() > base}
-    told = ", ".join(f"{count} of {name}" for name, count in stuck.items() if count) or "none"
+    told = ", ".join(f"{many} of {name}" for name, many in stuck.items() if many) or "none"
     return (
-        f"appear: share of the people, with standard errors of at most {error:.2%}; worst: where fewest of a replica do.\n"
+        f"appear: share of the people{errors}; worst: in the replica where fewest do.\n"
         "gain: beyond `uniform`, as a share of what the best policy gains. rides, vouchers: the most of any replica.\n"
-        f"unfairness: how far groups' uses per person are from the mean. Replicas locked in below half the gain: {told}."
+        f"unfairness: how far groups' uses per person are from the mean. Replicas locked in below half the gain: {told}"
     )
