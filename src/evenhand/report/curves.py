@@ -55,7 +55,8 @@ def alternate(lines: Sequence[Any], values: Sequence[Floats], height: float) -> 
 
 def notes(scale: scales.Limits, names: Sequence[str], values: Sequence[Floats]) -> list[str]:
     """List one line per curve that the scale leaves out."""
-    return [f"off the scale: {names[i]} ({_last(values[i]):.3g})" for i in (*scale.above, *scale.below)]
+    ends = [(names[i], float(f"{_last(values[i]):.3g}")) for i in (*scale.above, *scale.below)]
+    return [f"off the scale: {name} ({scales.number(end, [0.0, end])})" for name, end in ends]
 
 
 def arrows(
