@@ -33,10 +33,10 @@ SETS = {
 }
 
 
-def sets() -> Iterator[str]:
-    """`resolving` on visitors of three ages, whose clicks must lie in a set; T = 20,000, four replicas, seed 1."""
+def sets(rounds: str = "20000") -> Iterator[str]:
+    """`resolving` on visitors of three ages, whose clicks must lie in a set; four replicas, seed 1."""
     for name, within in SETS.items():
-        world = Ads(horizon=20_000, extra=(Within(CLICKS, within),))
+        world = Ads(horizon=int(rounds), extra=(Within(CLICKS, within),))
         best = opt(world, contexts=5000, replicas=2, progress=False).value
         policy = resolving(world.problem, BayesianRidge(n_features=25))
         trace = simulate(policy, world, replicas=4, seed=1, progress=False)
@@ -50,9 +50,9 @@ def sets() -> Iterator[str]:
         )
 
 
-def mixture() -> Iterator[str]:
-    """Regret on `MixedArms` over all rounds, at a fixed confidence of 0.5; 20 replicas, seed 0."""
-    for horizon in (4000, 16_000):
+def mixture(rounds: str = "4000") -> Iterator[str]:
+    """Regret on `MixedArms` over all rounds and four times as many, at a confidence of 0.5; 20 replicas, seed 0."""
+    for horizon in (int(rounds), 4 * int(rounds)):
         world = MixedArms(horizon=horizon)
         best = opt(world, contexts=1, replicas=1, progress=False).value
         for recipe in (ucb_bwk, bwcr, pd_bwk, greedy_bwk):
@@ -103,11 +103,11 @@ def _hard(recipe: Callable[..., Policy], world: Environment, scale: float, repli
     return np.asarray(simulate(recipe(world.problem, model), world, replicas=replicas, progress=False).objective()[-1])
 
 
-def dimensions() -> Iterator[str]:
+def dimensions(rounds: str = "4000", instances: str = "5") -> Iterator[str]:
     """The same points seen, with sensors or points as outcomes: shortfalls and energies; five replicas, seed 0."""
     kinds: tuple[Literal["sensors", "points"], ...] = ("sensors", "points")
-    for points, horizon, replicas in ((100, 4000, 5), (1000, 1000, 2)):
-        for instance in range(5):
+    for points, horizon, replicas in ((100, int(rounds), 5), (1000, int(rounds) // 4, 2)):
+        for instance in range(int(instances)):
             for how in ("primal", "dual"):
                 for kind in kinds:
                     world = Sensors(points=points, outcomes=kind, instance=instance, horizon=horizon)

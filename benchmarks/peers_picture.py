@@ -6,14 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
-import matplotlib.pyplot as plt
+import numpy as np
 
 from benchmarks.peers_loops import LOOP, NUMPY
 from benchmarks.peers_others import CONTEXTUAL, MABWISER, PARSED, RIVER
-from evenhand.report.plots import save
+from evenhand.report.plots import Curve, over_sweep, save
 
-DASHES = ("-", "--", "-.", ":", (0, (8, 2)), (0, (1, 4)))
 BESIDE = (LOOP, NUMPY, PARSED, RIVER, CONTEXTUAL, MABWISER)
+BLOCKS = "compiled blocks"
 
 
 def save_beside(figures: Path) -> Path:
@@ -24,24 +24,38 @@ def save_beside(figures: Path) -> Path:
 
 
 def drawn(found: dict[str, Any]) -> list[Any]:
-    """Draw batches as lines and single rounds of peers as levels, with the quartiles as bars."""
-    _, axes = plt.subplots(figsize=(9.0, 4.0), layout="constrained")
-    names = list(dict.fromkeys(r["way"] for r in found["batches"]))
-    for i, name in enumerate(names):
-        rows = [r for r in found["batches"] if r["way"] == name]
-        middle = [r["per_second"]["median"] for r in rows]
-        reach = [
-            [abs(r["per_second"]["median"] - r["per_second"][end]) for r in rows]
-            for end in ("quartile_1", "quartile_3")
-        ]
-        look = "o-" if "blocks" in name else "s--"
-        axes.errorbar([r["replicas"] for r in rows], middle, reach, fmt=f"C{i // 2}{look}", label=name)
+    """Draw batches as lines, a panel per problem, and single rounds of peers as levels beside those of LinUCB."""
+    panels: dict[str, list[Curve]] = {}
+    for row in found["batches"]:
+        problem, _, way = row["way"].partition(": ")
+        curves = panels.setdefault(problem, [])
+        if way not in [curve.name for curve in curves]:
+            rows = [r for r in found["batches"] if r["way"] == row["way"]]
+            speeds = np.array([[r["per_second"]["median"]] for r in rows])
+            curves.append(Curve(way, [r["replicas"] for r in rows], speeds))
+    first = next(iter(panels.values()))
+    panels[next(iter(panels))] = [*first, *peers(found, first[0].at)]
+    return over_sweep(
+        panels,
+        "replicas at once",
+        "replica-rounds per second of a core",
+        main=BLOCKS,
+        log="xy",
+        headline=headline(first),
+        caption="medians of several turns; level: what a single run reaches without evenhand",
+    )
+
+
+def peers(found: dict[str, Any], at: list[float]) -> list[Curve]:
+    """Return levels of single rounds of the size that batches have, or of the last one that was measured."""
     last = found["rounds"][-1]["actions"], found["rounds"][-1]["features"]
     size = (10, 10) if any((r["actions"], r["features"]) == (10, 10) for r in found["rounds"]) else last
     beside = [r for r in found["rounds"] if r["way"] in BESIDE and (r["actions"], r["features"]) == size]
-    for row, dashes in zip(sorted(beside, key=lambda r: r["microseconds"]["median"]), DASHES, strict=False):
-        speed = 1e6 / row["microseconds"]["median"]
-        axes.axhline(speed, color="dimgray", linewidth=1.0, linestyle=dashes, label=f"{row['way']}: {speed:,.0f}")
-    axes.set(xscale="log", yscale="log", xlabel="replicas at once", ylabel="replica-rounds per second of a core")
-    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    return [axes]
+    return [Curve(r["way"], [at[0], at[-1]], np.full((2, 1), 1e6 / r["microseconds"]["median"])) for r in beside]
+
+
+def headline(curves: list[Curve]) -> str:
+    """State what compiled blocks gain over the ordinary loop with the fewest and with the most replicas."""
+    ways = {curve.name: curve for curve in curves}
+    at, gains = ways[BLOCKS].at, (ways[BLOCKS].values / ways["ordinary loop"].values)[:, 0]
+    return f"Compiled blocks are {gains[0]:.1f} times as fast with {at[0]:,} replica, {gains[-1]:.1f} with {at[-1]:,}"

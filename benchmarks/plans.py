@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -83,11 +84,11 @@ def plan_table(largest: int = 1_000_000) -> str:
     for known, name in ((True, "known costs"), (False, "costs by context")):
         asked = problem(known)
         plan(asked, given(asked, 1000))  # compiles
-        for count in (10_000, 100_000, largest):
+        for count in (largest // 100, largest // 10, largest):
             some = given(asked, count)
             seconds, found = timed(asked, some)
             highs = ""
-            if count == 10_000:
+            if count == largest // 100:
                 start = time.process_time()
                 apart = abs(by_highs(asked, some) / found.value - 1.0)
                 highs = f"{time.process_time() - start:.1f} s, {apart:.0e} apart"
@@ -130,6 +131,7 @@ def over(found: Plan) -> str:
 
 
 if __name__ == "__main__":
-    print(plan_table())
+    most = int(sys.argv[1]) if sys.argv[1:] else 1_000_000
+    print(plan_table(most))
     print()
-    print(parquet_table())
+    print(parquet_table(rows=most))

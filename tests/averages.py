@@ -1,5 +1,6 @@
-"""A shop whose days differ, with a parity or a ratio on each of them; `python -m tests.averages` measures it."""
+"""A shop whose days differ, with a parity or a ratio on each of them; `python -m tests.averages [REPLICAS]`."""
 
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -66,8 +67,8 @@ def by_day(world, trace, constraint):
     return found
 
 
-def main():
-    """Print what days reach, and the sales against the optimum of each day and of the run, 12 replicas."""
+def main(replicas: int):
+    """Print what days reach, and the sales against the optimum of each day and of the run; replicas of 2 seeds."""
     lines = []
     for constraint in (PARITY, RATIO):
         for name, per, level in (
@@ -80,11 +81,11 @@ def main():
             for seed in (2, 3):
                 stated = replace(constraint, per=per)
                 world = shop(stated, cases=days.cases(seed, DAYS), until=float(DAYS), level=level)
-                trace = run(world, seed, 6)
+                trace = run(world, seed, replicas)
                 values.append(by_day(world, trace, constraint))
                 sold.append(trace.expected[-1, :, 0])
                 each = shop(replace(constraint, per=1.0), cases=world.times, until=world.until)
-                best.append(opt(each, seed=seed, replicas=6, progress=False).values * len(world.times))
+                best.append(opt(each, seed=seed, replicas=replicas, progress=False).values * len(world.times))
             values, share = np.concatenate(values), np.concatenate(sold) / np.concatenate(best)
             limit = constraint.limit(1)
             error = values.mean(1).std(ddof=1) / np.sqrt(len(values))
@@ -97,4 +98,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if sys.argv[1:] else 6)

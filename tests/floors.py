@@ -1,5 +1,6 @@
-"""The shop with days where money is to be saved and every day asks for sales; `python -m tests.floors` measures it."""
+"""The shop with days where money is to be saved and every day asks for sales; `python -m tests.floors [REPLICAS]`."""
 
+import sys
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -45,17 +46,17 @@ def by_day(world, trace):
     return np.stack([sales[day == d].sum(0) for d in range(int(world.until))], 1)
 
 
-def main():
-    """Print what days reach of their floor, and what it costs against the optimum in hindsight, 12 replicas."""
+def main(replicas: int):
+    """Print what days reach of their floor, and what it costs against the optimum in hindsight; replicas of 2 seeds."""
     lines = []
     for name, level in (("forecast right", 1.0), ("30 % too low", 0.7), ("30 % too high", 1.3)):
         sales, cost, best = [], [], []
         for seed in range(2):
             world = saving(ASKED, cases=days.cases(seed, DAYS), until=float(DAYS), level=level)
-            trace = run(world, seed, 6)
+            trace = run(world, seed, replicas)
             sales.append(by_day(world, trace))
             cost.append(trace.expected[-1, :, 1])
-            best.append(-opt(world, seed=seed, replicas=6, progress=False).values * len(world.times))
+            best.append(-opt(world, seed=seed, replicas=replicas, progress=False).values * len(world.times))
         sales, cost, best = (np.concatenate(z) for z in (sales, cost, best))
         part = (sales / ASKED).ravel()
         days_below = np.mean(sales < ASKED)
@@ -68,4 +69,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(int(sys.argv[1]) if sys.argv[1:] else 6)

@@ -1,7 +1,7 @@
 """Changes in mid-campaign, limits by a baseline, and logs that teach, in the shop of `tests.holdouts`.
 
 `python -m tests.measured changes`, `baseline` or `logs` prints the table of docs/changes.md, docs/never-worse.md or
-docs/choosing.md.
+docs/choosing.md. Numbers of rounds and of replicas may follow.
 """
 
 import math
@@ -139,4 +139,4 @@ def logs(rounds: int = 1000, replicas: int = 16, rows: int = 2000) -> None:
 
 
 if __name__ == "__main__":
-    {"changes": changes, "baseline": baseline, "logs": logs}[sys.argv[1]]()
+    {"changes": changes, "baseline": baseline, "logs": logs}[sys.argv[1]](*map(int, sys.argv[2:]))

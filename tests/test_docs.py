@@ -1,4 +1,4 @@
-"""The code of docs/choosing.md runs, and every policy of its table decides and learns."""
+"""Every policy of the table of docs/choosing.md decides and learns; tests/documents runs the code of all pages."""
 
 import re
 from pathlib import Path
@@ -24,16 +24,6 @@ def names():
 def test_the_page_has_what_is_tested():
     assert len(BLOCKS) == 5
     assert len(LINES) == 9
-
-
-@pytest.mark.slow
-def test_blocks_run_in_their_order(capsys):
-    space = {}
-    for block in BLOCKS:
-        exec(block, space)
-    printed = capsys.readouterr().out
-    assert "large 35.0" in printed
-    assert "BayesianRidge: mean" in printed
 
 
 @pytest.mark.parametrize("line", LINES)

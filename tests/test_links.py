@@ -8,7 +8,7 @@ import pytest
 from evenhand.cli import build
 
 ROOT = Path(__file__).parents[1]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
 NOW = [page for page in PAGES if page.name != "CHANGELOG.md"]  # which also names what earlier versions had
 LINK = re.compile(
     r"\[[^\]\[]*\]\(([^)\s]+)(?: \"[^\"]*\")?\)|(?:href|src)=\"([^\"]+)\"|^\[[^\]]+\]: (\S+)", re.MULTILINE

@@ -26,5 +26,13 @@ OBJECTIVES = {
     ),
 }
 
+HEADLINE = "An even objective pays more for what there is less of; a plain sum pays the same everywhere"
+
+
+def draw():
+    """Draw level lines and slopes."""
+    return preferences(OBJECTIVES, headline=HEADLINE)
+
+
 if __name__ == "__main__":
-    save(preferences(OBJECTIVES), Path(__file__).parents[1] / "goals.png")
+    save(draw(), Path(__file__).parents[1] / "goals.png")

@@ -12,7 +12,7 @@ SIZES, SOLVED = (10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000), (1_000
 OURS, THEIRS = "plan, known costs", "HiGHS, interior point"
 
 
-def drawn():
+def draw():
     """Seconds of a core against the number of contexts, on logarithmic scales."""
     found = {}
     for known, name in ((True, OURS), (False, "plan, costs by context")):
@@ -27,7 +27,10 @@ def drawn():
         found[THEIRS][n] = time.process_time() - start
     curves = [Curve(name, list(by), np.array(list(by.values()))[:, None]) for name, by in found.items()]
     title = "10 actions, two budgets and a parity over three groups"
-    return over_sweep({title: curves}, "contexts", "seconds of a core", log="xy", headline=headline(found))
+    once = "each point: measured once"
+    return over_sweep(
+        {title: curves}, "contexts", "seconds of a core", log="xy", headline=headline(found), caption=once
+    )
 
 
 def headline(found):
@@ -38,4 +41,4 @@ def headline(found):
 
 
 if __name__ == "__main__":
-    save(drawn(), Path(__file__).parents[1] / "plans.png")
+    save(draw(), Path(__file__).parents[1] / "plans.png")

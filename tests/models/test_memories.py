@@ -1,8 +1,5 @@
 """Memories against plain NumPy, and what they do in policies, campaigns and files."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -217,13 +214,6 @@ def test_a_problem_file_names_them():
     table["model"] = {"name": "restarting", "inner": {"kind": "null_model"}}
     with pytest.raises(eh.core.errors.InvalidInput, match=r"inner.*bayesian_ridge"):
         Settings.of(table).build_model(shop, 9)
-
-
-def test_the_page_prints_what_it_says(capsys):
-    page = (Path(__file__).parents[2] / "docs" / "drift.md").read_text(encoding="utf-8")
-    code, said = re.search(r"```python\n(.*?)```\n\n```\n(.*?)```", page, re.DOTALL).groups()
-    exec(code, {})
-    assert capsys.readouterr().out == said
 
 
 @pytest.mark.slow

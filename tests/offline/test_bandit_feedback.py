@@ -1,7 +1,6 @@
 """Logs of the Open Bandit Pipeline: read as they are, made again, and judged as the real package judges them."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -162,13 +161,6 @@ PROBLEM = Problem(actions=("a", "b", "c"), outcomes=(Outcome("click"),), maximiz
 def test_problems_that_do_not_fit(problem, message):
     with pytest.raises(InvalidInput, match=message):
         from_bandit_feedback(feedback(), problem)
-
-
-def test_the_code_of_the_guide_runs(capsys):
-    guide = (Path(__file__).parents[2] / "docs" / "from-a-log.md").read_text(encoding="utf-8")
-    block = guide.partition("## Logs of the Open Bandit Pipeline")[2].split("```python\n")[1].split("```")[0]
-    exec(block, {})
-    assert "is worth the most of 4 policies" in capsys.readouterr().out
 
 
 def test_the_real_package_agrees():

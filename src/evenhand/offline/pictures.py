@@ -6,39 +6,48 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from evenhand.offline.curve_page import Drawn
+from evenhand.core.types import Floats
+from evenhand.offline.curve_page import Drawn, headline
+from evenhand.offline.lines import Line
 from evenhand.offline.scores import Z
 from evenhand.offline.used import Averages
-from evenhand.report import style
+from evenhand.report import ends, style
 from evenhand.report.style import Artist, Axes
 
-WIDTH, HEIGHT = 5.6, 3.8  # of a panel, in inches
+WIDTH = 5.6  # of a panel of a list, in inches
+WIDE, TALL = 4.6, 3.4  # of a panel of a curve without names beside it
+INSIDE = 1.1  # inches of its height that its title and labels take
 
 
 def draw(curve: Drawn) -> list[Axes]:
-    """Draw a curve, and the differences beside it."""
+    """Draw a curve, and the differences below it, with names at the ends of lines, or else in a legend."""
     names = [line.name for line in curve.lines]
     looks = style.looks(names, names[0], ())
     panels = 2 if len(names) > 1 else 1
-    figure, axes = style.sheet(panels, panels, WIDTH, HEIGHT)
-    legend: dict[str, Artist] = {}
+    beside = ends.fit(names, TALL - INSIDE)
+    figure, axes = style.sheet(panels, 1, WIDE + (ends.width(names) if beside else 0.0), TALL)
     for i, (line, look) in enumerate(zip(curve.lines, looks, strict=True)):
         _band(axes[0], curve.budgets, line.value, look, filled=i == 0)
-        legend[line.name] = look.line()
         if i:
             _band(axes[1], curve.budgets, line.less, look, filled=len(names) <= 3)
-    style.title(axes[0], f"{curve.objective} per case, by {curve.spent} allowed per case", WIDTH)
-    style.labels(axes[0], f"{curve.spent} per case at most", f"{curve.objective} per case", WIDTH, HEIGHT)
+    style.title(axes[0], f"{curve.objective} per case, by {curve.spent} allowed per case", WIDE)
+    style.labels(axes[0], f"{curve.spent} per case at most", f"{curve.objective} per case", WIDE, TALL)
     if panels > 1:
         axes[1].axhline(0.0, color=style.LEVEL, lw=1.0)
-        style.title(axes[1], f"what {names[0]} brings beyond the others", WIDTH)
-        style.labels(axes[1], f"{curve.spent} per case at most", f"{curve.objective} per case", WIDTH, HEIGHT)
+        style.title(axes[1], f"what {names[0]} brings beyond the others", WIDE)
+        style.labels(axes[1], f"{curve.spent} per case at most", f"{curve.objective} per case", WIDE, TALL)
     for panel in axes:
         if curve.budgets[0] <= curve.stated <= curve.budgets[-1]:
             panel.axvline(curve.stated, color=style.GREY, lw=1.0, ls=":")
+    if beside:
+        for panel, lines, read in zip(axes, (curve.lines, curve.lines[1:]), (_values, _less), strict=False):
+            those = looks[len(looks) - len(lines) :]
+            found = ends.of([z.name for z in lines], those, len(lines) * [curve.budgets], [read(z) for z in lines])
+            ends.write(panel, found, TALL - INSIDE)
     caption = f"bands: 95 % at each budget alone, for the population behind the {curve.rows:,} rows of the log"
     caption += "; dotted: the budget of the file"
-    style.finish(figure, caption, legend)
+    legend: dict[str, Artist] | None = None if beside else {n: z.line() for n, z in zip(names, looks, strict=True)}
+    style.finish(figure, caption, legend, headline=headline(curve))
     return axes
 
 
@@ -55,6 +64,14 @@ def draw_shares(shares: Mapping[str, float], parities: Sequence[Averages], headl
         style.title(panel, name, WIDTH)
     style.finish(figure, headline=headline)
     return axes
+
+
+def _values(line: Line) -> Floats:
+    return np.array([z.value for z in line.value])
+
+
+def _less(line: Line) -> Floats:
+    return np.array([z.value for z in line.less])
 
 
 def _band(

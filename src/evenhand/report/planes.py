@@ -49,8 +49,11 @@ def in_plane(paths: Mapping[str, Floats], region: Floats, names: tuple[str, str]
     return grid
 
 
-def preferences(objectives: Mapping[str, Objective], points: int = 81) -> list[Axes]:
-    """Draw objectives of two outcomes: level lines over the unit square, and their gradients, which are the prices."""
+def preferences(objectives: Mapping[str, Objective], points: int = 81, headline: str = "") -> list[Axes]:
+    """Draw objectives of two outcomes: level lines over the unit square, and their gradients, which are the prices.
+
+    `headline` states what is to be seen.
+    """
     figure, grid = style.sheet(len(objectives), COLUMNS, 2.9, 2.9, square=True)
     ticks = np.linspace(0.01, 1.0, points)
     square = np.stack(np.meshgrid(ticks, ticks), -1)
@@ -70,5 +73,5 @@ def preferences(objectives: Mapping[str, Objective], points: int = 81) -> list[A
         scales.linear(axes.xaxis)
         scales.linear(axes.yaxis)
         axes.set_aspect("equal")
-    style.finish(figure, PREFERENCES)
+    style.finish(figure, PREFERENCES, headline=headline)
     return grid

@@ -151,12 +151,14 @@ def over_sweep(
     main: str = "",
     log: Literal["", "x", "xy"] = "",
     headline: str = "",
+    caption: str = "",
 ) -> list[Axes]:
     """Draw each panel's curves over a parameter, the panels below one another: means or medians, with bands.
 
     Bands are two standard errors of the mean. A name has the same look in all panels, which may show different
     systems; it stands at the end of its curve, or in a legend where names do not fit. The main one, by default the
-    first, has the thickest line. `log` names the logarithmic axes; `headline` states what is found.
+    first, has the thickest line. `log` names the logarithmic axes; `headline` states what is found, and
+    `caption` what lines and bands are, where they are no means over replicas.
     """
     if not any(panels.values()):
         raise InvalidInput("panels", "at least one curve to draw", "none")
@@ -183,7 +185,7 @@ def over_sweep(
             ends.write(axes, shown, HEIGHT - INSIDE)
     replicas = [c.values.shape[1] for curves in panels.values() for c in curves]
     legend = None if beside else {n: looks[n].line() for n in names}
-    style.finish(figure, draw.caption(replicas, middle, coincide), legend, headline=headline)
+    style.finish(figure, caption or draw.caption(replicas, middle, coincide), legend, headline=headline)
     return grid
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,6 +22,9 @@ from evenhand.report.leaders import leads
 from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import Optimum, opt
 from evenhand.run.trace import Trace
+
+if TYPE_CHECKING:
+    from evenhand.report.plots import Curve
 
 SHARE = 0.75  # FairLearn's c relative to its maximum k / m where objectives are compared: 0.15 for 50 artists
 BETAS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
@@ -188,8 +192,16 @@ class TradeOff:
             if ends:
                 at, useful = zip(*sorted(ends, key=lambda e: e[0].mean()), strict=True)
                 curves.append(Curve(recipe, [float(x.mean()) for x in at], np.array(useful)))
-        axes = over_sweep({TRADE: curves}, "mean absolute difference of exposures", "clicks per round")
+        axes = over_sweep(
+            {TRADE: curves}, "mean absolute difference of exposures", "clicks per round", headline=most_equal(curves)
+        )
         return [save(axes, out / "fair-ranking-trade-off.png")]
+
+
+def most_equal(curves: Sequence[Curve]) -> str:
+    """State the clicks of each recipe where its exposures are the most equal."""
+    found = [f"{c.name} {c.values[0].mean():.2f} clicks at {c.at[0]:.2g}" for c in curves]
+    return f"With exposures as equal as each can make them: {', '.join(found)}"
 
 
 def sections(settings: FairRankingExperiment, session: Session) -> Iterator[Objectives | TradeOff | Constrained]:

@@ -1,0 +1,125 @@
+"""What becomes of every command of a page: run as it is or in a small size, run by another test, or not run."""
+
+SAME = ""  # run as the page has it
+FEW = "--replicas 2 --bootstrap 2"
+
+# Small sizes of commands that pages have in several forms, which run once.
+ALLOCATION = "evenhand reproduce allocation --figure 2a --rounds 20 --replicas 1"
+COURT = "evenhand reproduce court --out out/court --rounds 300 --replicas 2"
+DEMO = "evenhand demo --out out/demo --replicas 2"
+SQUARE = "evenhand reproduce square-cbwk --out out/square-cbwk --replicas 2 --orders 1"
+
+# By command: words that are put behind it, of which the last of two options counts. A value with a program in front is
+# run in place of the command.
+RUN = {
+    # experiments, in sizes that take seconds
+    "evenhand demo": DEMO,
+    "evenhand reproduce allocation": ALLOCATION,
+    "evenhand reproduce allocation --figure 2a": ALLOCATION,
+    "evenhand reproduce allocation --figure 2c --figure 2d --replicas 5": "--rounds 10 --replicas 1",
+    "evenhand reproduce concave-convex --world arms --rounds 100000": "--rounds 640 --replicas 2 --instances 1",
+    "evenhand reproduce concave-convex --world disc --rounds 16000 --replicas 4": "--rounds 640 --replicas 2",
+    "evenhand reproduce concave-convex --world knapsacks --rounds 16000 --replicas 8": "--rounds 640 --replicas 2",
+    "evenhand reproduce concave-rewards": "--rounds 60 --replicas 2 --outcomes 5",
+    "evenhand reproduce court": COURT,
+    "evenhand reproduce court --replicas 100 --out out/court": COURT,
+    "evenhand reproduce lessons": "--rounds 200 --replicas 2",
+    "evenhand reproduce small-budgets": "--rounds 400 --replicas 2",
+    "evenhand reproduce square-cbwk": SQUARE,
+    "evenhand reproduce square-cbwk --out out/square-cbwk": SQUARE,
+    "evenhand sweep examples/sweep.toml --out out/sweep --jobs 2": SAME,
+    # logs, on rows that are drawn
+    "evenhand assign customers.csv --problem examples/email.toml --learn-from hillstrom.csv --holdout 0.1"
+    " --out assigned.csv": SAME,
+    "evenhand assign customers.csv --problem examples/email.toml --learn-from hillstrom.csv --out assigned.csv": SAME,
+    "evenhand curve hillstrom.csv --problem examples/email.toml": SAME,
+    "evenhand curve hillstrom.csv --problem examples/email.toml --tolerance 0.02 --out out/curve": SAME,
+    "evenhand draft --schema": SAME,
+    "evenhand replay hillstrom.csv --problem examples/email.toml --policy pgd,resolving --rates 0.2,0.3 --jobs 2"
+    " --out out/several --resume": "--replicas 2 --bootstrap 0",
+    "evenhand replay hillstrom.csv --problem examples/email.toml --replicas 20 --out out/email": FEW,
+    "evenhand replay hillstrom.csv --problem half.toml --replicas 10 --bootstrap 10 --out out/half": FEW,
+    "evenhand replay hillstrom.csv --problem half.toml --replicas 2 --bootstrap 2": SAME,
+    "evenhand value hillstrom.csv --problem examples/email.toml --for-whom --out out/value": SAME,
+    'evenhand value hillstrom.csv --problem examples/email.toml --rule "mens where recency < 4; else none"': SAME,
+    # lists and first steps
+    "evenhand new": "evenhand new shop --decide 'none, call' --known 'age 18..99' --maximize 'sales 0 to 9'"
+    " --limit 'calls 30: call 1' --cases 100",
+    'evenhand systems --for "budgets, learned costs, parity"': SAME,
+    "evenhand systems": SAME,
+    "evenhand systems LastFM": SAME,
+    "evenhand systems bayesian_logistic": SAME,
+    "evenhand systems resolving": SAME,
+    # measurements
+    "make demo": DEMO,
+    "python -m benchmarks.convex dimensions": "200 1",
+    "python -m benchmarks.convex gamma 0": "1 1",
+    "python -m benchmarks.convex mixture": "200",
+    "python -m benchmarks.convex requests 2000 2": "python -m benchmarks.convex requests 200 1 2",
+    "python -m benchmarks.convex sets": "400",
+    "python -m benchmarks.leases": "400 2",
+    "python -m benchmarks.live_batches 100000": "python -m benchmarks.live_batches 2000",
+    "python -m benchmarks.live_batches 20000 URL ...": "python -m benchmarks.live_batches 2000 sqlite:///batches.db",
+    "python -m benchmarks.live_corrections 100000 1000": "python -m benchmarks.live_corrections 2000 20",
+    "python -m benchmarks.live_door 1600": "python -m benchmarks.live_door 100",
+    "python -m benchmarks.live_restart 100000": "python -m benchmarks.live_restart 2000",
+    "python -m benchmarks.plans": "20000",
+    "python -m tests.averages": "2",
+    "python -m tests.drifting": "2 slow",
+    "python -m tests.drifting budget": "2 slow",
+    "python -m tests.floors": "2",
+    "python -m tests.growing": "2",
+    "python -m tests.holdouts 0 1 2": "python -m tests.holdouts 0",
+    "python -m tests.measured baseline": "200 2",
+    "python -m tests.measured changes": "400 2",
+    "python -m tests.measured logs": "100 2",
+    "python -m tests.offline.coverage 2000": "python -m tests.offline.coverage 3",
+    "python -m tests.offline.replay_errors 150": "python -m tests.offline.replay_errors 2 2000",
+    "python examples/gallery/emails.py 5": "python examples/gallery/emails.py 2",
+    "python examples/widths.py 40 1": "python examples/widths.py 2 40",
+}
+
+# By command: the test that runs it.
+USES = "tests/test_gallery.py::test_a_use_runs_and_draws"
+ELSEWHERE = {
+    'evenhand clock sqlite:///out/email.db --reset --why "the clock was an hour ahead after the move"':
+    "tests/live/test_clock_set.py::test_the_command_sets_it_back",
+    "evenhand warm": "tests/test_warm.py::test_a_service_finds_all_that_it_needs",
+    "evenhand reproduce allocation --figure 2a --data DIR": "tests/experiments/test_allocation.py"
+    "::test_listeners_and_artists_are_a_section_of_their_own",
+    "evenhand reproduce fair-ranking --data DIR --part constraints --model bayesian --rounds 50000 --replicas 10":
+    "tests/experiments/test_fair_ranking.py::test_constraints_are_measured_beside_the_optimum",
+    'evenhand reproduce fair-ranking --data DIR --part objectives --objective "eq. 2" --rounds 5000000 --resume'
+    " --out out/ranking": "tests/experiments/test_fair_ranking.py"
+    "::test_systems_are_measured_on_every_objective_and_drawn",
+    "docker compose -f deploy/compose.yaml up --build --detach --wait": "tests/live/test_deploy.py"
+    "::test_compose_decides_in_postgresql",
+    "make bench-peers": "tests/test_peers.py::test_a_tiny_run_without_peers",
+    "python -m benchmarks.peers rounds batches": "tests/test_peers.py::test_a_tiny_run_without_peers",
+    "python -m tests.notebooks": "tests/notebooks/test_notebooks.py::test_a_notebook_runs_and_shows_what_is_stored",
+    "python -m tests.optima": "tests/optima/test_optima.py::test_the_page_shows_this_table",
+    "python -m tests.optima calibrate": "tests/optima/test_optima.py::test_the_stated_share_is_reached",
+    **{f"python examples/gallery/{use}.py": USES for use in
+       ("ads", "court", "emails", "gpus", "jobs", "playlists", "router", "trial")},
+}  # fmt: skip
+
+# By command: a line of .ci/run or of .ci/packages, which run it.
+IN_CI = {
+    "make docs": "make docs",
+    "make lint": "make lint",
+    "make slow": "make slow",
+    "make test": "make test",
+    "pip install .": "uv build",
+}
+
+# By command: why nothing runs it.
+NOT_RUN = {
+    "docker stop": "a command of Docker that a sentence names",
+    "ENV NUMBA_CACHE_DIR=/kernels": "a line of a Dockerfile",
+    "RUN evenhand warm && chmod -R a+rwX /kernels": "a line of a Dockerfile",
+    "python -m benchmarks.live_attacks 2000 1 4": "attacks a server for minutes, as `make bench` does",
+    "make bench": "measures for minutes; tests/test_benchmarks.py loads its modules",
+    "make fast": "a part of `make test`",
+    **{f"pip install '{what}'": "`.ci/packages` installs the extra `all`, which contains it" for what in
+       (".[live]", ".[plot,data]", ".[plot]", "evenhand[client]", "evenhand[dask]", "evenhand[postgresql]")},
+}  # fmt: skip
