@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -19,6 +20,7 @@ from evenhand.replay.execution import Runs
 from evenhand.replay.measures import SERVED
 from evenhand.replay.pages import differences, others, uses
 from evenhand.replay.systems import BLIND
+from evenhand.replay.verdicts import beyond, most
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page, Part
 from evenhand.report.quantities import objective_name
@@ -158,26 +160,25 @@ class Replays:
         """State the result in a sentence."""
         if not self.cells:
             return "nothing has finished"
-        first = self.cells[0].policy
-        others = [p for p in dict.fromkeys(c.policy for c in self.cells) if p != first]
-        spent = next(self._spent(), "")
-        return "; ".join([*(self._verdict(first, other) for other in others), *([spent] if spent else [])])
+        policies = list(dict.fromkeys(c.policy for c in self.cells))
+        if len(policies) > 2:
+            means = {p: [c.digest(self.objective).mean for c in self.cells if c.policy == p] for p in policies}
+            return most(means, {cell.policy for cell, _ in self._over()}, self.objective, self._pairs)
+        if len(policies) == 1:
+            return f"{policies[0]} brings {self.cells[0].digest(self.objective).mean:.4f} {self.objective} per round"
+        said = (self._verdict(policies[0], other) for other in policies[1:])
+        return "; ".join([*said, *islice(self._spent(), 1)])
 
     def _verdict(self, first: str, other: str) -> str:
         """Compare the first recipe with another one, in words."""
-        found = [d for c in self.cells if c.policy == first and (d := self.beyond(c, other)) is not None]
-        if not found:
-            return f"nothing is known of {other}"
-        if len(found) == 1:
-            d = found[0]
-            if d.low is None or d.high is None:
-                return f"{first} brings {d.mean:+.4f} {self.objective} per round beyond {other} (no error known)"
-            known = f"{d.mean:+.4f} {self.objective} per round beyond {other} (95 %: {d.low:.4f} to {d.high:.4f})"
-            return f"{first} brings {known}" + ("" if d.told else ", which is not told from chance")
-        told = [d.told for d in found]
-        counts = {"more": told.count(1), "less": told.count(-1), "not told from chance": told.count(0)}
-        parts = ", ".join(f"{what} at {n} of {len(told)} budgets" for what, n in counts.items() if n)
-        return f"{self.objective} per round of {first} beyond {other}: {parts}"
+        found = self._pairs(first, other)
+        at = f" at {len(found)} budgets" if len(found) > 1 else ""
+        what = f"{self.objective} per round of {first} beyond {other}{at}"
+        return f"{what}: {beyond(found)}" if found else f"nothing is known of {other}"
+
+    def _pairs(self, first: str, other: str) -> list[Difference]:
+        """Return the differences of two recipes, one per budget."""
+        return [d for c in self.cells if c.policy == first and (d := self.beyond(c, other)) is not None]
 
     def __str__(self) -> str:
         parts = [f"INTERRUPTED: nothing is known of {'; '.join(self.missing)}"] if self.interrupted else []
@@ -222,12 +223,16 @@ class Replays:
 
     def _spent(self) -> Iterator[str]:
         """Say which recipes used more than a budget, as what they bring is not to be had within it."""
+        for cell, name in self._over():
+            part = cell.digest(name).mean
+            yield f"{cell.name} does not keep to the budget: it used {part:.1%} of {name.removesuffix(OF_BUDGET)}"
+
+    def _over(self) -> Iterator[tuple[Cell, str]]:
+        """Yield the cells that used more than a budget, each with the measure that says so."""
         for cell in self.cells:
             for name in cell.measures:
-                part = cell.digest(name).mean
-                if name.endswith(OF_BUDGET) and part > 1.0 + _SLACK:
-                    what = name.removesuffix(OF_BUDGET)
-                    yield f"{cell.name} does not keep to the budget: it used {part:.1%} of {what}"
+                if name.endswith(OF_BUDGET) and cell.digest(name).mean > 1.0 + _SLACK:
+                    yield cell, name
 
     def _short(self) -> Iterator[str]:
         """Say which runs came to the end of the log before the horizon."""
