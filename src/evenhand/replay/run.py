@@ -11,6 +11,7 @@ from evenhand.core.registry import closest
 from evenhand.core.validate import file, folder
 from evenhand.environments.logged import Logged
 from evenhand.policy.policy import Policy
+from evenhand.replay.checks.refused import refuse_misfit
 from evenhand.replay.checks.replayed import of_replay
 from evenhand.replay.execution import Execution, Runs, run_all
 from evenhand.replay.log import Source, read_replayed, read_rows
@@ -102,6 +103,7 @@ def replay_files(
     spec, problem, log = read.spec, read.problem, read.environment(shuffles=runs.replicas)
     policies = systems(problem, spec.settings, log.n_features)
     refuse_features(policies[0], spec, log)
+    refuse_misfit(read.name, spec, problem, read.encoded)
     found = run_all([(p.name, p) for p in policies], log, runs, how)
     return Replay(
         log=read.name,

@@ -47,6 +47,7 @@ class Spec:
         actions: the names of actions by logged value.
         action: the column of the logged action.
         propensity: the column of its probability, or one number for all rows; a campaign needs none.
+        unchecked: whether probabilities are used that are far from the shares of the log.
         numeric, categorical: the columns from which features are computed.
         dates: those of the numeric columns that are dates: days since 1970.
         ranges: the ranges [low, high] of numeric columns; those not stated here are read from the log.
@@ -80,6 +81,7 @@ class Spec:
     actions: Mapping[str, str]
     action: str
     propensity: str | float | None = None
+    unchecked: bool = False
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
