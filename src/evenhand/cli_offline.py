@@ -166,12 +166,11 @@ def _served(o: argparse.Namespace) -> dict[str, Saved]:
 
 
 def _curve(o: argparse.Namespace) -> int:
+    from evenhand.core.extras import no_picture
     from evenhand.core.validate import folder
     from evenhand.offline import curve
 
     if o.out is not None:
-        import evenhand.report.plots  # noqa: F401  refuses before the work if matplotlib is not installed
-
         folder(o.out)
     budgets = sorted(set(o.at)) or o.budgets
     found = curve(
@@ -184,7 +183,7 @@ def _curve(o: argparse.Namespace) -> int:
         model=_model(o),
     )
     print(found)
-    return _written([] if o.out is None else found.write(o.out, o.said))
+    return _written([] if o.out is None else found.write(o.out, o.said), without=no_picture())
 
 
 def _assign(o: argparse.Namespace) -> int:
@@ -213,7 +212,7 @@ def _assign(o: argparse.Namespace) -> int:
     return _written([found.write(o.out, verbatim=o.verbatim), found.page(o.said).write(report)])
 
 
-def _written(files: list[Path]) -> int:
+def _written(files: list[Path], without: str = "") -> int:
     if files:
-        print(f"\nwritten: {', '.join(map(str, files))}")
+        print("\n".join(filter(None, [f"\nwritten: {', '.join(map(str, files))}", without])))
     return 0

@@ -37,6 +37,8 @@ def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callabl
     replay.add_argument("--replicas", type=count, default=20, metavar="R", help="shuffles of the log (default: 20)")
     replay.add_argument("--bootstrap", type=partial(count, least=0), default=40, metavar="N",
                         help="resamples of the rows, for standard errors (default: 40; 0 for none)")  # fmt: skip
+    replay.add_argument("--errors", action="store_true",
+                        help="tables of one policy with all errors")  # fmt: skip
     replay.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all random numbers (default: 0)")
     replay.add_argument("--jobs", type=count, default=1, metavar="N",
                         help="processes; the numbers are the same for any (default: 1)")  # fmt: skip
@@ -88,20 +90,21 @@ def _replay(o: argparse.Namespace) -> int:
     names = o.policy.split(",") if o.policy else []
     log = _log(o.log, o.campaign)
     if o.out is not None:
-        from evenhand.replay.leaving import write  # matplotlib before the long run
-
         folder(o.out)
     if len(names) > 1 or o.rates:
+        if o.errors:
+            raise InvalidInput("errors", "one policy and the budget of its file, whose tables have them", "several")
         from evenhand.replay.several import replay_several
 
         several = replay_several(log, o.problem, policies=names, rates=o.rates or (), runs=runs, how=how)
         print(several)
         files = [] if o.out is None else several.write(o.out, o.said)
         return _end(files, several.interrupted)
+    from evenhand.replay.leaving import write
     from evenhand.replay.run import replay_files
 
     found = replay_files(log, o.problem, o.policy, runs, how)
-    print(found)
+    print(found.text(errors=o.errors))
     return _end([] if o.out is None else write(found, o.out, o.said), found.interrupted)
 
 
@@ -126,5 +129,7 @@ def _starts(path: Path, mark: bytes) -> bool:
 
 def _end(files: list[Path], interrupted: bool) -> int:
     if files:
-        print(f"\nwritten: {', '.join(map(str, files))}")
+        from evenhand.core.extras import no_picture
+
+        print("\n".join(filter(None, [f"\nwritten: {', '.join(map(str, files))}", no_picture()])))
     return 130 if interrupted else 0

@@ -12,12 +12,13 @@ import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.errors import InvalidInput
-from evenhand.core.extras import data_frame
+from evenhand.core.extras import data_frame, has_matplotlib
 from evenhand.problem.problem import Problem
 from evenhand.replay.cells import Cell, Difference
 from evenhand.replay.checks import Checks, told
 from evenhand.replay.execution import Runs
-from evenhand.replay.measures import SERVED
+from evenhand.replay.legends import plain
+from evenhand.replay.measures import ALL, SERVED
 from evenhand.replay.pages import differences, others, uses
 from evenhand.replay.systems import BLIND
 from evenhand.replay.verdicts import beyond, most
@@ -35,16 +36,6 @@ if TYPE_CHECKING:
 
 OF_BUDGET = " of budget"  # how the names of measures end that say how much of a budget was used
 _SLACK = 1e-9  # of a budget, for sums that were rounded
-LEGEND = """\
-per round of the horizon, or of the log if it ends first: rounds that were not served, because nothing that was
-left of a budget fitted, count 0.
-± 95 %: reach of the interval for the population behind the log, by {bootstrap} bootstrap resamples of the rows.
-beyond NAME: differences by pairs, as all policies read the same rows in the same orders; they are what to compare."""
-LEGEND_ALONE = """\
-per round of the horizon, or of the log if it ends first: rounds that were not served, because nothing that was
-left of a budget fitted, count 0.
-beyond NAME: differences by pairs, as all policies read the same rows in the same orders.
-no errors are known, as nothing was resampled."""
 
 
 class Line(NamedTuple):
@@ -127,7 +118,7 @@ class Replays:
         yield from (f"{line}." for line in self._spent())
         for cell in self.cells:
             served = cell.digest(SERVED)
-            if served.mean < 0.999:
+            if served.mean < ALL:
                 yield f"{cell.name} served {served.mean:.1%} of the rounds; the others count 0."
         yield from (f"{line}." for line in self._short())
 
@@ -187,8 +178,7 @@ class Replays:
         head = f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; {per}"
         parts.append("\n".join([head, *told(self.checks), *(f"note: {note}" for note in self.notes)]))
         if self.cells:
-            legend = LEGEND if self.runs.bootstrap else LEGEND_ALONE
-            parts += [self.headline(), str(Table(*self._table())), legend.format(bootstrap=self.runs.bootstrap)]
+            parts += [self.headline(), str(Table(*self._table())), plain(self.runs.bootstrap)]
             parts += ["\n".join(found)] if (found := [*self._spent(), *self._short()]) else []
         return "\n\n".join(parts)
 
@@ -299,7 +289,7 @@ class Replays:
             names = [cell.name for cell in self.cells]
             used = [name for name in self.cells[0].measures if name.endswith(OF_BUDGET)]
             of = {n: [c.digest(n).mean if n in c.measures else None for c in self.cells] for n in (*used, SERVED)}
-            short = any(part is not None and part < 0.9995 for part in of[SERVED])
+            short = any(part is not None and part < ALL for part in of[SERVED])
             parts += uses(names, {n: of[n] for n in used}, {SERVED: of[SERVED]} if short else {}, ())
         return Page(
             title=self.headline(),
@@ -311,14 +301,13 @@ class Replays:
         )
 
     def write(self, out: Path, command: str = "") -> list[Path]:
-        """Write results.json, report.html, a picture, and replay.parquet if possible, into a folder.
+        """Write results.json, report.html, a picture and replay.parquet, the last two if possible, into a folder.
 
         Raises:
             InvalidInput: a file cannot be written.
-            MissingExtra: matplotlib is not installed.
         """
         written = leave(out, self.results(), "replay", self.to_frame, self.page(command))
-        if self.cells:
+        if self.cells and has_matplotlib():
             from evenhand.report.plots import save
 
             written.append(save(self._drawn(), out / "replay.png"))

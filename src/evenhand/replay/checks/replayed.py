@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.problem.problem import Problem
-from evenhand.replay.checks.budgets import budget, most_of
+from evenhand.replay.checks.budgets import budget, ends, most_of
 from evenhand.replay.checks.horizons import horizon, lasts
 from evenhand.replay.checks.refused import drawn_of
 from evenhand.replay.checks.told import Checks, of_log
@@ -27,5 +27,6 @@ def of_replay(problems: Sequence[Problem], encoded: Encoded) -> Checks:
     return {
         **of_log(log),
         "horizon": horizon(log, p.horizon) if p.until is None else None,
+        "ends": ends(p, known, most, rounds),
         "budget": next((sentence for sentence in idle if sentence is not None), None),
     }
