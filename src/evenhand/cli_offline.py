@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.cli_campaign import add_name
+from evenhand.cli_source import add_source, is_store, source_of
 
 if TYPE_CHECKING:
     from evenhand.offline import Regressor, Saved
@@ -22,6 +23,7 @@ of the file, and rules of your own:
 
   evenhand value LOG.csv --problem PROBLEM.toml --rule "letter where age < 40 and town = Bonn; else none"
 
+The log may be the store of a campaign, whose decisions are read.
 With --served, also the policy of a campaign as it stands, if it learned no more; its store is only read.
 """
 DRAFT = """\
@@ -61,12 +63,13 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     )
     value.add_argument("--served", default=None, metavar="STORE",
                        help="the store of a campaign, such as sqlite:///email.db")  # fmt: skip
-    add_name(value, "that store")
+    add_name(value, "such a store")
     value.add_argument("--for-whom", action="store_true",
                        help="also who gets what by the targeted policy, and how much each feature adds")  # fmt: skip
     value.set_defaults(run=_value, parser=value)
     curve = parser_of("curve", "value against budget, and what targeting and fairness are worth, from a log", CURVE)
     _shared(curve, count)
+    add_name(curve, "that store")
     curve.add_argument("--budgets", type=count, default=20, metavar="N", help="how many budgets (default: 20)")
     curve.add_argument("--at", type=float, action="append", default=[], metavar="B",
                        help="a budget per row, in place of evenly spaced ones (may be repeated)")  # fmt: skip
@@ -91,7 +94,7 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
 
 
 def _shared(parser: argparse.ArgumentParser, count: Callable[[str], int]) -> None:
-    parser.add_argument("log", type=Path, metavar="LOG.csv", help="the log, with a header line")
+    add_source(parser)
     parser.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
     parser.add_argument(
         "--folds",
@@ -143,7 +146,8 @@ def _value(o: argparse.Namespace) -> int:
     from evenhand.offline import Evidence, for_whom, value
 
     policies = _served(o)
-    evidence = Evidence.read(o.log, o.problem)
+    log_of = None if o.served is not None and not is_store(o.log) else o.campaign  # else it names that of --served
+    evidence = Evidence.read(source_of(o.log, log_of), o.problem)
     if o.out is not None:
         folder(o.out)
     found = value(evidence, rules=o.rule, policies=policies, folds=o.folds, seed=o.seed, model=_model(o))
@@ -154,11 +158,7 @@ def _value(o: argparse.Namespace) -> int:
 
 
 def _served(o: argparse.Namespace) -> dict[str, Saved]:
-    from evenhand.core.errors import InvalidInput
-
     if o.served is None:
-        if o.campaign is not None:
-            raise InvalidInput("campaign", "none without --served STORE", o.campaign)
         return {}
     from evenhand.live.standing import served
 
@@ -174,7 +174,7 @@ def _curve(o: argparse.Namespace) -> int:
         folder(o.out)
     budgets = sorted(set(o.at)) or o.budgets
     found = curve(
-        o.log,
+        source_of(o.log, o.campaign),
         o.problem,
         budgets=budgets,
         tolerances=o.tolerance,

@@ -7,12 +7,9 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from evenhand.cli_campaign import add_name
-
-if TYPE_CHECKING:
-    from evenhand.replay.log import Source
+from evenhand.cli_source import add_source, source_of
 
 ABOUT = (
     "Unbiased replay by rejection: a row counts when the policy chooses what was logged. The TOML file names the "
@@ -24,9 +21,7 @@ ABOUT = (
 def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callable[..., int]) -> None:
     """Add the command; `parser_of` makes its parser of a line of help and a description."""
     replay = parser_of("run policies on a log whose actions were randomised", ABOUT)
-    replay.add_argument(
-        "log", metavar="LOG.csv", help="the log, with a header line; or the store of a campaign, such as sqlite:///a.db"
-    )
+    add_source(replay)
     add_name(replay, "that store")
     replay.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
     replay.add_argument("--policy", default=None, metavar="NAME",
@@ -88,7 +83,7 @@ def _replay(o: argparse.Namespace) -> int:
     runs = Runs(replicas=o.replicas, bootstrap=o.bootstrap, seed=o.seed)
     how = Execution(jobs=o.jobs, keep=keep, tell=partial(print, file=sys.stderr, flush=True))
     names = o.policy.split(",") if o.policy else []
-    log = _log(o.log, o.campaign)
+    log = source_of(o.log, o.campaign)
     if o.out is not None:
         folder(o.out)
     if len(names) > 1 or o.rates:
@@ -106,25 +101,6 @@ def _replay(o: argparse.Namespace) -> int:
     found = replay_files(log, o.problem, o.policy, runs, how)
     print(found.text(errors=o.errors))
     return _end([] if o.out is None else write(found, o.out, o.said), found.interrupted)
-
-
-def _log(text: str, campaign: str | None) -> Source:
-    """Return the path of a log, or the decisions of a campaign where a store is named."""
-    path = Path(text)
-    if "://" in text or (path.is_file() and _starts(path, b"SQLite format 3")):
-        from evenhand.live.decided import decisions
-
-        return decisions(text, campaign)
-    if campaign is not None:
-        from evenhand.core.errors import InvalidInput
-
-        raise InvalidInput("campaign", "none where the log is a file", campaign)
-    return path
-
-
-def _starts(path: Path, mark: bytes) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(mark)) == mark
 
 
 def _end(files: list[Path], interrupted: bool) -> int:
