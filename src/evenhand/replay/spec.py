@@ -172,8 +172,14 @@ class Spec:
     def _check_missing(self) -> None:
         for column, treatment in self.missing.items():
             field = f"features.missing.{column}"
-            names = (*self.categorical, *(g.column for g in self.groups.values()))
+            by = tuple(g.column for g in self.groups.values())
+            names = (*self.categorical, *by)
             _one_of(field, (*self.numeric, *names), column)
+            if column in self.numeric and column in by and treatment in ("indicator", "level"):
+                expected = (
+                    "one of drop, refuse, as cases are grouped by this number (or group by a column of its bands)"
+                )
+                raise InvalidInput(field, expected, treatment)
             if treatment == "indicator" and column in names:
                 raise InvalidInput(field, "one of level, drop, refuse, as the column has names", treatment)
             if treatment == "level" and column not in names:
