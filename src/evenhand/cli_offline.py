@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evenhand.cli_campaign import add_name
+from evenhand.cli_source import add_source, is_store, source_of
 
 if TYPE_CHECKING:
     from evenhand.offline import Regressor, Saved
@@ -22,6 +23,7 @@ within the budget of the file, and rules of your own:
 
   evenhand value LOG.csv --problem PROBLEM.toml --rule "letter where age < 40 and town = Bonn; else none"
 
+The log may be the store of a campaign, whose decisions are read.
 With --served, it also has the policy of a campaign as it stands, as if it stopped learning; its store is only read.
 """
 DRAFT = """\
@@ -62,13 +64,14 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     )
     value.add_argument("--served", default=None, metavar="STORE",
                        help="the store of a campaign, such as sqlite:///email.db")  # fmt: skip
-    add_name(value, "that store")
+    add_name(value, "such a store")
     value.add_argument("--for-whom", action="store_true",
                        help="also show who gets what under the targeted policy, "
                        "and how much each feature adds")  # fmt: skip
     value.set_defaults(run=_value, parser=value)
     curve = parser_of("curve", "value against budget, and what targeting and fairness are worth, from a log", CURVE)
     _shared(curve, count)
+    add_name(curve, "that store")
     curve.add_argument("--budgets", type=count, default=20, metavar="N", help="how many budgets (default: 20)")
     curve.add_argument("--at", type=float, action="append", default=[], metavar="B",
                        help="a budget per case, in place of evenly spaced ones (may be repeated)")  # fmt: skip
@@ -93,7 +96,7 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
 
 
 def _shared(parser: argparse.ArgumentParser, count: Callable[[str], int]) -> None:
-    parser.add_argument("log", type=Path, metavar="LOG.csv", help="the log, with a header line")
+    add_source(parser)
     parser.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
     parser.add_argument(
         "--folds",
@@ -145,7 +148,8 @@ def _value(o: argparse.Namespace) -> int:
     from evenhand.offline import Evidence, for_whom, value
 
     policies = _served(o)
-    evidence = Evidence.read(o.log, o.problem)
+    log_of = None if o.served is not None and not is_store(o.log) else o.campaign  # else it names that of --served
+    evidence = Evidence.read(source_of(o.log, log_of), o.problem)
     if o.out is not None:
         folder(o.out)
     found = value(evidence, rules=o.rule, policies=policies, folds=o.folds, seed=o.seed, model=_model(o))
@@ -156,11 +160,7 @@ def _value(o: argparse.Namespace) -> int:
 
 
 def _served(o: argparse.Namespace) -> dict[str, Saved]:
-    from evenhand.core.errors import InvalidInput
-
     if o.served is None:
-        if o.campaign is not None:
-            raise InvalidInput("campaign", "none without --served STORE", o.campaign)
         return {}
     from evenhand.live.standing import served
 
@@ -168,16 +168,15 @@ def _served(o: argparse.Namespace) -> dict[str, Saved]:
 
 
 def _curve(o: argparse.Namespace) -> int:
+    from evenhand.core.extras import no_picture
     from evenhand.core.validate import folder
     from evenhand.offline import curve
 
     if o.out is not None:
-        import evenhand.report.plots  # noqa: F401  refuses before the work if matplotlib is not installed
-
         folder(o.out)
     budgets = sorted(set(o.at)) or o.budgets
     found = curve(
-        o.log,
+        source_of(o.log, o.campaign),
         o.problem,
         budgets=budgets,
         tolerances=o.tolerance,
@@ -186,7 +185,7 @@ def _curve(o: argparse.Namespace) -> int:
         model=_model(o),
     )
     print(found)
-    return _written([] if o.out is None else found.write(o.out, o.said))
+    return _written([] if o.out is None else found.write(o.out, o.said), without=no_picture())
 
 
 def _assign(o: argparse.Namespace) -> int:
@@ -215,7 +214,7 @@ def _assign(o: argparse.Namespace) -> int:
     return _written([found.write(o.out, verbatim=o.verbatim), found.page(o.said).write(report)])
 
 
-def _written(files: list[Path]) -> int:
+def _written(files: list[Path], without: str = "") -> int:
     if files:
-        print(f"\nwritten: {', '.join(map(str, files))}")
+        print("\n".join(filter(None, [f"\nwritten: {', '.join(map(str, files))}", without])))
     return 0

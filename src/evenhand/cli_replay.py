@@ -7,12 +7,9 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from evenhand.cli_campaign import add_name
-
-if TYPE_CHECKING:
-    from evenhand.replay.log import Source
+from evenhand.cli_source import add_source, source_of
 
 ABOUT = (
     "Unbiased replay by rejection: a row counts when the policy chooses what was logged. The TOML file names the "
@@ -24,9 +21,7 @@ ABOUT = (
 def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callable[..., int]) -> None:
     """Add the command; `parser_of` makes its parser of a line of help and a description."""
     replay = parser_of("run policies on a log whose actions were randomised", ABOUT)
-    replay.add_argument(
-        "log", metavar="LOG.csv", help="the log, with a header line; or the store of a campaign, such as sqlite:///a.db"
-    )
+    add_source(replay)
     add_name(replay, "that store")
     replay.add_argument("--problem", type=Path, required=True, metavar="PROBLEM.toml", help="what its columns mean")
     replay.add_argument("--policy", default=None, metavar="NAME",
@@ -37,6 +32,8 @@ def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callabl
     replay.add_argument("--replicas", type=count, default=20, metavar="R", help="shuffles of the log (default: 20)")
     replay.add_argument("--bootstrap", type=partial(count, least=0), default=40, metavar="N",
                         help="resamples of the rows, for standard errors (default: 40; 0 for none)")  # fmt: skip
+    replay.add_argument("--errors", action="store_true",
+                        help="tables of one policy with all errors")  # fmt: skip
     replay.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all random numbers (default: 0)")
     replay.add_argument("--jobs", type=count, default=1, metavar="N",
                         help="processes; the results do not depend on their number (default: 1)")  # fmt: skip
@@ -86,45 +83,29 @@ def _replay(o: argparse.Namespace) -> int:
     runs = Runs(replicas=o.replicas, bootstrap=o.bootstrap, seed=o.seed)
     how = Execution(jobs=o.jobs, keep=keep, tell=partial(print, file=sys.stderr, flush=True))
     names = o.policy.split(",") if o.policy else []
-    log = _log(o.log, o.campaign)
+    log = source_of(o.log, o.campaign)
     if o.out is not None:
-        from evenhand.replay.leaving import write  # matplotlib before the long run
-
         folder(o.out)
     if len(names) > 1 or o.rates:
+        if o.errors:
+            raise InvalidInput("errors", "one policy and the budget of its file, whose tables have them", "several")
         from evenhand.replay.several import replay_several
 
         several = replay_several(log, o.problem, policies=names, rates=o.rates or (), runs=runs, how=how)
         print(several)
         files = [] if o.out is None else several.write(o.out, o.said)
         return _end(files, several.interrupted)
+    from evenhand.replay.leaving import write
     from evenhand.replay.run import replay_files
 
     found = replay_files(log, o.problem, o.policy, runs, how)
-    print(found)
+    print(found.text(errors=o.errors))
     return _end([] if o.out is None else write(found, o.out, o.said), found.interrupted)
-
-
-def _log(text: str, campaign: str | None) -> Source:
-    """Return the path of a log, or the decisions of a campaign where a store is named."""
-    path = Path(text)
-    if "://" in text or (path.is_file() and _starts(path, b"SQLite format 3")):
-        from evenhand.live.decided import decisions
-
-        return decisions(text, campaign)
-    if campaign is not None:
-        from evenhand.core.errors import InvalidInput
-
-        raise InvalidInput("campaign", "none where the log is a file", campaign)
-    return path
-
-
-def _starts(path: Path, mark: bytes) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(mark)) == mark
 
 
 def _end(files: list[Path], interrupted: bool) -> int:
     if files:
-        print(f"\nwritten: {', '.join(map(str, files))}")
+        from evenhand.core.extras import no_picture
+
+        print("\n".join(filter(None, [f"\nwritten: {', '.join(map(str, files))}", no_picture()])))
     return 130 if interrupted else 0

@@ -65,6 +65,20 @@ def test_values_and_curves_take_a_campaign_of_their_own(tmp_path):
     assert any(note.startswith("left out: 24 decisions that were cancelled") for note in found.notes)
 
 
+@pytest.mark.parametrize("command", ["value", "curve"])
+def test_commands_take_a_campaign_of_their_own(tmp_path, capsys, command):
+    url, problem = played(tmp_path)
+    assert main([command, url, "--problem", str(problem)]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith(f"post: {len(decisions(url).plays)} rows; visit per row")
+    assert main([command, str(tmp_path / "post.db"), "--problem", str(problem), "--campaign", "post"]) == 0
+    assert capsys.readouterr().out == said
+    assert main([command, url, "--problem", str(problem), "--campaign", "other"]) == 2
+    assert "other" in capsys.readouterr().err
+    assert main([command, str(tmp_path / "log.csv"), "--problem", str(problem), "--campaign", "post"]) == 2
+    assert "campaign: expected none where no store is named, got post" in capsys.readouterr().err
+
+
 def test_a_replay_reads_a_store(tmp_path, capsys):
     url, problem = played(tmp_path)
     asked = ["--problem", str(problem), "--replicas", "2", "--bootstrap", "0", "--policy", "uniform,pgd"]
@@ -78,7 +92,7 @@ def test_a_replay_reads_a_store(tmp_path, capsys):
     assert "left out: 24 decisions that were waiting" in first
     assert (tmp_path / "post.db").read_bytes() == before
     assert main(["replay", str(tmp_path / "log.csv"), *asked, "--campaign", "post"]) == 2
-    assert "campaign: expected none where the log is a file, got post" in capsys.readouterr().err
+    assert "campaign: expected none where no store is named, got post" in capsys.readouterr().err
 
 
 def test_costs_and_missing_numbers_of_cases_are_read(tmp_path):

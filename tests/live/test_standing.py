@@ -82,7 +82,7 @@ def test_the_command_has_a_row_for_it(shop, capsys):
     lines = [z for z in capsys.readouterr().out.splitlines() if z.startswith("as served")]
     assert lines[0] in str(eh.value(log, problem, policies={"as served": served(url)}))
     assert main(["value", str(log), "--problem", str(problem), "--campaign", "post"]) == 2
-    assert "campaign: expected none without --served STORE, got post" in capsys.readouterr().err
+    assert "campaign: expected none where no store is named, got post" in capsys.readouterr().err
 
 
 def test_costs_by_case_and_missing_numbers_are_read_from_the_log(tmp_path):

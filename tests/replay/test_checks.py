@@ -6,8 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from evenhand.cli import main
+from evenhand.core.errors import InvalidInput
+from evenhand.offline import Evidence, assign, curve, value
 from evenhand.problem import Budget, Outcome, Problem
-from evenhand.replay import replay_log
+from evenhand.replay import Execution, Runs, replay_log, replay_several
 from evenhand.replay.checks import (
     balance,
     budget,
@@ -20,9 +23,13 @@ from evenhand.replay.checks import (
     propensities,
     quantile,
     reach,
+    told,
 )
+from evenhand.replay.checks.propensities import misfit
 from tests.replay import shop
 from tests.replay.alarms import AREAS, TOWNS, drawn
+
+INSISTS = shop.PROBLEM.replace("[propensity]", "[propensity]\nunchecked = true")
 
 
 def test_features_are_read_back_as_the_log_has_them():
@@ -166,6 +173,23 @@ def test_rows_whose_action_was_sure():
     assert overlap(replace(log, propensities=p)).startswith("in 10 of 4,000 rows the logged action was certain, so no")
 
 
+def test_what_follows_from_sure_actions_is_not_told():
+    """A policy that does not explore: who is young gets a letter. Nothing is wrong with ages or probabilities."""
+    log, rng = drawn(7)
+    age = next(log.features()).values
+    actions, p = np.where(age < 40, 1, 0), np.ones(4000)
+    p[:40] = 1 / 3
+    actions[:40] = rng.integers(0, 3, 40)
+    found = of_log(replace(log, actions=actions, propensities=p))
+    assert {name for name, said in found.items() if said is not None} == {"overlap"}
+    assert found["overlap"].startswith("in 3,960 of 4,000 rows the logged action was sure")
+    assert next(iter(told(found))).startswith("check: in 3,960")
+    half = np.where(np.arange(4000) < 2000, 0.9, log.propensities)  # of a log with other faults, the cause is first
+    half[:10] = 1.0
+    assert [said[:12] for said in told(of_log(replace(log, propensities=half)))][:2] == ["check: in 10", "check: the p"]
+    assert of_log(replace(log, propensities=np.ones(4000)))["propensities"] is None
+
+
 def test_groups_of_a_few_rows():
     log, _ = drawn(2)
     assert groupings(log) is None
@@ -213,7 +237,7 @@ def test_budgets_that_never_bind():
 def test_replays_say_what_is_wrong_at_their_top(tmp_path):
     lines = [line for i, line in enumerate(shop.rows(900)) if line[2] != "B" or i % 4 == 0]
     quick = {"replicas": 1, "bootstrap": 0, "progress": False}
-    found = replay_log(*shop.write(tmp_path, lines), **quick)
+    found = replay_log(*shop.write(tmp_path, lines, INSISTS), **quick)
     assert "check: the propensities do not fit the log: rows with 'b'" in str(found).split("\n")[1]
     found = replay_log(*shop.write(tmp_path, shop.rows(900)), **quick)
     assert not any(found.checks.values())
@@ -221,3 +245,47 @@ def test_replays_say_what_is_wrong_at_their_top(tmp_path):
     free = shop.PROBLEM.replace("rate = 0.3", "rate = 1.0")
     found = replay_log(*shop.write(tmp_path, shop.rows(900), free), **quick)
     assert found.checks["budget"].startswith("the budget of 300 post never binds")
+
+
+def test_shares_far_from_stated_propensities():
+    log, _ = drawn(0, chances=np.array([0.4, 0.3, 0.3]))
+    assert misfit(log) is None
+    assert misfit(replace(log, propensities=np.full(4000, 1 / 3))) is None  # a check tells it: off by a fifth
+    said = misfit(replace(log, propensities=np.full(4000, 0.5)))
+    shares = np.bincount(log.actions) / 4000
+    assert sorted(said.split(", ")) == sorted(f"{n} {z:.1%}" for n, z in zip(log.names, shares, strict=True))
+    few = drawn(0, rows=20, chances=np.array([0.4, 0.3, 0.3]))[0]
+    assert misfit(replace(few, propensities=np.full(20, 0.5))) is None  # chance explains as much
+
+
+def test_columns_of_propensities_are_refused_only_where_actions_are_too_frequent():
+    """Rows that could not get an action make it rarer, as at the end of a campaign whose budget is spent."""
+    log, rng = drawn(0, chances=np.array([0.4, 0.3, 0.3]))
+    end = np.arange(4000) >= 2000
+    actions = np.where(end, rng.integers(0, 2, 4000), log.actions)
+    right = np.where(end, 0.5, log.propensities)
+    assert misfit(replace(log, actions=actions, propensities=right)) is None
+    said = misfit(replace(log, propensities=np.where(log.actions == 2, 0.15, log.propensities)))
+    share = (log.actions == 2).mean()
+    assert said.startswith(f"large {share:.1%} (stated: 15.0%)")
+
+
+def test_values_and_replays_refuse_such_a_log(tmp_path, capsys):
+    problem = shop.PROBLEM.replace("constant = 0.333333", "constant = 0.6")
+    log, toml = shop.write(tmp_path, shop.rows(900), problem)
+    cases = tmp_path / "cases.csv"
+    cases.write_text("age,town\n30,north\n50,south\n")
+    few, quiet = Runs(replicas=1, bootstrap=0), Execution(progress=False)
+    for ask in (
+        lambda: value(log, toml),
+        lambda: curve(log, toml),
+        lambda: assign(cases, toml, learn_from=log),
+        lambda: replay_log(log, toml, replicas=1, bootstrap=0, progress=False),
+        lambda: replay_several(log, toml, policies=["pgd", "ucb"], runs=few, how=quiet),
+    ):
+        with pytest.raises(InvalidInput, match=r"line 13: propensity: .*unchecked = true.* constant 0.6, while"):
+            ask()
+    assert main(["value", str(log), "--problem", str(toml)]) == 2
+    assert "the shares in log.csv are " in capsys.readouterr().err
+    toml.write_text(problem.replace("[propensity]", "[propensity]\nunchecked = true"))
+    assert "do not fit" in Evidence.read(log, toml).checks["propensities"]

@@ -115,6 +115,35 @@ def test_a_level_is_there_although_no_row_of_this_log_needs_it(tmp_path):
     assert found == ("north", "south", "missing")
 
 
+def test_bad_rows_that_are_allowed_change_the_population_as_well(tmp_path):
+    lines = gaps(0)
+    count = sum(not line[0] for line in lines)
+    log = read(tmp_path, lines, "allow_bad = 0.3\n" + shop.PROBLEM)
+    assert log.encoded.notes[0] == (
+        f"{count} of 600 rows are bad and were left out, as allow_bad = 0.3 allows: what follows is about another "
+        "population, of the other rows"
+    )
+    few = read(tmp_path, gaps(0, share=0.005), shop.PROBLEM)
+    assert few.bad.count
+    assert not any("population" in note for note in few.encoded.notes)
+
+
+def test_a_log_that_is_refused_for_empty_cells_names_the_key(tmp_path):
+    hint = "; features.missing says what is done with rows without 'age'$"
+    with pytest.raises(InvalidInput, match=hint):
+        read(tmp_path, gaps(0), shop.PROBLEM)
+    with pytest.raises(InvalidInput) as refused:
+        read(tmp_path, gaps(0, value="old"), shop.PROBLEM)
+    assert "features.missing" not in str(refused.value)
+
+
+def test_a_number_that_cases_are_grouped_by_has_no_indicator():
+    text = changed(("[action]", '[features.missing]\nage = "indicator"\n\n[action]'), ('by = "town"', 'by = "age"'))
+    for treatment in ("indicator", "level"):
+        with pytest.raises(InvalidInput, match="expected one of drop, refuse, as cases are grouped by this number"):
+            parse(text.replace('"indicator"', f'"{treatment}"'), "problem.toml")
+
+
 def test_rows_are_dropped_where_the_file_says_so_and_the_population_is_named(tmp_path):
     lines = gaps(0)
     gone = sum(line[0] == "" for line in lines)

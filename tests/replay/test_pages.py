@@ -1,6 +1,8 @@
 """The reports of replays: their titles state the result, and what is written appears whole."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 
 import pandas as pd
@@ -60,6 +62,26 @@ def test_the_page_of_an_interrupted_replay(found):
     none = replace(replay, runs=(), missing=("pgd", "uniform"))
     assert self_contained(none.page().html()).of("h1") == ["Nothing has finished"]
     assert none.summary() == "Nothing has finished. Interrupted: nothing is known about pgd; uniform."
+
+
+def test_without_matplotlib_all_but_the_picture_is_written(files, tmp_path):
+    code = """
+import sys
+sys.modules["matplotlib"] = None
+from evenhand.cli import main
+log, toml, out = sys.argv[1:]
+few = ["--replicas", "1", "--bootstrap", "0"]
+assert main(["replay", log, "--problem", toml, *few, "--out", f"{out}/one"]) == 0
+assert main(["replay", log, "--problem", toml, *few, "--policy", "pgd,ucb", "--out", f"{out}/several"]) == 0
+assert main(["curve", log, "--problem", toml, "--budgets", "2", "--out", f"{out}/curve"]) == 0
+"""
+    words = [sys.executable, "-c", code, *map(str, (*files, tmp_path))]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    assert done.stdout.count("the picture was left out: plots need an optional dependency: pip install") == 3
+    for folder in ("one", "several", "curve"):
+        written = {path.name for path in (tmp_path / folder).iterdir()}
+        assert {"results.json", "report.html"} <= written
+        assert not any(name.endswith(".png") for name in written)
 
 
 def test_without_resamples_no_error_is_known(files):

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import t
 
+from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.replay import Runs, execution as running, replay_log, replay_several
 from evenhand.run import simulate
@@ -120,7 +122,7 @@ def test_frames_and_faces(result):
 
 
 def test_the_report_says_what_its_numbers_mean(result):
-    text = str(result[0])
+    text = result[0].text(errors=True)
     for words in (
         "log.csv: 1,500 rows",
         "horizon 300",
@@ -136,6 +138,58 @@ def test_the_report_says_what_its_numbers_mean(result):
     assert max(len(line) for line in text.splitlines()) <= 120
 
 
+def test_tables_have_intervals_unless_all_errors_are_asked_for(result, tmp_path, capsys):
+    found, _ = result
+    d = found.measured["uniform"]["visit"][1]
+    low, high = (d.mean + sign * t.ppf(0.975, 3) * d.se for sign in (-1, 1))
+    said = str(found)
+    assert f"{d.mean:.4f}  {low:.4f} to {high:.4f}" in said
+    for words in ("se log", "spread", "worst   of all runs"):
+        assert words not in said
+        assert words in found.text(errors=True)
+    after = said[said.index("rows read") :].split("\n\n")
+    assert after[1].startswith("95 %: for the population behind the log, by 4 resamples of its rows; ")
+    assert "\n" not in after[1]
+    assert "post: budget 90" in said
+    log, toml = shop.write(tmp_path, shop.rows(600))
+    command = ["replay", str(log), "--problem", str(toml), "--replicas", "2", "--bootstrap", "0"]
+    assert main([*command, "--errors"]) == 0
+    assert "se log" in capsys.readouterr().out
+    assert main(command) == 0
+    assert "No errors are known" in capsys.readouterr().out
+    assert main([*command, "--errors", "--rates", "0.1,0.2"]) == 2
+    assert "errors: expected one policy" in capsys.readouterr().err
+
+
+def test_what_was_not_served_is_said_at_the_top(tmp_path):
+    """Learned costs that any action may have end runs when the budget does."""
+    lines = [[*line[:4], "0.333333", "1"] for line in shop.rows(1500)]
+    problem = FLOORS[: FLOORS.index("[[floor]]")] + '[policy]\nname = "ucb"\n'
+    paid = problem.replace("known = { a = 1, b = 1 }", 'column = "paid"\nrange = [0, 1]')
+    found = replay_log(*shop.write(tmp_path, lines, paid, [*shop.HEADER, "paid"]), replicas=2, bootstrap=0)
+    assert found.checks["ends"] == (
+        "every action may use post, so that a run ends when the budget of 90 is spent: "
+        "outcomes.post.free names actions that use none"
+    )
+    blind = next(run for run in found.runs if run.name == "uniform")
+    part = found.measured["uniform"]["rounds served"][1].mean
+    assert part == pytest.approx((blind.rounds / 300).mean()) == pytest.approx(0.3)
+    assert found.served["uniform"] == part
+    alone = replace(found, runs=(blind,))
+    assert alone.headline().endswith("visit per round; it served 30.0% of the rounds")
+    assert "uniform served 30.0% of the rounds, until nothing fitted; the others count 0." in found.summary()
+    assert alone.headline() in str(alone)
+    assert "Rounds served: rounds served" in found.page().html()
+    assert "rounds served" in [z.get_text() for z in found.plot().legends[0].get_texts()]
+    free = replay_log(*shop.write(tmp_path, lines, problem, [*shop.HEADER, "paid"]), replicas=2, bootstrap=0)
+    assert free.checks["ends"] is None
+    assert free.served == {}
+    assert "it served" not in free.headline()
+    every = problem.replace("known = { a = 1, b = 1 }", "known = { none = 0.1, a = 1, b = 1 }")
+    found = replay_log(*shop.write(tmp_path, lines, every, [*shop.HEADER, "paid"]), replicas=2, bootstrap=0)
+    assert found.checks["ends"].startswith("every action uses post, so that a run ends when the budget of 90")
+
+
 def test_the_same_seed_gives_the_same_numbers(tmp_path, result):
     log, toml = shop.write(tmp_path, shop.rows(1500))
     assert replay_log(log, toml, seed=3, **QUICK).to_dict() == result[0].to_dict()
@@ -148,7 +202,7 @@ def test_a_shuffle_does_not_depend_on_how_many_there_are(tmp_path, result):
     for a, b in zip(fewer.runs, result[0].runs, strict=True):
         assert (a.trace.totals[-1] == b.trace.totals[-1, :2]).all()
     assert {row["se"] for row in fewer.to_dict()["rows"]} == {None}
-    text = str(fewer)
+    text = fewer.text(errors=True)
     assert "per system 2 shuffles, seed 3" in text
     assert "bootstrap" not in text
     assert "resampled" not in text

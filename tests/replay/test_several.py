@@ -17,6 +17,9 @@ from scipy.stats import t
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.replay import Execution, Runs, execution, replay_log, replay_several
+from evenhand.replay.cells import Difference
+from evenhand.replay.verdicts import most
+from evenhand.report import rows, style
 from evenhand.run import simulate
 from tests.replay import shop
 
@@ -103,8 +106,42 @@ def test_a_recipe_that_overspends_is_named_first(tmp_path):
     used = found["ucb"].digest("post of budget").mean
     assert used > 1
     said = f"ucb does not keep to the budget: it used {used:.1%} of post"
-    assert found.headline().endswith(said)
+    assert found.headline().startswith("of 2 recipes within the budget ")
     assert said in found.summary()
+    assert said in str(found)
+
+
+def test_without_resamples_nothing_is_said_of_chance(files):
+    few = Runs(replicas=2, bootstrap=0)
+    found = replay_several(*files, policies=["pgd"], rates=[0.1, 0.3], runs=few, how=QUIET)
+    low, high = sorted(found.beyond(found["pgd", rate], "uniform").mean for rate in (0.1, 0.3))
+    means = f"{low:+.4f} to {high:+.4f} (no errors known)"
+    assert found.headline() == f"visit per round of pgd beyond uniform at 2 budgets: {means}"
+    more = replay_several(*files, policies=["pgd", "lin_cbwk"], rates=[0.1, 0.3], runs=few, how=QUIET)
+    assert "chance" not in more.headline()
+    assert "(no errors known)" in more.headline()
+
+
+@pytest.mark.parametrize("found", [[Difference(0.01, 0.02, -0.03, 0.05)], [Difference(0.01, 0.02, -0.03, 0.05)] * 12])
+@pytest.mark.parametrize(
+    "over", [[], ["ucb"], ["ucb", "uniform", "resolving"], ["ucb", "resolving", "two_stage", "uniform"]]
+)
+def test_the_title_of_many_recipes_has_two_lines(found, over):
+    names = ["resolving", "ucb", "two_stage", "uniform"]
+    said = most({name: [0.1] * len(found) for name in names}, over, "visit", lambda best, other: found)
+    assert style.wrap(said, rows.WIDTH - 2 * style.EDGE, style.HEADLINE).count("\n") <= 1, said
+
+
+def test_the_title_names_the_best_recipe_that_keeps_to_the_budget_and_the_next():
+    means = {"pgd": [0.1, 0.3], "ucb": [0.9, 0.9], "resolving": [0.2, 0.4], "uniform": [0.0, 0.0]}
+    pairs = {("resolving", "pgd"): [Difference(0.1, 0.02, 0.06, 0.14), Difference(0.1, 0.2, -0.3, 0.5)]}
+    assert most(means, ["ucb"], "visit", lambda *names: pairs[names]) == (
+        "of 3 recipes within the budget resolving brings most visit at 2 of 2 budgets; "
+        "beyond pgd: more at 1, indistinguishable from chance at 1"
+    )
+    assert most({"pgd": [0.1], "ucb": [0.9]}, ["ucb"], "visit", lambda *names: []).startswith(
+        "of 1 recipe within the budget pgd brings most"
+    )
 
 
 def test_a_log_that_ends_cuts_no_policy_short(tmp_path):

@@ -40,6 +40,16 @@ def has_parquet() -> bool:
     return all(importlib.util.find_spec(module) is not None for module in ("pandas", "pyarrow"))
 
 
+def has_matplotlib() -> bool:
+    """Whether pictures can be drawn."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def no_picture() -> str:
+    """Say that a picture was left out, and how to get it; an empty text where pictures can be drawn."""
+    return "" if has_matplotlib() else f"the picture was left out: {MissingExtra('plots', 'plot')}"
+
+
 def _load(module: str, what: str, extra: str) -> Any:
     try:
         return importlib.import_module(module)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evenhand.core import faces
-from evenhand.core.extras import data_frame
+from evenhand.core.extras import data_frame, has_matplotlib
 from evenhand.core.validate import file, folder
 from evenhand.offline import shown
 from evenhand.offline.bands import Bands
@@ -138,17 +138,18 @@ class Curve:
         )
 
     def write(self, out: str | Path, command: str = "") -> list[Path]:
-        """Write results.json, curve.png, report.html, and curve.parquet if possible, into a folder.
+        """Write results.json, report.html, and if possible curve.png and curve.parquet, into a folder.
 
         Raises:
             InvalidInput: a file cannot be written.
-            MissingExtra: matplotlib is not installed.
         """
+        out = folder(file("out", out))
+        written = leave(out, self.results(), "curve", self.to_frame, self.page(command))
+        if not has_matplotlib():
+            return written
         from evenhand.report.plots import save
 
-        out = folder(file("out", out))
-        picture = save(self.plot().axes, out / "curve.png")
-        return [picture, *leave(out, self.results(), "curve", self.to_frame, self.page(command))]
+        return [save(self.plot().axes, out / "curve.png"), *written]
 
     def __str__(self) -> str:
         return shown.text(self, head(self, self._what), self._reading())

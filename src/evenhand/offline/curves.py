@@ -69,7 +69,7 @@ def curve(
         folds: the number of parts of the log, at least 3; each is predicted and planned by models of the others.
         seed: of how rows are dealt to the folds.
         model: makes a model of outcomes that is not fitted yet; estimators of scikit-learn are such.
-        out: a folder for results.json, curve.parquet, a picture and report.html.
+        out: a folder for results.json, report.html, and if they can be written, curve.parquet and a picture.
 
     Raises:
         InvalidInput: a key, column or argument is wrong; or the problem has no budget.
@@ -96,10 +96,7 @@ def curve(
     limit = limit_of(evidence)
     if limit is None:
         raise InvalidInput(f"{evidence.problem_file}: budget", "a budget of all groups together", "none")
-    if out is not None:
-        import evenhand.report.plots  # noqa: F401  refuses before the work if matplotlib is not installed
-
-        out = folder(file("out", out))
+    out = None if out is None else folder(file("out", out))
     fair_ones = list(tolerances_of(evidence, limit.outcome, tolerances))
     crossed = Crossed(evidence, folds, seed, model)
     checks = _checks(crossed, limit)

@@ -20,6 +20,7 @@ from evenhand.offline.outcome_models import Regressor, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
 from evenhand.replay.checks import Checks, Drawn, of_log
+from evenhand.replay.checks.refused import refuse_misfit
 from evenhand.replay.log import Log, Restated, Source, read_rows
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.spec import Spec
@@ -100,7 +101,9 @@ class Evidence:
         if spec.propensity is None:
             expected = "the column or the constant of the probabilities with which actions were drawn"
             raise InvalidInput(f"{path.name}: propensity", expected, "nothing")
-        return Evidence.of(read_rows(log, spec), path.name)
+        found = read_rows(log, spec)
+        refuse_misfit(found.name, found.spec, found.problem, found.encoded)
+        return Evidence.of(found, path.name)
 
     @staticmethod
     def of(log: Log, problem_file: str) -> Evidence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -13,6 +14,7 @@ from evenhand.core.types import Bools
 from evenhand.replay.columns import Columns
 
 Z = TypeVar("Z", bound=np.generic)
+FEW = 0.01  # of all rows: that as many are bad changes no population
 
 
 class Reason(NamedTuple):
@@ -40,6 +42,7 @@ class BadRows:
     good: Bools
     reasons: list[Reason] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)  # rows that the problem file drops, by column
+    allowed: float = 0.0  # the part of all rows that may be bad
 
     @staticmethod
     def none(columns: Columns) -> BadRows:
@@ -89,22 +92,38 @@ class BadRows:
         return found
 
     def notes(self) -> list[str]:
-        """Describe what dropping rows changes."""
-        return [
+        """Describe what leaving out rows changes."""
+        bad = (
+            []
+            if self.count <= FEW * self.total
+            else [
+                f"{self.count:,} of {self.total:,} rows are bad and were left out, "
+                f"as allow_bad = {self.allowed:g} allows: the results are for another population, of the other rows"
+            ]
+        )
+        return bad + [
             f"{count:,} of {self.total:,} rows have no {column!r} and were dropped, as the problem file asks for: the "
             "results are for another population, of rows that have one"
             for column, count in self.dropped.items()
         ]
 
-    def check(self, name: str, allowed: float) -> None:
+    def check(self, name: str, allowed: float, empty: Sequence[str] = ()) -> None:
         """Refuse a log in which too many rows, or all, are bad.
+
+        Args:
+            name: of the log.
+            allowed: the part of all rows that may be bad.
+            empty: the features and groups without a value in bad rows.
 
         Raises:
             InvalidInput: too many rows are bad; the error lists all reasons.
         """
+        self.allowed = allowed
         if self.total == 0:
             raise InvalidInput(name, "at least one row after the header", "none")
         if self.count > allowed * self.total or self.left_out == self.total:
             expected = f"at most {100 * allowed:g} % bad rows (allow_bad = {allowed:g})"
             told = [*self.messages(), *(f"{_rows(n)}: no {c!r}, dropped" for c, n in self.dropped.items())]
+            if empty:
+                told.append(f"features.missing says what is done with rows without {' or '.join(map(repr, empty))}")
             raise InvalidInput(name, expected, f"{self.count} of {self.total}; " + "; ".join(told))

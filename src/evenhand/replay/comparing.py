@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,14 +12,16 @@ import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.errors import InvalidInput
-from evenhand.core.extras import data_frame
+from evenhand.core.extras import data_frame, has_matplotlib
 from evenhand.problem.problem import Problem
 from evenhand.replay.cells import Cell, Difference
 from evenhand.replay.checks import Checks, told
 from evenhand.replay.execution import Runs
-from evenhand.replay.measures import SERVED
+from evenhand.replay.legends import plain
+from evenhand.replay.measures import ALL, SERVED
 from evenhand.replay.pages import differences, others, uses
 from evenhand.replay.systems import BLIND
+from evenhand.replay.verdicts import beyond, most
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page, Part
 from evenhand.report.quantities import objective_name
@@ -33,16 +36,6 @@ if TYPE_CHECKING:
 
 OF_BUDGET = " of budget"  # how the names of measures end that say how much of a budget was used
 _SLACK = 1e-9  # of a budget, for sums that were rounded
-LEGEND = """\
-per round of the horizon, or of the log if it ends first: rounds that were not served, because no action
-fitted what was left of a budget, count as 0.
-± 95 %: reach of the interval for the population behind the log, by {bootstrap} bootstrap resamples of the rows.
-beyond NAME: paired differences, as all policies read the same cases in the same orders; these are to be compared."""
-LEGEND_ALONE = """\
-per round of the horizon, or of the log if it ends first: rounds that were not served, because no action
-fitted what was left of a budget, count as 0.
-beyond NAME: paired differences, as all policies read the same cases in the same orders.
-no errors are known, as nothing was resampled."""
 
 
 class Line(NamedTuple):
@@ -125,7 +118,7 @@ class Replays:
         yield from (f"{line}." for line in self._spent())
         for cell in self.cells:
             served = cell.digest(SERVED)
-            if served.mean < 0.999:
+            if served.mean < ALL:
                 yield f"{cell.name} served {served.mean:.1%} of the rounds; the others count 0."
         yield from (f"{line}." for line in self._short())
 
@@ -158,26 +151,25 @@ class Replays:
         """State the result in a sentence."""
         if not self.cells:
             return "nothing has finished"
-        first = self.cells[0].policy
-        others = [p for p in dict.fromkeys(c.policy for c in self.cells) if p != first]
-        spent = next(self._spent(), "")
-        return "; ".join([*(self._verdict(first, other) for other in others), *([spent] if spent else [])])
+        policies = list(dict.fromkeys(c.policy for c in self.cells))
+        if len(policies) > 2:
+            means = {p: [c.digest(self.objective).mean for c in self.cells if c.policy == p] for p in policies}
+            return most(means, {cell.policy for cell, _ in self._over()}, self.objective, self._pairs)
+        if len(policies) == 1:
+            return f"{policies[0]} brings {self.cells[0].digest(self.objective).mean:.4f} {self.objective} per round"
+        said = (self._verdict(policies[0], other) for other in policies[1:])
+        return "; ".join([*said, *islice(self._spent(), 1)])
 
     def _verdict(self, first: str, other: str) -> str:
         """Compare the first recipe with another one, in words."""
-        found = [d for c in self.cells if c.policy == first and (d := self.beyond(c, other)) is not None]
-        if not found:
-            return f"nothing is known about {other}"
-        if len(found) == 1:
-            d = found[0]
-            if d.low is None or d.high is None:
-                return f"{first} brings {d.mean:+.4f} {self.objective} per round beyond {other} (no error known)"
-            known = f"{d.mean:+.4f} {self.objective} per round beyond {other} (95 %: {d.low:.4f} to {d.high:.4f})"
-            return f"{first} brings {known}" + ("" if d.told else ", which is indistinguishable from chance")
-        told = [d.told for d in found]
-        counts = {"more": told.count(1), "less": told.count(-1), "indistinguishable from chance": told.count(0)}
-        parts = ", ".join(f"{what} at {n} of {len(told)} budgets" for what, n in counts.items() if n)
-        return f"{self.objective} per round of {first} beyond {other}: {parts}"
+        found = self._pairs(first, other)
+        at = f" at {len(found)} budgets" if len(found) > 1 else ""
+        what = f"{self.objective} per round of {first} beyond {other}{at}"
+        return f"{what}: {beyond(found)}" if found else f"nothing is known about {other}"
+
+    def _pairs(self, first: str, other: str) -> list[Difference]:
+        """Return the differences of two recipes, one per budget."""
+        return [d for c in self.cells if c.policy == first and (d := self.beyond(c, other)) is not None]
 
     def __str__(self) -> str:
         parts = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.interrupted else []
@@ -186,8 +178,7 @@ class Replays:
         head = f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; {per}"
         parts.append("\n".join([head, *told(self.checks), *(f"note: {note}" for note in self.notes)]))
         if self.cells:
-            legend = LEGEND if self.runs.bootstrap else LEGEND_ALONE
-            parts += [self.headline(), str(Table(*self._table())), legend.format(bootstrap=self.runs.bootstrap)]
+            parts += [self.headline(), str(Table(*self._table())), plain(self.runs.bootstrap)]
             parts += ["\n".join(found)] if (found := [*self._spent(), *self._short()]) else []
         return "\n\n".join(parts)
 
@@ -222,12 +213,16 @@ class Replays:
 
     def _spent(self) -> Iterator[str]:
         """Say which recipes used more than a budget, as what they bring is not to be had within it."""
+        for cell, name in self._over():
+            part = cell.digest(name).mean
+            yield f"{cell.name} does not keep to the budget: it used {part:.1%} of {name.removesuffix(OF_BUDGET)}"
+
+    def _over(self) -> Iterator[tuple[Cell, str]]:
+        """Yield the cells that used more than a budget, each with the measure that says so."""
         for cell in self.cells:
             for name in cell.measures:
-                part = cell.digest(name).mean
-                if name.endswith(OF_BUDGET) and part > 1.0 + _SLACK:
-                    what = name.removesuffix(OF_BUDGET)
-                    yield f"{cell.name} does not keep to the budget: it used {part:.1%} of {what}"
+                if name.endswith(OF_BUDGET) and cell.digest(name).mean > 1.0 + _SLACK:
+                    yield cell, name
 
     def _short(self) -> Iterator[str]:
         """Say which runs came to the end of the log before the horizon."""
@@ -294,7 +289,7 @@ class Replays:
             names = [cell.name for cell in self.cells]
             used = [name for name in self.cells[0].measures if name.endswith(OF_BUDGET)]
             of = {n: [c.digest(n).mean if n in c.measures else None for c in self.cells] for n in (*used, SERVED)}
-            short = any(part is not None and part < 0.9995 for part in of[SERVED])
+            short = any(part is not None and part < ALL for part in of[SERVED])
             parts += uses(names, {n: of[n] for n in used}, {SERVED: of[SERVED]} if short else {}, ())
         return Page(
             title=self.headline(),
@@ -306,14 +301,13 @@ class Replays:
         )
 
     def write(self, out: Path, command: str = "") -> list[Path]:
-        """Write results.json, report.html, a picture, and replay.parquet if possible, into a folder.
+        """Write results.json, report.html, a picture and replay.parquet, the last two if possible, into a folder.
 
         Raises:
             InvalidInput: a file cannot be written.
-            MissingExtra: matplotlib is not installed.
         """
         written = leave(out, self.results(), "replay", self.to_frame, self.page(command))
-        if self.cells:
+        if self.cells and has_matplotlib():
             from evenhand.report.plots import save
 
             written.append(save(self._drawn(), out / "replay.png"))

@@ -73,7 +73,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
         allowed = set(grouping.shares) if isinstance(grouping.shares, Mapping) else set(values.values) - nothing
         expected = f"one of the groups ({', '.join(sorted(allowed)[:10])})"
         bad.keep(grouping.column, values.are(allowed), expected)
-    bad.check(name, spec.allow_bad)
+    bad.check(name, spec.allow_bad, _empty(spec, columns, bad))
 
     kept = {c: Names(bad.kept(z.codes), z.values) for c, z in columns.each.items() if isinstance(z, Names)}
     notes = [*columns.notes, *bad.notes()]
@@ -126,6 +126,13 @@ def feature(spec: Spec, columns: Columns, bad: BadRows, column: str) -> Floats:
 def _ordered(columns: Columns, name: str) -> str:
     """Say how dates with slashes are read, if a column has some that could be read otherwise."""
     return " (log.dates says how those with slashes are read)" if any(map(slashed, columns.names(name).values)) else ""
+
+
+def _empty(spec: Spec, columns: Columns, bad: BadRows) -> list[str]:
+    """Return the features and groups for whose missing values rows are bad."""
+    before = {*spec.numeric, *spec.categorical, *(g.column for g in spec.groups.values())}
+    found = dict.fromkeys(reason.column for reason in bad.reasons if reason.column in before)
+    return [column for column in found if missing(spec, columns, column).any()]
 
 
 def _merged(spec: Spec) -> Iterator[str]:

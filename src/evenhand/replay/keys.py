@@ -119,6 +119,13 @@ ACTION = (
 PROPENSITY = (
     Key("column", "The column of the probability with which the logged action was drawn.", TEXT),
     Key("constant", "The same probability for all rows.", _SHARE),
+    Key(
+        "unchecked",
+        "Whether probabilities are used that are far from the shares of the log.",
+        of_hint(bool),
+        False,
+        "false",
+    ),
 )
 GROUP = (
     Key("column", "The column of the groups.", TEXT, None, "NAME"),

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from evenhand.core.extras import has_matplotlib
 from evenhand.replay.report import Replay
-from evenhand.replay.span_pictures import draw as draw_spans
 from evenhand.report.leaving import leave
-from evenhand.report.plots import save
 
 
 def write(found: Replay, out: Path, command: str = "") -> list[Path]:
-    """Write results.json, report.html, pictures, and replay.parquet if pandas and pyarrow are installed.
+    """Write results.json, report.html, pictures and replay.parquet; those two only if what they need is installed.
 
     Args:
         found: the replay.
@@ -22,7 +21,10 @@ def write(found: Replay, out: Path, command: str = "") -> list[Path]:
         InvalidInput: a file cannot be written.
     """
     written = leave(out, found.results(), "replay", found.to_frame, found.page(command))
-    if found.runs:
+    if found.runs and has_matplotlib():
+        from evenhand.replay.span_pictures import draw as draw_spans
+        from evenhand.report.plots import save
+
         written.append(save(found.plot().axes, out / "replay.png"))
         spans = draw_spans(found, out / "spans.png")
         written += [] if spans is None else [spans]

@@ -17,6 +17,7 @@ from evenhand.report.quantities import objective_name
 from evenhand.run.trace import Trace
 
 SERVED = "rounds served"  # as a part of those that were due
+ALL = 0.9995  # the part of them from which on it counts as all
 
 
 class Measure(NamedTuple):

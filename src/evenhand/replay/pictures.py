@@ -11,7 +11,7 @@ from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.base import OneOutcome
 from evenhand.problem.problem import Problem
 from evenhand.replay.cells import Difference
-from evenhand.replay.measures import Digest, Measure, Run
+from evenhand.replay.measures import SERVED, Digest, Measure, Run
 from evenhand.replay.systems import BLIND
 from evenhand.replay.tables import Tables
 from evenhand.report import forest, rows, scales, style
@@ -42,6 +42,9 @@ class Drawn(Protocol):
     def measured(self) -> Mapping[str, Mapping[str, tuple[Measure, Digest]]]: ...
 
     @property
+    def served(self) -> Mapping[str, float]: ...
+
+    @property
     def tables(self) -> Tables: ...
 
     def headline(self) -> str: ...
@@ -58,7 +61,9 @@ def draw(replay: Drawn) -> list[Axes]:
     legend: dict[str, Artist] = {}
     if budgets:
         limit = "budget: the line is all of it" if len(budgets) == 1 else "budgets: the line is all of one"
-        legend = forest.used(panels[1], Uses("budgets used", f"part of the {limit}", budgets))
+        served = {SERVED: [replay.measured[name][SERVED][1].mean for name in names]} if replay.served else {}
+        title = "budgets used, and rounds served" if served else "budgets used"
+        legend = forest.used(panels[1], Uses(title, f"part of the {limit}", budgets, served))
     for axes, (c, by) in zip(panels[1 + bool(budgets) :], compared, strict=True):
         _rates(axes, replay, c, by, legend)
     style.finish(figure, "\n".join(_caption(replay)), legend, headline=replay.headline())

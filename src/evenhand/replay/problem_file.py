@@ -52,6 +52,7 @@ def _parse(text: str, file: str) -> Spec:
         actions=action.get("values"),
         action=action.get("column"),
         propensity=_propensity(root.table("propensity")),
+        unchecked=root.table("propensity").get("unchecked"),
         numeric=(*features.get("numeric"), *features.get("dates")),
         categorical=features.get("categorical"),
         dates=features.get("dates"),

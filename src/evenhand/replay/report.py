@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,10 +16,10 @@ from evenhand.core.extras import data_frame
 from evenhand.policy.standings import Standing
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
-from evenhand.replay import spans
+from evenhand.replay import legends, spans
 from evenhand.replay.cells import Difference
 from evenhand.replay.checks import Checks, told
-from evenhand.replay.measures import Digest, Measure, Run, measures
+from evenhand.replay.measures import ALL, SERVED, Digest, Measure, Run, measures
 from evenhand.replay.pages import differences, others, uses
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import BLIND
@@ -35,19 +36,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-LEGEND = {
-    "mean": """\
-mean    over the {shuffles} shuffles of this one log, per round of the horizon, or of the log if it ends first. Rounds
-        that were not served, because no action fitted what was left of a budget, count as 0.""",
-    "se": """\
-se      standard error of this mean for the population behind the log: how far it would move had other people been in
-        the log. Estimated from {bootstrap} bootstrap resamples of the rows, each replayed in {orders} orders.""",
-    "se_log": """\
-se log  standard error of this mean for this one log: how far it would move over other shuffles of the same cases. It is
-        spread / sqrt({shuffles}), and says nothing of other people.""",
-    "spread": "spread  standard deviation over the shuffles: how far a single replay of this one log is from another.",
-    "worst": "worst   of all runs{kinds}.",
-}
+
+WIDTH = 120  # characters of a line
 
 
 class Line(NamedTuple):
@@ -113,15 +103,22 @@ class Replay:
         """The tables of measures."""
         return Tables(problem=self.problem, measured=self.measured, bootstrap=self.bootstrap)
 
+    @property
+    def served(self) -> dict[str, float]:
+        """The part of the rounds that each system served, of those that did not serve all."""
+        parts = {name: found[SERVED][1].mean for name, found in self.measured.items()}
+        return {name: part for name, part in parts.items() if part < ALL}
+
     def headline(self) -> str:
         """State the result in a sentence: what the policy under test brings beyond `uniform`."""
         if not self.runs:
             return "Nothing has finished"
         first, name = self.runs[0].name, objective_name(self.problem)
-        beyond = self.beyond(first)
+        beyond, part = self.beyond(first), self.served.get(first)
+        served = "" if part is None else f"; it served {part:.1%} of the rounds"
         if beyond is None:
-            return f"{first} brings {self.measured[first][name][1].mean:.4f} {name} per round"
-        return f"{first} brings {beyond.words(f' {name} per round beyond {BLIND}')}"
+            return f"{first} brings {self.measured[first][name][1].mean:.4f} {name} per round{served}"
+        return f"{first} brings {beyond.words(f' {name} per round beyond {BLIND}')}{served}"
 
     def results(self) -> Results:
         """Collect the rows of `results.json`; spreads and standard errors over shuffles are separate metrics."""
@@ -161,6 +158,8 @@ class Replay:
                 d = found[f"{s.outcome} used"][1]
                 yield f"{s.outcome}: {d.mean:,.6g} of {s.total:,.6g} used on average, {d.worst or 0.0:,.6g} at most."
             yield from (" ".join(line.split()) for line in self._promises())
+            for name, part in self.served.items():
+                yield f"{name} served {part:.1%} of the rounds, until nothing fitted; the others count 0."
 
     def lines(self) -> tuple[Line, ...]:
         """Return every measure of every system."""
@@ -202,7 +201,8 @@ class Replay:
             parts += differences(
                 f"{objective_name(self.problem)} per round beyond {BLIND}", beyond, self.tables.objective()
             )
-            parts += uses(names, means, {}, tuple(self.tables.outcomes()))
+            marks = {SERVED: [self.measured[n][SERVED][1].mean for n in names]} if self.served else {}
+            parts += uses(names, means, marks, tuple(self.tables.outcomes()))
             parts += others("Limits and groups", self.tables.limits(), "\n".join(self._promises()))
             parts += others("Spans of time", [], "\n\n".join(self._spans()))
             parts += others("Rounds", [self.tables.lengths()], "\n".join(self._ends()))
@@ -237,20 +237,27 @@ class Replay:
         return self.results().to_dict()
 
     def __str__(self) -> str:
+        return self.text()
+
+    def text(self, *, errors: bool = False) -> str:
+        """Return the report as text.
+
+        Args:
+            errors: whether tables have standard errors, spreads and worst runs in place of intervals.
+        """
         parts = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.interrupted else []
         parts.append("\n".join(self._head()))
         if self.runs:
-            parts += [*map(str, self._tables()), self._legend(), *self._promises(), "\n".join(self._ends())]
+            parts.append(textwrap.fill(self.headline(), WIDTH))
+            legend = self._legend() if errors else legends.plain(self.bootstrap)
+            parts += [*map(str, self._tables(errors)), legend, *self._promises(), "\n".join(self._ends())]
         return "\n\n".join(p for p in parts if p)
 
     def _legend(self) -> str:
-        """Explain the columns that the tables show."""
-        kinds, orders = ", shuffled and resampled" if self.bootstrap else "", self.runs[0].orders
-        told = {"shuffles": self.shuffles, "bootstrap": self.bootstrap, "orders": orders, "kinds": kinds}
+        """Explain the columns of all errors."""
         shown = [d for _, d in self.measured[self.runs[0].name].values()]
-        return "\n".join(
-            line.format(**told) for part, line in LEGEND.items() if any(getattr(d, part) is not None for d in shown)
-        )
+        parts = {part for part in Digest._fields if any(getattr(d, part) is not None for d in shown)}
+        return legends.each(parts, self.shuffles, self.bootstrap, self.runs[0].orders)
 
     def _head(self) -> Iterator[str]:
         resamples = f" and {self.bootstrap} bootstrap resamples" if self.bootstrap else ""
@@ -270,12 +277,13 @@ class Replay:
             return f"about {self.problem.horizon:,} accepted rounds until {self.problem.until}"
         return f"horizon {self.problem.horizon:,} accepted rounds"
 
-    def _tables(self) -> Iterator[Table | str]:
-        yield self.tables.objective()
-        yield from self.tables.outcomes()
+    def _tables(self, errors: bool) -> Iterator[Table | str]:
+        tables = replace(self.tables, errors=errors)
+        yield tables.objective()
+        yield from tables.outcomes()
         yield from self._spans()
-        yield from self.tables.limits()
-        yield self.tables.lengths()
+        yield from tables.limits()
+        yield tables.lengths()
 
     def _spans(self) -> Iterator[str]:
         ends = {run: {m: (d.mean, d.worst) for m, (_, d) in found.items()} for run, found in self.measured.items()}

@@ -11,8 +11,10 @@ from evenhand.core.registry import closest
 from evenhand.core.validate import file, folder
 from evenhand.environments.logged import Logged
 from evenhand.policy.policy import Policy
+from evenhand.replay.checks.refused import refuse_misfit
 from evenhand.replay.checks.replayed import of_replay
 from evenhand.replay.execution import Execution, Runs, run_all
+from evenhand.replay.leaving import write
 from evenhand.replay.log import Source, read_replayed, read_rows
 from evenhand.replay.report import Replay
 from evenhand.replay.settings import recipes
@@ -45,13 +47,12 @@ def replay_log(
         replicas: the number of shuffles, at least 1.
         bootstrap: the number of resamples of the rows, at least 2, or 0 for no standard errors.
         seed: the seed of all random numbers, in [0, 2**64).
-        out: a folder for results.json, replay.parquet, pictures and report.html.
+        out: a folder for results.json, report.html, and if they can be written, replay.parquet and pictures.
         progress: whether to show progress bars. None shows them in a terminal, and writes lines elsewhere.
 
     Raises:
         InvalidInput: a key, column or argument is wrong, or too many rows are bad; the error names them.
         InfeasibleProblem: no mixture of the actions keeps to the budgets.
-        MissingExtra: `out` is given, and matplotlib is not installed.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -69,13 +70,10 @@ def replay_log(
     10.0
     """
     runs = Runs(replicas=replicas, bootstrap=bootstrap, seed=seed)
-    if out is None:
-        return replay_files(log_path, problem_path, policy, runs, Execution(progress=progress))
-    from evenhand.replay.leaving import write  # matplotlib before the long run, if asked for
-
-    out = folder(file("out", out))
+    out = None if out is None else folder(file("out", out))
     found = replay_files(log_path, problem_path, policy, runs, Execution(progress=progress))
-    write(found, out)
+    if out is not None:
+        write(found, out)
     return found
 
 
@@ -102,6 +100,7 @@ def replay_files(
     spec, problem, log = read.spec, read.problem, read.environment(shuffles=runs.replicas)
     policies = systems(problem, spec.settings, log.n_features)
     refuse_features(policies[0], spec, log)
+    refuse_misfit(read.name, spec, problem, read.encoded)
     found = run_all([(p.name, p) for p in policies], log, runs, how)
     return Replay(
         log=read.name,

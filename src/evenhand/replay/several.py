@@ -14,6 +14,7 @@ from evenhand.policy.policy import Policy
 from evenhand.problem.constraints.base import as_rated
 from evenhand.recipes import uniform
 from evenhand.replay.cells import Cell
+from evenhand.replay.checks.refused import refuse_misfit
 from evenhand.replay.checks.replayed import of_replay
 from evenhand.replay.comparing import Replays
 from evenhand.replay.execution import Execution, Runs, run_all
@@ -86,6 +87,7 @@ def replay_several(
         within(spec, rate)  # refuses before the log is read
     read = read_rows(log_path, spec)
     spec, levels, log = read.spec, read.encoded.levels, read.environment(shuffles=runs.replicas)
+    refuse_misfit(read.name, spec, read.problem, read.encoded)
     specs = [(rate, within(spec, rate)) for rate in given]
     cells: list[tuple[str, float | None, Policy]] = []
     for name in names:

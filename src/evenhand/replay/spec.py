@@ -47,6 +47,7 @@ class Spec:
         actions: the names of actions by logged value.
         action: the column of the logged action.
         propensity: the column of its probability, or one number for all rows; a campaign needs none.
+        unchecked: whether probabilities are used that are far from the shares of the log.
         numeric, categorical: the columns from which features are computed.
         dates: those of the numeric columns that are dates: days since 1970.
         ranges: the ranges [low, high] of numeric columns; those not stated here are read from the log.
@@ -80,6 +81,7 @@ class Spec:
     actions: Mapping[str, str]
     action: str
     propensity: str | float | None = None
+    unchecked: bool = False
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
@@ -170,8 +172,14 @@ class Spec:
     def _check_missing(self) -> None:
         for column, treatment in self.missing.items():
             field = f"features.missing.{column}"
-            names = (*self.categorical, *(g.column for g in self.groups.values()))
+            by = tuple(g.column for g in self.groups.values())
+            names = (*self.categorical, *by)
             _one_of(field, (*self.numeric, *names), column)
+            if column in self.numeric and column in by and treatment in ("indicator", "level"):
+                expected = (
+                    "one of drop, refuse, as cases are grouped by this number (or group by a column of its bands)"
+                )
+                raise InvalidInput(field, expected, treatment)
             if treatment == "indicator" and column in names:
                 raise InvalidInput(field, "one of level, drop, refuse, as the column has names", treatment)
             if treatment == "level" and column not in names:

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from evenhand.problem.constraints import Stated
 from evenhand.problem.problem import Problem
+from evenhand.replay.cells import Difference
 from evenhand.replay.measures import SERVED, Digest, Measure
 from evenhand.replay.systems import BLIND
 from evenhand.report.quantities import objective_name
 from evenhand.report.summary import number
 from evenhand.report.tables import Table
 
-COLUMNS = {"mean": "mean", "se": "se", "se log": "se_log", "spread": "spread", "worst": "worst"}
+INTERVAL = "95 %"
+ERRORS = {"se": "se", "se log": "se_log", "spread": "spread", "worst": "worst"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,11 +26,13 @@ class Tables:
         problem: the problem of the file.
         measured: all measures with their digests, by system and name.
         bootstrap: the number of resamples.
+        errors: whether means have standard errors, spreads and worst runs beside them in place of intervals.
     """
 
     problem: Problem
     measured: Mapping[str, Mapping[str, tuple[Measure, Digest]]]
     bootstrap: int
+    errors: bool = True
 
     @property
     def budgets(self) -> list[Stated]:
@@ -49,9 +53,9 @@ class Tables:
         against = f"{name} minus {BLIND}"
         return self._table(
             f"{name} per round",
-            *((title, name, part, 4) for title, part in COLUMNS.items()),
+            *self._columns(name, 4),
             (f"over {BLIND}", against, "mean", 4),
-            ("se", against, "se", 4),
+            ("se", against, "se", 4) if self.errors else (INTERVAL, against, INTERVAL, 4),
         )
 
     def outcomes(self) -> Iterator[Table]:
@@ -62,19 +66,19 @@ class Tables:
                 yield self._table(
                     f"{o}: budget {budgets[o].total:,.6g}",
                     ("used", f"{o} used", "mean", 1),
-                    *((title, f"{o} used", part, 1) for title, part in COLUMNS.items() if part != "mean"),
+                    *(self._errors(f"{o} used", 1) if self.errors else [("at most", f"{o} used", "worst", 1)]),
                     ("of budget", f"{o} of budget", "mean", 4),
                     ("left", f"{o} left", "mean", 1),
                 )
             elif o != objective_name(self.problem):
-                yield self._table(f"{o} per round", *((t, f"{o} per round", part, 4) for t, part in COLUMNS.items()))
+                yield self._table(f"{o} per round", *self._columns(f"{o} per round", 4))
 
     def limits(self) -> Iterator[Table]:
         """Yield a table per constraint that is not a budget, and one per outcome that groups are compared by."""
         for s in self.problem.stated:
             if not s.spends or s.outcome is None:
                 label = s.constraint.label
-                yield self._table(f"{label}: limit {s.limit:g}", *((t, label, part, 4) for t, part in COLUMNS.items()))
+                yield self._table(f"{label}: limit {s.limit:g}", *self._columns(label, 4))
             if s.outcome is not None and s.by is not None:
                 yield self._rates(s.outcome, s.by)
 
@@ -89,16 +93,31 @@ class Tables:
             ("most", "cases read", "worst", 0),
         )
 
-    def _table(self, head: str, *cells: tuple[str, str, str, int]) -> Table:
+    def _columns(self, measure: str, digits: int) -> Iterator[tuple[str, str, str, int]]:
+        """Yield the columns of a measure: its mean, and what is known of the error of that."""
+        yield "mean", measure, "mean", digits
+        yield from self._errors(measure, digits) if self.errors else [(INTERVAL, measure, INTERVAL, digits)]
+
+    @staticmethod
+    def _errors(measure: str, digits: int) -> Iterator[tuple[str, str, str, int]]:
+        yield from ((title, measure, part, digits) for title, part in ERRORS.items())
+
+    def _table(self, head: str, *shown: tuple[str, str, str, int]) -> Table:
         """Make a table with a row per system and a column per cell: title, measure, field of its digest, digits."""
         columns = []
-        for title, measure, part, digits in cells:
+        for title, measure, part, digits in shown:
             digests = [found[measure][1] if measure in found else None for found in self.measured.values()]
-            values = [None if d is None else getattr(d, part) for d in digests]
-            if any(x is not None for x in values):  # the column is empty without resamples or a reference
-                columns.append([title, *(number(x, digits) for x in values)])
+            cells = ["" if d is None else self._cell(d, part, digits) for d in digests]
+            if any(cells):  # the column is empty without resamples or a reference
+                columns.append([title, *cells])
         first, *lines = zip([head, *self.measured], *columns, strict=True)
         return Table(list(first), [list(line) for line in lines])
+
+    def _cell(self, d: Digest, part: str, digits: int) -> str:
+        if part != INTERVAL:
+            return number(getattr(d, part), digits)
+        found = Difference.of(d, self.bootstrap)
+        return "" if found.low is None else f"{number(found.low, digits)} to {number(found.high, digits)}"
 
     def _rates(self, outcome: str, by: str) -> Table:
         groups = next(g.names for g in self.problem.groups if g.name == by)

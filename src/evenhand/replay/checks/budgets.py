@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from evenhand.core.faces import amount
 from evenhand.core.types import Floats
 from evenhand.problem.problem import Problem
 from evenhand.replay.checks.drawn import Drawn, quantile
@@ -27,6 +28,29 @@ def budget(problem: Problem, most: Mapping[str, float], rounds: float) -> str | 
                     f"the budget of {s.total:,.6g} {s.outcome} never binds: the dearest action uses {uses:,.6g} of it "
                     f"in some {rounds:,.0f} rounds"
                 )
+    return None
+
+
+def ends(problem: Problem, known: Floats, most: Mapping[str, float], rounds: float) -> str | None:
+    """Say which budget every action may use, so that a run ends when it is spent.
+
+    Args:
+        problem: that states budgets.
+        known: `(N or 1,A,L)` known outcomes.
+        most, rounds: as for `budget`; a budget that never binds ends no run.
+    """
+    played = [i for i, name in enumerate(problem.actions) if name not in problem.withdrawn]
+    for s in problem.stated:
+        if not s.spends or s.by is not None or s.spans is not None or s.outcome is None:
+            continue
+        if most[s.outcome] * rounds <= s.total:
+            continue
+        end = f"so that a run ends when the budget of {amount(s.total, 6)} is spent"
+        if s.outcome in problem.known:
+            if (known[:, played, problem.known.index(s.outcome)].min(1) > 0.0).all():
+                return f"every action uses {s.outcome}, {end}: an action that uses none would let it go on"
+        elif not problem.free[played, problem.learned.index(s.outcome)].any():
+            return f"every action may use {s.outcome}, {end}: outcomes.{s.outcome}.free names actions that use none"
     return None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from evenhand.core.types import Floats, Ints
 from evenhand.replay.units import Units
 
+SURE = 1.0 - 1e-9  # a probability from which on an action is sure
 ERROR = 0.001  # of a check: the chance that it finds something in a log where all is right
 
 
@@ -64,6 +65,20 @@ class Drawn:
             if len(levels) > 1:
                 yield Feature(column, levels[0], 1.0 - each.sum(1))
             yield from (Feature(column, level, each[:, j]) for j, level in enumerate(levels[1:]))
+
+    @property
+    def unsure(self) -> Drawn:
+        """The rows whose action was not sure: a case that could get one action only says nothing of probabilities."""
+        kept = self.propensities < SURE
+        if kept.all():
+            return self
+        return replace(
+            self,
+            actions=self.actions[kept],
+            propensities=self.propensities[kept],
+            units=self.units[kept],
+            groups={by: z[kept] for by, z in self.groups.items()},
+        )
 
     @property
     def count(self) -> int:

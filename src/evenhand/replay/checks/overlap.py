@@ -8,9 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from evenhand.core.types import Floats, Ints
-from evenhand.replay.checks.drawn import ERROR, Drawn
+from evenhand.replay.checks.drawn import ERROR, SURE, Drawn
 
-_SURE = 1.0 - 1e-9
 _SAMPLE = 10_000  # rows from which the ends of intervals are read
 
 
@@ -21,7 +20,7 @@ def overlap(log: Drawn) -> str | None:
     are groups, and levels or tenths of each feature.
     """
     count = len(log.names)
-    sure = int((log.propensities >= _SURE).sum())
+    sure = int((log.propensities >= SURE).sum())
     if sure and count > 1:
         return (
             f"in {sure:,} of {len(log.actions):,} rows the logged action was certain, so no other one can be judged "

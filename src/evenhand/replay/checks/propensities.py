@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from evenhand.core.faces import few
 from evenhand.core.types import Floats, Ints
 from evenhand.replay.checks.drawn import Drawn, quantile, reach
 
+_FAR = 0.25  # relative errors of propensities from which on a log is refused, if they are twice what chance explains
 _SMALL = 0.01  # relative errors of propensities up to this change no number that matters
 
 
@@ -39,6 +41,27 @@ def propensities(log: Drawn) -> str | None:
     return told + (f"; so do {others - 1} others" if others > 1 else "") + "; the results below may be biased"
 
 
+def misfit(log: Drawn) -> str | None:
+    """Say which shares of actions are far from those that the stated propensities give; None if they are not.
+
+    Rows that could not get an action, as in a campaign whose budget is spent, rightly make it rarer. Too rare an action
+    counts only where one number is stated for all rows, which leaves none without it.
+    """
+    log = log.unsure
+    if not len(log.actions):
+        return None
+    mean, far = (z[0] for z in _weights(log, np.zeros(len(log.actions), np.int64), 1, quantile(len(log.names))))
+    varies = np.ptp(log.propensities) > 1e-9
+    off = mean - 1.0 if varies else np.abs(mean - 1.0)
+    if not (off > np.maximum(2.0 * far, _FAR)).any():
+        return None
+    share = np.bincount(log.actions, minlength=len(log.names)) / len(log.actions)
+    stated = np.divide(share, mean, out=np.full(len(share), np.nan), where=mean > 0.0)
+    order = np.argsort(-off, kind="stable")
+    told = [f" (stated: {z:.1%})" if varies and np.isfinite(z) else "" for z in stated]
+    return few((f"{log.names[a]} {share[a]:.1%}{told[a]}" for a in order.tolist()), width=200)
+
+
 def _weights(log: Drawn, group: Ints, groups: int, z: float) -> tuple[Floats, Floats]:
     """Return the average weight by group and action, and how far it may be from 1, `(N)->(G,A)` each."""
     count, w = len(log.names), 1.0 / log.propensities
@@ -52,4 +75,4 @@ def _weights(log: Drawn, group: Ints, groups: int, z: float) -> tuple[Floats, Fl
         overall = np.divide(all_rows, first.sum(0), out=np.zeros(count), where=first.sum(0) > 0.0)
         moments.append(np.maximum(inside, overall))
     mean = np.where(first.sum(1, keepdims=True) > 0.0, first / rows, 1.0)
-    return mean, reach(z, rows, moments[0] - 1.0, moments[1])
+    return mean, reach(z, rows, np.maximum(moments[0] - 1.0, 0.0), moments[1])

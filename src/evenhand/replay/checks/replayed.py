@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from evenhand.problem.problem import Problem
-from evenhand.replay.checks.budgets import budget, most_of
-from evenhand.replay.checks.drawn import Drawn
+from evenhand.replay.checks.budgets import budget, ends, most_of
 from evenhand.replay.checks.horizons import horizon, lasts
+from evenhand.replay.checks.refused import drawn_of
 from evenhand.replay.checks.told import Checks, of_log
 from evenhand.replay.encoding import Encoded
 
@@ -17,15 +17,7 @@ from evenhand.replay.encoding import Encoded
 def of_replay(problems: Sequence[Problem], encoded: Encoded) -> Checks:
     """Check a log and how long it lasts, for a problem or for several that differ only in their budgets."""
     p = problems[0]
-    log = Drawn(
-        names=p.actions,
-        actions=encoded.actions,
-        propensities=encoded.propensities,
-        units=encoded.units,
-        coding=encoded.coding,
-        groups=dict(zip((g.name for g in p.groups), encoded.groups, strict=True)),
-        group_names={g.name: g.names for g in p.groups},
-    )
+    log = drawn_of(p, encoded)
     known = p.declared[None] if encoded.known is None else encoded.known
     rows = np.arange(len(encoded.actions)) % len(known)
     amounts = p.amounts(known[rows, encoded.actions], encoded.outcomes)
@@ -35,5 +27,6 @@ def of_replay(problems: Sequence[Problem], encoded: Encoded) -> Checks:
     return {
         **of_log(log),
         "horizon": horizon(log, p.horizon) if p.until is None else None,
+        "ends": ends(p, known, most, rounds),
         "budget": next((sentence for sentence in idle if sentence is not None), None),
     }

@@ -14,11 +14,17 @@ Checks = Mapping[str, str | None]  # by check, a sentence; None where nothing wa
 
 
 def of_log(log: Drawn) -> dict[str, str | None]:
-    """Check a log before anything is computed from it."""
+    """Check a log before anything is computed from it.
+
+    Probabilities and features are compared among the rows whose action was not sure: what they would say of the
+    others follows from `overlap`, which is told first.
+    """
+    unsure = log.unsure
+    some = len(unsure.actions) > 0
     return {
-        "propensities": propensities(log),
-        "features": balance(log),
         "overlap": overlap(log),
+        "propensities": propensities(unsure) if some else None,
+        "features": balance(unsure) if some else None,
         "groups": groupings(log),
     }
 

@@ -1,0 +1,39 @@
+"""Refuses a log whose stated propensities are far from the shares of its actions."""
+
+from __future__ import annotations
+
+from evenhand.core.errors import InvalidInput
+from evenhand.problem.problem import Problem
+from evenhand.replay.checks.drawn import Drawn
+from evenhand.replay.checks.propensities import misfit
+from evenhand.replay.encoding import Encoded
+from evenhand.replay.lines import locate_keys
+from evenhand.replay.spec import Spec
+
+
+def drawn_of(problem: Problem, encoded: Encoded) -> Drawn:
+    """Return what checks read of an encoded log."""
+    return Drawn(
+        names=problem.actions,
+        actions=encoded.actions,
+        propensities=encoded.propensities,
+        units=encoded.units,
+        coding=encoded.coding,
+        groups=dict(zip((g.name for g in problem.groups), encoded.groups, strict=True)),
+        group_names={g.name: g.names for g in problem.groups},
+    )
+
+
+def refuse_misfit(name: str, spec: Spec, problem: Problem, encoded: Encoded) -> None:
+    """Refuse propensities that are far from the shares of a log, unless its problem file insists on them.
+
+    Raises:
+        InvalidInput: they are; the error names the shares.
+    """
+    found = None if spec.unchecked else misfit(drawn_of(problem, encoded))
+    if found is None:
+        return
+    stated = f"column {spec.propensity!r}" if isinstance(spec.propensity, str) else f"constant {spec.propensity:g}"
+    expected = "the probabilities by which the log drew actions (unchecked = true uses others all the same)"
+    with locate_keys(spec.origin, name):
+        raise InvalidInput("propensity", expected, f"the {stated}, while the shares in {name} are {found}")
