@@ -249,3 +249,35 @@ def test_it_is_noted_that_every_play_was_certain():
         assert (report["certain"], len(report["alarms"])) == (1.0, 1)  # the horizon is reached
         assert note in client.get("/").text
         assert "evenhand_certain_share 1.0" in client.get("/metrics").text
+
+
+LIMIT = eh.Budget("cents", total=10_000)
+
+
+def sure(answered, warmup=20, subject_to=(LIMIT,), offered=None):
+    """A campaign whose policy decides for certain after its warm-up; outcomes come of some actions alone."""
+    problem = pose(
+        "answer",
+        eh.Outcome("cents", known={"mail": 80, "call": 300}),
+        actions=("none", "mail", "call"),
+        subject_to=subject_to,
+        horizon=300,
+    )
+    campaign = Campaign.open(MemoryStore(), "sure", eh.pgd(problem, eh.PerAction.of(problem), warmup=warmup))
+    for i in range(130):
+        said = campaign.decide({}, key=f"{i}", offered=offered)
+        if said.action in answered:
+            campaign.observe(said.id, {"answer": int(said.action == "none")})
+    return [alarm for alarm in raised(campaign) if alarm.startswith("No outcome of")]
+
+
+def test_a_policy_that_is_sure_although_an_action_has_no_outcome_yet():
+    (said,) = sure(())
+    assert said.startswith("No outcome of none, mail, call yet: ")
+    assert said.endswith("% of the latest 100 plays were certain, so what was not tried may never be.")
+    (said,) = sure(("none", "mail"))
+    assert said.startswith("No outcome of call yet: ")
+    assert not sure(("none", "mail", "call"))
+    assert not sure((), warmup=200), "plays by chance are not certain"
+    assert not sure((), subject_to=())
+    assert not sure((), offered=["none"]), "the client offers nothing else"
