@@ -21,7 +21,8 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
                        help="what is decided, and how; several are campaigns of one server")  # fmt: skip
     serve.add_argument("--store", required=True, metavar="STORE", help="where the log is kept: sqlite:///FILE")
     serve.add_argument("--campaign", action="append", default=None, metavar="NAME",
-                       help="its name, repeated for several (default: the name of the problem file)")  # fmt: skip
+                       help="its name, repeated for several (default: the name of the problem file; where the "
+                       "store has other campaigns, a new one needs a stated name)")  # fmt: skip
     logs = serve.add_mutually_exclusive_group()
     logs.add_argument("--learn-from", type=Path, default=None, metavar="LOG.csv",
                       help="a log that the policy learns from before the first decision, at no cost; the store keeps "
@@ -114,6 +115,7 @@ def _serve(o: argparse.Namespace) -> int:
         lease=o.lease,
         pool=o.pool,
         new=o.new,
+        named=o.campaign is not None,
         accept_clock=o.accept_clock,
     )
     single = os.environ.get("EVENHAND_TOKEN") or None

@@ -28,6 +28,7 @@ range = [0, 1]
 [outcomes.cents]
 range = [0, 3]
 free = ["none"]
+fallback = 3
 
 [[budget]]
 outcome = "cents"

@@ -105,7 +105,8 @@ def test_a_switch_says_that_it_does_not_take_what_follows_the_horizon(tmp_path, 
         "note: after = 'stop' of problem.toml is not used: the campaign has 'go on', "
         "which `evenhand change --after` changes\n"
     )
-    start = f"note: start servers with {file} from now on, as an earlier file is refused\n"
+    again = f"evenhand serve {file} --store {url} --campaign post --existing"
+    start = f"note: start servers by `{again}`, as an earlier file is refused\n"
     for text, said, told in (
         (less.replace("horizon", 'after = "stop"\nhorizon'), "adopted the state", note),
         (less.replace("horizon", 'after = "stop"\nhorizon'), "nothing to do", note),

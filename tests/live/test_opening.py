@@ -12,7 +12,7 @@ from tests.live.served import SHOP
 
 BILLED = eh.Problem(
     actions=("none", "letter"),
-    outcomes=(eh.Outcome("answer"), eh.Outcome("bill", 0, 3, free=("none",))),
+    outcomes=(eh.Outcome("answer"), eh.Outcome("bill", 0, 3, free=("none",), fallback=2)),
     maximize="answer",
     subject_to=(eh.Budget("bill", total=120),),
     horizon=100,

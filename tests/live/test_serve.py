@@ -196,6 +196,27 @@ def test_a_campaign_that_begins_beside_others_names_them(tmp_path, capsys, monke
             eh.live.open_campaign(store, "a", file).decide({"age": 33, "town": "north"}, key="customer 1")
 
 
+def test_a_campaign_begins_beside_others_by_a_stated_name_only(tmp_path, capsys, monkeypatch):
+    """After a switch to another file, the server that is started with it has to continue, not to begin anew."""
+    served = []
+    monkeypatch.setattr("evenhand.live.http.serve", lambda found, **_: served.append([z.name for z in found]))
+    _, file = write(tmp_path, rows(300), STATED)
+    third, store = tmp_path / "third.toml", f"sqlite:///{tmp_path}/post.db"
+    third.write_text(STATED.replace("rate = 0.3", "rate = 0.2"))
+    assert main(["serve", str(file), "--store", store]) == 0  # of an empty store
+    assert main(["switch", store, str(third), "--by", "Ada", "--why", "less"]) == 0
+    again = capsys.readouterr().err.split("`")[1]
+    told = refused(capsys, third, "--store", store)
+    assert "campaign: expected a stated name, as the store has ['problem']" in told
+    assert "`--campaign problem --existing` continues that one, `--campaign third` begins another one" in told
+    assert list(connect(store).campaigns()) == ["problem"]
+    assert main(again.split()[1:]) == 0
+    assert main(["serve", str(third), "--store", store, "--campaign", "third"]) == 0
+    new = ["serve", str(file), str(third), "--store", f"sqlite:///{tmp_path}/new.db"]
+    assert main(new) == main(new) == 0  # several at once, begun and continued
+    assert served == [["problem"], ["problem"], ["third"], ["problem", "third"], ["problem", "third"]]
+
+
 def test_settings_that_the_campaign_does_not_have_are_noted(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("evenhand.live.http.serve", lambda *_, **__: None)
     _, file = write(tmp_path, rows(300), STATED)

@@ -120,7 +120,8 @@ def test_the_command_switches_a_campaign_that_servers_go_on_with(tmp_path, capsy
         assert told.out == (
             "event 22: switched to policy 'pgd, budget and parity' by Ada (half of the post); it adopted the state\n"
         )
-        assert told.err == f"note: start servers with {file} from now on, as an earlier file is refused\n"
+        again = f"evenhand serve {file} --store {store} --campaign post --existing"
+        assert told.err == f"note: start servers by `{again}`, as an earlier file is refused\n"
         write(tmp_path, STATED)
         with pytest.raises(
             eh.live.Conflict, match=r"0\.3 here, since event 22, switched by Ada \(half of the post\): "

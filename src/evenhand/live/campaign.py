@@ -242,7 +242,8 @@ class Campaign:
                 "go on" with what is left of the budgets, all of which have to be hard.
 
         Raises:
-            InvalidInput: an invalid setting, or "go on" with a budget that no hard limit keeps.
+            InvalidInput: an invalid setting, or "go on" with a budget that no hard limit keeps, or "fallback" with a
+                hard budget that waits for an outcome without one.
         """
         if on_expiry is not None:
             warn_of_jams(on_expiry, self.policy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from evenhand.core.errors import EvenhandWarning, InvalidInput, MissingFile
+from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
 from evenhand.live.clocks import accept_clock, set_clock
@@ -18,6 +19,7 @@ from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.elsewhere import make_folder, refuse_own
 from evenhand.live.erasing import Erasure, time_of
 from evenhand.live.events import Busy, Damaged, Unknown, read
+from evenhand.live.expected import expect, refuse_beside
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_stated, switch_campaign, taught, unused, weight_of
 from evenhand.live.leases.books import campaigns_of
@@ -27,7 +29,7 @@ from evenhand.live.leases.serving import settling
 from evenhand.live.life import OnExpiry
 from evenhand.live.limits import used_up
 from evenhand.live.proof import Head, prove, refuse
-from evenhand.live.stores.base import Closing, Store
+from evenhand.live.stores.base import Closing, Store, is_secret
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.switches import Switched, switches
 from evenhand.live.tokens import Tokens
@@ -75,6 +77,7 @@ class Opening:
     lease: str | None = None  # the store of the pool from which budgets are leased; None if they are own ones
     pool: str | None = None  # its name; None takes the only one there
     new: bool | None = None  # whether the campaign has to be a new one, or one that is there; None takes either
+    named: bool = True  # whether the names of campaigns were stated; else they are those of the problem files
 
     def terms(self) -> dict[str, Any]:
         """Return the stated terms."""
@@ -114,7 +117,9 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
     check_names(list(each))
     for name in each:
         check_text("name", name)
-        _expect(url, name, opening.new)
+        expect(url, name, opening.new)
+    if opening.new is None and not opening.named:
+        refuse_beside(url, list(each))
     make_folder(url)
     for name in each if opening.accept_clock else ():
         accept_clock(url, name)
@@ -174,28 +179,6 @@ def _say(made: Campaign) -> None:
     print(f"{made.name}: {made.policy.name}; {found}, {told}{life}")
 
 
-def _expect(url: str, name: str, new: bool | None) -> None:
-    """Refuse a campaign that is there and has to be new, or the other way round; no store is made for that.
-
-    Raises:
-        InvalidInput: there is no such store; or the campaign exists, and has to be new.
-        Unknown: the campaign is not there, and has to be.
-    """
-    if new is None:
-        return
-    try:
-        with closing(connect_to_read(url)) as store:
-            found = list(store.campaigns())
-    except MissingFile:
-        if not new:
-            raise
-        return
-    if not new and name not in found:
-        raise Unknown(f"no campaign {name!r}; the store has {found}")
-    if new and name in found:
-        raise InvalidInput("campaign", "a new one, as --new says", f"{name!r}, which is in the store")
-
-
 def _opened(problem_path: Path, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
     """Open a campaign; no store is made for a problem file that cannot be read."""
     if opening.switch:
@@ -230,7 +213,17 @@ def switch_file(
         _note_unused(problem_path, made)
         for told in used_up(made.status()):
             print(f"note: {told}", file=sys.stderr)
-    return found[-1] if len(found) > before else None
+    if len(found) == before:
+        return None
+    print(f"note: start servers by `{_again(problem_path, url, name)}`, as an earlier file is refused", file=sys.stderr)
+    return found[-1]
+
+
+def _again(problem_path: Path, url: str, campaign: str) -> str:
+    """Return the command that serves a campaign with another problem file; a URL with a password is left out."""
+    place = "STORE" if is_secret(url) else shlex.quote(url)
+    file, name = shlex.quote(str(problem_path)), shlex.quote(campaign)
+    return f"evenhand serve {file} --store {place} --campaign {name} --existing"
 
 
 def write_report(url: str, campaign: str | None, out: Path, log_path: Path | None = None) -> None:

@@ -22,7 +22,7 @@ from evenhand.live.events import Conflict, Unknown, read
 from evenhand.live.leases.books import refuse_pool
 from evenhand.live.leases.lease import Lease
 from evenhand.live.life import OnExpiry
-from evenhand.live.opening import Terms
+from evenhand.live.opening import Terms, refuse_no_fallback
 from evenhand.live.phases import begins, mark_in
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import opened
@@ -104,7 +104,8 @@ def open_campaign(
 
     Raises:
         InvalidInput: a file cannot be used, or leaves ranges, levels or groups to a log that is not given; a weight
-            that is none, or of a log that is not learned.
+            that is none, or of a log that is not learned; or a new campaign is to settle by fallbacks, and a hard
+            budget waits for an outcome without one.
         Conflict: the campaign was opened with another problem file, log or weight.
         Busy: the store cannot be written.
     """
@@ -144,6 +145,8 @@ def open_stated(
         if rows is not None:
             refuse_weight(found.policy.model, spec.log_weight if rows.weight is None else rows.weight)
         teacher = taught(place, name, rows)
+        if kept is None and stated.get("on_expiry") == "fallback":
+            refuse_no_fallback(found.policy)
         own = {} if spec.after is None else {"after": spec.after}
         worker = begin(place, name, found.policy, New(**{**own, **stated}), found.coded, teacher)
         if teacher is not None:

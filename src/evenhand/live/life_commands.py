@@ -11,6 +11,7 @@ from evenhand.live.commands import only_campaign
 from evenhand.live.events import Conflict
 from evenhand.live.horizon import refuse_soft
 from evenhand.live.life import LIFE, Life
+from evenhand.live.opening import refuse_no_fallback
 from evenhand.live.phases import begins, of_kept
 from evenhand.live.stores.base import Closing
 from evenhand.live.stores.opening import connect, connect_to_read
@@ -33,7 +34,8 @@ def write_change(url: str, campaign: str | None, ask: Ask) -> str:
         What the campaign is now, and whether it was so before, in words.
 
     Raises:
-        Unknown, InvalidInput: as for `only_campaign`; or there is no such store; or as for `refuse_soft`.
+        Unknown, InvalidInput: as for `only_campaign`; or there is no such store; or as for `refuse_soft` and
+            `refuse_no_fallback`.
         Ended: the campaign has ended.
         Conflict: another version of evenhand decides for it.
         Busy: the store cannot be written.
@@ -46,8 +48,11 @@ def write_change(url: str, campaign: str | None, ask: Ask) -> str:
             version = deciding(store, name)
             if version != __version__:
                 raise Conflict(f"{name!r}: {other_version(version)}")
-            if ask.after == "go on" and (stated := of_kept(begins(store, name)[-1])) is not None:
-                refuse_soft("after", stated.policy)
+            if (stated := of_kept(begins(store, name)[-1])) is not None:
+                if ask.after == "go on":
+                    refuse_soft("after", stated.policy)
+                if ask.on_expiry == "fallback":
+                    refuse_no_fallback(stated.policy)
             life = Life.of(store.scan(name, kinds=("opened", *LIFE)))
             body = ask.body(life)
             if body is not None:

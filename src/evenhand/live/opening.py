@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
 
-from evenhand.core.errors import EvenhandWarning
+from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.goals.base import Accounts
 from evenhand.live.cases import Encoder
 from evenhand.live.clocks import refuse_leap
@@ -87,12 +88,33 @@ def warn_of_jams(on_expiry: OnExpiry, policy: Policy, level: int = 3) -> None:
     """
     if on_expiry != "hold":
         return
+    for name, settled in _waiting(policy):
+        fates = '"fallback" or "release"' if settled else '"release"'
+        text = (
+            f"budget {name!r}: a decision whose outcome never arrives holds its worst case for good, and nothing else "
+            f"can spend it: use on_expiry={fates} if outcomes may fail to arrive"
+        )
+        warnings.warn(text, EvenhandWarning, stacklevel=level)
+
+
+def refuse_no_fallback(policy: Policy) -> None:
+    """Refuse on_expiry="fallback" where a hard budget waits for an outcome without a fallback, as it would stay held.
+
+    Raises:
+        InvalidInput: there is such a budget.
+    """
+    without = [name for name, settled in _waiting(policy) if not settled]
+    if without:
+        expected = f'"hold" or "release", or a `fallback` of each outcome that budget {", ".join(without)} waits for'
+        raise InvalidInput("on_expiry", expected, "fallback")
+
+
+def _waiting(policy: Policy) -> Iterator[tuple[str, bool]]:
+    """Yield the hard budgets that wait for outcomes, and whether each of these outcomes has a fallback."""
+    missing = np.isnan(policy.problem.fallback)
     for goal in policy.goals:
         if isinstance(goal, Accounts):
-            for i in np.flatnonzero(~goal.rows.is_known):
-                text = (
-                    f"budget {goal.rows.names[i]!r}: a decision whose outcome never arrives holds its worst case for "
-                    'good, and nothing else can spend it: use on_expiry="fallback" or "release" if outcomes may '
-                    "fail to arrive"
-                )
-                warnings.warn(text, EvenhandWarning, stacklevel=level)
+            rows = goal.rows
+            reads = np.hstack([rows.learned, rows.known[:, rows.noisy]]) != 0.0
+            for i in np.flatnonzero(~rows.is_known):
+                yield rows.names[i], bool(reads[i].any() and not (reads[i] & missing).any())

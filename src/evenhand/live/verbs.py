@@ -16,6 +16,7 @@ from evenhand.live.changing import Ask
 from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, read
 from evenhand.live.fold import Earlier, Made
 from evenhand.live.horizon import refuse_late, refuse_soft
+from evenhand.live.opening import refuse_no_fallback
 from evenhand.live.packing import apart, chances, charged, pack
 from evenhand.live.replies import Reply, reply
 from evenhand.live.stores.base import Transaction
@@ -157,6 +158,8 @@ class Verbs:
         """Pause, resume, end or change the campaign; see `Campaign.pause` and the others."""
         if ask.after == "go on":
             refuse_soft("after", self.worker.policy)
+        if ask.on_expiry == "fallback":
+            refuse_no_fallback(self.worker.policy)
         body = ask.body(self.worker.fold.life)
         if body is None:
             return False

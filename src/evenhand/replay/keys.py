@@ -16,6 +16,7 @@ from evenhand.replay.hints import table_of
 from evenhand.replay.kinds import (
     ANY_TEXTS,
     NAMES,
+    NUMBER,
     NUMBERS,
     RANGE,
     TABLE,
@@ -105,6 +106,7 @@ LEARNED = (
     Key("values", "The numbers that texts stand for, such as { yes = 1, no = 0 }.", NUMBERS, None, "numbers are read"),
     Key("mean", "The mean under each action, of an outcome that is noisy and not learned.", NUMBERS),
     Key("free", "The actions under which it is always 0, so that no budget on it masks them.", TEXTS, ()),
+    Key("fallback", "What counts where it never comes, if a campaign settles overdue decisions by it.", NUMBER),
     Key("times", "The known outcome that multiplies it, such as a price.", TEXT),
 )
 KNOWN = (

@@ -138,7 +138,9 @@ def _outcome(table: Table, name: str) -> _Read:
         return _Read(Outcome(name, low, high, known=known), by_case=by_case)
     t = table.table(name, LEARNED)
     low, high = t.get("range")
-    made = Outcome(name, low, high, mean=t.get("mean"), free=t.get("free"), times=t.get("times"))
+    made = Outcome(
+        name, low, high, mean=t.get("mean"), free=t.get("free"), fallback=t.get("fallback"), times=t.get("times")
+    )
     return _Read(made, t.get("column") or name, t.get("values"))
 
 

@@ -195,8 +195,13 @@ def unknown_url(url: object) -> InvalidInput:
     return InvalidInput("store", "sqlite:///FILE, postgresql://HOST/DATABASE or memory://", shown_url(url))
 
 
+def is_secret(url: str) -> bool:
+    """Return whether a URL may have a password."""
+    return "@" in url or "password" in url
+
+
 def shown_url(url: object) -> str:
     """Return what was stated as a URL as text for a message; possible passwords in it are not repeated."""
-    if isinstance(url, str) and ("@" in url or "password" in url):
+    if isinstance(url, str) and is_secret(url):
         return f"{url.partition(':')[0]!r} and more, which may have a password"
     return repr(url)
