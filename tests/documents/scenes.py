@@ -26,7 +26,6 @@ SCENES = {
         f"evenhand export {EMAIL} --out decisions.csv",
         f"evenhand backup {EMAIL} backup-2026-11-24.db",
         "evenhand restore backup-2026-11-24.db sqlite:///out/again.db",
-        f"evenhand problem {EMAIL} > email.toml",
     ),
     "a life": (
         *BEGUN,
