@@ -269,7 +269,8 @@ class BayesianRidge(WithoutLuck):
     scale sqrt(w^T Sigma w) sqrt(q ln(1 + (m q / n)^2)), q = x^T V^-1 x, at most up to the liked ends of the ranges.
     m = L (1 + N) / (1 + t) is the number of observations to come, if they go on at the rate of the N in the t rounds so
     far and of one in a round before. L counts the rounds to come, at most as many as budgets can pay for; a policy says
-    so. Rows that were taught are in N and t, and leave L as it is. What is unlikely to pay back is not explored.
+    so. Rows that were taught are in N and t, and leave L as it is. m / n is at most the plays of the action that are
+    left by what it is declared to use of budgets; a policy says so too. What is unlikely to pay back is not explored.
 
     Nothing depends on the units of outcomes or of features. Before any data, noise and means are believed to spread by
     a quarter of each outcome's range, and a range counts as one observation: one that is a thousand times too long is
