@@ -33,14 +33,16 @@ def test_the_state_is_that_of_a_ridge_on_products(r, s, m, replicas, plays, grow
         )
 
 
-@drawn(**SIZES, count=8, rounds=[0, 1, 15], k=3, each=bool, scale=[0.0, 0.7])
-def test_worth_and_bonus_are_those_of_a_ridge_on_products(r, s, m, replicas, count, rounds, k, each, scale, seed):
+@drawn(**SIZES, count=8, rounds=[0, 1, 15], k=3, each=bool, told=bool, scale=[0.0, 0.7])
+def test_worth_and_bonus_are_those_of_a_ridge_on_products(r, s, m, replicas, count, rounds, k, each, told, scale, seed):
     rng, models = np.random.default_rng(seed), pair(r, s, m, scale=scale)
     states = teach(rng, models, replicas, rounds, 5, r, s, m)
     x = candidates(rng, replicas, count, r, s)
     if count > 1:
         x[:, -1, r:] = 0.0  # doing nothing
     w = rng.normal(size=(replicas, k, count if each else 1, m))
+    for state in states if told else ():
+        state.affordable = np.tile(np.arange(count) / 2.0, (replicas, 1))
     mine, flats = models[0].value(states[0], x, w, NONE), models[1].value(states[1], flat(x, r), w, NONE)
     np.testing.assert_allclose(mine.mean, flats.mean, rtol=1e-7, atol=1e-8)
     np.testing.assert_allclose(mine.bonus, flats.bonus, rtol=1e-6, atol=1e-7)

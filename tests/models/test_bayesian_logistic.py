@@ -74,21 +74,31 @@ def test_the_posterior_is_its_twin(replicas, plays, n, seed):
 
 
 @settings(max_examples=25)
-@given(n=st.integers(1, 4), t=st.integers(0, 12), k=st.integers(1, 3), each=st.booleans(), seed=st.integers(0, 10_000))
-def test_value_is_its_twin(n, t, k, each, seed):
+@given(
+    n=st.integers(1, 4),
+    t=st.integers(0, 12),
+    k=st.integers(1, 3),
+    each=st.booleans(),
+    told=st.booleans(),
+    seed=st.integers(0, 10_000),
+)
+def test_value_is_its_twin(n, t, k, each, told, seed):
     rng = np.random.default_rng(seed)
     x, y, rounds = answers(rng, 2, t, 2, n)
     model = BayesianLogistic(n_features=n, scale=0.6)
     state = run(model, x, y, rounds, LOW, HIGH)
     query, w = rng.normal(size=(2, 4, n)), rng.normal(size=(2, k, 4 if each else 1, 1)).round(1)
     query[:, 2] = 0.0
+    plays = rng.uniform(0.0, 30.0, (2, 4)) if told else np.full((2, 4), math.inf)
+    state.affordable = plays if told else state.affordable
     mean, bonus, *_ = model.value(state, query, w, np.zeros((2, 0)))
     for r in range(2):
         ahead = max(100 - state.rounds[r], 0) * (1 + state.count[r]) / (1 + state.rounds[r])
         for a in range(4):
             p = odds(query[r, a], state.theta[r]) if a != 2 else 0.0  # without features there is no outcome
             square = p * (1 - p) * (query[r, a] @ state.inverse[r] @ query[r, a]) if state.count[r] else 1.0
-            half = 0.6 * math.sqrt(p * (1 - p) * square * math.log(1 + (ahead * square / n) ** 2))
+            each_way = min(ahead / n, plays[r, a])
+            half = 0.6 * math.sqrt(p * (1 - p) * square * math.log(1 + (each_way * square) ** 2))
             for j in range(k):
                 price = w[r, j, a if each else 0, 0]
                 far = np.clip(p + np.sign(price) * half, 0.0, 1.0) - p

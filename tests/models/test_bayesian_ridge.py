@@ -69,8 +69,15 @@ def test_the_state_is_the_posterior_of_all_plays_at_the_penalty_of_the_last_fit(
 
 
 @settings(max_examples=40)
-@given(**sizes, k=st.integers(1, 3), each=st.booleans(), t=st.integers(0, 12), seed=st.integers(0, 10_000))
-def test_value_is_its_twin(replicas, plays, n, m, k, each, t, seed):
+@given(
+    **sizes,
+    k=st.integers(1, 3),
+    each=st.booleans(),
+    told=st.booleans(),
+    t=st.integers(0, 12),
+    seed=st.integers(0, 10_000),
+)
+def test_value_is_its_twin(replicas, plays, n, m, k, each, told, t, seed):
     rng = np.random.default_rng(seed)
     x, y, rounds = history(rng, replicas, t, plays, n, m)
     low = rng.uniform(-1.0, 0.0, m)
@@ -80,6 +87,8 @@ def test_value_is_its_twin(replicas, plays, n, m, k, each, t, seed):
     query = rng.normal(size=(replicas, 4, n))
     query[:, 2] = 0.0
     w = rng.normal(size=(replicas, k, 4 if each else 1, m)).round(1)
+    limit = rng.uniform(0.0, 30.0, (replicas, 4)) if told else np.full((replicas, 4), math.inf)
+    state.affordable = limit if told else state.affordable
     mean, bonus, *_ = model.value(state, query, w, np.zeros((replicas, 0)))
     units = high - low
     for r in range(replicas):
@@ -90,7 +99,7 @@ def test_value_is_its_twin(replicas, plays, n, m, k, each, t, seed):
             for j in range(k):
                 p = w[r, j, a if each else 0]
                 noise = math.sqrt((p * units) @ state.sigma[r] @ (p * units))
-                half = 0.6 * noise * math.sqrt(square * math.log(1 + (ahead * square / n) ** 2))
+                half = 0.6 * noise * math.sqrt(square * math.log(1 + (min(ahead / n, limit[r, a]) * square) ** 2))
                 far = (p * (np.where(p > 0, high, low) - center)).sum()
                 assert mean[r, j, a] == pytest.approx(p @ center, rel=1e-9, abs=1e-12)
                 assert bonus[r, j, a] == pytest.approx(min(half, far) if a != 2 else 0.0, rel=1e-9, abs=1e-12)

@@ -8,7 +8,17 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
-from evenhand.numerics.evidence import BELIEVED, Fit, Sums, ahead, fit, log_evidence as judged, reach, within
+from evenhand.numerics.evidence import (
+    BELIEVED,
+    Fit,
+    Sums,
+    affordable,
+    ahead,
+    fit,
+    log_evidence as judged,
+    reach,
+    within,
+)
 from evenhand.numerics.newton import cholesky, invert
 from tests.drawn import drawn
 
@@ -190,6 +200,15 @@ def test_observations_ahead_go_on_at_the_rate_so_far():
     assert ahead(0.0, 9.0, 0.0, 100.0, 1.0) == pytest.approx(9.1)  # not 0: a run that saw nothing would never look
     assert ahead(2999.0, 999.0, 0.0, 1999.0, 1.0) == 3000.0
     assert ahead(10.0, 100.0, 0.0, 100.0, 1.0) == ahead(10.0, 200.0, 0.0, 100.0, 1.0) == 0.0
+
+
+def test_no_direction_has_more_observations_ahead_than_the_plays_of_an_action_that_can_be_paid_for():
+    plays = np.array([[math.inf, 8.0], [3.0, 0.0]])
+    assert [affordable(100.0, 5, plays, (0, a, 2)) for a in range(2)] == [100.0, 40.0]
+    assert [affordable(100.0, 5, plays, (1, a, 4)) for a in range(4)] == [15.0, 0.0, 15.0, 0.0]  # two cases at once
+    assert affordable(100.0, 50, plays, (0, 1, 2)) == 100.0
+    assert affordable(100.0, 5, plays, (1, 1, 3)) == 100.0  # candidates that are not the actions
+    assert affordable(100.0, 5, np.zeros((2, 0)), (1, 1, 2)) == 100.0  # nobody said
 
 
 def test_rounds_that_were_taught_are_not_taken_from_the_horizon_and_what_cannot_be_paid_for_is():

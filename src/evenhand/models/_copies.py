@@ -24,8 +24,9 @@ def copy_where(source: Any, target: Any, where: Bools) -> None:
             copy_where(new, old, where)
         elif isinstance(new, np.ndarray) and new.ndim and len(new) % len(where) == 0:
             rows = np.repeat(where, len(new) // len(where))
-            if old.shape != new.shape:  # a history that has grown since
-                grown = np.zeros(np.maximum(old.shape, new.shape), new.dtype)
+            shape = tuple(np.maximum(old.shape, new.shape))
+            if old.shape != shape:  # a history that has grown since
+                grown = np.zeros(shape, new.dtype)
                 grown[tuple(slice(0, n) for n in old.shape)] = old
                 setattr(target, f.name, grown)
                 old = grown

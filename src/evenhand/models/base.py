@@ -11,9 +11,23 @@ import numpy as np
 from evenhand.core.records import Worth
 from evenhand.core.types import Bools, Floats, Ints
 
-__all__ = ["AHEAD", "COPIES", "OWN_AHEAD", "ROUND", "ZEROS", "Ask", "Averageable", "Lesson", "Model", "Note", "Worth"]
+__all__ = [
+    "AFFORDABLE",
+    "AHEAD",
+    "COPIES",
+    "OWN_AHEAD",
+    "ROUND",
+    "ZEROS",
+    "Ask",
+    "Averageable",
+    "Lesson",
+    "Model",
+    "Note",
+    "Worth",
+]
 
 AHEAD = {"ahead": True}  # marks the part of the horizon that is to come and can be paid for, `()`; set by a policy
+AFFORDABLE = {"affordable": True}  # marks the plays of each action that budgets can pay for, `(A)`; set by a policy
 ZEROS = {"zeros": True}  # marks the number of observations in which each outcome was declared 0, `(M)`; set by a policy
 COPIES = {"zeros": False}  # marks copies of states, which count nothing
 OWN_AHEAD = {"ahead": False}  # marks states whose `ahead` a wrapper sets by its own

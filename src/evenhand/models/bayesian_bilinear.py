@@ -12,12 +12,13 @@ from evenhand.core.catalogue import named
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import counts
+from evenhand.models._bayesian_ridge_state import BayesianRidgeState, empty
 from evenhand.models._shared import check_exploration, check_sizes, count_round
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
-from evenhand.models.bayesian_ridge import BayesianRidgeState, Estimates, empty, priced, refit
+from evenhand.models.bayesian_ridge import Estimates, priced, refit
 from evenhand.models.prior import Prior
 from evenhand.numerics.bilinear import absorb_runs, run_worth, scratch
-from evenhand.numerics.evidence import ahead, first, reach
+from evenhand.numerics.evidence import affordable, ahead, first, reach
 from evenhand.numerics.precision import FAINT, dot
 
 _CLOSE = 1e-100  # x^T V^-1 x below which x may be 0
@@ -33,6 +34,7 @@ def _value(
     taught: Floats,
     horizon: Floats,
     part: Floats,
+    plays: Floats,
     scale: float,
     spreads: Floats,
     ends: Floats,
@@ -56,7 +58,8 @@ def _value(
                         continue
                 for m in range(outcomes):
                     center[m] = means[m, a]
-                half = scale * reach(max(square[a], 0.0) if known else first(spreads), more, r * s)
+                some = affordable(more, r * s, plays, (b, begin + a, candidates))
+                half = scale * reach(max(square[a], 0.0) if known else first(spreads), some, r * s)
                 own = begin + a if each else 0
                 for k in range(w.shape[1]):
                     mean[b, k, begin + a], bonus[b, k, begin + a] = priced(w[b, k, own], center, sigma[b], ends, half)
@@ -190,7 +193,7 @@ class BayesianBilinear(WithoutLuck):
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         """Compute mean and optimism, `(A,r+s),(K,1|A,M),()->(K,A),(K,A)`; O(n^2 + A (s^2 + s M)) for a run of u."""
         s, scale, r = state, float(self.scale), self.n_user_features
-        books = s.count, s.rounds, s.taught, s.horizon, s.ahead
+        books = s.count, s.rounds, s.taught, s.horizon, s.ahead, s.affordable
         return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units, r))
 
     def update(

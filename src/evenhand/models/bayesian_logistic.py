@@ -16,10 +16,10 @@ from evenhand.core.validate import whole
 from evenhand.models._laplace import BELIEVED, Known, fit_evidence
 from evenhand.models._parts import logistic_parts
 from evenhand.models._shared import check_binary, check_exploration, check_sizes, count_round, optimism, without_data
-from evenhand.models.base import AHEAD, ROUND, Lesson, WithoutLuck, Worth
+from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.past import Arrays, Past, fold_older, lacks_room, no_past
 from evenhand.models.prior import Prior
-from evenhand.numerics.evidence import LEAST, ahead, reach
+from evenhand.numerics.evidence import LEAST, affordable, ahead, reach
 from evenhand.numerics.likelihood import LOGISTIC
 from evenhand.numerics.newton import sigmoid
 from evenhand.numerics.precision import absorb, blank, dot, quadratic
@@ -40,6 +40,7 @@ class BayesianLogisticState:
     rounds: Floats  # (R,) rounds in which something was seen
     taught: Floats  # (R,) of these, rows that others played
     ahead: Floats = field(metadata=AHEAD)  # (R,) part of the horizon that is to come and can be paid for
+    affordable: Floats = field(metadata=AFFORDABLE)  # (R, A) plays of each action that budgets can pay for, or (R, 0)
     size: Floats  # (R,) sum of |x|^2
     past: Past  # of R A rows
     origin: Floats  # (R A, n) theta before any data
@@ -55,7 +56,7 @@ class BayesianLogisticState:
 @kernel
 def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
     """Mean worth and optimism at prices, `(A,n),(K,1|A,1)->(K,A),(K,A)`."""
-    theta, inverse, count, rounds, taught, horizon, part, scale, believed, ends = s
+    theta, inverse, count, rounds, taught, horizon, part, plays, scale, believed, ends = s
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     n, actions = theta.shape[1], len(theta) // len(x)
@@ -70,7 +71,8 @@ def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
             center = sigmoid(dot(z, theta[row]))
             variance = center * (1.0 - center)
             square = variance * (quadratic(z, inverse[row], product) if count[r] > 0.0 else believed)
-            half = scale * math.sqrt(variance) * reach(square, more, actions * n)
+            some = affordable(more, actions * n, plays, (r, a, x.shape[1]))
+            half = scale * math.sqrt(variance) * reach(square, some, actions * n)
             for k in range(w.shape[1]):
                 mean[r, k, a] = w[r, k, own, 0] * center
                 bonus[r, k, a] = optimism(center, half, ends[0, 0], ends[1, 0], w[r, k, own, 0])
@@ -86,6 +88,7 @@ def _value(
     taught: Floats,
     horizon: Floats,
     part: Floats,
+    plays: Floats,
     scale: float,
     believed: float,
     ends: Floats,
@@ -93,7 +96,7 @@ def _value(
     w: Floats,
 ) -> tuple[Floats, Floats]:
     """Mean worth and optimism at prices, `(A,n),(K,1|A,1)->(K,A),(K,A)`."""
-    return _predict((theta, inverse, count, rounds, taught, horizon, part, scale, believed, ends), x, w)
+    return _predict((theta, inverse, count, rounds, taught, horizon, part, plays, scale, believed, ends), x, w)
 
 
 @kernel
@@ -236,6 +239,7 @@ class _BayesianLogisticView(NamedTuple):
     past: Arrays
     horizon: Floats
     ahead: Floats
+    affordable: Floats
     ends: Floats
     scale: float
     growth: float
@@ -243,7 +247,7 @@ class _BayesianLogisticView(NamedTuple):
 
     @kernel
     def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
-        books = self.observations, self.rounds, self.taught, self.horizon, self.ahead
+        books = self.observations, self.rounds, self.taught, self.horizon, self.ahead, self.affordable
         return _predict((self.theta, self.inverse, *books, self.scale, self.believed, self.ends), x, w)
 
     @kernel
@@ -325,6 +329,7 @@ class BayesianLogistic(WithoutLuck):
             rounds=np.zeros(n_replicas),
             taught=np.zeros(n_replicas),
             ahead=np.ones(n_replicas),
+            affordable=np.zeros((n_replicas, 0)),
             size=np.zeros(n_replicas),
             past=no_past(rows, n, self.buffer),
             origin=origin,
@@ -335,7 +340,7 @@ class BayesianLogistic(WithoutLuck):
 
     def value(self, state: BayesianLogisticState, x: Floats, w: Floats, u: Floats) -> Worth:
         s, scale = state, float(self.scale)
-        books = s.count, s.rounds, s.taught, s.horizon, s.ahead
+        books = s.count, s.rounds, s.taught, s.horizon, s.ahead, s.affordable
         return Worth(*_value(s.theta, s.inverse, *books, scale, s.spread.item(), s.ends, x, w))
 
     def contributions(self, state: BayesianLogisticState, x: Floats, w: Floats) -> Floats:
@@ -353,7 +358,7 @@ class BayesianLogistic(WithoutLuck):
     def view(self, state: BayesianLogisticState) -> _BayesianLogisticView:
         s, believed = state, state.spread.item()
         books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, believed, s.past.arrays
-        settings = s.horizon, s.ahead, s.ends, float(self.scale), float(self.growth), self.buffer
+        settings = s.horizon, s.ahead, s.affordable, s.ends, float(self.scale), float(self.growth), self.buffer
         return _BayesianLogisticView(s.inverse, s.theta, *books, *settings)
 
     def fade(self, state: BayesianLogisticState, keep: Floats, ahead: Floats) -> None:

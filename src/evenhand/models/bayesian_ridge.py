@@ -3,51 +3,21 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.kernel import inlined, kernel
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Bools, Floats
+from evenhand.models._bayesian_ridge_state import BayesianRidgeState, empty
 from evenhand.models._parts import linear_parts
-from evenhand.models._shared import check_exploration, check_sizes, count_round, without_data
-from evenhand.models.base import AHEAD, ROUND, ZEROS, Lesson, WithoutLuck, Worth
+from evenhand.models._shared import check_exploration, check_sizes, count_round
+from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.prior import Prior
-from evenhand.numerics.evidence import BELIEVED, LEAST, Fit, Sums, ahead, first, fit, reach
+from evenhand.numerics.evidence import BELIEVED, LEAST, Fit, Sums, affordable, ahead, first, fit, reach
 from evenhand.numerics.precision import absorb, blank, dot, quadratic
-
-
-@dataclass
-class BayesianRidgeState:
-    """Sufficient statistics, and the posterior; outcomes are in units of their ranges.
-
-    With coefficients by action, fields that are marked so have A rows per replica, and all others have one.
-    """
-
-    gram: Floats  # (R A, n, n) sum of x x^T
-    moment: Floats  # (R A, M, n) sum of z x, z = y - origin.x
-    squares: Floats  # (R, M, M) sum of z z^T
-    inverse: Floats  # (R A, n, n) of V = ridge I + gram
-    theta: Floats  # (R A, M, n)
-    sigma: Floats  # (R, M, M) covariance of the noise
-    ridge: Floats  # (R,) 0 before the first fit
-    count: Floats  # (R,) observations
-    zeros: Floats = field(metadata=ZEROS)  # (R, M) of these, in which an outcome was declared 0
-    fitted: Floats  # (R,) observations at the last fit
-    rounds: Floats  # (R,) rounds in which something was seen
-    taught: Floats  # (R,) of these, rows that others played
-    ahead: Floats = field(metadata=AHEAD)  # (R,) part of the horizon that is to come and can be paid for
-    origin: Floats  # (R A, M, n) theta before any data
-    spreads: Floats  # (M,) variances of means before any data
-    ends: Floats  # (2, M) of the ranges
-    units: Floats  # (M,) lengths of the ranges, 1 where infinite
-    horizon: Floats = field(metadata={"setting": True})  # (R,) a loaded state has that of its policy
-
-    def begin(self, rows: Ints) -> None:
-        """Set appended actions to what the common penalty says about an action without data, `(rows)->`."""
-        without_data(rows, self.ridge, self.inverse)
 
 
 class Estimates(NamedTuple):
@@ -99,7 +69,7 @@ def priced(p: Floats, center: Floats, sigma: Floats, ends: Floats, half: float) 
 @kernel
 def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
     """Mean worth and optimism at prices, `(A,n),(K,1|A,M)->(K,A),(K,A)`."""
-    theta, inverse, sigma, count, rounds, taught, horizon, part, scale, spreads, ends = s
+    theta, inverse, sigma, count, rounds, taught, horizon, part, plays, scale, spreads, ends = s
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     n, outcomes, actions = theta.shape[2], w.shape[3], len(theta) // len(x)
@@ -114,7 +84,8 @@ def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
             square = quadratic(z, inverse[row], product) if count[r] > 0.0 else first(spreads)
             for m in range(outcomes):
                 center[m] = dot(z, theta[row, m])
-            half = scale * reach(square, more, n * actions)
+            some = affordable(more, n * actions, plays, (r, a, x.shape[1]))
+            half = scale * reach(square, some, n * actions)
             for k in range(w.shape[1]):
                 mean[r, k, a], bonus[r, k, a] = priced(w[r, k, own], center, sigma[r], ends, half)
     return mean, bonus
@@ -130,6 +101,7 @@ def _value(
     taught: Floats,
     horizon: Floats,
     part: Floats,
+    plays: Floats,
     scale: float,
     spreads: Floats,
     ends: Floats,
@@ -137,7 +109,8 @@ def _value(
     w: Floats,
 ) -> tuple[Floats, Floats]:
     """Mean worth and optimism at prices, `(A,n),(K,1|A,M)->(K,A),(K,A)`."""
-    return _predict((theta, inverse, sigma, count, rounds, taught, horizon, part, scale, spreads, ends), x, w)
+    books = count, rounds, taught, horizon, part, plays
+    return _predict((theta, inverse, sigma, *books, scale, spreads, ends), x, w)
 
 
 @kernel
@@ -256,6 +229,7 @@ class _BayesianRidgeView(NamedTuple):
     taught: Floats
     horizon: Floats
     ahead: Floats
+    affordable: Floats
     ends: Floats
     units: Floats
     share: Floats
@@ -270,7 +244,7 @@ class _BayesianRidgeView(NamedTuple):
                 for a in range(w.shape[2]):
                     for m in range(w.shape[3]):
                         price[r, k, a, m] = w[r, k, a, m] * self.units[m]
-        books = s.n_seen, self.rounds, self.taught, self.horizon, self.ahead
+        books = s.n_seen, self.rounds, self.taught, self.horizon, self.ahead, self.affordable
         return _predict((s.theta, s.inverse, s.sigma, *books, self.scale, s.spreads, self.ends), x, price)
 
     @kernel
@@ -284,34 +258,6 @@ class _BayesianRidgeView(NamedTuple):
         _absorb(self.estimates, counts, self.growth, x, z, seen, Lesson(self.share, 1.0, False))
 
 
-def empty(
-    n: int, n_replicas: int, low: Floats, high: Floats, horizon: int, prior: Prior, actions: int = 1
-) -> BayesianRidgeState:
-    """Return the state before any data, `(M),(M)->`."""
-    m, rows, units = len(low), n_replicas * actions, np.where(np.isfinite(high - low), high - low, 1.0)
-    origin = prior.origin(n_replicas, actions, m, n) / units[:, None]
-    return BayesianRidgeState(
-        gram=np.zeros((rows, n, n)),
-        moment=np.zeros((rows, m, n)),
-        squares=np.zeros((n_replicas, m, m)),
-        inverse=np.zeros((rows, n, n)),
-        theta=origin.copy(),
-        sigma=np.tile(BELIEVED * np.eye(m), (n_replicas, 1, 1)),
-        ridge=np.zeros(n_replicas),
-        count=np.zeros(n_replicas),
-        zeros=np.zeros((n_replicas, m)),
-        fitted=np.zeros(n_replicas),
-        rounds=np.zeros(n_replicas),
-        taught=np.zeros(n_replicas),
-        ahead=np.ones(n_replicas),
-        origin=origin,
-        spreads=prior.variance(m, BELIEVED * units**2) / units**2,
-        ends=np.stack([low, high]) / units,
-        units=units,
-        horizon=np.full(n_replicas, float(horizon)),
-    )
-
-
 @named("X5", source="evenhand's own: MacKay 1992 for the posterior, an index as in MOSS (Audibert & Bubeck 2009)")
 @dataclass(frozen=True, kw_only=True)
 class BayesianRidge(WithoutLuck):
@@ -323,7 +269,9 @@ class BayesianRidge(WithoutLuck):
     scale sqrt(w^T Sigma w) sqrt(q ln(1 + (m q / n)^2)), q = x^T V^-1 x, at most up to the liked ends of the ranges.
     m = L (1 + N) / (1 + t) is the number of future observations, if they go on at the rate of the N in the t rounds so
     far and of one in a round before. L counts the remaining rounds, at most as many as budgets can pay for; a policy
-    says so. Rows that were taught are in N and t, and leave L as it is. What is unlikely to pay back is not explored.
+    says so. Rows that were taught are in N and t, and leave L as it is. m / n is at most the plays of the action that
+    are left by what it is declared to use of budgets; a policy says so too. What is unlikely to pay back is not
+    explored.
 
     Nothing depends on the units of outcomes or of features. Before any data, noise and means are believed to spread by
     a quarter of each outcome's range, and a range counts as one observation: one that is a thousand times too long is
@@ -370,7 +318,7 @@ class BayesianRidge(WithoutLuck):
 
     def value(self, state: BayesianRidgeState, x: Floats, w: Floats, u: Floats) -> Worth:
         s, scale = state, float(self.scale)
-        books = s.count, s.rounds, s.taught, s.horizon, s.ahead
+        books = s.count, s.rounds, s.taught, s.horizon, s.ahead, s.affordable
         return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units))
 
     def contributions(self, state: BayesianRidgeState, x: Floats, w: Floats) -> Floats:
@@ -387,7 +335,7 @@ class BayesianRidge(WithoutLuck):
     def view(self, state: BayesianRidgeState) -> _BayesianRidgeView:
         s, made = state, (state.gram, state.moment, state.squares, state.inverse, state.theta, state.sigma)
         estimates = Estimates(*made, s.ridge, s.count, s.zeros, s.fitted, s.origin, s.spreads)
-        books = s.rounds, s.taught, s.horizon, s.ahead, s.ends, s.units
+        books = s.rounds, s.taught, s.horizon, s.ahead, s.affordable, s.ends, s.units
         return _BayesianRidgeView(estimates, *books, ROUND.share, float(self.scale), float(self.growth))
 
     def fade(self, state: BayesianRidgeState, keep: Floats, ahead: Floats) -> None:

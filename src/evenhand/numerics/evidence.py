@@ -62,6 +62,25 @@ def ahead(count: float, rounds: float, taught: float, horizon: float, part: floa
 
 
 @inlined
+def affordable(more: float, n: int, plays: Floats, at: tuple[int, int, int]) -> float:
+    """Limit m future observations to n times the plays of an action that budgets can pay for, `(),(),(R,A)->()`.
+
+    m observations, spread over n directions, are m / n in each; no direction has more than the plays that are left.
+
+    Args:
+        more: m.
+        n: directions.
+        plays: that budgets can pay for, of the A actions; none are told if A is 0.
+        at: the replica, the candidate, and the number of candidates. These are the actions in their order, once or
+            several times; other numbers of candidates have no limit.
+    """
+    (r, a, candidates), actions = at, plays.shape[1]
+    if actions == 0 or candidates % actions != 0:
+        return more
+    return float(min(more, n * plays[r, a % actions]))
+
+
+@inlined
 def first(spreads: Floats) -> float:
     """Compute the prior variance of a mean in units of the noise's, `(M)->()`."""
     total = 0.0

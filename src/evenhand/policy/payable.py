@@ -1,4 +1,4 @@
-"""The number of remaining rounds that budgets can pay for, which tells a model how long its lessons are of use."""
+"""The rounds, and plays of each action, that budgets can pay for: they tell a model how long lessons are of use."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats
+from evenhand.policy import books
 from evenhand.policy.books import ARRIVED, CAME, DECIDED, FIRST
-from evenhand.policy.marks import marked
+from evenhand.policy.marks import marked, places
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
@@ -34,6 +35,21 @@ def _rounds(t: Floats, horizon: float, books: Floats, weights: Floats, totals: F
                 out[r] = min(out[r], max(paid, 0.0))
 
 
+@kernel
+def _plays(books: Floats, columns: Floats, totals: Floats, uses: Floats, out: Floats) -> None:
+    """Fill in the plays of each action that are left, `(1+C,W),(d,W),(d),(d,A)->(A)`; nothing if `out` has none."""
+    for r in range(len(out)):
+        for a in range(out.shape[1]):
+            out[r, a] = np.inf
+        for j in range(len(totals) if out.shape[1] > 0 else 0):
+            left = totals[j]
+            for i in range(columns.shape[1]):
+                left -= columns[j, i] * books[r, 0, i]
+            for a in range(out.shape[1]):
+                if uses[j, a] > 0.0:
+                    out[r, a] = min(out[r, a], max(left, 0.0) / uses[j, a])
+
+
 class Untold(NamedTuple):
     """For models that do not need it."""
 
@@ -45,12 +61,15 @@ class Untold(NamedTuple):
 
 
 class PayableView(NamedTuple):
-    """The kernels' view of the rounds that budgets can pay for, and of the model's arrays that store their number."""
+    """The kernels' view of what budgets can pay for, and of the model's arrays that store it."""
 
     horizon: float
     weights: Floats
     totals: Floats
+    columns: Floats
+    uses: Floats
     ahead: tuple[Floats, ...]
+    affordable: tuple[Floats, ...]
 
     @kernel
     def tell_ahead(self, t: Floats, books: Floats) -> None:
@@ -62,45 +81,79 @@ class PayableView(NamedTuple):
             each = len(ahead) // len(part)
             for i in range(len(ahead)):
                 ahead[i] = part[i // each]
+        for plays in self.affordable:
+            _plays(books, self.columns, self.totals, self.uses, plays)
 
 
 @dataclass(frozen=True, eq=False)
 class Payable:
-    """Tells a model how many future rounds the budgets can pay for.
+    """Tells a model how many future rounds, and how many plays of each action, the budgets can pay for.
 
     Equation: L = min(T - t, min_k n total_k / used_k - (t - c)), with t decided rounds, c of them cancelled, n rounds
     whose outcomes arrived, and used_k what these used of budget k. A budget of which nothing was used yet pays for
-    everything.
+    everything. L_a = min_k (total_k - used_k) / use_k(a) plays of action a, over the budgets of which a play is known
+    to use use_k(a) > 0, as it is declared: what a rare play teaches is of use in the few plays of it that are left,
+    and not in all rounds. What has to be learned of a use is not in L_a.
     """
 
     problem: Problem
 
+    def begin(self, state: PolicyState) -> None:
+        """Give the arrays of a new state that are marked as `models.base.AFFORDABLE` a column for each action.
+
+        Not where every action can be played in every round, nor in models that have rows of their own for each action.
+        """
+        _, totals, columns, uses = self._budgets
+        if not uses.any() or self.problem.n_plays >= uses.shape[1]:
+            return
+        for owner, name in places(state.model, "affordable"):
+            if len(getattr(owner, name)) == len(state.t):
+                plays = np.empty((len(state.t), uses.shape[1]))
+                _plays(state.books, columns, totals, uses, plays)
+                setattr(owner, name, plays)
+
     def rounds(self, state: PolicyState) -> Floats:
         found = np.empty(len(state.t))
-        _rounds(state.t, float(self.problem.horizon), state.books, *self._budgets, found)
+        _rounds(state.t, float(self.problem.horizon), state.books, *self._budgets[:2], found)
         return found
 
     def tell(self, state: PolicyState) -> None:
-        """Write L / T to the arrays of the model's state that are marked as `models.base.AHEAD`."""
-        if state.recent.ahead is None:
-            state.recent.ahead = list(marked(state.model, "ahead"))
-        if state.recent.ahead:
+        """Write L / T and L_a to the arrays of the model's state that `models.base.AHEAD` and `AFFORDABLE` mark."""
+        recent = state.recent
+        if recent.ahead is None or recent.affordable is None:
+            recent.ahead = list(marked(state.model, "ahead"))
+            recent.affordable = [z for z in marked(state.model, "affordable") if z.shape[1]]
+        if recent.ahead:
             part = self.rounds(state) / self.problem.horizon
-            for ahead in state.recent.ahead:
+            for ahead in recent.ahead:
                 ahead[:] = part if len(ahead) == len(part) else np.repeat(part, len(ahead) // len(part))
+        _, totals, columns, uses = self._budgets
+        for plays in recent.affordable:
+            _plays(state.books, columns, totals, uses, plays)
 
     def view(self, state: PolicyState) -> PayableView | Untold:
-        ahead = tuple(marked(state.model, "ahead"))
-        if not ahead:
+        ahead, affordable = tuple(marked(state.model, "ahead")), tuple(marked(state.model, "affordable"))
+        if not ahead and not affordable:
             return Untold(len(state.t))
-        return PayableView(float(self.problem.horizon), *self._budgets, ahead)
+        return PayableView(float(self.problem.horizon), *self._budgets, ahead, affordable)
 
     @cached_property
-    def _budgets(self) -> tuple[Floats, Floats]:
-        """Weights of all outcomes in the rows of everybody that spend, and the totals, `->(d,M+L),(d)`."""
-        weights, totals = [np.zeros((0, len(self.problem.names)))], []
-        for s in self.problem.stated:
+    def _budgets(self) -> tuple[Floats, Floats, Floats, Floats]:
+        """The rows of everybody that spend: weights of all outcomes, totals, where books have them, and declared uses.
+
+        `->(d,M+L),(d),(d,W),(d,A)`. Of what is known for certain, books have the sums of all plays.
+        """
+        problem = self.problem
+        size, known, certain = len(problem.names), len(problem.known), problem.certain
+        weights, totals = [np.zeros((0, size))], []
+        for s in problem.stated:
             if s.spends and s.rows.plain_only:
                 weights.append(s.rows.weights)
                 totals += [s.total] * len(s.rows)
-        return np.concatenate(weights), np.array(totals)
+        of_all = np.concatenate(weights)
+        columns = np.zeros((len(of_all), books.start(problem, 1).shape[2]))
+        columns[:, FIRST : FIRST + size] = of_all
+        columns[:, FIRST + size - known : FIRST + size][:, certain] = 0.0
+        columns[:, FIRST + 2 * size : FIRST + 2 * size + known] = of_all[:, size - known :] * certain
+        uses = of_all[:, size - known :] @ problem.declared.T
+        return of_all, np.array(totals), columns, np.maximum(uses, 0.0)

@@ -75,7 +75,7 @@ class Policy:
         check_seed(seed)
         if len(ids) > MANY:
             refuse_too_many(self.start(), len(ids))
-        state = fresh(self.problem, self.model, self.goals, self.choice, self._assembly.restating, seed, ids)
+        state = fresh(self.problem, self.model, self.goals, self.choice, self._assembly, seed, ids)
         if "_owner" not in self.__dict__:  # here, for a model that has a certain number of replicas only
             self.__dict__["_owner"] = saving.owner(self, state)
         state.owner = self._owner

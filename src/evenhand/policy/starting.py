@@ -12,8 +12,8 @@ from evenhand.core.types import Ints
 from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.policy import books
+from evenhand.policy.assembly import Assembly
 from evenhand.policy.by_period import ByPeriod
-from evenhand.policy.restating import Restating
 from evenhand.policy.saving import flatten
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
@@ -22,22 +22,24 @@ MANY = 10_000  # replicas, from which on their memory is reckoned up before they
 
 
 def fresh(
-    problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Choice, restating: Restating, seed: int, ids: Ints
+    problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Choice, assembly: Assembly, seed: int, ids: Ints
 ) -> PolicyState:
     """Return a state before any round, of the replicas with these numbers."""
     count = len(ids)
-    return PolicyState(
+    state = PolicyState(
         seed=seed,
         replicas=ids,
         t=np.zeros(count),
         seen=np.zeros((count, len(problem.columns))),
-        inside=restating.start(count),
+        inside=assembly.restating.start(count),
         books=books.start(problem, count),
         model=model.start(count, problem.low, problem.high, problem.horizon),
         goals=[goal.start(count) for goal in goals],
         choice=choice.start(count),
         periods=ByPeriod(problem).start(count),
     )
+    assembly.payable.begin(state)
+    return state
 
 
 def refuse_too_many(one: PolicyState, replicas: int) -> None:

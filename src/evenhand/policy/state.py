@@ -48,6 +48,7 @@ class Recent:
     chances: Floats | None = None  # of all its candidates, None where they are unknown
     prices: tuple[Floats, Floats, Floats, Floats] | None = None  # where these are the same in all rounds
     ahead: list[Floats] | None = None  # arrays of the model's state that are told of the remaining rounds
+    affordable: list[Floats] | None = None  # and of the plays of each action
 
 
 @dataclass
