@@ -35,7 +35,7 @@ def shown():
                 yield page, link.removeprefix("docs/")
 
 
-@pytest.mark.parametrize(("page", "name"), shown(), ids=lambda z: z if isinstance(z, str) else z.name)
+@pytest.mark.parametrize(("page", "name"), list(shown()), ids=lambda z: z if isinstance(z, str) else z.name)
 def test_a_page_says_what_draws_its_picture(page, name):
     text = page.read_text(encoding="utf-8")
     scripts = [script for script in SCRIPTS if f"](pictures/{script.name})" in text]
