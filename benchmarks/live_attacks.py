@@ -165,7 +165,7 @@ def _disk(folder: Path, small: bool) -> Iterator[Path]:
         yield folder
     finally:
         if mounted:
-            subprocess.run(["umount", str(folder)], check=True)
+            subprocess.run(["umount", "--lazy", str(folder)], check=True)
 
 
 if __name__ == "__main__":

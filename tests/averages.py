@@ -1,4 +1,4 @@
-"""A shop whose days differ, with a parity or a ratio on each of them; `python -m tests.averages [REPLICAS]`."""
+"""A shop whose days differ, with a parity or a ratio on each of them; `python -m tests.averages [REPLICAS [DAYS]]`."""
 
 import sys
 from dataclasses import dataclass, replace
@@ -67,7 +67,7 @@ def by_day(world, trace, constraint):
     return found
 
 
-def main(replicas: int):
+def main(replicas: int = 6, length: int = DAYS):
     """Print what days reach, and the sales against the optimum of each day and of the run; replicas of 2 seeds."""
     lines = []
     for constraint in (PARITY, RATIO):
@@ -80,7 +80,7 @@ def main(replicas: int):
             values, sold, best = [], [], []
             for seed in (2, 3):
                 stated = replace(constraint, per=per)
-                world = shop(stated, cases=days.cases(seed, DAYS), until=float(DAYS), level=level)
+                world = shop(stated, cases=days.cases(seed, length), until=float(length), level=level)
                 trace = run(world, seed, replicas)
                 values.append(by_day(world, trace, constraint))
                 sold.append(trace.expected[-1, :, 0])
@@ -98,4 +98,4 @@ def main(replicas: int):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else 6)
+    main(*map(int, sys.argv[1:]))

@@ -1,4 +1,4 @@
-"""The shop with days where money is to be saved and every day asks for sales; `python -m tests.floors [REPLICAS]`."""
+"""The shop with days where money is saved and every day asks for sales; `python -m tests.floors [REPLICAS [DAYS]]`."""
 
 import sys
 from dataclasses import dataclass, replace
@@ -46,13 +46,13 @@ def by_day(world, trace):
     return np.stack([sales[day == d].sum(0) for d in range(int(world.until))], 1)
 
 
-def main(replicas: int):
+def main(replicas: int = 6, length: int = DAYS):
     """Print what days reach of their floor, and what it costs against the optimum in hindsight; replicas of 2 seeds."""
     lines = []
     for name, level in (("forecast right", 1.0), ("30 % too low", 0.7), ("30 % too high", 1.3)):
         sales, cost, best = [], [], []
         for seed in range(2):
-            world = saving(ASKED, cases=days.cases(seed, DAYS), until=float(DAYS), level=level)
+            world = saving(ASKED, cases=days.cases(seed, length), until=float(length), level=level)
             trace = run(world, seed, replicas)
             sales.append(by_day(world, trace))
             cost.append(trace.expected[-1, :, 1])
@@ -69,4 +69,4 @@ def main(replicas: int):
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else 6)
+    main(*map(int, sys.argv[1:]))

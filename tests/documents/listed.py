@@ -6,14 +6,12 @@ FEW = "--replicas 2 --bootstrap 2"
 # Small sizes of commands that pages have in several forms, which run once.
 ALLOCATION = "evenhand reproduce allocation --figure 2a --rounds 20 --replicas 1"
 COURT = "evenhand reproduce court --out out/court --rounds 300 --replicas 2"
-DEMO = "evenhand demo --out out/demo --replicas 2"
 SQUARE = "evenhand reproduce square-cbwk --out out/square-cbwk --replicas 2 --orders 1"
 
 # By command: words that are put behind it, of which the last of two options counts. A value with a program in front is
 # run in place of the command.
 RUN = {
     # experiments, in sizes that take seconds
-    "evenhand demo": DEMO,
     "evenhand reproduce allocation": ALLOCATION,
     "evenhand reproduce allocation --figure 2a": ALLOCATION,
     "evenhand reproduce allocation --figure 2c --figure 2d --replicas 5": "--rounds 10 --replicas 1",
@@ -51,23 +49,22 @@ RUN = {
     "evenhand systems bayesian_logistic": SAME,
     "evenhand systems resolving": SAME,
     # measurements
-    "make demo": DEMO,
     "python -m benchmarks.convex dimensions": "200 1",
     "python -m benchmarks.convex gamma 0": "1 1",
     "python -m benchmarks.convex mixture": "200",
     "python -m benchmarks.convex requests 2000 2": "python -m benchmarks.convex requests 200 1 2",
     "python -m benchmarks.convex sets": "400",
     "python -m benchmarks.leases": "400 2",
-    "python -m benchmarks.live_batches 100000": "python -m benchmarks.live_batches 2000",
-    "python -m benchmarks.live_batches 20000 URL ...": "python -m benchmarks.live_batches 2000 sqlite:///batches.db",
+    "python -m benchmarks.live_batches 100000": "python -m benchmarks.live_batches 500",
+    "python -m benchmarks.live_batches 20000 URL ...": "python -m benchmarks.live_batches 500 sqlite:///batches.db",
     "python -m benchmarks.live_corrections 100000 1000": "python -m benchmarks.live_corrections 2000 20",
     "python -m benchmarks.live_door 1600": "python -m benchmarks.live_door 100",
     "python -m benchmarks.live_restart 100000": "python -m benchmarks.live_restart 2000",
     "python -m benchmarks.plans": "20000",
-    "python -m tests.averages": "2",
+    "python -m tests.averages": "2 2",
     "python -m tests.drifting": "2 slow",
     "python -m tests.drifting budget": "2 slow",
-    "python -m tests.floors": "2",
+    "python -m tests.floors": "2 2",
     "python -m tests.growing": "2",
     "python -m tests.holdouts 0 1 2": "python -m tests.holdouts 0",
     "python -m tests.measured baseline": "200 2",
@@ -80,8 +77,11 @@ RUN = {
 }
 
 # By command: the test that runs it.
+SHOWN = "tests/documents/test_shown.py::test_the_demo_prints_what_the_first_page_shows"
 USES = "tests/test_gallery.py::test_a_use_runs_and_draws"
 ELSEWHERE = {
+    "evenhand demo": SHOWN,
+    "make demo": SHOWN,
     'evenhand clock sqlite:///out/email.db --reset --why "the clock was an hour ahead after the move"':
     "tests/live/test_clock_set.py::test_the_command_sets_it_back",
     "evenhand problem sqlite:///out/email.db > email.toml": "tests/live/test_kept_problem.py"

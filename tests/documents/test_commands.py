@@ -102,7 +102,7 @@ def taken(command):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", dict.fromkeys(map(taken, RUN)))
+@pytest.mark.parametrize("command", list(dict.fromkeys(map(taken, RUN))))
 def test_a_command_runs(command, tmp_path, monkeypatch):
     beside.fill(tmp_path)
     monkeypatch.chdir(tmp_path)
