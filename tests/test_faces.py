@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 
 import evenhand as eh
+from evenhand.core.faces import amount
 from evenhand.core.records import Decision, Offer, Worth
-from evenhand.report.summary import Ending, Line, Summary
+from evenhand.offline.used import Used
+from evenhand.report.summary import Ending, Line, Summary, number
 
 NASTY = '<b>"a & b"</b>'
 
@@ -151,3 +153,11 @@ def test_help_shows_every_field_with_its_shape(record):
         line = re.search(rf"^ \|  {field} +\S.*$", shown, re.MULTILINE)
         assert line, field
         assert "(" in line[0] or field == "random"
+
+
+def test_amounts_have_no_exponents_where_digits_can_be_read():
+    """150,000,000 was told as 1.5e+08, and .00001 as 1e-05."""
+    assert [amount(x, 6) for x in (1.5e8, 6000.0, 1234.5, 0.25)] == ["150,000,000", "6,000", "1,234.5", "0.25"]
+    assert [amount(x) for x in (0.00001, -0.00001234, -53210.7)] == ["0.00001", "-0.00001234", "-53,211"]
+    assert number(1e-5) == "0.00001"
+    assert str(Used("spend", 2e8, False, 1.5e8, 0.0)) == "spend: 150,000,000 of 200,000,000"

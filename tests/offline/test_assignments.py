@@ -216,6 +216,9 @@ def test_actions_with_a_single_row(tmp_path):
     head, *lines = (tmp_path / "log.csv").read_text().splitlines()
     few = [line for line in lines if ",call," not in line] + ["30,A,call,1"]
     (tmp_path / "log.csv").write_text("\n".join([head, *few]) + "\n")
+    insists = problem.read_text().replace("constant = 0.333333", "constant = 0.333333, unchecked = true")
+    assert insists != problem.read_text()  # its shares are others by now
+    problem.write_text(insists)
     with pytest.raises(InvalidInput, match=r"log.csv: expected at least two rows with 'call', got 1 rows"):
         assign(cases, problem, learn_from=tmp_path / "log.csv")
     problem.write_text(problem.read_text().replace("horizon = 100", 'horizon = 100\nwithdrawn = ["call"]'))

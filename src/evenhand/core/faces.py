@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, is_dataclass
+from decimal import Decimal
 
 import numpy as np
 
@@ -55,9 +56,16 @@ def amount(x: float, digits: int = 4) -> str:
     ('0.01235', '53,211', '50,000', '1e+20')
     >>> amount(0.012345, 3), amount(1210.0, 3), amount(999.7, 3)
     ('0.0123', '1,210', '1,000')
+    >>> amount(53210.7, 6), amount(1.5e8, 6), amount(0.00001234, 2), amount(1e-20)
+    ('53,210.7', '150,000,000', '0.000012', '1e-20')
     """
-    rounded = f"{x:.{digits}g}"
-    return f"{x:,.0f}" if 1e3 <= abs(float(rounded)) < 1e15 else rounded
+    rounded = f"{x:,.{digits}g}"
+    if "e" not in rounded:
+        return rounded
+    size = abs(x)
+    if 1e3 <= float(f"{size:.{digits}g}") < 1e15:
+        return f"{x:,.0f}"
+    return f"{Decimal(rounded):f}" if 1e-9 <= size < 1.0 else rounded
 
 
 def settings(part: object) -> str:

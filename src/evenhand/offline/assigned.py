@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.beside import beside
 from evenhand.core.extras import data_frame
+from evenhand.core.faces import amount
 from evenhand.core.sheets import RUN, quoted_cell
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
@@ -99,7 +100,7 @@ class Assignment:
         mean = f"{self.expected[self.objective].mean():.4f} {self.objective}"
         yield f"By what {self.log} says, {mean} per case is predicted: an overestimate, as the highest were chosen."
         for used in self.budgets:
-            yield f"One more unit of {used.outcome} is predicted to be worth {used.price:.4g} {self.objective}."
+            yield f"One more unit of {used.outcome} is predicted to be worth {amount(used.price)} {self.objective}."
         held = int(self.held_out.sum())
         if held:
             yield f"{held:,} cases are held out: any action, with the same chance each, so that the list can be judged."
@@ -188,7 +189,7 @@ class Assignment:
         yield f"{count:,} cases, by what {self.log} says of {self.objective}"
         yield from warnings(self.checks)
         for used in self.budgets:
-            yield f"{used}; one more is predicted to be worth {used.price:.4g} {self.objective}"
+            yield f"{used}; one more is predicted to be worth {amount(used.price)} {self.objective}"
         held = int(self.held_out.sum())
         if held:
             yield f"{held:,} cases held out: any action, with the same chance each"

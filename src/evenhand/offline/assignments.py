@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import file, number
@@ -88,7 +89,7 @@ def assign(
         plan = planned(evidence, listed, tables, limits, holdout, less, order, plan)
     else:
         k = int(np.argmax(over / np.maximum(np.abs(totals), 1e-300)))
-        needs = f"at least {spent[k]:,.6g}, which the cheapest actions and the draw of this seed cost"
+        needs = f"at least {amount(spent[k], 6)}, which the cheapest actions and the draw of this seed cost"
         raise InvalidInput("budget", needs, float(totals[k]))
     worth = evidence.worth(tables, len(listed)).predicted
     objective = worth[rows, chosen]

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from evenhand.core.faces import amount
 from evenhand.core.types import Floats
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.scores import doubly_robust, effective, weights
@@ -62,8 +63,8 @@ def idle(worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float
         cost = np.where(best, tables[name].predicted, np.inf)  # of actions that are worth the same, the cheapest
         used = doubly_robust(np.eye(worth.shape[1])[cost.argmin(1)], tables[name].scores)
         if used.value + _ERRORS * used.se <= limit * (1.0 + 1e-9):
-            uses = f"the best policy uses {used.value:.4g} without it"
-            return f"the budget of {limit:.4g} {name} per case never binds: {uses}"
+            uses = f"the best policy uses {amount(used.value)} without it"
+            return f"the budget of {amount(limit)} {name} per case never binds: {uses}"
     return None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
+from evenhand.core.faces import amount
 from evenhand.offline.lines import Line
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import difference, interval
@@ -52,7 +53,7 @@ class Drawn(Protocol):
 
 def headline(curve: Drawn) -> str:
     """State what targeting brings beyond the best single action, at the budget of the file or the nearest to it."""
-    i, b = _at(curve), f"{curve.budgets[_at(curve)]:.4g} {curve.spent} per case"
+    i, b = _at(curve), f"{amount(curve.budgets[_at(curve)])} {curve.spent} per case"
     first, *others = curve.lines
     singles = [line for line in others if line.name.startswith("only ")] or others
     if not singles:
@@ -71,7 +72,7 @@ def sentences(curve: Drawn) -> Iterator[str]:
         told = [(b, interval("", z).told) for b, z in zip(curve.budgets, line.less, strict=True)]
         yield f"Beyond {line.name}, targeting brings {_where(told)}."
     price = first.price[_at(curve)]
-    yield f"One more unit of {curve.spent} is predicted to be worth {price:.4g} {curve.objective} there."
+    yield f"One more unit of {curve.spent} is predicted to be worth {amount(price)} {curve.objective} there."
 
 
 def parts(curve: Drawn, tables: Sequence[Table], uses: Sequence[Table]) -> Iterator[Part]:
@@ -126,6 +127,6 @@ def _where(told: Sequence[tuple[float, int]]) -> str:
     for sign, word in ((1, "more"), (-1, "less")):
         at = [b for b, z in told if z == sign]
         if at:
-            ends = f"{at[0]:.3g}" if len(at) == 1 else f"{at[0]:.3g} to {at[-1]:.3g}"
+            ends = amount(at[0], 3) if len(at) == 1 else f"{amount(at[0], 3)} to {amount(at[-1], 3)}"
             found.append(f"{word} at {len(at)} of {len(told)} budgets ({ends})")
     return ", ".join(found) or f"nothing distinguishable from chance at any of {len(told)} budgets"

@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.extras import data_frame, has_matplotlib
+from evenhand.core.faces import amount
 from evenhand.core.validate import file, folder
 from evenhand.offline import shown
 from evenhand.offline.bands import Bands
@@ -190,7 +191,9 @@ class Curve:
             yield self._table(f"{self.spent} used, ± se, confidence", cells)
 
     def _table(self, head: str, cells: Mapping[str, list[str]]) -> Table:
-        return Table([head, *(f"{self.budgets[i]:.3g}" for i in self._few())], [[n, *row] for n, row in cells.items()])
+        return Table(
+            [head, *(amount(self.budgets[i], 3) for i in self._few())], [[n, *row] for n, row in cells.items()]
+        )
 
     def _few(self) -> list[int]:
         """The budgets of tables: about six of them, and the one that the file states."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
 from evenhand.core.validate import file, folder
 from evenhand.offline.checks import idle, support
@@ -108,7 +109,7 @@ def curve(
         if (cost.predicted[:, i] > cost.predicted.min(1)).any():
             policies[f"only {action}"] = single(i, start, dealt, at, cost)
     for by, tolerance in fair_ones:
-        name = f"fair by {by}, {tolerance:g}"
+        name = f"fair by {by}, {amount(tolerance, 6)}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
     lines, bands = together(policies, seed, crossed.rows.order)
     found = Curve(

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.types import Floats, Ints
 from evenhand.offline.frontier import Frontier, Stop
 from evenhand.offline.planned import Parts
@@ -78,7 +79,9 @@ class FairFrontier:
                     high = middle
                 best = found if isinstance(found, Split) else best
         if not isinstance(best, Split):
-            raise InfeasibleProblem(f"no policy within a budget of {budget:g} per case is even within {tolerance:g}")
+            raise InfeasibleProblem(
+                f"no policy within a budget of {amount(budget, 6)} per case is even within {amount(tolerance, 6)}"
+            )
         return best
 
     def at(self, budget: float, tolerance: float) -> FairPoint:

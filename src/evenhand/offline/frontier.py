@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Floats, Ints, Places
 
@@ -138,7 +139,7 @@ class Frontier:
         before, first = self.least, True
         for budget in budgets:
             if not budget >= before - 1e-12 * abs(before):
-                least = f"{before:g}, " + ("what the cheapest actions cost" if first else "the one before it")
+                least = f"{amount(before, 6)}, " + ("what the cheapest actions cost" if first else "the one before it")
                 raise InvalidInput("budget", f"at least {least}", budget)
             yield self._stop(budget, self.useful)
             before, first = budget, False

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
 from evenhand.offline.aims import Aim, At
@@ -85,7 +86,7 @@ def grid(budgets: Sequence[float] | int, least: float, most: float, stated: floa
     if not 1 <= len(found) <= MOST or any(b <= a for a, b in pairwise(found)):
         raise InvalidInput("budgets", f"1 to {MOST:,} rising numbers", budgets)
     if found[0] < least:
-        raise InvalidInput("budgets[0]", f"at least {least:g}, what the cheapest actions cost", found[0])
+        raise InvalidInput("budgets[0]", f"at least {amount(least, 6)}, what the cheapest actions cost", found[0])
     return found
 
 

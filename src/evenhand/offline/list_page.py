@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from evenhand.core.faces import amount
 from evenhand.offline.levels import Level, table_of
 from evenhand.offline.used import Averages, Used
 from evenhand.report import charts
@@ -42,7 +43,7 @@ def parts(
             part = used.spent / used.total
             chart = charts.bars(f"{used}", [Bar(used.outcome, part, f"{part:.2%}")], limit=1.0)
             yield Part(
-                title=f"The budget: {used.outcome}, {used.spent:,.6g} of {used.total:,.6g}",
+                title=f"The budget: {used.outcome}, {amount(used.spent, 6)} of {amount(used.total, 6)}",
                 reading=PREDICTED if used.learned else BUDGET,
                 chart=chart,
             )

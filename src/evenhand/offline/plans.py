@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
 from evenhand.offline.cases import Cases
@@ -97,7 +98,9 @@ def planned(
         needs = len(cases) * ((1.0 - holdout) * least + holdout * mean)
         if total < needs - 1e-12 * abs(needs):
             field = "budget" if len(limits.budgets) == 1 else f"budget of {outcome!r}"
-            raise InvalidInput(field, f"at least {needs:,.6g}, which the cheapest actions and the holdout cost", total)
+            raise InvalidInput(
+                field, f"at least {amount(needs, 6)}, which the cheapest actions and the holdout cost", total
+            )
         rest = max(((total - lower) / len(cases) - holdout * mean) / (1.0 - holdout), least)
         resources.append(Resource.budget(cost, rest + 1e-12 * abs(rest)))  # sums of costs are rounded
     for even in limits.parities:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.types import Floats
 from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.deciders import Decider, decided
@@ -70,9 +71,9 @@ def policies_of(crossed: Crossed) -> Unasked:
     found, count = singles(crossed.evidence), len(crossed.evidence.names)
     limit = limit_of(crossed.evidence)
     if limit is not None:
-        name, least = f"{TARGETED}, {limit.outcome} {limit.rate:.4g}", crossed.least(limit.outcome)
+        name, least = f"{TARGETED}, {limit.outcome} {amount(limit.rate)}", crossed.least(limit.outcome)
         if limit.rate < least:
-            return Unasked(found, {}, (f"no {name!r}: the cheapest actions cost {least:.4g} per case",))
+            return Unasked(found, {}, (f"no {name!r}: the cheapest actions cost {amount(least)} per case",))
     elif not crossed.aim.linear:
         name = f"{TARGETED}, no budget"
     else:

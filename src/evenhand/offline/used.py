@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from evenhand.core.faces import amount
+
 
 class Used(NamedTuple):
     """The use of a budget by a list."""
@@ -16,7 +18,8 @@ class Used(NamedTuple):
     price: float  # what one more unit is predicted to be worth
 
     def __str__(self) -> str:
-        return f"{self.outcome}: {self.spent:,.6g} of {self.total:,.6g}{', by predictions' if self.learned else ''}"
+        how = ", by predictions" if self.learned else ""
+        return f"{self.outcome}: {amount(self.spent, 6)} of {amount(self.total, 6)}{how}"
 
 
 class Averages(NamedTuple):
@@ -28,4 +31,4 @@ class Averages(NamedTuple):
     averages: Mapping[str, float]
 
     def __str__(self) -> str:
-        return f"{self.outcome} per case by {self.by}, planned within {self.tolerance:g}"
+        return f"{self.outcome} per case by {self.by}, planned within {amount(self.tolerance, 6)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from evenhand.core.faces import amount
 from evenhand.offline.policies import Valued
 from evenhand.offline.told import interval
 from evenhand.report import charts
@@ -56,7 +57,7 @@ def parts(
     used = uses(policies, limits)
     if used:
         yield Part(
-            title=f"Budgets used: {', '.join(f'{name} of {limits[name]:.4g} per case' for name in used)}",
+            title=f"Budgets used: {', '.join(f'{name} of {amount(limits[name])} per case' for name in used)}",
             reading=USES,
             chart=_used(policies, used),
             keys=tuple((name, hue) for hue, name in enumerate(used)) if len(used) > 1 else (),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.core import faces
 from evenhand.core.extras import data_frame
-from evenhand.core.faces import few
+from evenhand.core.faces import amount, few
 from evenhand.core.validate import file
 from evenhand.offline import shown
 from evenhand.offline.checks import FEW
@@ -126,7 +126,7 @@ class Value:
         """Say which constraints a policy is all but sure to miss."""
         for i, k in enumerate(k for k in p.kept if k.confidence < _MISSED):
             joined = ", nor to" if i else "; it does not keep to"
-            yield f"{joined} {k.constraint} {k.side} {k.limit:.4g} ({k.used.value:.4g})"
+            yield f"{joined} {k.constraint} {k.side} {amount(k.limit)} ({amount(k.used.value)})"
 
     def summary(self) -> str:
         """Return the result in a few sentences."""
@@ -195,7 +195,7 @@ class Value:
 
     @property
     def _budgets(self) -> str:
-        return " and ".join(f"{limit:.4g} {name} per case" for name, limit in self.limits.items())
+        return " and ".join(f"{amount(limit)} {name} per case" for name, limit in self.limits.items())
 
     def _head(self) -> Iterator[str]:
         yield from head(self, f"{self.objective} per case")
@@ -204,11 +204,12 @@ class Value:
     def _remarks(self) -> Iterator[str]:
         for p in self.policies:
             for name in self._over(p):
-                yield f"{p.policy!r} uses {p.used[name].value:.4g} {name} per case of {self.limits[name]:.4g}"
+                yield f"{p.policy!r} uses {amount(p.used[name].value)} {name} per case of {amount(self.limits[name])}"
             for name, limit in self.limits.items():
                 if name not in self._over(p) and p.used[name].value > limit * (1.0 + 1e-9):
-                    use = f"{p.used[name].value:.4g} {name} per case of {limit:.4g}"
-                    yield f"{p.policy!r} uses {use}, which three standard errors of {p.used[name].se:.2g} allow for"
+                    use = f"{amount(p.used[name].value)} {name} per case of {amount(limit)}"
+                    error = amount(p.used[name].se, 2)
+                    yield f"{p.policy!r} uses {use}, which three standard errors of {error} allow for"
 
     def _over(self, p: Valued) -> Iterator[str]:
         """Yield the budgets that a policy exceeds by more than three standard errors."""
@@ -236,7 +237,7 @@ class Value:
             [p.policy, told(p.inverse), told(p.normalised), f"{p.direct:.4f}", f"{p.switch:.4f}"] for p in self.policies
         ]
         yield Table(["by other estimators", "IPS ± se", "SNIPS ± se", "model alone", "switch"], rows)
-        limits = [f"{k.constraint}, {k.side} {k.limit:.4g}" for k in self.policies[0].kept]
+        limits = [f"{k.constraint}, {k.side} {amount(k.limit)}" for k in self.policies[0].kept]
         if limits:
             rows = [[p.policy, *(f"{told(k.used)}, {k.confidence:.1%}" for k in p.kept)] for p in self.policies]
             yield Table(["constraints, ± se, confidence", *limits], rows)

@@ -13,6 +13,7 @@ from evenhand.core import faces
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
+from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
 from evenhand.core.types import Floats, Ints
 from evenhand.offline.aims import Aim
@@ -217,7 +218,7 @@ def for_whom(
         log=evidence.log,
         problem_file=evidence.problem_file,
         objective=objective_name(evidence.problem),
-        policy=f"{TARGETED}, " + ("no budget" if limit is None else f"{limit.outcome} {limit.rate:.4g}"),
+        policy=f"{TARGETED}, " + ("no budget" if limit is None else f"{limit.outcome} {amount(limit.rate)}"),
         actions=evidence.names,
         levels=tuple(levels_of(evidence.columns, lottery, () if evidence.spec is None else evidence.spec.dates)),
         adds=tuple(sorted(adds, key=lambda z: -z.value.value)),
@@ -241,7 +242,7 @@ def _plans(crossed: Crossed, limit: Limit | None, worth: Aim) -> Plans:
         return next(crossed.plans(_best_actions, None, scores))
     least = crossed.least(limit.outcome)
     if limit.rate < least:
-        raise InvalidInput("budget", f"at least {least:g} per case, what the cheapest cost", limit.rate)
+        raise InvalidInput("budget", f"at least {amount(least, 6)} per case, what the cheapest cost", limit.rate)
     return next(crossed.plans(best([limit.rate]), limit.outcome, scores))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from evenhand.core.faces import amount
 from evenhand.numerics.student import reach
 from evenhand.replay.measures import SERVED, Digest, Measure, Run
 from evenhand.report.intervals import Interval, told
@@ -36,7 +37,7 @@ class Cell:
 
     @property
     def name(self) -> str:
-        return self.policy if self.rate is None else f"{self.policy} at {self.rate:g}"
+        return self.policy if self.rate is None else f"{self.policy} at {amount(self.rate, 6)}"
 
     def digest(self, name: str) -> Digest:
         """Summarise a measure over the runs."""

@@ -13,6 +13,7 @@ import numpy as np
 from evenhand.core import faces
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame, has_matplotlib
+from evenhand.core.faces import amount
 from evenhand.problem.problem import Problem
 from evenhand.replay.cells import Cell, Difference
 from evenhand.replay.checks import Checks, told
@@ -201,7 +202,7 @@ class Replays:
         head += [*(z for name in rest for z in (name, "worst")), "served"]
         rows = []
         for cell in self.cells:
-            row = [cell.policy] + ([f"{cell.rate:g}"] if budget else [])
+            row = [cell.policy] + ([] if cell.rate is None else [amount(cell.rate, 6)])
             row += _cells(Difference.of(cell.digest(self.objective), self.runs.bootstrap), bool(error))
             for other in self.references:
                 row += _cells(self.beyond(cell, other), bool(error))

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from evenhand.core.faces import amount
 from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.base import OneOutcome
 from evenhand.problem.problem import Problem
@@ -104,10 +105,10 @@ def _rates(axes: Axes, replay: Drawn, c: OneOutcome, by: str, legend: dict[str, 
         if c.worst == "high":
             middle = found[f"{c.outcome} per round"][1].mean
             area = axes.fill_betweenx([i - 0.4, i + 0.4], middle - limit, middle + limit, color="0.85")
-            legend.setdefault(f"average ± {limit:g}", area)
+            legend.setdefault(f"average ± {amount(limit, 6)}", area)
         else:
             (line,) = axes.plot([limit, limit], [i - 0.4, i + 0.4], color="0.6")
-            legend.setdefault(f"at least {limit:g}", line)
+            legend.setdefault(f"at least {amount(limit, 6)}", line)
         for j, group in enumerate(groups):
             m, d = found[f"{c.outcome} rate {by}={group}"]
             place = i + 0.5 * (j - (len(groups) - 1) / 2) / max(len(groups) - 1, 1)

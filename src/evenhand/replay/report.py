@@ -13,6 +13,7 @@ import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.extras import data_frame
+from evenhand.core.faces import amount
 from evenhand.policy.standings import Standing
 from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
@@ -156,7 +157,8 @@ class Replay:
             found = self.measured[self.runs[0].name]
             for s in self.tables.budgets:
                 d = found[f"{s.outcome} used"][1]
-                yield f"{s.outcome}: {d.mean:,.6g} of {s.total:,.6g} used on average, {d.worst or 0.0:,.6g} at most."
+                mean, total, most = (amount(z, 6) for z in (d.mean, s.total, d.worst or 0.0))
+                yield f"{s.outcome}: {mean} of {total} used on average, {most} at most."
             yield from (" ".join(line.split()) for line in self._promises())
             for name, part in self.served.items():
                 yield f"{name} served {part:.1%} of the rounds, until nothing fitted; the others count 0."
@@ -311,7 +313,8 @@ class Replay:
                     over=True,
                     credit=credit.get(c.label),
                 )
-                yield f"{first.name}: {c.label}, is {d.mean:.4f} on average; limit {limit:g},\n{_verdict(stands)}."
+                mean = f"{d.mean:.4f} on average; limit {amount(limit, 6)}"
+                yield f"{first.name}: {c.label}, is {mean},\n{_verdict(stands)}."
         for s in problem.stated:
             if s.outcome is None or s.by is None:
                 continue
@@ -323,8 +326,8 @@ class Replay:
             kept = sign * (d.worst or 0) <= sign * bound
             yield (
                 f"{first.name}: the {c.label} is {d.mean:.4f} on average and {d.worst or 0:.4f} at "
-                f"worst;\nlimit {limit:g} {'+' if sign > 0 else '-'} sampling error {error:.4f} (one se of a blind "
-                f"lottery) = {bound:.4f}, {'kept' if kept else 'NOT kept'} in every run."
+                f"worst;\nlimit {amount(limit, 6)} {'+' if sign > 0 else '-'} sampling error {error:.4f} "
+                f"(one se of a blind lottery) = {bound:.4f}, {'kept' if kept else 'NOT kept'} in every run."
             )
 
     def _ends(self) -> Iterator[str]:

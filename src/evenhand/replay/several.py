@@ -8,6 +8,7 @@ from pathlib import Path
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.registry import closest
 from evenhand.core.validate import file
 from evenhand.policy.policy import Policy
@@ -101,7 +102,7 @@ def replay_several(
     if BLIND not in names:
         cells += [(BLIND, rate, uniform(at.problem(levels), log.n_features)) for rate, at in specs]
     cells.sort(key=lambda cell: given.index(cell[1]))  # whole budgets first, should it be broken off
-    told = [(name if rate is None else f"{name} at {rate:g}", policy) for name, rate, policy in cells]
+    told = [(name if rate is None else f"{name} at {amount(rate, 6)}", policy) for name, rate, policy in cells]
     found = run_all(told, log, runs, how)
     return Replays(
         log=read.name,

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from evenhand.core.faces import amount
 from evenhand.core.types import Floats
 from evenhand.policy.by_period import ByPeriod
 from evenhand.policy.floors import floors
@@ -99,6 +100,6 @@ def tables(problem: Problem, systems: Mapping[str, Mapping[str, tuple[float, flo
         lines = []
         for span, allowance in list(zip(spans, limits(s).tolist(), strict=True))[:MOST]:
             cells = [number(x, digits) for found in shown.values() for x in found[measure(s, span)]]
-            lines.append([span, f"{allowance:,.6g}", *cells])
+            lines.append([span, amount(allowance, 6), *cells])
         rest = len(spans) - len(lines)
         yield table(head, lines) + (f"\nand {rest} spans more, in results.json" if rest else "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from evenhand.core.faces import amount
 from evenhand.problem.constraints import Stated
 from evenhand.problem.problem import Problem
 from evenhand.replay.cells import Difference
@@ -64,7 +65,7 @@ class Tables:
         for o in self.problem.names:
             if o in budgets:
                 yield self._table(
-                    f"{o}: budget {budgets[o].total:,.6g}",
+                    f"{o}: budget {amount(budgets[o].total, 6)}",
                     ("used", f"{o} used", "mean", 1),
                     *(self._errors(f"{o} used", 1) if self.errors else [("at most", f"{o} used", "worst", 1)]),
                     ("of budget", f"{o} of budget", "mean", 4),
@@ -78,7 +79,7 @@ class Tables:
         for s in self.problem.stated:
             if not s.spends or s.outcome is None:
                 label = s.constraint.label
-                yield self._table(f"{label}: limit {s.limit:g}", *self._columns(label, 4))
+                yield self._table(f"{label}: limit {amount(s.limit, 6)}", *self._columns(label, 4))
             if s.outcome is not None and s.by is not None:
                 yield self._rates(s.outcome, s.by)
 

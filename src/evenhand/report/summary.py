@@ -160,13 +160,13 @@ def number(x: float | None, digits: int = 4) -> str:
     """Format a number for a table.
 
     >>> number(0.12345), number(None), number(math.nan), number(1e-7)
-    ('0.1235', '', '-', '1e-07')
+    ('0.1235', '', '-', '0.0000001')
     """
     if x is None:
         return ""
     if math.isnan(x):
         return "-"
-    return f"{x:.0e}" if x != 0 and abs(x) < 0.5 * 10.0**-digits else f"{x:.{digits}f}"
+    return amount(x, 1) if x != 0 and abs(x) < 0.5 * 10.0**-digits else f"{x:.{digits}f}"
 
 
 def table(head: list[str], rows: list[list[str]], left: int = 1) -> str:

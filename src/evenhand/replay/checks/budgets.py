@@ -24,10 +24,8 @@ def budget(problem: Problem, most: Mapping[str, float], rounds: float) -> str | 
         if s.spends and s.by is None and s.spans is None and s.outcome is not None:
             uses = most[s.outcome] * rounds
             if uses <= s.total:
-                return (
-                    f"the budget of {s.total:,.6g} {s.outcome} never binds: the dearest action uses {uses:,.6g} of it "
-                    f"in some {rounds:,.0f} rounds"
-                )
+                dearest = f"the dearest action uses {amount(uses, 6)} of it in some {rounds:,.0f} rounds"
+                return f"the budget of {amount(s.total, 6)} {s.outcome} never binds: {dearest}"
     return None
 
 

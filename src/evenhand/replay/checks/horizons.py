@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evenhand.core.faces import amount
 from evenhand.replay.checks.drawn import Drawn
 
 _SHORT = 0.9  # of the horizon
@@ -19,5 +20,5 @@ def horizon(log: Drawn, rounds: int) -> str | None:
         return None
     return (
         f"this log lasts for some {expected:,.0f} rounds of {rounds:,}: its rows times "
-        f"{expected / len(log.actions):.3g}, the least probability that it has"
+        f"{amount(expected / len(log.actions), 3)}, the least probability that it has"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.problem.problem import Problem
 from evenhand.replay.checks.drawn import Drawn
 from evenhand.replay.checks.propensities import misfit
@@ -33,7 +34,8 @@ def refuse_misfit(name: str, spec: Spec, problem: Problem, encoded: Encoded) -> 
     found = None if spec.unchecked else misfit(drawn_of(problem, encoded))
     if found is None:
         return
-    stated = f"column {spec.propensity!r}" if isinstance(spec.propensity, str) else f"constant {spec.propensity:g}"
+    p = spec.propensity
+    stated = f"constant {amount(p, 6)}" if isinstance(p, float) else f"column {p!r}"
     expected = "the probabilities by which the log drew actions (unchecked = true uses others all the same)"
     with locate_keys(spec.origin, name):
         raise InvalidInput("propensity", expected, f"the {stated}, while the shares in {name} are {found}")

@@ -17,16 +17,16 @@ def of_log(log: Drawn) -> dict[str, str | None]:
     """Check a log before anything is computed from it.
 
     Probabilities and features are compared among the rows whose action was not sure: what they would say of the
-    others follows from `overlap`, which is told first.
+    others follows from `overlap`, which is told first then.
     """
-    unsure = log.unsure
+    unsure, found = log.unsure, overlap(log)
     some = len(unsure.actions) > 0
-    return {
-        "overlap": overlap(log),
+    compared = {
         "propensities": propensities(unsure) if some else None,
         "features": balance(unsure) if some else None,
-        "groups": groupings(log),
     }
+    kept = {"overlap": found}
+    return {**(compared | kept if unsure is log else kept | compared), "groups": groupings(log)}
 
 
 def told(checks: Checks) -> Iterator[str]:
