@@ -49,7 +49,9 @@ def test_a_file_states_a_fallback():
         with pytest.raises(InvalidInput, match=told):
             parse(WITH.replace("fallback = 20", text), "problem.toml")
     known = "[outcomes.answer]\n\n[outcomes.cents]\nknown = { call = 1 }\nfallback = 1"
-    with pytest.raises(InvalidInput, match=r"outcomes\.cents\.fallback: .* got an unknown key"):  # which cannot fail to arrive
+    with pytest.raises(
+        InvalidInput, match=r"outcomes\.cents\.fallback: .* got an unknown key"
+    ):  # which cannot fail to arrive
         parse(WITH.replace("[outcomes.answer]", known), "problem.toml")
 
 
