@@ -90,10 +90,7 @@ def _budgets(status: Status, tally: Tally) -> Iterator[Alarm]:
 
 
 def _uses(a: Account) -> Iterator[tuple[float, float, float, float, str]]:
-    """Yield what is spent, held, left and allowed over the whole run, and over the present span of time if there is one.
-
-    The last field says when.
-    """
+    """Yield what is spent, held, left and allowed in the whole run and in the tightest span, and the words for when."""
     yield a.spent, a.held, a.left, a.total, ""
     if a.tightest is not None:
         z = a.tightest
