@@ -235,6 +235,9 @@ class Spanned(Accounts, Protocol):
     def used(self, state: Any) -> Floats:
         """The amount that the decisions of every period used or may use, `->(P)`."""
 
+    def held(self, state: Any) -> Floats:
+        """The part of `used` that is held for future outcomes, `->(P)`."""
+
     def period(self, state: Any) -> Ints:
         """The period of the latest decision, `->()`."""
 

@@ -91,6 +91,9 @@ class HardSpans:
     def used(self, state: SpansState) -> Floats:
         return np.asarray(state.taken[USED, :, 0] + state.taken[USED_REST, :, 0])
 
+    def held(self, state: SpansState) -> Floats:
+        return np.asarray(state.taken[HELD, :, 0])
+
     def period(self, state: SpansState) -> Ints:
         return self.spans.period(state.now)
 

@@ -49,7 +49,8 @@ def refuse_over(campaign: str, fold: Fold, policy: Policy, now: int) -> None:
 def used_up(status: Status) -> list[str]:
     """List the budgets that are exhausted by what is spent and held.
 
-    A switch may lower a budget so far, as a stop of what costs. An unspent budget of 0 is not listed.
+    A switch may lower a budget so far, as a stop of what costs. An unspent budget of 0 is not listed. Of a budget by
+    spans of time, the present ones count.
     """
     found = []
     for name, account in status.accounts.items():
@@ -57,6 +58,11 @@ def used_up(status: Status) -> list[str]:
         if account.hard and used > 0 and used >= total * (1 - _NEAR):
             told = f"{amount(used)} of {amount(total)} is spent and held, so that nothing that uses it is played"
             found.append(f"budget {name}: {told}")
+            continue
+        now = account.tightest
+        if now is not None and now.used > 0 and now.used >= now.allowance * (1 - _NEAR):
+            told = f"{amount(now.used)} of {amount(now.allowance)} is spent and held from {now.start} to {now.end}"
+            found.append(f"budget {name}: {told}, so that nothing that uses it is played until then")
     return found
 
 

@@ -38,7 +38,8 @@ class Use:
     start: str
     end: str
     allowance: float
-    used: float
+    used: float  # what is held included
+    held: float  # for decisions in it whose outcomes are still to come
     over: bool  # whether the latest decision came after it
 
 
@@ -54,6 +55,7 @@ class Account:
     pace: float  # spent per decided round (if it is soft: per round that arrived), as a part of total / horizon
     hard: bool  # whether it is never exceeded, so that what is known to be used is spent when it is decided
     left_now: float | None = None  # of the spans of time that contain the latest decision, None if there are none
+    tightest: Use | None = None  # of these spans, the one that leaves the least
     lost: float = 0.0  # what past spans left
     spans: tuple[
         Use, ...
@@ -156,27 +158,33 @@ class Now(NamedTuple):
     """The spans of time of a hard constraint, at the latest decision."""
 
     left: float  # of those that contain it
+    tightest: Use | None  # of those
     to_come: float  # that can still be used
     spans: tuple[Use, ...]
 
 
 def _now(problem: Problem, limits: Spanned, state: Any, replica: int) -> Now:
     spans, used, period = limits.spans, limits.used(state)[replica], int(limits.period(state)[replica])
-    sums, written = spans.sums(used[None])[0], problem.clock.written
-    begun = np.flatnonzero(spans.first <= period)
-    begun, over = begun[np.lexsort((spans.first[begun], spans.last[begun]))], int((spans.last[begun] < period).sum())
-    uses = tuple(
-        Use(
+    sums, held = (spans.sums(z[None])[0] for z in (used, limits.held(state)[replica]))
+    written = problem.clock.written
+
+    def use(s: int) -> Use:
+        return Use(
             start=written(float(spans.edges[spans.first[s]])),
             end=written(min(float(spans.ends[s]), problem.clock.last)),
             allowance=float(spans.allowance[s]),
             used=float(sums[s]),
+            held=float(held[s]),
             over=bool(spans.last[s] < period),
         )
-        for s in begun[max(over - _PAST, 0) : over + _NOW]
-    )
-    left = float(spans.left(used[None], np.array([period]))[0])
-    return Now(left, spans.most_from(period, spans.allowance - sums), uses)
+
+    begun = np.flatnonzero(spans.first <= period)
+    begun, over = begun[np.lexsort((spans.first[begun], spans.last[begun]))], int((spans.last[begun] < period).sum())
+    rest = spans.rest(used[None], np.array([period]))[0]
+    least = int(rest.argmin())
+    left, tightest = float(rest[least]), use(least) if np.isfinite(rest[least]) else None
+    uses = tuple(use(s) for s in begun[max(over - _PAST, 0) : over + _NOW])
+    return Now(left, tightest, spans.most_from(period, spans.allowance - sums), uses)
 
 
 def objective(problem: Problem, run: SoFar) -> float | None:
@@ -223,7 +231,9 @@ def _account(stated: Stated, run: SoFar, kept: Kept | None) -> Account:
     if kept is None or kept.now is None:
         return account
     still = min(kept.now.to_come, left)
-    return replace(account, left=still, lost=left - still, left_now=kept.now.left, spans=kept.now.spans)
+    now = kept.now
+    lost = left - still
+    return replace(account, left=still, lost=lost, left_now=now.left, tightest=now.tightest, spans=now.spans)
 
 
 def prices(can: Abilities, goals: list[Any], replica: int) -> dict[str, float]:

@@ -10,7 +10,7 @@ from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import digits, duration, moment, percent
 from evenhand.live.dashboard.watched import Watched
 from evenhand.live.limits import is_past
-from evenhand.policy.status import Status
+from evenhand.policy.status import Account, Status
 
 MANY = 0.1  # the share of due outcomes that may expire without an alarm
 SURE = 0.5  # the share of the latest plays that may be certain while an action has no outcome yet
@@ -78,17 +78,27 @@ def _budgets(status: Status, tally: Tally) -> Iterator[Alarm]:
     for name, a in status.accounts.items():
         if a.spent < 0:
             yield Alarm("credit", f"{name}: {digits(a.spent)} is spent, which is below 0.")
-        if a.spent > a.total * (1 + 1e-9):
-            over = digits(a.spent - a.total)
-            told = f"overspent. {digits(a.spent)} of {digits(a.total)} is spent, {over} too much."
-            yield Alarm("overspent", f"{name}: {told}")
-        elif a.hard and a.held > a.left and tally.spans.all and tally.spans.all[-1].restricted:
-            last = tally.spans.all[-1]
-            yield Alarm(
-                "jammed",
-                f"{name}: jammed. {digits(a.held)} is held for outstanding outcomes and {digits(a.left)} is left; in "
-                f"{last.restricted:,} of the last {count(last.rounds, 'round')}, actions did not fit the hard budgets.",
-            )
+        restricted, rounds = tally.spans.restricted_lately()
+        misfits = f"in {restricted:,} of the last {count(rounds, 'round')}, actions did not fit the hard budgets"
+        for spent, held, left, total, when in _uses(a):
+            if spent > total * (1 + 1e-9):
+                told = (
+                    f"overspent. {digits(spent)} of {digits(total)} is spent{when}, {digits(spent - total)} too much."
+                )
+                yield Alarm("overspent", f"{name}: {told}")
+                break
+            if a.hard and held > left and restricted:
+                told = f"{digits(held)} is held for outstanding outcomes and {digits(left)} is left{when}; {misfits}."
+                yield Alarm("jammed", f"{name}: jammed. {told}")
+                break
+
+
+def _uses(a: Account) -> Iterator[tuple[float, float, float, float, str]]:
+    """Yield what is spent, held, left and allowed in the whole run and in the tightest span, and the words for when."""
+    yield a.spent, a.held, a.left, a.total, ""
+    if a.tightest is not None:
+        z = a.tightest
+        yield z.used - z.held, z.held, z.allowance - z.used, z.allowance, f" from {z.start} to {z.end}"
 
 
 def _limits(status: Status) -> Iterator[Alarm]:

@@ -58,6 +58,25 @@ class Spans:
             self.all = [first for first, _ in pairs]
         self.all.append(one)
 
+    def restricted_lately(self) -> tuple[int, int]:
+        """Count the latest decisions that a hard limit restricted, and the rounds since these began to occur.
+
+        Both are 0 if the last span has no such decision.
+
+        >>> import numpy as np
+        >>> spans = Spans()
+        >>> for i in range(100):
+        ...     spans.add(Span(1, int(i >= 30), np.array([1, 0]), np.array([0.0])))
+        >>> spans.restricted_lately()
+        (70, 70)
+        """
+        restricted = rounds = 0
+        for span in reversed(self.all):
+            if not span.restricted:
+                break
+            restricted, rounds = restricted + span.restricted, rounds + span.rounds
+        return restricted, rounds
+
     def set_back(self, at: int) -> None:
         """Let no span be later than a time to which the clock was set back."""
         for span in self.all:

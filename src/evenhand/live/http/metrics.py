@@ -86,6 +86,9 @@ def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Ite
     for field in ("spent", "held", "left", "total"):
         rows = [Row({"budget": name}, getattr(account, field)) for name, account in accounts]
         yield Family(f"budget_{field}", "gauge", f"Of each budget: {field}.", rows)
+    left_now = [Row({"budget": name}, a.left_now) for name, a in accounts if a.left_now is not None]
+    text = "Of each budget by spans of time: left in those of the latest decision."
+    yield Family("budget_left_now", "gauge", text, left_now)
     averages = [Row({"outcome": name}, x) for name, x in status.averages.items() if not math.isnan(x)]
     yield Family("average", "gauge", "Averages of outcomes per round.", averages)
     plays = [Row({"action": name}, tally.played[name]) for name in campaign.policy.problem.actions]
