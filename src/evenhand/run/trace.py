@@ -17,11 +17,9 @@ from evenhand.core.extras import data_frame
 from evenhand.core.faces import count
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
-from evenhand.policy.held_out import comparisons
 from evenhand.policy.saving import fingerprint
 from evenhand.problem.constraints import Constraint
-from evenhand.problem.constraints.outlook import chance
-from evenhand.problem.constraints.stated import Stated, state
+from evenhand.problem.constraints.stated import state
 from evenhand.problem.measures import Measure
 from evenhand.problem.problem import Problem
 from evenhand.run.plays import Plays, by_place
@@ -80,7 +78,11 @@ class Trace:
 
     @property
     def _title(self) -> str:
-        rounds = self.interrupted or count(self.problem.horizon, "round")
+        from evenhand.report.summary import Ending
+
+        cut = Ending.of(self.ran_out)
+        rounds = self.interrupted or (cut.instead_of(self.problem.horizon) if cut.replicas else "")
+        rounds = rounds or count(self.problem.horizon, "round")
         return f"Trace of {self.policy!r}: {count(len(self.replicas), 'replica')}, {rounds}, seed {self.seed}"
 
     @property
@@ -192,6 +194,16 @@ class Trace:
             return ""
         return f"INTERRUPTED after {int(self.elapsed[-1].max()):,} of {self.problem.horizon:,} rounds"
 
+    @property
+    def ran_out(self) -> Floats:
+        """The rounds after which no more cases came, as a log had no more; NaN where the run went on or stopped, `(R)`.
+
+        A replica that a budget stopped has not run out of cases, nor has a run that ends at a time or was interrupted.
+        """
+        rounds = self.elapsed[-1]
+        short = self.finished & (rounds < self.problem.horizon) & np.isnan(self.stopped)
+        return np.where(short & (self.problem.until is None), rounds, np.nan)
+
     def measure(self, constraint: Constraint) -> Floats:
         """Compute the measure of a constraint, of the problem or another one, at every point, `->(G,R)`.
 
@@ -210,40 +222,13 @@ class Trace:
         """Summarise the end of the run: the objective, every measure and every constraint, mean and worst replica.
 
         What is spent counts over the horizon, as it stays spent when a replica stops early. If the run was interrupted,
-        it counts over the rounds that elapsed. While outcomes are under way, what depends on them has two lines: what
-        arrived, and where there is a truth, what is to be expected of all plays.
+        or no more cases came to a replica (`ran_out`), it counts over the rounds that elapsed. While outcomes are under
+        way, what depends on them has two lines: what arrived, and where there is a truth, what is to be expected of all
+        plays.
         """
-        from evenhand.report.credit_lines import credits_of, with_credit
-        from evenhand.report.quantities import quantities
-        from evenhand.report.span_lines import spans_of
-        from evenhand.report.summary import Ending, Line, Summary
+        from evenhand.run.summing import summarise  # reports only when asked for one
 
-        horizon, lines = self.problem.horizon, []
-        promised = [s for s, _ in with_credit(self.problem, self.credits)]
-        for q in quantities(self):
-            values = q.value(self)[-1]
-            if q.spends and self.finished:
-                values = values * (self.elapsed[-1] / horizon)
-            error = np.inf if q.stated is None else self._chance(q.stated)
-            line = Line.of(q.name, values, worst=q.worst, limit=q.limit, error=error)
-            lines.append(line._replace(missed=False) if q.stated in promised else line)
-        lines += credits_of(self.problem, self.credits)
-        lines += spans_of(self.problem, self.by_period)
-        return Summary(
-            policy=self.policy,
-            replicas=len(self.replicas),
-            interrupted=self.interrupted,
-            under_way=(int(np.ceil(self.under_way[-1].min())), int(np.ceil(self.under_way[-1].max()))),
-            stopped=Ending.of(self.stopped),
-            restricted=Ending.of(self.restricted_after),
-            lines=tuple(lines),
-            held_out=() if self.held_out is None else comparisons(self.problem.names, self.held_out),
-        )
-
-    def _chance(self, stated: Stated) -> float:
-        """The standard error of a constraint's measure at the end, as a mean over replicas, at most."""
-        per = stated.per(self)
-        return chance(stated, self.problem, self.elapsed[-1], None if per is None else per[-1])
+        return summarise(self)
 
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame: one row per play if every play was recorded, else one per replica and point.
