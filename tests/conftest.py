@@ -1,6 +1,7 @@
 """Fixed examples for Hypothesis, and a look at every picture that is written."""
 
 import gc
+import math
 import os
 
 import pytest
@@ -25,6 +26,14 @@ def pytest_collection_finish():
     gc.collect()
     gc.freeze()
     gc.enable()
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compile_in_silence():
+    """Tests of what is written on stderr do not depend on which kernels are compiled already."""
+    from evenhand.core.kernel_parts import Kernel
+
+    Kernel.announcer.after = math.inf
 
 
 @pytest.fixture(autouse=True, scope="session")

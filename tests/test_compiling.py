@@ -48,6 +48,22 @@ def test_nothing_is_said_where_bars_are_off(tmp_path, monkeypatch):
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
     write(tmp_path)
     assert said(tmp_path, False) == ""
+    before = Kernel.watch
     with shown(True):
-        assert Kernel.watch is not None
-    assert Kernel.watch is None
+        assert Kernel.watch != before
+    assert Kernel.watch == before
+
+
+def test_a_run_that_compiles_for_long_says_so_once_by_itself(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
+    write(tmp_path)
+
+    def alone(after):
+        lines = f"from evenhand.core.kernel_parts import Kernel; Kernel.announcer.after = {after}"
+        command = [sys.executable, "-c", f"{lines}; import outer; outer.twice(1.0); outer.twice(1)"]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stderr
+
+    assert alone(0.0) == f"{SAYS}: outer.twice, ...\n"
+    assert alone(0.0) == ""  # all are kept
+    (tmp_path / "kernels").rename(tmp_path / "elsewhere")
+    assert alone(600.0) == ""  # too short to be told

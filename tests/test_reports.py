@@ -12,7 +12,7 @@ from evenhand.recipes import uniform
 from evenhand.report.plots import over_rounds
 from evenhand.report.quantities import ARRIVED, EXPECTED
 from evenhand.run import Trace, simulate, simulation
-from evenhand.run.trace import join
+from evenhand.run.joining import join
 from tests.examples.environments import LOG
 from tests.pictures import caption_of
 from tests.problems import pose

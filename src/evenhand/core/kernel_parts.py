@@ -21,6 +21,7 @@ from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
 
+from evenhand.core.announcing import Announcer
 from evenhand.core.kernel_boxes import known_types
 from evenhand.core.kernel_cache import KernelCache, called, is_part
 
@@ -56,7 +57,8 @@ class _Code(JITCodeLibrary):
 class Kernel(CPUDispatcher):
     """A function with its machine code by the types of its arguments; see `numba.njit`."""
 
-    watch: ClassVar[Callable[[str], AbstractContextManager[None]] | None] = None  # is entered while one is compiled
+    announcer: ClassVar[Announcer] = Announcer()
+    watch: ClassVar[Callable[[str], AbstractContextManager[None]]] = announcer.watch  # entered while one is compiled
     _outer: Kernel | None = None  # the kernel that is being compiled for Python, under the lock of the compiler
 
     def compile(self, sig: Any) -> Any:
@@ -100,7 +102,7 @@ class Kernel(CPUDispatcher):
             Kernel._outer = None
 
     def _watched(self, sig: Any) -> AbstractContextManager[None]:
-        if Kernel.watch is None or (isinstance(self._cache, KernelCache) and self._cache.holds(sig, self.targetctx)):
+        if isinstance(self._cache, KernelCache) and self._cache.holds(sig, self.targetctx):
             return nullcontext()
         return Kernel.watch(f"{self.py_func.__module__.rpartition('.')[2]}.{self.py_func.__qualname__}")
 

@@ -337,8 +337,8 @@ class Replay:
             trace, of = run.trace, f"of {len(run.rounds)} runs"
             for ending in endings(Ending.of(trace.stopped), Ending.of(trace.restricted_after)):
                 yield f"{run.name}: {of}, {ending}"
-            short = (run.rounds < horizon) & np.isnan(trace.stopped)
-            if self.problem.until is None and short.any():
+            short = np.isfinite(trace.ran_out)
+            if short.any():
                 left = "; ".join(
                     f"{name} {m.values[short].mean():,.1f}"
                     for name, (m, _) in self.measured[run.name].items()
@@ -346,7 +346,7 @@ class Replay:
                 )
                 yield (
                     f"{run.name}: {of}, {short.sum()} reached the end of the log before the horizon of {horizon:,} "
-                    f"{Ending.of(run.rounds[short])}" + (f"; on average, {left}" if left else "")
+                    f"{Ending.of(trace.ran_out)}" + (f"; on average, {left}" if left else "")
                 )
 
 

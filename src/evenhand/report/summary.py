@@ -81,7 +81,17 @@ class Ending(NamedTuple):
         when = f"round {self.first:,}" if self.first == self.last else f"rounds {self.first:,} to {self.last:,}"
         return f"(after {when})"
 
+    def instead_of(self, horizon: int) -> str:
+        """Say how many rounds there were of a horizon for want of cases.
 
+        >>> Ending(3, 1180, 1220).instead_of(4000)
+        'no more cases after 1,180 to 1,220 of 4,000 rounds'
+        """
+        rounds = f"{self.first:,}" if self.first == self.last else f"{self.first:,} to {self.last:,}"
+        return f"no more cases after {rounds} of {horizon:,} rounds"
+
+
+NONE = Ending(0, 0, 0)
 COLUMNS = [*_CAVEATS, *Line._fields]  # of data frames
 
 
@@ -95,6 +105,8 @@ class Summary(NamedTuple):
     stopped: Ending
     restricted: Ending
     lines: tuple[Line, ...]
+    ran_out: Ending = NONE  # replicas to which no more cases came before the horizon
+    horizon: int = 0
     held_out: tuple[Comparison, ...] = ()
 
     def __str__(self) -> str:
@@ -114,7 +126,13 @@ class Summary(NamedTuple):
             fewest, most = self.under_way
             rounds = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
             found.append(f"the outcomes of {rounds} rounds of each replica are still under way")
-        return [*found, *endings(self.stopped, self.restricted)]
+        return [*found, *self.shortened(), *endings(self.stopped, self.restricted)]
+
+    def shortened(self) -> list[str]:
+        """Say how many replicas had no more cases before the horizon, and after which rounds."""
+        if not self.ran_out.replicas:
+            return []
+        return [f"{self.ran_out.replicas} had {self.ran_out.instead_of(self.horizon)}, and count per round that came"]
 
     def title(self) -> str:
         """Return the title: the policy, the number of replicas, and the notes."""

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from tqdm import tqdm
 
+from evenhand.core.announcing import COMPILING
 from evenhand.core.kernel_parts import Kernel
-
-_SAYS = "compiling kernels for this machine, once"
 
 
 @contextmanager
@@ -20,11 +19,8 @@ def shown(progress: bool | None = None) -> Iterator[None]:
 
     The number of kernels to come is not known, so that the bar counts them. Between two kernels it is hidden.
     """
-    if progress is False:
-        yield
-        return
     before, bars = Kernel.watch, _Bars(sys.stderr.isatty() if progress is None else progress)
-    Kernel.watch = bars.watch
+    Kernel.watch = nullcontext if progress is False else bars.watch
     try:
         yield
     finally:
@@ -44,12 +40,12 @@ class _Bars:
         """Show a kernel while it is compiled."""
         if not self.drawn:
             if not self.said:
-                print(f"{_SAYS}: {name}, ...", file=sys.stderr, flush=True)
+                print(f"{COMPILING}: {name}, ...", file=sys.stderr, flush=True)
             self.said = True
             yield
             return
         if self.bar is None:
-            self.bar = tqdm(desc=_SAYS, unit=" kernels", leave=False, file=sys.stderr)
+            self.bar = tqdm(desc=COMPILING, unit=" kernels", leave=False, file=sys.stderr)
         self.bar.set_postfix_str(name)
         yield
         self.bar.update()

@@ -18,10 +18,11 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.run.blocks import Blocks
 from evenhand.run.checkpoint import Checkpoint, Checkpoints, Halfway
+from evenhand.run.joining import join
 from evenhand.run.parallel import Watch, check_jobs, run_chunks
 from evenhand.run.progress import bar
 from evenhand.run.recorder import Recorder, empty
-from evenhand.run.trace import Trace, join
+from evenhand.run.trace import Trace
 from evenhand.run.wrapped import AnyPolicy
 
 _EVERY = 64  # steps between two calls of a watch

@@ -70,7 +70,7 @@ class Sweep:
                 names.add(first.name)
                 values = [x if isinstance(x, str) else f"{x:g}" for x in _point(at)]
                 numbers = [cell(x) for x in (first.mean, first.se, first.worst)]
-                cut = [summary.interrupted] if summary.interrupted else []
+                cut = [summary.interrupted] if summary.interrupted else summary.shortened()
                 rows.append([*values, summary.policy, *numbers, "; ".join([*cut, *rest])])
         objective = names.pop() if len(names) == 1 else "objective"
         return [*self._names, "policy", objective, "se", "worst", "missed"], rows

@@ -20,7 +20,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.policy.held_out import comparisons
 from evenhand.policy.saving import fingerprint
 from evenhand.problem.constraints import Constraint
-from evenhand.problem.constraints.outlook import chance
+from evenhand.problem.constraints.outlook import chance, missed
 from evenhand.problem.constraints.stated import Stated, state
 from evenhand.problem.measures import Measure
 from evenhand.problem.problem import Problem
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from evenhand.report.summary import Summary
 
 
-_SUMS = ("elapsed", "totals", "group_totals", "group_rounds", "measured", "under_way")  # at the points of a run
-_TRUTHS = ("expected", "group_expected", "measured_expected")  # the same of true means, None without a truth
+SUMS = ("elapsed", "totals", "group_totals", "group_rounds", "measured", "under_way")  # at the points of a run
+TRUTHS = ("expected", "group_expected", "measured_expected")  # the same of true means, None without a truth
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -80,7 +80,11 @@ class Trace:
 
     @property
     def _title(self) -> str:
-        rounds = self.interrupted or count(self.problem.horizon, "round")
+        from evenhand.report.summary import Ending
+
+        cut = Ending.of(self.ran_out)
+        rounds = self.interrupted or (cut.instead_of(self.problem.horizon) if cut.replicas else "")
+        rounds = rounds or count(self.problem.horizon, "round")
         return f"Trace of {self.policy!r}: {count(len(self.replicas), 'replica')}, {rounds}, seed {self.seed}"
 
     @property
@@ -192,6 +196,16 @@ class Trace:
             return ""
         return f"INTERRUPTED after {int(self.elapsed[-1].max()):,} of {self.problem.horizon:,} rounds"
 
+    @property
+    def ran_out(self) -> Floats:
+        """The rounds after which no more cases came, as a log had no more; NaN where the run went on or stopped, `(R)`.
+
+        A replica that a budget stopped has not run out of cases, nor has a run that ends at a time or was interrupted.
+        """
+        rounds = self.elapsed[-1]
+        short = self.finished & (rounds < self.problem.horizon) & np.isnan(self.stopped)
+        return np.where(short & (self.problem.until is None), rounds, np.nan)
+
     def measure(self, constraint: Constraint) -> Floats:
         """Compute the measure of a constraint, of the problem or another one, at every point, `->(G,R)`.
 
@@ -210,22 +224,25 @@ class Trace:
         """Summarise the end of the run: the objective, every measure and every constraint, mean and worst replica.
 
         What is spent counts over the horizon, as it stays spent when a replica stops early. If the run was interrupted,
-        it counts over the rounds that elapsed. While outcomes are under way, what depends on them has two lines: what
-        arrived, and where there is a truth, what is to be expected of all plays.
+        or no more cases came to a replica (`ran_out`), it counts over the rounds that elapsed. While outcomes are under
+        way, what depends on them has two lines: what arrived, and where there is a truth, what is to be expected of all
+        plays.
         """
         from evenhand.report.credit_lines import credits_of, with_credit
         from evenhand.report.quantities import quantities
         from evenhand.report.span_lines import spans_of
         from evenhand.report.summary import Ending, Line, Summary
 
-        horizon, lines = self.problem.horizon, []
-        promised = [s for s, _ in with_credit(self.problem, self.credits)]
+        promised, lines = [s for s, _ in with_credit(self.problem, self.credits)], []
+        used = self.elapsed[-1] / self.problem.horizon
+        had_all = self.finished & np.isnan(self.ran_out)  # replicas that met all cases, or could have
         for q in quantities(self):
             values = q.value(self)[-1]
-            if q.spends and self.finished:
-                values = values * (self.elapsed[-1] / horizon)
             error = np.inf if q.stated is None else self._chance(q.stated)
-            line = Line.of(q.name, values, worst=q.worst, limit=q.limit, error=error)
+            shown = np.where(had_all, values * used, values) if q.spends else values
+            line = Line.of(q.name, shown, worst=q.worst, limit=q.limit, error=error)
+            if q.spends and self.finished and q.limit is not None:  # a total is limited, whatever rounds it took
+                line = line._replace(missed=missed(float((values * used).mean()), q.limit, q.worst, error))
             lines.append(line._replace(missed=False) if q.stated in promised else line)
         lines += credits_of(self.problem, self.credits)
         lines += spans_of(self.problem, self.by_period)
@@ -237,6 +254,8 @@ class Trace:
             stopped=Ending.of(self.stopped),
             restricted=Ending.of(self.restricted_after),
             lines=tuple(lines),
+            ran_out=Ending.of(self.ran_out),
+            horizon=self.problem.horizon,
             held_out=() if self.held_out is None else comparisons(self.problem.names, self.held_out),
         )
 
@@ -306,7 +325,7 @@ class Trace:
             expected = f"outcomes, groups and measures as in the trace: {names}"
             raise InvalidInput("problem", expected, _names(problem))
         kept = {k.removeprefix("plays."): z.pop(k) for k in list(z) if k.startswith("plays.")}
-        lacking = [f.name for f in fields(Trace) if f.default is MISSING and f.name not in (*z, *_TRUTHS, "problem")]
+        lacking = [f.name for f in fields(Trace) if f.default is MISSING and f.name not in (*z, *TRUTHS, "problem")]
         if lacking:
             raise InvalidInput("path", "a trace saved by this version of evenhand", f"one without {lacking}")
         return Trace(
@@ -315,7 +334,7 @@ class Trace:
             seed=int(z.pop("seed")),
             finished=bool(z.pop("finished")),
             plays=Plays(**kept) if kept else None,
-            **(dict.fromkeys(_TRUTHS) | z),
+            **(dict.fromkeys(TRUTHS) | z),
         )
 
     def _sums(self, name: str) -> Floats:
@@ -340,51 +359,3 @@ def _described(measure: Measure) -> str:
         return f"{measure.name} ({fingerprint(measure)})"
     except InvalidInput:  # one of the user's own that has no hash
         return f"{measure.name} ({type(measure).__qualname__})"
-
-
-def join(traces: list[Trace]) -> Trace:
-    """Join traces of different replicas of one run.
-
-    Replicas that finished early keep their last sums. If any was interrupted, only the points that all of these reached
-    are kept, so that every replica is measured over the same steps.
-    """
-    if len(traces) == 1:
-        return traces[0]
-    first, broken = traces[0], [t for t in traces if not t.finished]
-    if broken:
-        times = broken[0].times
-        for t in broken:
-            times = np.intersect1d(times, t.times)
-    else:
-        times = max((t.times for t in traces), key=lambda z: int(z[-1]))  # the grid is one, and goes on to the last end
-    times = times[times >= max(t.times[0] for t in traces)]
-    at = [np.searchsorted(t.times, times, side="right") - 1 for t in traces]
-
-    def join_points(name: str) -> Floats:
-        return np.concatenate([getattr(t, name)[i] for t, i in zip(traces, at, strict=True)], 1)
-
-    elapsed, truth = join_points("elapsed"), all(t.expected is not None for t in traces)
-
-    def join_ends(name: str) -> Floats:
-        after = np.concatenate([getattr(t, name) for t in traces])
-        return np.where(after < elapsed[-1], after, np.nan) if broken else after  # what ended later is cut off
-
-    sums: dict[str, Any] = {name: join_points(name) for name in _SUMS}
-    sums |= {name: join_points(name) if truth else None for name in _TRUTHS}
-    lengths = [len(t.plays.counted) for t in traces if t.plays is not None]
-    steps = int(times[-1]) if broken else max(lengths, default=0)
-    cut = [t.plays.until(steps) for t in traces if t.plays is not None]
-    return replace(
-        first,
-        replicas=np.concatenate([t.replicas for t in traces]),
-        finished=not broken,
-        times=times,
-        **sums,
-        offered_steps=np.concatenate([t.offered_steps for t in traces]),
-        stopped=join_ends("stopped"),
-        restricted_after=join_ends("restricted_after"),
-        held_out=None if first.held_out is None else np.concatenate([t.held_out for t in traces]),
-        credits=None if first.credits is None else np.concatenate([t.credits for t in traces]),
-        by_period=None if broken or first.by_period is None else np.concatenate([t.by_period for t in traces]),
-        plays=Plays(*(np.concatenate(z, 1) for z in zip(*cut, strict=True))) if len(cut) == len(traces) else None,
-    )
