@@ -95,7 +95,7 @@ def test_a_model_of_another_number_of_features_is_named():
 
 def test_a_context_can_be_changed_without_a_trace_in_the_problem():
     mail = policy(12)
-    context = mail.encode(CASE, offered=(a for a in ["call", "call"]))  # an iterator, which can be read once
+    context = mail.encode(CASE, offered=(a for a in ["call"]))  # an iterator, which can be read once
     np.testing.assert_array_equal(context.offered, [[False, False, True]])
     context.known[:] = 99.0
     np.testing.assert_array_equal(mail.encode(CASE).known[0], MAIL.declared)

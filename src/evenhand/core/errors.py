@@ -28,6 +28,9 @@ class EvenhandWarning(UserWarning):
 class InvalidInput(EvenhandError, ValueError):
     """A value that was passed in cannot be used.
 
+    An input whose parts are checked one by one, such as a case, names all that are wrong: the first is the error, and
+    `others` has the rest.
+
     >>> str(InvalidInput("horizon", "a whole number of at least 1", 0))
     'horizon: expected a whole number of at least 1, got 0'
     """
@@ -35,9 +38,20 @@ class InvalidInput(EvenhandError, ValueError):
     def __init__(self, field: str, expected: str, got: object) -> None:
         super().__init__(field, expected, got)
         self.field, self.expected, self.got = field, expected, got
+        self.others: tuple[InvalidInput, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.field}: expected {self.expected}, got {self.got}"
+        return "; ".join(f"{e.field}: expected {e.expected}, got {e.got}" for e in (self, *self.others))
+
+    def at(self, place: str) -> InvalidInput:
+        """Return the error with a place before the name of every field.
+
+        >>> str(InvalidInput("age", "a finite number", None).at("row 3"))
+        'row 3: age: expected a finite number, got None'
+        """
+        found = InvalidInput(f"{place}: {self.field}", self.expected, self.got)
+        found.others = tuple(other.at(place) for other in self.others)
+        return found
 
 
 class MissingFile(InvalidInput, FileNotFoundError):

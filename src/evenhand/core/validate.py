@@ -6,7 +6,7 @@ import math
 import os
 import pickle
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from numbers import Integral, Real
 from pathlib import Path
@@ -167,6 +167,25 @@ def on_disk(field: str, expected: str) -> Iterator[None]:
         raise MissingFile(field, expected, f"{error.strerror or error}{where}") from error
     except OSError as error:
         raise InvalidInput(field, expected, error.strerror or error) from error
+
+
+def wrong(checks: Iterable[Callable[[], object]]) -> InvalidInput | None:
+    """Return one error for all fields that checks refuse, None if they refuse none.
+
+    >>> str(wrong([lambda: positive("a", 0), lambda: positive("b", 1), lambda: positive("c", -1)]))
+    'a: expected a finite number above 0, got 0; c: expected a finite number above 0, got -1'
+    """
+    found: dict[str, InvalidInput] = {}
+    for check in checks:
+        try:
+            check()
+        except InvalidInput as error:
+            found.setdefault(error.field, error)
+    if not found:
+        return None
+    first, *others = found.values()
+    first.others = tuple(others)
+    return first
 
 
 def picklable(field: str, build: object) -> None:

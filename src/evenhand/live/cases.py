@@ -41,6 +41,20 @@ class Encoder(Protocol):
 
 
 @runtime_checkable
+class Refuses(Protocol):
+    """An encoder that takes more from a log than from a client, as earlier versions did."""
+
+    def refuse(
+        self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
+    ) -> None:
+        """Refuse what `context` takes, although no client may state it.
+
+        Raises:
+            InvalidInput: it names all fields that are wrong.
+        """
+
+
+@runtime_checkable
 class Traces(Encoder, Protocol):
     """An encoder whose numbers come from names in the case."""
 
@@ -59,6 +73,12 @@ class Ranged(Protocol):
 
     def outside(self, case: Case) -> Sequence[str]:
         """Return the features whose value in a case, although `context` accepts it, is mapped to another."""
+
+
+def refuse(encoder: Encoder, body: Mapping[str, Any]) -> None:
+    """Refuse a request that the log may have of earlier versions, but no client may make any longer."""
+    if isinstance(encoder, Refuses):
+        encoder.refuse(body["case"], body.get("offered"), body.get("known"))
 
 
 def context_of(encoder: Encoder, clock: Clock, body: Mapping[str, Any], at: int) -> Context:
@@ -155,7 +175,13 @@ class Named:
     def context(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> Context:
-        return self.policy.encode(case, offered=offered, known=known)
+        return self.policy._assembly.encoder.entered(case, offered, known)
+
+    def refuse(
+        self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
+    ) -> None:
+        """Refuse true and false as numbers, and an action that is offered twice."""
+        self.policy._assembly.encoder.refuse(case, offered, known)
 
     def contexts(self, cases: Sequence[Case]) -> Context:
         return self.policy._assembly.encoder.stacked(cases)

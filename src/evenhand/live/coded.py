@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,11 +15,11 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
-from evenhand.core.validate import number
+from evenhand.core.validate import number, wrong
 from evenhand.live.cases import Case
 from evenhand.live.events import Conflict
 from evenhand.live.leases.lease import Lease
-from evenhand.policy.encode import group_of, known_of, offered_of
+from evenhand.policy.fields import BOOLEANS, group_of, is_twice, known_of, offered_of, refuse_boolean, refuse_twice
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.replay.columns import Names
@@ -77,17 +77,76 @@ class Coded:
         """Return the context of one replica.
 
         Raises:
-            InvalidInput: a column is missing or unknown, or has a value that it cannot have.
+            InvalidInput: a column is missing or unknown, or has a value that it cannot have; it names all of them.
         """
+        try:
+            return self._context(case, offered, known)
+        except InvalidInput:
+            self._raise(case, offered, known)
+            raise
+
+    def refuse(
+        self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
+    ) -> None:
+        """Refuse true and false as numbers, and an action that is offered twice."""
+        if is_twice(offered) or (isinstance(case, Mapping) and not BOOLEANS.isdisjoint(map(type, case.values()))):
+            self._raise(case, offered, known)
+
+    def _raise(
+        self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
+    ) -> None:
+        """Raise one error for all fields that are wrong."""
+        found = wrong(self._checks(case, offered, known))
+        if found is not None:
+            raise found
+
+    def _checks(
+        self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
+    ) -> Iterator[Callable[[], object]]:
+        """Yield a check of every field."""
+        if isinstance(case, Mapping):
+            for name in self.names:
+                yield partial(self._column, name, case)
+            yield from (partial(self._refuse_unknown, name) for name in case if name not in self.names)
+        else:
+            yield partial(self._context, case, None, None)  # says what is wrong
+        yield partial(refuse_twice, offered)
+        yield partial(offered_of, self.problem, offered)
+        yield partial(known_of, self.problem, known)
+
+    def _column(self, name: str, case: Case) -> None:
+        """Refuse the value of a column that a case cannot have."""
+        self._refuse_missing(name, case)
+        if name in self._numbers:
+            refuse_boolean(name, case[name])
+        if name in self.units.numeric or name in self.units.indicated:
+            self.units.number(case, name)
+        if name in self.spec.known_columns:
+            number(name, case[name], "a finite number")
+        if name in self.units.levels:
+            self.units.level(case, name)
+        for grouped, grouping in self.spec.groups.items():
+            if grouping.column == name:
+                group_of(self.problem, grouped, self._group(case, grouping))
+
+    def _refuse_missing(self, name: str, case: Case) -> None:
+        if name not in case:
+            raise InvalidInput(name, "a value, as the problem file names the column", "none")
+
+    def _refuse_unknown(self, name: object) -> None:
+        expected = f"one of {list(self.names)}, which the problem file names"
+        raise InvalidInput(str(name), expected, f"an unknown name{meant(name, self.names)}")
+
+    def _context(
+        self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
+    ) -> Context:
         if not isinstance(case, Mapping):
             raise InvalidInput("case", f"a mapping from {list(self.names)} to values", shown(case))
         for name in self.names:
-            if name not in case:
-                raise InvalidInput(name, "a value, as the problem file names the column", "none")
+            self._refuse_missing(name, case)
         for name in case:
             if name not in self.names:
-                expected = f"one of {list(self.names)}, which the problem file names"
-                raise InvalidInput(str(name), expected, f"an unknown name{meant(name, self.names)}")
+                self._refuse_unknown(name)
         groups = [group_of(self.problem, name, self._group(case, g)) for name, g in self.spec.groups.items()]
         numbers = {c: np.array([number(c, case[c], "a finite number")]) for c in self.spec.known_columns}
         return Context(
@@ -133,6 +192,11 @@ class Coded:
         """The columns that every case states."""
         grouped = (grouping.column for grouping in self.spec.groups.values())
         return tuple(dict.fromkeys([*self.spec.numeric, *self.spec.categorical, *self.spec.known_columns, *grouped]))
+
+    @cached_property
+    def _numbers(self) -> tuple[str, ...]:
+        """The columns of which cases state numbers or dates."""
+        return (*self.spec.numeric, *self.spec.known_columns)
 
     def under(self, lease: Mapping[str, Any] | None) -> Coded:
         """Return this encoder under a lease of the same totals, as `to_dict` states it."""

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from evenhand.core.errors import EvenhandError
 from evenhand.core.records import Decision
-from evenhand.live.cases import contexts_of, time_at
+from evenhand.live.cases import contexts_of, refuse, time_at
 from evenhand.live.events import Event, encode
 from evenhand.live.fold import Fold, Made
 from evenhand.live.packing import apart, listed
@@ -41,6 +41,8 @@ def decide(verbs: Verbs, some: Sequence[New]) -> list[Reply]:
         EvenhandError: nothing was decided, as a case does not fit the problem, or a prediction cannot be used.
     """
     worker, log = verbs.worker, verbs.log
+    for new in some:
+        refuse(worker.encoder, new.plain)
     contexts = contexts_of(worker.encoder, [new.plain for new in some])
     time = time_at(worker.policy.problem.clock, log.now)
     worker.together += len(some)

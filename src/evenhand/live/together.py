@@ -10,6 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 from evenhand.core.errors import EvenhandError
 from evenhand.core.garbage import uncollected
 from evenhand.core.records import Context
+from evenhand.live.cases import refuse
 from evenhand.live.events import Busy
 from evenhand.live.frozen import New, decide, size
 from evenhand.live.gathered import each
@@ -120,6 +121,7 @@ def _encoded(verbs: Verbs, some: Sequence[New]) -> list[Context | EvenhandError]
     encoder = verbs.worker.encoder
 
     def one(new: New, _: Transaction) -> Context:
+        refuse(encoder, new.plain)
         return encoder.context(new.plain["case"], new.plain.get("offered"), new.plain.get("known"))
 
     return each(verbs.log, [partial(one, new) for new in some], verbs.worker)

@@ -11,7 +11,7 @@ from typing import Any, TypeGuard
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
-from evenhand.live.cases import Case, context_of
+from evenhand.live.cases import Case, context_of, refuse
 from evenhand.live.changing import Ask
 from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, read
 from evenhand.live.fold import Earlier, Made
@@ -78,6 +78,7 @@ class Verbs:
         stored = self.stored(plain, key)
         if stored is not None:
             return stored
+        refuse(self.worker.encoder, plain)
         context = context_of(self.worker.encoder, self.worker.policy.problem.clock, plain, self.log.now)
         fold = self.worker.fold
         refuse_late(self.worker.name, fold, context)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -13,9 +13,19 @@ from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.registry import meant
-from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.validate import number
+from evenhand.core.types import Floats, Ints
+from evenhand.core.validate import wrong
 from evenhand.models.base import Model, by_action
+from evenhand.policy.fields import (
+    BOOLEANS,
+    group_of,
+    is_twice,
+    known_of,
+    offered_of,
+    refuse_boolean,
+    refuse_twice,
+    value_of,
+)
 from evenhand.problem import features
 from evenhand.problem.clock import Time
 from evenhand.problem.problem import Problem
@@ -56,13 +66,101 @@ class Encoder:
         time: Time | None = None,
     ) -> Context:
         """Return the context of a case; see `Policy.encode`."""
+        if offered is not None and not isinstance(offered, str) and isinstance(offered, Iterable):
+            offered = tuple(offered)  # an iterator can be read once
+        self.refuse(case, offered, known)
+        return self.entered(case, offered, known, time)
+
+    def refuse(
+        self,
+        case: Mapping[str, object],
+        offered: Collection[str] | None,
+        known: Mapping[str, Mapping[str, float] | float] | None,
+    ) -> None:
+        """Refuse what `entered` takes of logs and columns: true and false as numbers, an action that is offered twice.
+
+        Raises:
+            InvalidInput: it names all fields that are wrong.
+        """
+        if is_twice(offered) or (isinstance(case, Mapping) and not BOOLEANS.isdisjoint(map(type, case.values()))):
+            self._raise(case, offered, known, None)
+
+    def entered(
+        self,
+        case: Mapping[str, object],
+        offered: Collection[str] | None,
+        known: Mapping[str, Mapping[str, float] | float] | None,
+        time: Time | None = None,
+    ) -> Context:
+        """Return the context of a case of a log or a column of a data frame.
+
+        Raises:
+            InvalidInput: it names all fields that are wrong.
+        """
+        try:
+            return self._context(case, offered, known, time)
+        except InvalidInput:
+            self._raise(case, offered, known, time)
+            raise
+
+    def _raise(
+        self,
+        case: Mapping[str, object],
+        offered: Collection[str] | None,
+        known: Mapping[str, Mapping[str, float] | float] | None,
+        time: Time | None,
+    ) -> None:
+        """Raise one error for all fields that are wrong."""
+        found = wrong(self._checks(case, offered, known, time))
+        if found is not None:
+            raise found
+
+    def _checks(
+        self,
+        case: Mapping[str, object],
+        offered: Collection[str] | None,
+        known: Mapping[str, Mapping[str, float] | float] | None,
+        time: Time | None,
+    ) -> Iterator[Callable[[], object]]:
+        """Yield a check of every field."""
+        if isinstance(case, Mapping):
+            yield from (partial(self._refuse_unknown, name) for name in case if name not in self._stated)
+            for feature, size in zip(self.problem.features, self._sizes, strict=True):
+                yield partial(self._check_feature, feature, size, case)
+            for i in self._by_case:
+                yield partial(self._check_group, self.problem.groups[i].name, case)
+        else:
+            yield partial(self._context, case, None, None, None)  # says what is wrong
+        yield partial(refuse_twice, offered)
+        yield partial(offered_of, self.problem, offered)
+        yield partial(known_of, self.problem, known)
+        yield partial(self._time, time)
+
+    def _refuse_unknown(self, name: object) -> None:
+        expected = f"one of {list(self.names)}, which the problem names"
+        raise InvalidInput(str(name), expected, f"an unknown name{meant(name, self.names)}")
+
+    def _check_feature(self, feature: features.Feature, size: int, case: Mapping[str, object]) -> None:
+        value = value_of(case, feature.name)
+        if feature.name in self._numeric:
+            refuse_boolean(feature.name, value)
+        features.encode((feature,), (size,), [value])
+
+    def _check_group(self, name: str, case: Mapping[str, object]) -> None:
+        group_of(self.problem, name, value_of(case, name))
+
+    def _context(
+        self,
+        case: Mapping[str, object],
+        offered: Collection[str] | None,
+        known: Mapping[str, Mapping[str, float] | float] | None,
+        time: Time | None,
+    ) -> Context:
         if not isinstance(case, Mapping):
             raise InvalidInput("case", f"a mapping from {list(self.names)} to values", shown(case))
-        if not self._stated.issuperset(case):
-            name = next(name for name in case if name not in self.names)
-            guess = meant(name, self.names)
-            expected = f"one of {list(self.names)}, which the problem names"
-            raise InvalidInput(str(name), expected, f"an unknown name{guess}")
+        for name in () if self._stated.issuperset(case) else case:
+            if name not in self._stated:
+                self._refuse_unknown(name)
         try:
             values = [case[name] for name in self._read]
         except KeyError:
@@ -82,7 +180,7 @@ class Encoder:
         """Return the contexts of cases that offer all actions, `(N)` before every shape, with the bits of `one`."""
         for case in cases:
             if not isinstance(case, Mapping) or not self._stated.issuperset(case):
-                self.one(case, None, None)  # says what is wrong
+                self.entered(case, None, None)  # says what is wrong
         try:
             values = [[case[f.name] for case in cases] for f in self.problem.features]
         except KeyError:
@@ -106,18 +204,16 @@ class Encoder:
 
     def many(self, frame: Table, times: Sequence[Time] | None) -> list[Context]:
         """Return the contexts of the rows of a data frame, or of a sequence of cases; see `Policy.encode_frame`."""
-        found, cases = [], self._cases(frame)
+        found, cases = [], rows_of(frame, self.names)
+        encode = self.one if cases is frame else self.entered  # a column of true and false has numbers
         if times is not None and len(times) != len(cases):
             raise InvalidInput("times", f"one for each of {len(cases)} cases", len(times))
         for i, case in enumerate(cases):
             try:
-                found.append(self.one(case, None, None, None if times is None else times[i]))
+                found.append(encode(case, None, None, None if times is None else times[i]))
             except InvalidInput as error:
-                raise InvalidInput(f"row {i}: {error.field}", error.expected, error.got) from None
+                raise error.at(f"row {i}") from None
         return found
-
-    def _cases(self, frame: Table) -> Sequence[Mapping[str, object]]:
-        return rows_of(frame, self.names)
 
     def _arranged(self, units: Floats) -> Floats:
         padded = np.zeros(len(units) + 1)
@@ -144,6 +240,11 @@ class Encoder:
     def _read(self) -> tuple[str, ...]:
         """The names of the features, one for each."""
         return tuple(f.name for f in self.problem.features)
+
+    @cached_property
+    def _numeric(self) -> tuple[str, ...]:
+        """The names of the features that are numbers."""
+        return tuple(f.name for f in self.problem.features if isinstance(f, features.Numeric))
 
     @cached_property
     def _numbers(self) -> Floats:
@@ -197,59 +298,6 @@ def rows_of(frame: Table, names: Sequence[str]) -> Sequence[Mapping[str, object]
         raise InvalidInput("frame", "a data frame, or a sequence of cases", shown(frame))
     read = {name: list(_column_of(frame, name)) for name in names}
     return [{name: column[i] for name, column in read.items()} for i in range(len(frame))]
-
-
-def offered_of(problem: Problem, offered: Collection[str] | None) -> Bools:
-    """Mark the actions that may be played, all by default, `->(1,A)`."""
-    if offered is None:
-        return np.ones((1, len(problem.actions)), bool)
-    if isinstance(offered, str) or not isinstance(offered, Iterable):
-        raise InvalidInput("offered", "a collection of actions", repr(offered))
-    offered = tuple(offered)  # an iterator can be read once
-    for action in offered:
-        _check_action(problem, "offered", action)
-    return np.array([[action in offered for action in problem.actions]])
-
-
-def known_of(
-    problem: Problem, known: Mapping[str, Mapping[str, float] | float] | None, plain: Floats | None = None
-) -> Floats:
-    """Return a case's known outcomes, as declared or as in `plain`, unless it states others, `(1,A,L)->(1,A,L)`."""
-    z = (problem.declared[None] if plain is None else plain).copy()
-    if known is not None and not isinstance(known, Mapping):
-        raise InvalidInput("known", "a mapping from outcomes to numbers", shown(known))
-    for name, values in (known or {}).items():
-        if name not in problem.known:
-            expected = f"one of the known outcomes {list(problem.known)}"
-            raise InvalidInput("known", expected, f"{name!r}{meant(name, problem.known)}")
-        column = problem.known.index(name)
-        each = values if isinstance(values, Mapping) else dict.fromkeys(problem.actions, values)
-        for action, value in each.items():
-            _check_action(problem, f"known: {name}", action)
-            z[0, problem.actions.index(action), column] = number(f"known: {name}", value, "a finite number")
-    return z
-
-
-def group_of(problem: Problem, grouping: str, value: object) -> int:
-    """Return the column of a group of cases."""
-    names = next(g.names for g in problem.groups if g.name == grouping)
-    if not isinstance(value, str) or value not in names:
-        raise InvalidInput(grouping, f"one of {names}", f"{value!r}{meant(value, names)}")
-    return problem.columns.index((grouping, value))
-
-
-def _check_action(problem: Problem, field: str, action: object) -> None:
-    if action not in problem.actions:
-        guess = meant(action, problem.actions)
-        raise InvalidInput(field, f"one of the actions {problem.actions}", f"{action!r}{guess}")
-
-
-def value_of(case: Mapping[str, object], name: str) -> object:
-    """Return what a case states under a name; refuse one that states nothing."""
-    try:
-        return case[name]
-    except KeyError:
-        raise InvalidInput(name, "a value, as the problem names it", "none") from None
 
 
 def _column_of(frame: Frame, name: str) -> Collection[object]:

@@ -93,22 +93,25 @@ class Policy:
 
         Args:
             case: a value for every feature and for every grouping of cases; a feature and a grouping may share a name.
-            offered: the actions that may be played; all by default.
+            offered: the actions that may be played, each once; all by default.
             known: known outcomes that differ from the declared ones in this case, by name: a number for all actions,
                 or numbers by action.
             time: when the case came: a date with a time of day where the problem has dates (`Problem.since`), a number
                 elsewhere; by default the number of the round, where the problem has no `until`.
 
         Raises:
-            InvalidInput: a name that is missing or unknown, a value that a feature cannot have, an unknown action; or
-                a model of another number of features.
+            InvalidInput: a name that is missing or unknown, a value that a feature cannot have, true or false for a
+                number, an action that is unknown or offered twice; one error names all wrong fields of the case. Or a
+                model of another number of features.
         """
         return self._assembly.encoder.one(case, offered, known, time)
 
     def encode_frame(self, frame: Table, *, times: Sequence[Time] | None = None) -> list[Context]:
-        """Return the contexts of the rows of a data frame, whose columns are the problem's features and groups.
+        """Return the contexts of the rows of a data frame, whose columns include the problem's features and groups.
 
-        A sequence of cases, as `encode` takes them, does as well. `times` has the time of each, as for `encode`.
+        Other columns, such as an identifier, are not read; of true and false in a column, true counts as 1. A sequence
+        of cases does as well: of these each is as `encode` takes it, without other names. `times` has the time of each
+        row, as for `encode`.
 
         Raises:
             InvalidInput: a column that is missing; or as for `encode`, with the number of the row.

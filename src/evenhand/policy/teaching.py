@@ -16,7 +16,8 @@ from evenhand.core.validate import as_weight
 from evenhand.models.base import ROUND, Model, weighs
 from evenhand.policy import checks, entries, named
 from evenhand.policy.assembly import Assembly
-from evenhand.policy.encode import Table, rows_of, value_of
+from evenhand.policy.encode import Table, rows_of
+from evenhand.policy.fields import value_of
 from evenhand.policy.questions import Questions
 from evenhand.policy.state import PolicyState
 from evenhand.policy.wrong_outcome import wrong_lesson
@@ -64,11 +65,11 @@ def learn_from(parts: Assembly, state: PolicyState, frame: Table, weight: float,
         try:
             if not isinstance(row, Mapping):
                 raise InvalidInput("a row", f"a mapping from {list(names)} to values", shown(row))
-            context = encoder.one({name: value_of(row, name) for name in encoder.names}, None, None)
+            context = encoder.entered({name: value_of(row, name) for name in encoder.names}, None, None)
             outcomes = {name: _seen(value_of(row, name)) for name in problem.observed}
             lessons.append(_checked(ask, context, 1, value_of(row, action), outcomes))
         except InvalidInput as error:
-            raise InvalidInput(f"row {i}: {error.field}", error.expected, error.got) from None
+            raise error.at(f"row {i}") from None
     for lesson in lessons:
         _take(ask, parts.zeros, state, lesson, weight)
 

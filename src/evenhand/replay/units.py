@@ -186,13 +186,22 @@ class Units:
         absent = [np.isnan(self.number(case, column)) for column in self.indicated]
         indicators: list[bool] = []
         for column, levels in self.levels.items():
-            value = _value(case, column)
-            if value is None and column in self.missing:
-                value = MISSING
-            if not isinstance(value, str) or value not in levels:
-                raise InvalidInput(column, f"one of {levels}", f"{value!r}{meant(value, levels)}")
+            value = self.level(case, column)
             indicators += [value == level for level in levels[1:]]
         return np.concatenate([[1.0], _filled(_standardise(np.array(plain), *self._scales)), absent, indicators])
+
+    def level(self, case: Mapping[str, Any], column: str) -> str:
+        """Return the level of a case, that of missing values where it may be missing and is None.
+
+        Raises:
+            InvalidInput: the case has none, or another one than those of the log.
+        """
+        value, levels = _value(case, column), self.levels[column]
+        if value is None and column in self.missing:
+            return MISSING
+        if not isinstance(value, str) or value not in levels:
+            raise InvalidInput(column, f"one of {levels}", f"{value!r}{meant(value, levels)}")
+        return value
 
     def number(self, case: Mapping[str, Any], column: str) -> float:
         """Return the number of a case, days where it is a date, NaN if it may be missing and is None.

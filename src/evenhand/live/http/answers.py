@@ -43,7 +43,7 @@ class Refused(Exception):
 
 
 def describe(error: Exception) -> dict[str, Any]:
-    """Describe an error for a response: its text, its status, and the wrong field if there is one.
+    """Describe an error for a response: its text, its status, and the wrong field if there is one, or all of several.
 
     Messages of the database go to the log of the server and not into the response, since they name files.
 
@@ -53,7 +53,8 @@ def describe(error: Exception) -> dict[str, Any]:
     if isinstance(error, Refused):
         return {"error": error.text, "status": error.status}
     if isinstance(error, InvalidInput):
-        return {"error": str(error), "status": 422, "field": error.field}
+        found = {"error": str(error), "status": 422, "field": error.field}
+        return found | ({"fields": [error.field, *(z.field for z in error.others)]} if error.others else {})
     if isinstance(error, Busy):
         LOG.warning("busy: %s", error)
         return {"error": BUSY, "status": 503}

@@ -27,7 +27,12 @@ _NUMBER = {"type": "integer", "minimum": 1, "maximum": 2**63 - 1}
 _TEXT_OR_NULL, _CHANCE_OR_NULL = {"type": ["string", "null"]}, {"type": ["number", "null"], "minimum": 0, "maximum": 1}
 _ERROR = {
     "type": "object",
-    "properties": {"error": {"type": "string"}, "field": {"type": "string"}, "status": {"type": "integer"}},
+    "properties": {
+        "error": {"type": "string"},
+        "field": {"type": "string"},
+        "fields": {"type": "array", "items": {"type": "string"}, "description": "where several are wrong"},
+        "status": {"type": "integer"},
+    },
     "required": ["error"],
 }
 _DECISION = {
