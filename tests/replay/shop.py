@@ -39,6 +39,7 @@ step = 0.01
 warmup = 20
 """
 
+VALUES = 'values = { "" = "none", "A" = "a", "B" = "b" }'
 HEADER = ["age", "town", "letter", "visit", "p"]
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.goals import HardBudget, Resolving
+from evenhand.live import open_campaign
 from evenhand.models import (
     BayesianLogistic,
     Fixed,
@@ -23,6 +25,7 @@ from evenhand.objectives import GeneralizedGini, Linear
 from evenhand.problem import Budget, NeverWorse, Parity, Within
 from evenhand.recipes import resolving
 from evenhand.replay import replay_log
+from evenhand.replay.log import read_log
 from evenhand.replay.problem_file import constraint_kinds, read_spec
 from evenhand.replay.settings import Settings
 from evenhand.replay.spec import Grouping
@@ -287,3 +290,41 @@ def test_a_total_below_what_any_paid_play_may_cost_is_refused_before_the_log_is_
     with pytest.raises(InvalidInput, match=expected):
         read(tmp_path, text.replace("[[parity]]", f"{budget}0.02\n\n[[parity]]"))
     assert read(tmp_path, text.replace("[[parity]]", f"{budget}0.03\n\n[[parity]]")).horizon == 300
+
+
+def test_a_file_needs_no_column_of_actions_where_no_log_is_read(tmp_path):
+    text = shop.PROBLEM.replace('column = "letter"\n', "").replace(shop.VALUES, 'values = ["none", "a", "b"]')
+    spec = read(tmp_path, text)
+    assert (spec.action, dict(spec.actions)) == (None, {"none": "none", "a": "a", "b": "b"})
+    stated = text.replace(
+        "[action]", "[features.ranges]\nage = [20, 80]\n[features.levels]\ntown = ['north', 'south']\n[action]"
+    )
+    file = tmp_path / "stated.toml"
+    file.write_text(stated.replace("[policy]", "[groups.town]\nshares = 'estimated'\n[policy]"))
+    with open_campaign("memory://", "post", file) as campaign:
+        assert campaign.decide({"age": 33, "town": "north"}, key="one").id == 2
+
+
+@pytest.mark.parametrize("command", ["replay", "value", "curve", "serve"])
+def test_what_reads_a_log_says_that_the_column_of_actions_is_missing(tmp_path, capsys, command):
+    text = shop.PROBLEM.replace('column = "letter"\n', "").replace(shop.VALUES, 'values = ["none", "A", "B"]')
+    log, problem = shop.write(tmp_path, shop.rows(40), text.replace("{ a = 1, b = 1 }", "{ A = 1, B = 1 }"))
+    more = ["--problem", str(problem)]
+    options = {
+        "serve": [str(problem), "--store", f"sqlite:///{tmp_path}/a.db", "--learn-from", str(log)],
+        "replay": [str(log), *more],
+        "value": [str(log), *more],
+        "curve": [str(log), *more],
+    }
+    assert main([command, *options[command]]) == 2
+    assert "action.column: expected the column of the logged action, as a log is read" in capsys.readouterr().err
+
+
+def test_logged_values_may_be_the_names(tmp_path):
+    text = shop.PROBLEM.replace(shop.VALUES, 'values = ["none", "A", "B"]').replace(
+        "{ a = 1, b = 1 }", "{ A = 1, B = 1 }"
+    )
+    rows = [[z or "none" for z in row] for row in shop.rows(40)]
+    found = read_log(*shop.write(tmp_path, rows, text))
+    assert found.problem.actions == ("none", "A", "B")
+    assert len(found) == 40

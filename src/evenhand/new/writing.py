@@ -60,9 +60,8 @@ def _problem(a: Answers) -> Iterator[str]:
         yield 'per = "day"'
     yield from _features(a.features)
     yield ""
-    yield "[action] # the names of what can be decided; a log would have them in this column"
-    yield 'column = "action"'
-    yield f"values = {value({action: action for action in a.actions})}"
+    yield "[action] # the names of what can be decided"
+    yield f"values = {value(list(a.actions))}"
     yield from _aim(a.aim)
     for limit in a.limits:
         yield from _limit(limit)

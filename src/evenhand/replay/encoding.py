@@ -60,9 +60,9 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
     known = {c: columns.numbers(c) for c in spec.known_columns}
     for c, z in known.items():
         bad.keep(c, np.abs(z) <= LARGEST, _finite(columns, c))
-    chosen, index = columns.names(spec.action), list(spec.actions)
+    chosen, index = columns.names(spec.logged), list(spec.actions)
     logged = chosen.places(index)
-    bad.keep(spec.action, logged >= 0, f"one of the declared actions ({', '.join(index)})")
+    bad.keep(spec.logged, logged >= 0, f"one of the declared actions ({', '.join(index)})")
     actions = np.array([*(_names(spec).index(action) for action in spec.actions.values()), -1])[logged]
     propensities = _propensities(spec, columns, bad)
     outcomes = _outcomes(spec, columns, bad)
@@ -183,7 +183,7 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
     for outcome in (*learned, *noisy):
         column, values = spec.columns[outcome.name], spec.values.get(outcome.name)
         free = {a for a in _names(spec) if outcome.is_free(a)}
-        under = columns.names(spec.action).are([t for t, a in spec.actions.items() if a in free])
+        under = columns.names(spec.logged).are([t for t, a in spec.actions.items() if a in free])
         zero = under & missing(spec, columns, column)  # nobody writes down the minutes of a call that was not made
         if values is not None:
             bad.keep(column, zero | columns.names(column).are(values), f"one of {', '.join(map(repr, values))}")

@@ -110,10 +110,12 @@ KNOWN = (
     Key("column", "The column of the case that has the value, or one per action.", TEXT_OR_NAMES, None, "as in known"),
     Key("range", "The range of the values that clients of a server may state, [low, high].", RANGE, None, "none"),
 )
+_ACTIONS = either("a table of names by logged value, or a list of different names", NAMES, TEXTS)
 ACTION = (
-    Key("column", "The column of the logged action.", TEXT, NEEDED, "needed"),
-    Key("values", "The names of actions by what is logged; ties go to the one named first.", NAMES, NEEDED, "needed"),
-)
+    Key("column", "The column of the logged action.", TEXT, None, "needed where a log is read"),
+    Key("values", "The names of actions by what is logged, or a list of them; ties go to the one named first.",
+        _ACTIONS, NEEDED, "needed"),
+)  # fmt: skip
 PROPENSITY = (
     Key("column", "The column of the probability with which the logged action was drawn.", TEXT),
     Key("constant", "The same probability for all rows.", _SHARE),

@@ -154,6 +154,8 @@ def read_replayed(path: Path, log: Source | None = None) -> Spec:
         return log.restated(spec)
     if spec.until is not None and spec.time is None:
         raise InvalidInput(f"{path.name}: time", "the column of the times of cases, beside until", "nothing")
+    with locate_keys(spec.origin, path.name):
+        _ = spec.logged
     if spec.propensity is None:
         expected = "a column or a constant, the probability with which the log chose its actions"
         raise InvalidInput(f"{path.name}: propensity", expected, "nothing")
@@ -168,6 +170,7 @@ def read_rows(log: Source, spec: Spec) -> Log:
     """
     name = name_of(log)
     with locate_keys(spec.origin, name):
+        _ = spec.logged
         if isinstance(log, Restated):
             columns = log.read(spec)
         else:

@@ -49,7 +49,7 @@ def _parse(text: str, file: str) -> Spec:
     outcomes = [_outcome(root.table("outcomes"), name) for name in root.table("outcomes")]
     constraints = tuple(_constraints(root))
     return Spec(
-        actions=action.get("values"),
+        actions=_actions(action),
         action=action.get("column"),
         propensity=_propensity(root.table("propensity")),
         numeric=(*features.get("numeric"), *features.get("dates")),
@@ -79,6 +79,12 @@ def _parse(text: str, file: str) -> Spec:
         form=Form(**{key: log.get(key) for key in log}),
         origin=Origin(file, text),
     )
+
+
+def _actions(table: Table) -> dict[str, str]:
+    """Read the names of actions by logged value; a list has those that are logged by their names."""
+    found: dict[str, str] | tuple[str, ...] = table.get("values")
+    return found if isinstance(found, dict) else {name: name for name in found}
 
 
 def _horizon(root: Table) -> int | str:

@@ -45,7 +45,7 @@ class Spec:
 
     Args:
         actions: the names of actions by logged value.
-        action: the column of the logged action.
+        action: the column of the logged action, None where no log is read.
         propensity: the column of its probability, or one number for all rows; a campaign needs none.
         numeric, categorical: the columns from which features are computed.
         dates: those of the numeric columns that are dates: days since 1970.
@@ -78,7 +78,7 @@ class Spec:
     """
 
     actions: Mapping[str, str]
-    action: str
+    action: str | None = None
     propensity: str | float | None = None
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
@@ -212,7 +212,7 @@ class Spec:
     @property
     def places(self) -> dict[str, str]:
         """All required columns, each with the key of the problem file that names it."""
-        found = {self.action: "action.column"}
+        found = {} if self.action is None else {self.action: "action.column"}
         if isinstance(self.propensity, str):
             found[self.propensity] = "propensity.column"
         found |= dict.fromkeys(self.numeric, "features.numeric")
@@ -222,6 +222,17 @@ class Spec:
         found |= {column: f"outcomes.{name}" for name, column in self.columns.items()}
         found |= {g.column: f"groups.{name}" for name, g in self.groups.items()}
         return found if self.time is None else {self.time: "time"} | found
+
+    @property
+    def logged(self) -> str:
+        """The column of the logged action.
+
+        Raises:
+            InvalidInput: the file names none.
+        """
+        if self.action is None:
+            raise InvalidInput("action.column", "the column of the logged action, as a log is read", "nothing")
+        return self.action
 
     @property
     def numbers(self) -> frozenset[str]:
