@@ -91,7 +91,7 @@ def test_another_log_or_problem_file_is_refused(tmp_path):
     with pytest.raises(eh.live.Conflict, match="encodes cases as another log did"):
         eh.live.open_campaign(store, "post", file, log_path=other)
     file.write_text(PROBLEM.replace("rate = 0.3", "rate = 0.4"))
-    with pytest.raises(eh.live.Conflict, match="the campaign runs under policy"):
+    with pytest.raises(eh.live.Conflict, match=r"^'post': budget post: rate 0\.3 there, 0\.4 here"):
         eh.live.open_campaign(store, "post", file, log_path=log)
 
 

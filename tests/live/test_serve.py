@@ -150,7 +150,9 @@ def test_what_a_server_is_refused_for(tmp_path, capsys, monkeypatch):
     assert "patience: expected seconds above 0" in refused(capsys, file, "--store", store, "--patience", "-1")
     eh.live.open_campaign(store, "problem", file).close()
     file.write_text(STATED.replace("rate = 0.3", "rate = 0.2"))
-    assert "open it with that one, or switch" in refused(capsys, file, "--store", store)
+    told = refused(capsys, file, "--store", store)
+    assert "'problem': budget post: rate 0.3 there, 0.2 here: open it with the policy that it has" in told
+    assert told.endswith("or switch: evenhand switch STORE problem.toml --by WHO --why TEXT\n")
     file.write_text(PROBLEM)
     told = refused(capsys, file, "--store", f"sqlite:///{tmp_path}/new.db")
     expected = "the range of its usual values, [low, high], as there is no log to learn it from"

@@ -69,9 +69,9 @@ def test_a_file_that_differs_is_refused_by_the_setting(tmp_path):
     store, file = MemoryStore(), write(tmp_path, STATED)
     eh.live.open_campaign(store, "post", file)
     for old, new, told in (
-        ("rate = 0.3", "rate = 0.2", r"\(budget post: rate 0.3 there, 0.2 here\): open it with that one, or switch"),
-        ("tolerance = 0.1", "tolerance = 0.05", r"\(parity post: tolerance 0.1 there, 0.05 here\)"),
-        ("step = 0.01", "step = 0.02", r"\(goals\.\d\.step.*: 0.01 there, 0.02 here\)"),
+        ("rate = 0.3", "rate = 0.2", r"^'post': budget post: rate 0.3 there, 0.2 here: open it with the "),
+        ("tolerance = 0.1", "tolerance = 0.05", r"^'post': parity post: tolerance 0.1 there, 0.05 here: "),
+        ("step = 0.01", "step = 0.02", r"^'post': goals\.\d\.step.*: 0.01 there, 0.02 here: .*evenhand switch STORE "),
     ):
         write(tmp_path, STATED.replace(old, new))
         with pytest.raises(eh.live.Conflict, match=told):
@@ -122,7 +122,9 @@ def test_the_command_switches_a_campaign_that_servers_go_on_with(tmp_path, capsy
         )
         assert told.err == f"note: start servers with {file} from now on, as an earlier file is refused\n"
         write(tmp_path, STATED)
-        with pytest.raises(eh.live.Conflict, match=r" since event 22, switched by Ada \(half of the post\), this one"):
+        with pytest.raises(
+            eh.live.Conflict, match=r"0\.3 here, since event 22, switched by Ada \(half of the post\): "
+        ):
             eh.live.open_campaign(store, "post", file)
         write(tmp_path, STATED.replace("rate = 0.3", "rate = 0.2"))
         assert main(["switch", store, str(file), *SAID]) == 0

@@ -375,7 +375,7 @@ def test_without_the_snapshot_the_missing_policy_is_named():
     ):
         Campaign.open(store, "shop", new)
     Campaign.open(store, "shop", [OLD, new])
-    with pytest.raises(Conflict, match="runs under policy"):
+    with pytest.raises(Conflict, match=r"policy \w+ there, \w+ here, since event \d+: .*campaign\.switch\(policy\)$"):
         Campaign.open(store, "shop", [new, OLD])
     for wrong in ([], [OLD, 3], "policy"):
         with pytest.raises(

@@ -8,6 +8,7 @@ from typing import Any
 
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.live.cases import alike, same_cases
+from evenhand.live.coded import Coded
 from evenhand.live.differing import differences
 from evenhand.live.events import Conflict, Event, encode, read
 from evenhand.live.fold import Fold
@@ -125,13 +126,15 @@ def refuse_other(name: str, last: Event, given: Phase) -> None:
         given: the policy with which it is opened.
 
     Raises:
-        Conflict: they differ; it says in which settings, where the log keeps the problem file of the other one.
+        Conflict: they differ; it says in which settings, where the log keeps the problem file of the other one, and
+            how to switch.
     """
     if mark_in(last) == given.mark:
         return
-    there, told = of_kept(last), ""
-    if there is not None and (found := differences(there.policy, given.policy)):
-        told = f" ({found})"
-    since = f" since event {last.seq}{said(read(last))}" if last.kind == "switched" else ""
-    expected = f"the campaign runs under policy {mark_in(last)}{since}, this one is {given.mark}{told}"
-    raise Conflict(f"{name!r}: {expected}: open it with that one, or switch")
+    there = of_kept(last)
+    settings = "" if there is None else differences(there.policy, given.policy)
+    since = f", since event {last.seq}{said(read(last))}" if last.kind == "switched" else ""
+    told = settings or f"policy {mark_in(last)} there, {given.mark} here"
+    file = given.encoder.text.name if isinstance(given.encoder, Coded) else None
+    command = "campaign.switch(policy)" if file is None else f"evenhand switch STORE {file} --by WHO --why TEXT"
+    raise Conflict(f"{name!r}: {told}{since}: open it with the policy that it has, or switch: {command}")
