@@ -12,8 +12,10 @@ from evenhand.live import Campaign
 from evenhand.live.dashboard import head
 from evenhand.live.dashboard.against import Against, against, compared
 from evenhand.live.dashboard.sections import Readings
+from evenhand.live.dashboard.sections.outcomes import outcomes
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.uses import Moments
+from evenhand.live.dashboard.view import digits
 from evenhand.live.events import read
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.objectives import Linear
@@ -108,6 +110,23 @@ def test_rounds_that_are_held_out_are_the_reference_where_there_are_any():
     tile = head.tiles(readings(campaign), [])[0]
     assert tile.note.startswith("better: +0.13 (+0.012 to +0.24, 95%)")
     assert tile.note.endswith(f"against {ours.rounds} rounds held out")
+
+
+@pytest.mark.parametrize(("rounds", "few"), [(60, True), (300, False)])
+def test_the_head_and_the_card_agree_on_whether_held_out_rounds_are_too_few(rounds, few):
+    shop = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=2000)
+    campaign = Campaign.open("memory://", "held", eh.resolving(shop, eh.PerAction.of(shop), holdout=0.25))
+    for i in range(rounds):
+        campaign.observe(campaign.decide({}, key=f"{i}").id, {"won": i % 3 == 0})
+    now = readings(campaign)
+    (card,) = (card for card in outcomes(now).cards if card.name == "held-out")
+    held = now.status.held_out["won"]
+    assert (10 < held.rounds < 20) == few
+    assert held.high > held.low
+    (row,) = card.tables[0].rows
+    assert ("too few rounds to tell" in head.tiles(now, [])[0].note) == few
+    assert (row[-1] == "too few rounds to tell") == few
+    assert few or row[-1] == f"{digits(held.low)} to {digits(held.high)}"
 
 
 def test_the_head_says_how_it_goes():

@@ -16,6 +16,7 @@ from evenhand.policy.held_out import Comparison, comparisons
 from evenhand.policy.status import Status
 from evenhand.problem.problem import Problem
 
+TOO_FEW = "too few rounds to tell"
 FEW = 20  # rounds: with fewer on a side, an interval that leans on the normal distribution says nothing
 
 
@@ -35,14 +36,15 @@ class Against:
     def verdict(self) -> str:
         """Say whether the interval tells the two apart."""
         if math.isnan(self.low):
-            return "too few rounds to tell"
+            return TOO_FEW
         return "better" if self.low > 0.0 else "worse" if self.high < 0.0 else "no clear difference"
 
 
 def against(problem: Problem, status: Status, tally: Tally) -> Against | None:
     """Compare the objective with the held-out rounds, else with the random rounds; None if there are none."""
     if isinstance(problem.maximize, str) and problem.maximize in status.held_out:
-        found = _shown(status.held_out[problem.maximize], round(tally.arrived()))
+        held = status.held_out[problem.maximize]
+        found = _shown(held, is_few(held, tally))
         if not math.isnan(found.difference):
             return found
     moments = tally.moments()
@@ -89,8 +91,12 @@ def _half(f: Objective, means: list[Floats], sides: tuple[Moments, Moments]) -> 
     return half if half > 0.0 else math.nan
 
 
-def _shown(c: Comparison, arrived: int) -> Against:
-    few = min(c.rounds, arrived - c.rounds) < FEW or not c.high > c.low
+def is_few(c: Comparison, tally: Tally) -> bool:
+    """Return whether held-out rounds, or the others, are too few for an interval, or their outcomes do not vary."""
+    return min(c.rounds, round(tally.arrived()) - c.rounds) < FEW or not c.high > c.low
+
+
+def _shown(c: Comparison, few: bool) -> Against:
     return Against(
         of="held out",
         rounds=round(c.rounds),

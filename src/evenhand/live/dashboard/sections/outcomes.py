@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from evenhand.core.faces import count
-from evenhand.live.dashboard.against import against
+from evenhand.live.dashboard.against import TOO_FEW, against, is_few
 from evenhand.live.dashboard.alarms import count_due
 from evenhand.live.dashboard.charts import course
 from evenhand.live.dashboard.sections.base import Readings
@@ -17,7 +17,7 @@ _MOST = 8  # prices that are not folded
 def outcomes(now: Readings) -> Section:
     """Show the objective, the counts of timely, late and missing outcomes, prices, and the notes of the model."""
     small = paired([*_came(now.status, now.tally)])
-    cards = [_objective(now), *_held_out(now.status), *small, *_said(now.status)]
+    cards = [_objective(now), *_held_out(now.status, now.tally), *small, *_said(now.status)]
     return Section(name="outcomes", title="Outcomes", cards=cards)
 
 
@@ -55,14 +55,14 @@ def _objective(now: Readings) -> Card:
     )
 
 
-def _held_out(status: Status) -> list[Card]:
+def _held_out(status: Status, tally: Tally) -> list[Card]:
     """Rounds held out beside the others, a line per outcome; none where no round is held out."""
     if not status.held_out:
         return []
-    rows = [
-        (c.name, f"{c.rounds:,.0f}", digits(c.held_out), digits(c.others), f"{digits(c.low)} to {digits(c.high)}")
-        for c in status.held_out.values()
-    ]
+    rows = []
+    for c in status.held_out.values():
+        between = TOO_FEW if is_few(c, tally) else f"{digits(c.low)} to {digits(c.high)}"
+        rows.append((c.name, f"{c.rounds:,.0f}", digits(c.held_out), digits(c.others), between))
     words = "Rounds drawn at random, which a known lottery played, beside all others."
     head = ("per round", "rounds held out", "held out", "others", "difference, 95% interval")
     return [Card(name="held-out", title="Held out", summary=words, tables=[Table(head, rows, texts=True)], wide=True)]
