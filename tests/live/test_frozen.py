@@ -223,7 +223,7 @@ def test_an_explanation_is_of_the_state_at_which_a_decision_was_made():
     assert read(event)["a"] == first.plays[0].tolist()
     told, shares = life.campaign.explain(event.seq), life.campaign.why(event.seq)
     assert life.policies[0].problem.actions[read(event)["a"][0]] in told
-    assert told == shares[0]
+    assert told == shares.text
 
 
 @pytest.mark.parametrize(("old", "new"), [('"as_of":', '"as_of":1'), ('"as_of":', '"as_of":-'), ('"a":[0]', '"a":[1]')])

@@ -133,7 +133,7 @@ def test_a_late_decision_says_so_when_it_is_told_again_and_when_it_is_explained(
     assert late.explanation.endswith(", after the horizon, with what is left of the budgets")
     again = campaign.decide({"age": 33}, key="late")
     assert (again.repeated, again.explanation) == (True, late.explanation)
-    told, why = campaign.why(late.id)
+    told, why, _ = campaign.why(late.id)
     assert "after the horizon: as the last round" in told
     assert "masked" not in told
     assert why.played == late.action

@@ -20,6 +20,7 @@ from evenhand.live.dashboard.report import report
 from evenhand.live.deciding import keys_of
 from evenhand.live.erasing import Erasure, erase
 from evenhand.live.events import Event
+from evenhand.live.explained import Explained, explained
 from evenhand.live.history import History
 from evenhand.live.life import Life, OnExpiry
 from evenhand.live.opening import Terms, warn_of_jams
@@ -31,10 +32,8 @@ from evenhand.live.stores.base import Closing, Store, Transaction
 from evenhand.live.switching import Switch
 from evenhand.live.together import in_parts, spread
 from evenhand.live.verbs import Outcomes, Verbs
-from evenhand.live.why import Why, named
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
-from evenhand.policy.reasons import reasons
 from evenhand.policy.status import Status
 from evenhand.problem.ended import After
 
@@ -329,17 +328,16 @@ class Campaign:
         fold, context, made = recall(self._worker, decision)
         return fold.policy.explain(fold.state, context, made)
 
-    def why(self, decision: int) -> tuple[str, Why | None]:
-        """Return what `explain` says, and which features made the play worth more than the best other action.
+    def why(self, decision: int) -> Explained:
+        """Return what `explain` says, the features that mattered, and the outcomes expected of every action then.
 
-        The latter is None if the model cannot say, features have no names, or nothing else could be played.
+        The features are those that made the play worth more than the best other action; they are None if the model
+        cannot say, features have no names, or nothing else could be played.
 
         Raises:
             Conflict: another policy made it.
         """
-        fold, context, made = recall(self._worker, decision)
-        found = named(reasons(fold.policy, fold.state, context, made), fold.policy.problem.actions, fold.encoder)
-        return fold.policy.explain(fold.state, context, made), found
+        return explained(self._worker, decision)
 
     def status(self) -> Status:
         """Return the current status of the campaign: rounds, averages, budgets, constraints and prices."""

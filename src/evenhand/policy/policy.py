@@ -100,18 +100,16 @@ class Policy:
                 elsewhere; by default the number of the round, where the problem has no `until`.
 
         Raises:
-            InvalidInput: a name that is missing or unknown, a value that a feature cannot have, true or false for a
-                number, an action that is unknown or offered twice; one error names all wrong fields of the case. Or a
-                model of another number of features.
+            InvalidInput: it names all wrong fields: names that are missing or unknown, values that features cannot
+                have, actions unknown or offered twice; or a model of another number of features.
         """
         return self._assembly.encoder.one(case, offered, known, time)
 
     def encode_frame(self, frame: Table, *, times: Sequence[Time] | None = None) -> list[Context]:
         """Return the contexts of the rows of a data frame, whose columns include the problem's features and groups.
 
-        Other columns, such as an identifier, are not read; of true and false in a column, true counts as 1. A sequence
-        of cases does as well: of these each is as `encode` takes it, without other names. `times` has the time of each
-        row, as for `encode`.
+        Other columns are not read; of true and false, true counts as 1. A sequence of cases, each as `encode` takes it,
+        does as well. `times` has the time of each row, as for `encode`.
 
         Raises:
             InvalidInput: a column that is missing; or as for `encode`, with the number of the row.

@@ -10,24 +10,36 @@ from typing import Any
 from evenhand.core.faces import amount
 from evenhand.live.dashboard.charts import bars, signed_bars
 from evenhand.live.dashboard.page import render
-from evenhand.live.dashboard.view import Card, Key, Section, Table, Tile, duration, moment, paired, percent, signed
+from evenhand.live.dashboard.view import (
+    Card,
+    Key,
+    Section,
+    Table,
+    Tile,
+    digits,
+    duration,
+    moment,
+    paired,
+    percent,
+    signed,
+)
+from evenhand.live.explained import Explained
 from evenhand.live.why import Why
 
 _MOST = 30  # bars in a chart; the table has all
 _NOTHING = 1e-9  # of the largest part: rounding
 
 
-def decision_page(campaign: str, found: Mapping[str, Any], explained: str | None, why: Why | None = None) -> str:
+def decision_page(campaign: str, found: Mapping[str, Any], explained: Explained | None) -> str:
     """Render the page of a decision.
 
     Args:
         campaign: its name.
         found: the stored decision, from `asked.lookup`.
-        explained: the explanation of the policy that made the decision, None if that is not known.
-        why: the features that mattered, None if nobody can say.
+        explained: what the policy that made the decision says of it, None if that is not known.
     """
     sections = [
-        Section(name="why", title="The choice", cards=_choice(found, explained, why)),
+        Section(name="why", title="The choice", cards=_choice(found, explained)),
         Section(name="case", title="The case", cards=_case(found)),
         Section(name="log", title="The log", cards=[_events(found)]),
     ]
@@ -46,15 +58,29 @@ def decision_page(campaign: str, found: Mapping[str, Any], explained: str | None
     return render("decision.html", values)
 
 
-def _choice(found: Mapping[str, Any], explained: str | None, reasons: Why | None) -> list[Card]:
-    cards = [_chances(found), *([] if reasons is None else [_mattered(found["case"], reasons)])]
+def _choice(found: Mapping[str, Any], explained: Explained | None) -> list[Card]:
+    cards = [_chances(found)]
     if explained is None:
         text = ""
         words = "Another policy made this decision, which this server does not have, or what is needed was erased."
     else:
-        text, words = dedent(explained), "Prices, worths and limits are those of the decision."
+        cards += [] if explained.why is None else [_mattered(found["case"], explained.why)]
+        cards += [_expected(explained.expected, found["actions"])]
+        text, words = dedent(explained.text), "Prices, worths and limits are those of the decision."
     said = Card(name="explained", title="What the policy says", summary=words, text=text, wide=True)
     return [*paired(cards), said]
+
+
+def _expected(each: Mapping[str, Mapping[str, float]], played: Sequence[str | None]) -> Card:
+    """List the outcomes that every action was expected to have, the actions that were played first."""
+    names = list(next(iter(each.values())))
+    order = sorted(each, key=lambda action: action not in played)
+    rows = [(action, *(digits(each[action][name]) for name in names)) for action in order]
+    words = "What each action was expected to bring in this case, as predicted then; known outcomes as they are."
+    title = f"All {len(rows)} actions" if len(rows) > 8 else ""
+    return Card(
+        name="expected", title="Expected outcomes", summary=words, tables=[Table(("action", *names), rows, title=title)]
+    )
 
 
 def _mattered(case: Mapping[str, Any], z: Why) -> Card:

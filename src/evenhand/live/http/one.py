@@ -35,10 +35,10 @@ def one(hall: Hall, name: str, known: bool, tokens: Tokens | None = None, lifesp
     async def decision_(request: Request) -> Response:
         found = await find_decision(served, request)
         try:
-            explained, why = await served.reading(lambda: campaign.why(found["id"]))
+            why = await served.reading(lambda: campaign.why(found["id"]))
         except Conflict:  # another policy made it
-            explained, why = None, None
-        return HTMLResponse(decision_page(name, found, explained, why))
+            why = None
+        return HTMLResponse(decision_page(name, found, why))
 
     add_routes(made.router, hall, name, known, tokens, allowed=() if tokens is None else GUARDED)
     add_operations(made, campaign)
