@@ -31,6 +31,15 @@ def test_every_command_explains_itself(command, capsys):
     assert "usage: evenhand" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("name", ["thompson", "Thompson_Sampling", "posterior-sampling"])
+def test_thompson_sampling_is_explained_as_a_model(name, capsys):
+    assert main(["systems", name]) == 2
+    told = f"got {name}: Thompson sampling is a model here, for any recipe: `evenhand systems sampled`"
+    assert told in capsys.readouterr().err
+    assert main(["systems", "sampled"]) == 0
+    assert capsys.readouterr().out.startswith("model Sampled")
+
+
 def test_systems_as_json_are_discovered(capsys):
     assert main(["systems", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

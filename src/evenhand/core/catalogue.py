@@ -13,10 +13,11 @@ from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.fits import Fit, fit
 from evenhand.core.kinds import KINDS
-from evenhand.core.registry import exported, meant, snake
+from evenhand.core.registry import exported, meant, samples, snake
 
 T = TypeVar("T")
 
+_SAMPLED = ": Thompson sampling is a model here, for any recipe: `evenhand systems sampled`"
 _RESULTS = ("benchmark", "estimate")  # kinds whose other exported classes are what they return
 
 __all__ = ["System", "catalogue", "describe", "named", "parts"]
@@ -119,7 +120,7 @@ def of_name(name: str) -> list[System]:
     wanted = name.replace("-", "_").lower()
     found = [p for p in there if wanted in (p.name.lower(), snake(p.name))]
     if not found:
-        guess = meant(name, sorted({snake(p.name) for p in there}))
+        guess = _SAMPLED if samples(name) else meant(name, sorted({snake(p.name) for p in there}))
         raise InvalidInput("system", "a name from `evenhand systems`", f"{name}{guess}")
     return found
 

@@ -32,7 +32,7 @@ def samples(name: str) -> bool:
     >>> samples("thompson_sampling"), samples("PosteriorSampling"), samples("sampled")
     (True, True, False)
     """
-    return name.lower().replace("_", "").startswith(_SAMPLING)
+    return name.lower().replace("_", "").replace("-", "").startswith(_SAMPLING)
 
 
 def public(package: str) -> list[str]:
