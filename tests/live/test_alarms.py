@@ -1,5 +1,8 @@
 """What a dashboard raises an alarm for: facts, and nothing else."""
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
 import evenhand as eh
@@ -249,3 +252,46 @@ def test_it_is_noted_that_every_play_was_certain():
         assert (report["certain"], len(report["alarms"])) == (1.0, 1)  # the horizon is reached
         assert note in client.get("/").text
         assert "evenhand_certain_share 1.0" in client.get("/metrics").text
+
+
+def sure(answered, warmup=20, offered=None):
+    """A campaign whose policy decides for certain after its warm-up; outcomes come of some actions alone."""
+    problem = pose(
+        "answer",
+        eh.Outcome("cents", known={"mail": 80, "call": 300}),
+        actions=("none", "mail", "call"),
+        subject_to=(eh.Budget("cents", total=10_000),),
+        horizon=300,
+    )
+    policy = eh.pgd(problem, eh.PerAction.of(problem), warmup=warmup)
+    campaign = Campaign.open(MemoryStore(), "sure", policy)
+    for i in range(130):
+        said = campaign.decide({}, key=f"{i}", offered=offered)
+        if said.action in answered:
+            campaign.observe(said.id, {"answer": int(said.action == "none")})
+    return campaign
+
+
+def untried(campaign):
+    return [alarm for alarm in raised(campaign) if alarm.startswith("No outcome of")]
+
+
+def test_a_policy_that_is_sure_although_an_action_has_no_outcome_yet():
+    (said,) = untried(sure(()))
+    assert said.startswith("No outcome of none, mail, call yet: ")
+    assert said.endswith("% of the latest 100 plays were certain, so what was not tried may never be.")
+    (said,) = untried(sure(("none", "mail")))
+    assert said.startswith("No outcome of call yet: ")
+    assert not untried(sure(("none", "mail", "call")))
+    assert not untried(sure((), warmup=200)), "plays by chance are not certain"
+    assert not untried(sure((), offered=["none"])), "the client offers nothing else"
+
+
+def test_only_where_there_is_a_budget_and_nothing_was_learned_from_a_log():
+    campaign = sure(("none", "mail"))
+    tally, problem = Tally(campaign), campaign.policy.problem
+    tally.update()
+    for limits, taught, found in ((problem.subject_to, None, 1), ((), None, 0), (problem.subject_to, "a log", 0)):
+        policy = SimpleNamespace(problem=replace(problem, subject_to=limits))
+        other = SimpleNamespace(policy=policy, terms=SimpleNamespace(taught=taught))
+        assert len(list(told._untried(other, tally))) == found

@@ -13,10 +13,12 @@ from evenhand.live.limits import is_past
 from evenhand.policy.status import Status
 
 MANY = 0.1  # the share of due outcomes that may expire without an alarm
+SURE = 0.5  # the share of the latest plays that may be certain while an action has no outcome yet
 CLIPPED = 0.05  # the share of the latest decisions that may state a value out of range without an alarm
 AHEAD = 60.0  # seconds by which the log may be ahead of the clock without an alarm
 _FEW = 20  # with fewer due outcomes than this, or rounds held out, their share is not judged
 _FEW_CASES = 100  # with fewer decisions than this, values out of range are not judged
+_NAMED = 3  # actions that an alarm names
 
 # What alarms are about, as metrics name them.
 NAMES = (
@@ -30,6 +32,7 @@ NAMES = (
     "over",
     "clipped",
     "holdout",
+    "untried",
     "model",
     "clock",
 )
@@ -56,6 +59,7 @@ def raised(campaign: Watched, status: Status, tally: Tally) -> list[Alarm]:
         *_over(campaign, status, tally),
         *_cases(tally),
         *_held_out(campaign, status),
+        *_untried(campaign, tally),
         *_clock(campaign),
         *(Alarm("model", f"{note.text[:1].upper()}{note.text[1:]}.") for note in status.notes if note.alarm),
     ]
@@ -143,3 +147,15 @@ def _held_out(campaign: Watched, status: Status) -> Iterator[Alarm]:
         interval = f"the difference is {digits(one.low)} to {digits(one.high)}"
         told = f"{digits(one.others)} per round, below {digits(one.held_out)} of the rounds held out; {interval}."
         yield Alarm("holdout", f"{one.name}: {told}")
+
+
+def _untried(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
+    """Yield the actions of which nothing is known, though a policy with a budget hardly draws by chance any longer."""
+    problem, share = campaign.policy.problem, tally.sure()
+    if share is None or share <= SURE or campaign.terms.taught is not None or not any(s.spends for s in problem.stated):
+        return
+    without = [a for a in problem.actions if not tally.answered[a] and a not in problem.withdrawn]
+    if without:
+        names = ", ".join(without[:_NAMED]) + (f" and {len(without) - _NAMED:,} more" if len(without) > _NAMED else "")
+        told = f"{percent(share)} of the latest {_FEW_CASES} plays were certain, so what was not tried may never be."
+        yield Alarm("untried", f"No outcome of {names} yet: {told}")

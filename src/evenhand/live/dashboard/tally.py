@@ -121,6 +121,10 @@ class Tally:
         """Return the share of the latest 1,000 plays that had probability 1, None of fewer than 100 plays."""
         return sum(self._certain) / len(self._certain) if len(self._certain) >= _FEW else None
 
+    def sure(self) -> float | None:
+        """Return the share of the latest 100 plays that had probability 1 with all actions offered, None of fewer."""
+        return sum(self._sure) / _FEW if len(self._sure) == _FEW else None
+
     def spent(self, budget: str) -> list[float] | None:
         """Return the spending of a budget at the end of every span, None if it is no sum of one outcome."""
         if budget not in self.uses.names:
@@ -183,13 +187,14 @@ class Tally:
         )  # all that is read from here on lacks what it took
         self._begin()
         self.counts, self.played = Counter[str](), Counter[str | None]()
+        self.answered = Counter[str | None]()  # plays with their outcome
         self._sums, self._stated = Counter[str | None](), Counter[str | None]()
         self.credited = Counter[str]()  # decisions that stated a use of a budget below 0
         self.bins, self.rare, self.unstated = [0] * BINS, 0, 0
         self.switches: list[Switched] = []
         self.spans, self.delays, self.recent = Spans(), Delays(), Recent()
         self._forced, self.clipped, self.silence = self.uses.none(), Clipped(), Silence()
-        self._certain = deque[bool](maxlen=LATEST)
+        self._certain, self._sure = deque[bool](maxlen=LATEST), deque[bool](maxlen=_FEW)
 
     @property
     def _state(self) -> dict[str, Any]:
@@ -232,6 +237,8 @@ class Tally:
             self.bins[min(int(p * BINS), BINS - 1)] += 1
             self.rare += p < RARE
             self._certain.append(p >= 1.0)
+            if "offered" not in body:
+                self._sure.append(p >= 1.0)
         counts = bool(body["n"])
         self.clipped.add(self._ranged.outside(body["case"]) if self._ranged and "case" in body else ())
         self.recent.decided(event, body, actions)
@@ -264,6 +271,7 @@ class Tally:
         elif event.kind != "cancelled":
             self.silence.came(event.at)
         if event.kind == "observed":
+            self.answered.update(self._campaign.policy.problem.actions[a] for a in one.plays if a >= 0)
             self.counts["late"] += one.fate is not None
             self.counts["released"] += one.fate == "release"
             if event.at >= one.at:  # else the clock was set back meanwhile
