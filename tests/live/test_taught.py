@@ -214,3 +214,56 @@ def test_a_restore_that_fails_can_be_said_again(files, tmp_path, monkeypatch):
     restore(tmp_path / "post.backup", again)
     with open_campaign(again, "post", file) as campaign:
         assert decided(campaign) == first
+
+
+TEXT = (PLAIN.replace('"B" = "b" }', '"B" = "b", "S" = "sms" }')).replace(
+    "{ a = 1, b = 1 }", "{ a = 1, b = 1, sms = 1 }"
+)
+
+
+@pytest.mark.parametrize("recipe", ["pgd", "resolving"])
+def test_an_action_that_the_log_lacks_can_be_appended(files, recipe):
+    """Nothing is learned of it: its coefficients begin as without data, and those of others are as before."""
+    log, file, store = files
+    plain, appended = (
+        text.replace("step = 0.01\nwarmup = 20", f'name = "{recipe}"\nmodel = "bayesian_ridge"')
+        for text in (PLAIN, TEXT)
+    )
+    file.write_text(plain)
+    with open_campaign(store, "post", file, log_path=log) as campaign:
+        decided(campaign)
+        before = campaign.why(campaign.decide(CASE, key="before").id).expected
+    file.write_text(appended)
+    with pytest.raises(Conflict, match="learned from a log: open it with the same one"):
+        switch_campaign(store, "post", file, by="Ada", why="sms")
+    with switch_campaign(store, "post", file, log_path=log, by="Ada", why="sms") as campaign:
+        after = campaign.why(campaign.decide(CASE, key="after").id).expected
+        assert after["sms"]["visit"] == pytest.approx(0.0, abs=1e-12)
+        assert after["a"]["visit"] == pytest.approx(before["a"]["visit"], abs=0.05)
+        assert campaign.decide(CASE, key="sms", offered=["sms"]).action == "sms"
+        decided(campaign, 20)
+        said = campaign.report() | {"alarms": []}
+    with open_campaign(store, "post", file, log_path=log) as campaign:
+        assert campaign.report() | {"alarms": []} == said
+    assert main(["audit", store, "--log", str(log)]) == 0
+    aside = log.rename(log.with_suffix(".aside"))
+    with open_campaign(store, "post", file) as campaign:
+        assert campaign.report() | {"alarms": []} == said
+        campaign.erase(keys=["3"], by="Ada", why="asked")
+        decided(campaign, 40)
+    with open_campaign(store, "post", file) as campaign:
+        assert campaign.policy.problem.actions == ("none", "a", "b", "sms")
+        assert campaign.decide(CASE, key="again", offered=["sms"]).action == "sms"
+    assert main(["audit", store, "--log", str(aside)]) == 0
+
+
+def test_an_action_of_the_beginning_has_to_occur_in_the_log(files):
+    log, file, store = files
+    file.write_text(TEXT)
+    with pytest.raises(InvalidInput, match=r"expected every action to occur in log\.csv, got no row with 'sms'"):
+        open_campaign(store, "post", file, log_path=log)
+    file.write_text(PLAIN)
+    open_campaign(store, "post", file, log_path=log).close()
+    file.write_text(TEXT.replace('"B" = "b"', '"C" = "b"'))
+    with pytest.raises(InvalidInput, match=r"one of the declared actions \(, A, C, S\)"):
+        switch_campaign(store, "post", file, log_path=log, by="Ada", why="sms")

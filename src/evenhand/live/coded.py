@@ -220,16 +220,18 @@ class Stated(NamedTuple):
     coded: Coded
 
 
-def of_log(text: Text, log_path: Path, learn: bool | float = False) -> Stated:
+def of_log(text: Text, log_path: Path, learn: bool | float = False, first: Sequence[str] | None = None) -> Stated:
     """Build the policy of a problem file with the features and groups of a log.
 
     Args:
         text, log_path: the files.
         learn: whether the policy learns from the rows, or the weight of each; one that learns as much as in its warm-up
             has none.
+        first: the actions that occur in the log: those with which the campaign was opened, by default all of the file.
     """
     spec = parse(text.text, text.name)
-    encoded = read_rows(log_path, spec.untimed).encoded
+    appended = () if first is None else set(spec.actions.values()).difference(first)
+    encoded = read_rows(log_path, spec.untimed, appended).encoded
     weight = spec.log_weight if learn is True else float(learn)
     taught = learn is not False and weight * len(encoded.actions) >= spec.settings.warmup
     return _build(text, spec, encoded.levels, encoded.coding, taught)

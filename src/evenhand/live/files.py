@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -63,7 +63,7 @@ class Rows:
         if not isinstance(encoder, Coded):
             raise InvalidInput("policy", "one of a problem file, as it learns from a log", policy.name)
         coded, problem = encoder, policy.problem
-        encoded = read_rows(self.path, coded.spec.untimed).encoded
+        encoded = read_rows(self.path, coded.spec.untimed, problem.actions).encoded  # some may be appended since
         everything = np.ones((1, len(problem.actions)), bool)
         weight = coded.spec.log_weight if self.weight is None else self.weight
         groups = np.stack(encoded.groups, 1) if encoded.groups else np.zeros((len(encoded.actions), 0), np.int64)
@@ -138,7 +138,7 @@ def open_stated(
         else:
             found = of_stored(kept, text)
             plain = {key: value for key, value in kept.items() if key not in ("taught", "lease")}
-            if log is not None and not alike(of_log(text, log).coded, plain):
+            if log is not None and not alike(of_log(text, log, first=_first(place, name)).coded, plain):
                 raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
         rows, spec = _rows(log, learn, place, name), found.coded.spec
         if rows is not None:
@@ -183,7 +183,7 @@ def switch_campaign(
         if kept is None:
             raise Unknown(f"no campaign {name!r}; the store has {list(place.campaigns())}")
         before = of_stored(kept)
-        stated = of_stored(kept, text) if log is None else of_log(text, log, before.coded.taught)
+        stated = of_stored(kept, text) if log is None else of_log(text, log, before.coded.taught, _first(place, name))
         if before.coded.lease is not None and log is not None:
             stated = leased(stated, before.coded.lease)
         teacher = taught(place, name, _rows(log, learn, place, name))
@@ -238,6 +238,12 @@ def _rows(log: Path | None, learn: bool | float, store: Store, name: str) -> Row
     if log is None:
         raise InvalidInput("weight", "none without a log to learn from", learn)
     return Rows(log, learn)
+
+
+def _first(store: Store, campaign: str) -> Sequence[str] | None:
+    """Return the actions with which a campaign was opened, of which its log has rows; None if that is not kept."""
+    found: list[str] | None = read(next(iter(store.scan(campaign)))).get("actions")
+    return found
 
 
 def weight_of(store: Store, campaign: str) -> float | None:

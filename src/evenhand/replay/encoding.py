@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -43,8 +43,13 @@ class Encoded(NamedTuple):
     notes: list[str]
 
 
-def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
+def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collection[str] = ()) -> Encoded:
     """Check every row, enter the bad ones in `bad`, and encode the rest.
+
+    Args:
+        spec, columns, bad: what is read, and how.
+        name: of the log, for messages.
+        absent: the actions that may have no row.
 
     Raises:
         InvalidInput: too many rows are bad, an action or a declared group never occurs, or a column has too many
@@ -91,7 +96,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str) -> Encoded:
         time = bad.kept(time)
         notes += _late(spec, time)
     for a, action in enumerate(_names(spec)):
-        if not (actions == a).any():
+        if action not in absent and not (actions == a).any():
             raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
     spec = spec.lasting(len(propensities) * propensities.min())
     groups, levels = _groups(spec, kept, name)

@@ -162,8 +162,12 @@ def read_replayed(path: Path, log: Source | None = None) -> Spec:
     return spec
 
 
-def read_rows(log: Source, spec: Spec) -> Log:
+def read_rows(log: Source, spec: Spec, absent: Collection[str] = ()) -> Log:
     """Read a log by a specification.
+
+    Args:
+        log, spec: as above.
+        absent: the actions that may have no row, such as those that came after the log.
 
     Raises:
         InvalidInput: the file, one of its columns, or too many of its rows cannot be used.
@@ -176,7 +180,7 @@ def read_rows(log: Source, spec: Spec) -> Log:
         else:
             columns = read_columns(log, spec.places, numbers=spec.numbers, form=spec.form)
         bad = BadRows.none(columns)
-        encoded = encode(spec, columns, bad, name)
+        encoded = encode(spec, columns, bad, name, absent)
     return Log(name=name, spec=encoded.spec, encoded=encoded, bad=bad)
 
 
