@@ -272,19 +272,19 @@ def sure(answered, warmup=20, offered=None):
     return campaign
 
 
-def unanswered(campaign):
+def untried(campaign):
     return [alarm for alarm in raised(campaign) if alarm.startswith("No outcome of")]
 
 
 def test_a_policy_that_is_sure_although_an_action_has_no_outcome_yet():
-    (said,) = unanswered(sure(()))
+    (said,) = untried(sure(()))
     assert said.startswith("No outcome of none, mail, call yet: ")
     assert said.endswith("% of the latest 100 plays were certain, so what was not tried may never be.")
-    (said,) = unanswered(sure(("none", "mail")))
+    (said,) = untried(sure(("none", "mail")))
     assert said.startswith("No outcome of call yet: ")
-    assert not unanswered(sure(("none", "mail", "call")))
-    assert not unanswered(sure((), warmup=200)), "plays by chance are not certain"
-    assert not unanswered(sure((), offered=["none"])), "the client offers nothing else"
+    assert not untried(sure(("none", "mail", "call")))
+    assert not untried(sure((), warmup=200)), "plays by chance are not certain"
+    assert not untried(sure((), offered=["none"])), "the client offers nothing else"
 
 
 def test_only_where_there_is_a_budget_and_nothing_was_learned_from_a_log():
@@ -294,4 +294,4 @@ def test_only_where_there_is_a_budget_and_nothing_was_learned_from_a_log():
     for limits, taught, found in ((problem.subject_to, None, 1), ((), None, 0), (problem.subject_to, "a log", 0)):
         policy = SimpleNamespace(problem=replace(problem, subject_to=limits))
         other = SimpleNamespace(policy=policy, terms=SimpleNamespace(taught=taught))
-        assert len(list(told._unanswered(other, tally))) == found
+        assert len(list(told._untried(other, tally))) == found

@@ -89,8 +89,7 @@ class Coded:
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> None:
         """Refuse true and false as numbers, and an action that is offered twice."""
-        numbers = isinstance(case, Mapping) and any(type(case.get(name)) in BOOLEANS for name in self._numbers)
-        if numbers or is_twice(offered):
+        if is_twice(offered) or (isinstance(case, Mapping) and not BOOLEANS.isdisjoint(map(type, case.values()))):
             self._raise(case, offered, known)
 
     def _raise(

@@ -82,8 +82,7 @@ class Encoder:
         Raises:
             InvalidInput: it names all fields that are wrong.
         """
-        numbers = isinstance(case, Mapping) and any(type(case.get(name)) in BOOLEANS for name in self._numeric)
-        if numbers or is_twice(offered):
+        if is_twice(offered) or (isinstance(case, Mapping) and not BOOLEANS.isdisjoint(map(type, case.values()))):
             self._raise(case, offered, known, None)
 
     def entered(

@@ -32,7 +32,7 @@ NAMES = (
     "over",
     "clipped",
     "holdout",
-    "unanswered",
+    "untried",
     "model",
     "clock",
 )
@@ -59,7 +59,7 @@ def raised(campaign: Watched, status: Status, tally: Tally) -> list[Alarm]:
         *_over(campaign, status, tally),
         *_cases(tally),
         *_held_out(campaign, status),
-        *_unanswered(campaign, tally),
+        *_untried(campaign, tally),
         *_clock(campaign),
         *(Alarm("model", f"{note.text[:1].upper()}{note.text[1:]}.") for note in status.notes if note.alarm),
     ]
@@ -159,7 +159,7 @@ def _held_out(campaign: Watched, status: Status) -> Iterator[Alarm]:
         yield Alarm("holdout", f"{one.name}: {told}")
 
 
-def _unanswered(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
+def _untried(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
     """Yield the actions of which nothing is known, though a policy with a budget hardly draws by chance any longer."""
     problem, share = campaign.policy.problem, tally.sure()
     if share is None or share <= SURE or campaign.terms.taught is not None or not any(s.spends for s in problem.stated):
@@ -168,4 +168,4 @@ def _unanswered(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
     if without:
         names = ", ".join(without[:_NAMED]) + (f" and {len(without) - _NAMED:,} more" if len(without) > _NAMED else "")
         told = f"{percent(share)} of the latest {_FEW_CASES} plays were certain, so what was not tried may never be."
-        yield Alarm("unanswered", f"No outcome of {names} yet: {told}")
+        yield Alarm("untried", f"No outcome of {names} yet: {told}")
