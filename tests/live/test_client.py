@@ -7,9 +7,11 @@ from datetime import UTC, date, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import httpx
+import numpy as np
 import pytest
 
 from evenhand.client import Client, Deciding, Decision, Erased, NoAnswer, Observing, RequestRefused, sending
+from evenhand.core.errors import InvalidInput
 from evenhand.live import open_campaign
 from evenhand.live.events import read
 from evenhand.live.http import app
@@ -225,8 +227,52 @@ def test_the_last_try_ends_it(campaign, slept):
     with pytest.raises(NoAnswer, match="at 3 tries; the last one: status 503"):
         through(campaign, [(503, {})] * 3, lambda client: client.decide(CASE, "one"), tries=3)
     assert len(slept) == 2
-    with Client("http://127.0.0.1:9", tries=2) as client, pytest.raises(NoAnswer, match="ConnectError"):
-        client.report()
+
+
+def test_a_server_that_is_started_again_is_waited_for(tmp_path, slept, monkeypatch):
+    """Connections that are refused are no tries: a server that was killed needs longer than six of them last."""
+    with serving(app(opened(tmp_path))) as server:
+        there = server.base_url
+    sent = []
+    for tries, reach, waited in ((2, 30.0, 30.0), (1, 30.0, 0.0), (6, 0.0, 0.0), (6, 5.0, 5.0)):
+        slept.clear()
+        with Client(str(there), tries=tries, reach=reach) as client, pytest.raises(NoAnswer, match="no connection to"):
+            client.report()
+        assert waited <= sum(slept) <= waited + 1.0
+        assert max(slept, default=0.0) <= 1.0
+
+    def refused(self, *said, **more):
+        sent.append(said)
+        if len(sent) < 20:
+            raise httpx.ConnectError("[Errno 111] Connection refused")
+        return httpx.Response(200, json={"campaign": "shop"})
+
+    monkeypatch.setattr(httpx.Client, "request", refused)
+    with Client("http://127.0.0.1:9", tries=2) as client:
+        assert client.report() == {"campaign": "shop"}
+    assert len(sent) == 20
+
+
+def test_numbers_of_other_libraries_are_sent_and_others_name_their_field(campaign):
+    with serving(app(campaign)) as server, Client(str(server.base_url)) as client:
+        found = client.decide({"age": np.int64(33), "zone": "land"}, "one", offered=["letter"])
+        assert client.observe(found.id, {"answer": np.float32(1)}) is True
+        for case, told in (
+            ({"age": np.nan, "zone": "land"}, r"^case\.age: expected a finite number, got nan"),
+            ({"age": {33}, "zone": "land"}, r"^case\.age: expected a number, a text, .* got \{33\} \(set\)"),
+        ):
+            with pytest.raises(InvalidInput, match=told):
+                client.decide(case, "two")
+            with pytest.raises(InvalidInput, match=told.replace("^", r"^\[1\]\.")):
+                client.decide_many([Deciding(CASE, "two"), Deciding(case, "three")])
+    assert len(events(campaign)) == 1
+
+
+def test_an_address_without_its_scheme_is_refused_at_once():
+    with pytest.raises(
+        InvalidInput, match=r"url: expected one that begins with http:// or https://, got '127\.0\.0\.1:80'"
+    ):
+        Client("127.0.0.1:80")
 
 
 def test_a_client_needs_little():

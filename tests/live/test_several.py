@@ -9,6 +9,7 @@ from fastapi import FastAPI
 
 import evenhand as eh
 from evenhand.cli import main
+from evenhand.client import Client, RequestRefused
 from evenhand.core.errors import InvalidInput
 from evenhand.live import Campaign
 from evenhand.live.http import app, readiness
@@ -77,7 +78,27 @@ def test_what_is_of_no_campaign_is_not_there(client):
     for path in ("/report", "/decisions/2", "/campaigns/none/report", "/campaigns/", "/campaigns//report"):
         assert client.get(path).status_code == 404
     assert client.get("/campaigns/shop/campaigns/shop/report").status_code == 404
-    assert client.get("/campaigns/none/report").json() == {"error": "no such campaign"}
+    names = ", ".join(map(repr, NAMES))
+    assert client.get("/campaigns/none/report").json() == {"error": f"no such campaign; NAME is one of {names}"}
+    several = f"not found: this server has several campaigns, each below /campaigns/NAME/; NAME is one of {names}"
+    assert client.post("/decide", json=asked("one")).json() == {"error": several}
+    assert client.delete("/metrics").json() == {"error": "method not allowed"}
+
+
+def test_a_token_is_told_the_names_of_its_own_campaigns_alone(both, tmp_path):
+    file, secret = tmp_path / "tokens.toml", "a secret of this test"
+    found = Token(name="till", sha256=hash_of(secret), roles=("decide",), campaigns=("shop",))
+    file.write_text(found.entry())
+    file.chmod(0o600)
+    with serving(app(both, token=Tokens(file))) as client:
+        said = client.post("/decide", json=asked("one"), headers={"Authorization": f"Bearer {secret}"})
+    assert said.status_code == 404
+    assert said.json()["error"].endswith("; NAME is one of 'shop'")
+
+
+def test_a_client_that_names_no_campaign_is_told_their_names(client):
+    with Client(str(client.base_url)) as asking, pytest.raises(RequestRefused, match="NAME is one of 'shop', 'a post"):
+        asking.decide({"age": 33, "zone": "land"}, "one")
 
 
 def test_a_paused_campaign_leaves_the_others_alone(client, both):

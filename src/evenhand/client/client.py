@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from evenhand.client.entries import Deciding, Observing, Outcomes, Refusal, named, refusal, stated
 from evenhand.client.sending import Sender
+from evenhand.core.errors import InvalidInput
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,8 +59,11 @@ class Client:
         token: sent as `Authorization: Bearer TOKEN`.
         tries: the most times that a request is sent.
         timeout: seconds until a try counts as broken.
+        reach: seconds for which a server that accepts no connection is tried, such as while it is started again; these
+            are no tries. With `tries=1` there is one.
 
     Raises:
+        InvalidInput: the URL does not begin with http:// or https://; by the methods, if a value is none that JSON has.
         RequestRefused: by the methods, if the server refuses a request.
         NoAnswer: by the methods, after the last try.
 
@@ -76,10 +80,13 @@ class Client:
         token: str | None = None,
         tries: int = 6,
         timeout: float = 10.0,
+        reach: float = 30.0,
     ) -> None:
+        if not url.startswith(("http://", "https://")):
+            raise InvalidInput("url", "one that begins with http:// or https://", repr(url))
         inside = "" if campaign is None else f"campaigns/{quote(campaign, safe='')}/"
         self.url = f"{url.rstrip('/')}/{inside}"
-        self._sender = Sender(self.url, token, tries, timeout)
+        self._sender = Sender(self.url, token, tries, timeout, reach)
 
     def __enter__(self) -> Client:
         return self

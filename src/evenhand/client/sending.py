@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from time import sleep
 from typing import Any
 
 import httpx
 
+from evenhand.client.bodies import plain
 from evenhand.core.errors import EvenhandError
 
 AGAIN = (429, 502, 503, 504)  # statuses after which the same request may succeed
-_FIRST, _LONGEST = 0.1, 5.0  # seconds between two tries
+_FIRST, _LONGEST, _REACH = 0.1, 5.0, 1.0  # seconds between two tries, and of a server that is not reached
 
 
 class RequestRefused(EvenhandError):
@@ -44,10 +45,12 @@ class Sender:
         token: sent as `Authorization: Bearer TOKEN`.
         tries: the most times that a request is sent.
         timeout: seconds until a try counts as broken.
+        reach: seconds for which connections are tried that cannot be made, such as while the server is started again;
+            these are no tries. With a single try there is one.
     """
 
-    def __init__(self, url: str, token: str | None, tries: int, timeout: float) -> None:
-        self.url, self._tries = url, tries
+    def __init__(self, url: str, token: str | None, tries: int, timeout: float, reach: float) -> None:
+        self.url, self._tries, self._reach = url, tries, reach
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._http = httpx.Client(headers=headers, timeout=timeout)
 
@@ -82,11 +85,18 @@ class Sender:
 
     def _said(self, method: str, path: str, body: object) -> httpx.Response:
         """Send a request until the server does not ask for another try."""
-        reason = "no try was allowed"
-        for number in range(self._tries):
+        body, reason, number = plain(body), "no try was allowed", 0
+        waits = _waits(self._reach if self._tries > 1 else 0.0)
+        while number < self._tries:
             wait = min(_FIRST * 2**number, _LONGEST) * random.uniform(0.5, 1.0)  # clients do not come back at once
             try:
                 said = self._http.request(method, self.url + path, json=body)
+            except httpx.ConnectError as error:  # nothing was sent
+                again = next(waits, None)
+                if again is None:
+                    raise NoAnswer(f"no connection to {self.url}: {error}") from error
+                sleep(again)
+                continue
             except httpx.TransportError as error:
                 reason = f"{type(error).__name__}: {error}"
             else:
@@ -96,9 +106,19 @@ class Sender:
                 reason = f"status {said.status_code}{'' if why is None else f', {why}'}"
                 stated = said.headers.get("retry-after", "")
                 wait = max(wait, min(float(stated), 60.0)) if stated.isdigit() else wait
-            if number + 1 < self._tries:
+            number += 1
+            if number < self._tries:
                 sleep(wait)
         raise NoAnswer(f"no answer of {self.url} at {self._tries} tries; the last one: {reason}")
+
+
+def _waits(seconds: float) -> Iterator[float]:
+    """Yield the waits between connections that cannot be made, so many seconds in all."""
+    waited, number = 0.0, 0
+    while waited < seconds:
+        wait = min(_FIRST * 2**number, _REACH) * random.uniform(0.5, 1.0)
+        yield wait
+        waited, number = waited + wait, min(number + 1, 10)
 
 
 def _parsed(said: httpx.Response) -> Any:

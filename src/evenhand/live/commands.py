@@ -112,6 +112,7 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
     from evenhand.live.http import serve  # before a long log is read
     from evenhand.live.http.app import check_names
     from evenhand.live.http.server import check_address
+    from evenhand.live.http.trying import told_of_compiling
 
     check_address(at.host, at.port, at.token)  # before a campaign is begun, whose settings stay for good
     check_names(list(each))
@@ -120,10 +121,17 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
         expect(url, name, opening.new)
     if opening.new is None and not opening.named:
         refuse_beside(url, list(each))
+
+    def ready(address: str) -> None:
+        until_ready.close()
+        print(f"{address} (Ctrl-C stops)", flush=True)
+
     make_folder(url)
     for name in each if opening.accept_clock else ():
         accept_clock(url, name)
     with ExitStack() as open_:
+        until_ready = open_.enter_context(ExitStack())
+        until_ready.enter_context(told_of_compiling())
         pool = None if opening.lease is None else open_.enter_context(Pool.open(opening.lease, opening.pool))
         found: list[Campaign] = []
         for name, problem_path in each.items():
@@ -133,7 +141,7 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
             _note_others(found[-1], each)
         open_.enter_context(settling(found, pool))
         try:
-            serve(found, **at._asdict(), ready=lambda url: print(f"{url} (Ctrl-C stops)", flush=True))
+            serve(found, **at._asdict(), ready=ready)
         finally:
             with suppress(Busy, Damaged):  # which the clients were told
                 for made in found:

@@ -74,6 +74,10 @@ class Token:
         """Whether its name does not identify a client."""
         return self.name in _SHARED
 
+    def is_for(self, campaign: str) -> bool:
+        """Return whether it gives access to a campaign."""
+        return self.campaigns is None or campaign in self.campaigns
+
     def entry(self) -> str:
         """Return the lines of a token file.
 

@@ -55,7 +55,7 @@ def bare(title: str, lifespan: Lifespan | None) -> FastAPI:
         title=title, version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan, redirect_slashes=False
     )
     add_errors(made)
-    made.add_exception_handler(HTTPException, _not_found)
+    made.add_exception_handler(HTTPException, not_found)
     made.add_middleware(Caught)
     return made
 
@@ -106,7 +106,7 @@ def _file(path: str) -> Handler:
     return handle
 
 
-def _not_found(_: Request, error: Exception) -> Response:
+def not_found(_: Request, error: Exception) -> Response:
     """Answer requests for unknown paths and methods."""
     assert isinstance(error, HTTPException)
     return error_response(Refused(error.status_code, error.detail.lower()), dict(error.headers or {}))

@@ -154,7 +154,12 @@ async def let_in(request: Request) -> None:
 
 def token_of(request: Request) -> Token:
     """Return the token of an accepted request; its name is what logs and the events of changes say."""
-    found: Token = request.scope[TOKEN]
+    return token_in(request.scope)
+
+
+def token_in(scope: Scope) -> Token:
+    """Return the token of an accepted request by its scope."""
+    found: Token = scope[TOKEN]
     return found
 
 

@@ -49,7 +49,7 @@ class Place(NamedTuple):
         Only a token with all roles gets to paths that are not listed here: whatever the app would take them for, no
         other token reaches it.
         """
-        if self.campaign is not None and token.campaigns is not None and self.campaign not in token.campaigns:
+        if self.campaign is not None and not token.is_for(self.campaign):
             return Refused(403, f"the token {token.name!r} is not for this campaign")
         if self.route == OTHER:
             return Refused(404, "not found") if set(token.roles) < set(ROLES) else None

@@ -21,6 +21,7 @@ from evenhand.live.campaign import Campaign
 from evenhand.live.http.app import shell
 from evenhand.live.http.doors import Doors, allowed, raise_limit
 from evenhand.live.http.lines import Kind, to_stderr
+from evenhand.live.http.trying import try_out
 from evenhand.live.http.upkeep import keeping_up
 from evenhand.live.tokens import Tokens, whole
 
@@ -40,6 +41,8 @@ def serve(
     log: Kind | None = None,
 ) -> None:
     """Serve campaigns until the process is told to stop.
+
+    It listens once the kernels that decisions need are compiled, or are found on disk.
 
     Traffic is not encrypted: put an encrypting proxy in front of a server that other machines reach.
 
@@ -62,6 +65,8 @@ def serve(
         one_of("log", log, ("json", "text"))
     each = [campaigns] if isinstance(campaigns, Campaign) else campaigns
     made = shell(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
+    for campaign in each:
+        try_out(campaign)
     raise_limit()
     with _free(host, port):
         listening = socket.create_server((host, port), family=_family(host))

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request
 from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from evenhand.live.dashboard.index import index
 from evenhand.live.http.answers import Refused, error_response
-from evenhand.live.http.fixed import HEALTHY, Handler, Lifespan, add_pages, add_probes, bare, readiness_response
-from evenhand.live.http.guard import token_of
+from evenhand.live.http.fixed import (
+    HEALTHY,
+    Handler,
+    Lifespan,
+    add_pages,
+    add_probes,
+    bare,
+    not_found,
+    readiness_response,
+)
+from evenhand.live.http.guard import token_in, token_of
 from evenhand.live.http.places import INSIDE, below
 from evenhand.live.http.schemas import read_operation
 from evenhand.live.http.served import Hall
@@ -22,6 +32,16 @@ from evenhand.live.http.served import Hall
 def several(hall: Hall, lifespan: Lifespan) -> FastAPI:
     """Make the app that is about all campaigns of a server, without its guard."""
     made = bare(f"evenhand: {', '.join(hall.each)}", lifespan)
+
+    async def elsewhere(request: Request, error: Exception) -> Response:
+        if not isinstance(error, HTTPException) or error.status_code != 404:
+            return not_found(request, error)
+        told = (
+            f"not found: this server has several campaigns, each below /campaigns/NAME/; {_list(_own(hall, request))}"
+        )
+        return error_response(Refused(404, told))
+
+    made.add_exception_handler(HTTPException, elsewhere)
 
     async def page_(request: Request) -> Response:
         found = []
@@ -88,7 +108,8 @@ class Inside:
         name, mark, _ = path[len(INSIDE) :].partition("/")
         answer = self._each.get(name)
         if answer is None:
-            await error_response(Refused(404, "no such campaign"))(scope, receive, send)
+            names = [z for z in self._each if token_in(scope).is_for(z)]
+            await error_response(Refused(404, f"no such campaign; {_list(names)}"))(scope, receive, send)
         elif not mark:  # links of its page are relative to the address with a slash
             await RedirectResponse(f"{quote(name, safe='')}/")(scope, receive, send)
         else:
@@ -98,8 +119,13 @@ class Inside:
 
 def _own(hall: Hall, request: Request) -> list[str]:
     """Return the campaigns that a token is for."""
-    names = token_of(request).campaigns
-    return [name for name in hall.each if names is None or name in names]
+    token = token_of(request)
+    return [name for name in hall.each if token.is_for(name)]
+
+
+def _list(names: Sequence[str]) -> str:
+    """Say which names a client may take."""
+    return f"NAME is one of {', '.join(map(repr, names))}" if names else "the token is for none of them"
 
 
 def _inside(name: str) -> str:

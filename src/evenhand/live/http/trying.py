@@ -1,0 +1,66 @@
+"""Tries decisions out on a copy of a campaign in memory, so that a server is ready once its kernels are compiled."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from evenhand.core.errors import EvenhandError, EvenhandWarning
+from evenhand.live.campaign import Campaign
+from evenhand.live.http.schemas import operations
+from evenhand.run.warm import compiled
+
+_ROUNDS = 20
+_EVERY = 0.5  # seconds
+
+
+def try_out(campaign: Campaign) -> None:
+    """Decide a few made-up cases by the policy of a campaign, and observe outcomes, in a store that is thrown away.
+
+    >>> import evenhand as eh
+    >>> shop = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
+    >>> campaign = Campaign.open("memory://", "shop", eh.uniform(shop, 1))
+    >>> try_out(campaign)
+    >>> campaign.status().rounds
+    0
+    """
+    with suppress(EvenhandError), warnings.catch_warnings():  # such as where the end of the run is past
+        warnings.simplefilter("ignore", EvenhandWarning)
+        copy = Campaign.open("memory://", campaign.name, campaign.policy, encoder=campaign.encoder)
+        examples = {path: _example(described) for path, described in operations(copy).items()}
+        for i in range(_ROUNDS):
+            decision = copy.decide(examples["/decide"]["case"], key=f"{i}")
+            if decision.action is not None:
+                copy.observe(decision.id, examples["/observe"]["outcomes"])
+
+
+@contextmanager
+def told_of_compiling() -> Iterator[None]:
+    """Say on stderr, once, that kernels are compiled, as soon as that begins within the block."""
+    before, ended = compiled(), threading.Event()
+
+    def watch() -> None:
+        while not ended.wait(_EVERY):
+            if compiled() > before:
+                told = (
+                    "compiling kernels, up to a minute of a core; `evenhand warm PROBLEM.toml` does this ahead of time"
+                )
+                print(f"note: {told}", file=sys.stderr, flush=True)
+                return
+
+    watching = threading.Thread(target=watch, daemon=True, name="evenhand compiling")
+    watching.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        watching.join()
+
+
+def _example(described: Any) -> dict[str, Any]:
+    found: dict[str, Any] = described["requestBody"]["content"]["application/json"]["example"]
+    return found
