@@ -287,3 +287,23 @@ def test_a_file_that_was_altered_is_ignored(field, tmp_path, monkeypatch):
     with pytest.warns(UserWarning, match="the run starts from the beginning"):
         trace = simulate(BLIND, COURT, replicas=2, seed=1, progress=False, checkpoints=settings)
     np.testing.assert_array_equal(trace.totals, simulate(BLIND, COURT, replicas=2, seed=1, progress=False).totals)
+
+
+@pytest.mark.parametrize("given", [str, Path, Checkpoints], ids=lambda kind: kind.__name__)
+def test_a_folder_is_enough(tmp_path, monkeypatch, given):
+    court = Court(horizon=60)
+    policy = uniform(court.problem, n_features=5)
+    options = {"replicas": 2, "seed": 3, "progress": False, "checkpoints": given(tmp_path / "kept")}
+    with monkeypatch.context() as patched:
+        interrupt(patched, after=20)
+        assert not simulate(policy, court, **options).finished
+    assert len(list((tmp_path / "kept").iterdir())) == 1
+    same(simulate(policy, court, **options), simulate(policy, court, replicas=2, seed=3, progress=False))
+    with pytest.raises(InvalidInput, match=r"^checkpoints: expected "):
+        simulate(policy, court, replicas=2, progress=False, checkpoints=3)
+
+
+def test_a_run_that_is_interrupted_at_its_end_says_that_all_rounds_are_there():
+    court = Court(horizon=60)
+    trace = simulate(uniform(court.problem, n_features=5), court, replicas=2, progress=False)
+    assert replace(trace, finished=False).interrupted == "INTERRUPTED at its end, with all 60 rounds"

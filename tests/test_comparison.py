@@ -131,7 +131,7 @@ def test_an_interrupted_run_is_the_last(monkeypatch):
     found = eh.compare(some(court().problem), court(), replicas=2, progress=False)
     assert asked == ["resolving"]
     assert not found.finished
-    assert "resolving: INTERRUPTED after 200 of 200 rounds" in str(found)
+    assert "resolving: INTERRUPTED at its end, with all 200 rounds" in str(found)
 
 
 @pytest.mark.parametrize("other", [object(), dict, eh.uniform])
@@ -158,3 +158,21 @@ def test_bad_input_is_refused():
         eh.sweep(some, "rides", {"few": court(), 0.1: court()})
     with pytest.raises(InvalidInput, match=r"^policy: expected one of \('uniform',\), got 'greedy'"):
         _ = eh.compare([twin], court(), replicas=1, progress=False)["greedy"]
+
+
+def test_differences_are_beyond_any_policy():
+    found = eh.compare(some(court().problem), court(), replicas=3, progress=False)
+    forth, back = found.differences(), found.differences(beyond="uniform")
+    assert {(d.policy, d.beyond) for d in back} == {("resolving", "uniform")}
+    assert [d.mean for d in back] == pytest.approx([-d.mean for d in forth])
+    with pytest.raises(InvalidInput, match=r"^policy: expected one of"):
+        found.differences(beyond="unform")
+    swept = eh.run.Sweep("rides", {0.05: found})
+    assert swept.differences(beyond="uniform") == {0.05: back}
+
+
+def test_a_sweep_that_was_interrupted_before_its_first_run_says_so():
+    broken = eh.run.Sweep("rides", {}, finished=False)
+    assert str(broken) == "Sweep of rides: interrupted before its first run"
+    with pytest.raises(InvalidInput, match="interrupted before its first"):
+        broken.plot()

@@ -124,6 +124,14 @@ def test_a_decision_names_its_action_and_says_none_where_nothing_is_played(tmp_p
     assert nothing.plays[0, 0] == -1
 
 
+def test_several_plays_are_sent_to_what_has_a_number_for_each():
+    several = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("seen"),), maximize="seen", horizon=9, n_plays=2)
+    lists = eh.uniform(several, several.n_features * 2)
+    decision = lists.act(lists.start(), lists.encode({}))
+    with pytest.raises(InvalidInput, match="2 plays; see `actions` and `propensities`"):
+        decision.probability  # noqa: B018
+
+
 def test_a_batch_has_no_single_action():
     mail = policy(12)
     context = mail.encode(CASE)

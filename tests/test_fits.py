@@ -195,16 +195,20 @@ def test_no_part_is_explained_by_the_number_of_a_row(capsys):
 
 def test_what_fits_is_said_with_the_reason_and_what_lacks_one_word(capsys):
     assert main(["systems", "--for", "rankings, parity"]) == 0
-    fits, _, near = capsys.readouterr().out.partition("These fit but for one:")
+    fits, _, near = capsys.readouterr().out.partition("These fit all of it but one, which is named first:")
     assert WORDS["parity"] in fits
     assert {"resolving", "fw_rank"} <= set(heads(fits))
     assert not {"pgd", "linucb_rank", "ucb"} & set(heads(fits))
-    assert re.search(r"no rankings +.*\bpgd\b", near)
-    assert re.search(r"no parity +.*\blinucb_rank\b", near)
+    assert re.search(r"  rankings: +.*\bpgd\b", near)
+    assert re.search(r"  parity: +.*\blinucb_rank\b", near)
+    assert main(["systems", "--for", "no contexts, rankings"]) == 0
+    assert "no no" not in capsys.readouterr().out
+    assert main(["systems", "nope"]) == 2
+    assert "did you mean" not in capsys.readouterr().err
     assert main(["systems", "--for", "budget"]) == 0
     told = capsys.readouterr().out
     assert re.search(r"pgd .*\n(?: .*\n)*? +budgets: on average; never exceeded with hard=True", told)
-    assert "These fit but for one" not in told
+    assert "These fit all of it but" not in told
 
 
 def test_nothing_that_fits_is_said(capsys):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.choices import Random, TopK
+from evenhand.choices.base import Pick
 from evenhand.core.errors import EvenhandWarning, InvalidInput, StaleDecision
 from evenhand.core.records import Context
 from evenhand.environments import Court
@@ -13,7 +14,7 @@ from evenhand.models import Fixed, Logarithmic, Logistic, NullModel, PerAction, 
 from evenhand.policy import Policy
 from evenhand.policy.saving import flatten
 from evenhand.problem import Budget, Groups, Outcome, Problem
-from evenhand.recipes import pgd, resolving, ucb
+from evenhand.recipes import lyapunov, pgd, resolving, ucb
 from evenhand.run import play
 from tests import accounts
 from tests.examples.problems import EVERYTHING, LITTLE
@@ -176,7 +177,9 @@ def test_one_action_one_replica_no_groups_and_nothing_known_will_do():
 
 
 def test_a_policy_needs_a_model_of_its_outcomes_and_a_goal_that_prices_them():
-    with pytest.raises(InvalidInput, match=r"^model: expected one of \('gain', 'hours'\), got one of 1 outcomes"):
+    with pytest.raises(
+        InvalidInput, match=r"^model: expected one of \('gain', 'hours'\), got one of 1 outcomes: give it n_outcomes=2"
+    ):
         Policy(problem=EVERYTHING, model=NullModel(n_features=1), goals=(reward(EVERYTHING),), choice=TopK(1))
     for goals in ((), (hard_budget(EVERYTHING),)):
         with pytest.raises(InvalidInput, match=r"^goals: expected at least one that prices outcomes"):
@@ -351,3 +354,36 @@ def test_a_decision_that_counts_nowhere_leaves_no_trace():
         decision = policy.decide(state, context)._replace(counted=np.zeros(2))
         policy.commit(state, context, decision)
         policy.learn(state, decision, np.full((2, 1, 1), np.nan))
+
+
+class Stubborn:
+    """Plays the first candidate, whatever fits."""
+
+    n_plays, reads_bonus = 1, False
+
+    def draws(self, candidates):
+        return 0
+
+    def start(self, n_replicas):
+        return None
+
+    def pick(self, state, worth, offer, t, u):
+        n = len(worth.mean)
+        return Pick(np.zeros((n, 1), np.int64), np.ones((n, 1)), np.ones_like(worth.mean[:, 0]), np.zeros(n))
+
+
+def test_a_choice_that_plays_what_does_not_fit_is_named_rather_than_decisions_of_others():
+    problem = pose("gain", Outcome("cost", known={"a": 1.0}), subject_to=(Budget("cost", total=1.0),), horizon=3)
+    policy = dataclasses.replace(ucb_with_budget(problem), choice=Stubborn())
+    state = policy.start()
+    context = Context(np.eye(2)[None], problem.declared[None], SAME.groups, np.array([[True, True]]))
+    policy.act(state, context)
+    with pytest.raises(InvalidInput, match=r"^decision.plays\[0\]: expected plays that fit cost.*, got \[0\]"):
+        policy.act(state, context)
+
+
+def test_misuse_is_answered_with_what_to_do():
+    with pytest.raises(InvalidInput, match=r"^horizon: expected the number of rounds to be decided, .* got none"):
+        Problem(actions=("a", "b"), outcomes=(Outcome("gain"),), maximize="gain")
+    with pytest.raises(InvalidInput, match=r"such as eh\.models\.advised\(problem\)"):
+        lyapunov(pose("gain", horizon=3))

@@ -214,7 +214,7 @@ def test_finished_traces_do_not_say_interrupted(late):
     assert "INTERRUPTED" not in caption_of(late.plot())
     part = replace(late, finished=False, policy="other")
     said = caption_of(over_rounds([late, part])[0].get_figure())
-    assert said.splitlines()[:-1] == ["other: INTERRUPTED after 300 of 300 rounds"]
+    assert said.splitlines()[:-1] == ["other: INTERRUPTED at its end, with all 300 rounds"]
 
 
 def test_interrupted_chunks_are_joined_where_both_were(ctrl_c):

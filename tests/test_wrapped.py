@@ -114,7 +114,7 @@ def test_beside_the_recipes_of_the_house():
 def test_only_what_is_rewarded_has_to_be_seen():
     """An outcome without a weight may stay unknown; one with a weight is waited for."""
     Noted.made.clear()
-    model = Selecting(make=Noted, n_features=2, weights=(2.0, 0.0))
+    model = Selecting(make=Noted, n_features=2, weights=(2.0, 0.0), names=("wins", "hours"))
     state = model.start(1, np.zeros(2), np.ones(2), 60)
     x = np.arange(6.0).reshape(1, 3, 2)
     model.value(state, x, np.zeros((1, 1, 1, 2)), np.array([[0.5]]))
@@ -332,3 +332,35 @@ def test_a_cell_is_found_by_the_arguments_of_an_algorithm_if_these_have_a_hash(t
         files(lambda luck: Noted(luck))
     with pytest.raises(InvalidInput, match=words + "Traits: <"):
         files(Noted, WORLD)
+
+
+class Costed(Noted):
+    """Notes the outcomes, too, for whose parameter it asks."""
+
+    def update(self, context, action, reward, outcomes):
+        self.told.append((action, reward, outcomes))
+
+
+def test_an_algorithm_that_asks_for_outcomes_is_told_of_costs():
+    problem = replace(PROBLEM, outcomes=(eh.Outcome("wins"), eh.Outcome("hours")), subject_to=())
+    world = eh.run.Stepped(problem=problem, n_features=2, world=Known())
+    Noted.made.clear()
+    trace = eh.simulate(eh.Wrapped(make=Costed).policy(problem, 2), world, replicas=[0], progress=False, record="all")
+    told = Noted.made[-1].told
+    assert len(told) == 60
+    assert all(reward == 2.0 * outcomes["wins"] for _, reward, outcomes in told)
+    np.testing.assert_array_equal([outcomes["hours"] for *_, outcomes in told], trace.plays.outcomes[:, 0, 0, 1])
+
+
+def test_nothing_is_said_of_what_a_wrapped_algorithm_believes():
+    """No warning of candidates that look the same, as each is named by its place, and no worth in explanations."""
+    problem = replace(PROBLEM, features=(eh.Numeric("age", 0, 100),))
+    policy = eh.Wrapped(make=Noted).policy(problem, problem.n_features)
+    state = policy.start(seed=0)
+    context = policy.encode({"age": 30})
+    decision = policy.act(state, context)  # warnings are errors
+    said = policy.explain(state, context, decision)
+    assert "worth" not in said
+    assert "nan" not in said
+    assert "probability unknown" in said
+    assert "what it believes of the candidates is not known" in said

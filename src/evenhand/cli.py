@@ -85,7 +85,9 @@ def build() -> Parser:
     parser.set_defaults(run=_begin, parser=parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     _add_experiment(commands, experiments[DEMO]).set_defaults(run=demonstrate)
-    reproduce = commands.add_parser("reproduce", help="run a published experiment beside its published numbers")
+    reproduce = commands.add_parser(
+        "reproduce", help="run the experiment of a paper; court and square-cbwk print the published numbers beside ours"
+    )
     names = reproduce.add_subparsers(dest="experiment", metavar="EXPERIMENT", required=True)
     for name, experiment in experiments.items():
         if name != DEMO:

@@ -116,10 +116,10 @@ def _near(words: list[str], recipes: list[System]) -> Iterator[str]:
     lines = {word: [name for name, missing in lacks.items() if missing == [word]] for word in words}
     if any(lines.values()):
         yield ""
-        yield "These fit but for one:"
+        yield "These fit all of it but one, which is named first:"
     for word, names in lines.items():
         if names:
-            yield _line(f"no {word}", ", ".join(names), max(map(len, words)) + 3)
+            yield _line(f"{word}:", ", ".join(names), max(map(len, words)) + 1)
 
 
 def _line(head: str, text: str, width: int, indent: str = "  ") -> str:

@@ -30,6 +30,7 @@ _WORDS = {
 _KINDS: dict[Any, tuple[type, ...]] = {float: (Real,), str: (str,), Path: (str, Path), type(None): (type(None),)}
 _MOST = 2**64  # whole numbers that arrays can have are below it
 _LONGEST = 60  # characters of a value in a message
+_SUCH_AS = {"model": ", such as eh.models.advised(problem)"}  # for a value that is lacking
 
 
 class Wrong(NamedTuple):
@@ -198,7 +199,7 @@ def _lacking(name: str, signature: inspect.Signature, given: set[str], first: st
     named = {n for n, p in signature.parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
     lacking = [n for n in needed if n not in given]
     if len(lacking) == 1:
-        return InvalidInput(first, f"a value, as {name} needs one", "nothing")
+        return InvalidInput(first, f"a value, as {name} needs one{_SUCH_AS.get(first, '')}", "nothing")
     written = ", ".join(f"{n}=..." if n in named else n for n in needed)
     return InvalidInput(", ".join(lacking), f"a value each, as in {name}({written})", "nothing")
 

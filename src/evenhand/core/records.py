@@ -222,7 +222,7 @@ class Decision(NamedTuple):
 
     def _refuse_several(self) -> None:
         if self.plays.shape != (1, 1):
-            got = f"{len(self.plays)} replicas and {self.plays.shape[1]} plays; see `plays` and `actions`"
+            got = f"{len(self.plays)} replicas and {self.plays.shape[1]} plays; see `actions` and `propensities`"
             raise InvalidInput("decision", "one play in one replica", got)
 
 

@@ -15,6 +15,7 @@ from evenhand.core.errors import InvalidInput
 T = TypeVar("T")
 _SAMPLING = ("thompson", "posteriorsampling")
 _OPPOSITE = ("minimize", "minimise")
+_CLOSE = 0.65  # the least similarity of a name that is proposed
 
 
 def snake(name: str) -> str:
@@ -97,5 +98,5 @@ def meant(name: object, known: Iterable[object], *, minimise: str = "maximize = 
     names = [str(k) for k in known]
     if str(name).lower() in _OPPOSITE and "maximize" in names and "minimize" not in names:
         return f": to minimise, give a weight of -1: {minimise}"
-    found = difflib.get_close_matches(str(name), names, n=1)
+    found = difflib.get_close_matches(str(name), names, n=1, cutoff=_CLOSE)
     return f" (did you mean {found[0]}?)" if found else ""

@@ -57,10 +57,11 @@ class Model(Protocol):
     candidates share their coefficients. It is R A where each of A actions has coefficients of its own: row r A + a
     belongs to action a of replica r.
 
-    Three more members are optional. `by_action` is A, or None for shared coefficients, as in a model without it; with
+    Four more members are optional. `by_action` is A, or None for shared coefficients, as in a model without it; with
     A, the first feature of a candidate is the index of its action. `weighs` is True for a model that uses the weight of
     a `Lesson`; all others are taught at weight 1 only. `reads_once` is True for a model that reads features which
-    all replicas share from `distinct(x)`; to all others they are handed as an array of their own per replica.
+    all replicas share from `distinct(x)`; to all others they are handed as an array of their own per replica. `selects`
+    is True for a model that names an action and knows no values, so that its worth is a mark.
     """
 
     @property

@@ -46,7 +46,8 @@ def assemble(problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Ch
 def refuse_misfits(problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Choice, can: Abilities) -> None:
     """Refuse parts made for other outcomes or plays, or that no choice can follow; see `Policy`."""
     if model.n_outcomes != len(problem.learned):
-        raise InvalidInput("model", f"one of {problem.learned}", f"one of {model.n_outcomes} outcomes")
+        mend = f"give it n_outcomes={len(problem.learned)}, or leave the model out"
+        raise InvalidInput("model", f"one of {problem.learned}", f"one of {model.n_outcomes} outcomes: {mend}")
     if choice.n_plays != problem.n_plays:
         expected = f"one that plays {problem.n_plays} candidates, as problem.n_plays says"
         raise InvalidInput("choice", expected, f"{type(choice).__name__}, which plays {choice.n_plays}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -36,7 +37,7 @@ def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, r
             lines.append(f"  the case is in {grouping} = {group}")
     played = d.plays[replica].tolist()
     order = [a for a in played if a >= 0] + [a for a in range(worth.shape[1]) if a not in played]
-    named = len(problem.actions) == worth.shape[1]
+    named, selects = len(problem.actions) == worth.shape[1], getattr(ask.model, "selects", False)
     candidates = []
     for a in order if len(order) > _MOST else sorted(order):
         name = problem.actions[a] if named else f"candidate {a}"
@@ -44,9 +45,14 @@ def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, r
         note = "  withdrawn" if name in problem.withdrawn else note
         if a in played:
             place = played.index(a)
-            note = f"  played ({place + 1} of {len(played)}), probability {d.propensities[replica, place]:.3f}"
-        candidates.append(f"  {name:<20} worth {worth[replica, a]:+.4f}{note}")
+            chance = float(d.propensities[replica, place])
+            known = "unknown" if math.isnan(chance) else f"{chance:.3f}"
+            note = f"  played ({place + 1} of {len(played)}), probability {known}"
+        value = "" if selects else f" worth {worth[replica, a]:+.4f}"
+        candidates.append(f"  {name:<20}{value}{note}".rstrip())
     lines += _first(candidates, "candidates")
+    if selects:
+        lines.append("  an algorithm that is wrapped selected: what it believes of the candidates is not known")
     if d.counted[replica] == 0:
         lines.append("  nothing was played: nothing fits, or the horizon is over")
     elif d.forced[replica] == 1:

@@ -132,7 +132,7 @@ class Loop:
             raise StaleDecision(f"the horizon of {self.problem.horizon} rounds is over: this decision comes too late")
         if not done:
             self._refuse_withdrawn(decision)
-            self.questions.refuse_stale(state, decision)
+            self.questions.refuse_misfits(state, decision, timed=context.time is not None)
         estimates = self.questions.estimates(state, decision) if self.can.estimates else {}
         if counts:  # nothing can be refused any more
             state.receipts.enter(decision, checksum)

@@ -8,7 +8,7 @@ from functools import cache, cached_property
 
 import numpy as np
 
-from evenhand.core.errors import StaleDecision
+from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.records import Context, Decision, Mix, Offer, Worth
 from evenhand.core.types import Bools, Floats
 from evenhand.models.base import Model, reads_once
@@ -161,11 +161,19 @@ class Questions:
         drawn = worth.bonus - self.worth(state, context.features, w).bonus
         return Mix(gain, net - drawn.sum(1), heat)
 
-    def refuse_stale(self, state: PolicyState, decision: Decision) -> None:
-        """Refuse a decision whose plays no longer fit, with the first replica and the limit."""
+    def refuse_misfits(self, state: PolicyState, decision: Decision, timed: bool) -> None:
+        """Refuse a decision whose plays do not fit, with the first replica and the limit.
+
+        Raises:
+            InvalidInput: the choice played what did not fit: it is of this round, as nothing was committed since.
+            StaleDecision: other decisions were committed since.
+        """
         for i, limits in self.can.limits:
             r = entries.first_misfit(decision.counted, limits.fits(state.goals[i], decision))
             if r >= 0:
+                if not timed and decision.time[r] == state.t[r]:
+                    expected = f"plays that fit {', '.join(limits.rows.names)}, as `Offer` states them to the choice"
+                    raise InvalidInput(f"decision.plays[{r}]", expected, decision.plays[r].tolist())
                 raise StaleDecision(
                     f"plays {decision.plays[r].tolist()} of replica {r} no longer fit {', '.join(limits.rows.names)}, "
                     "as other decisions were committed since: decide again"

@@ -99,6 +99,8 @@ class Problem:
             object.__setattr__(self, field, tuple(value))
         for field in ("horizon", "n_plays"):
             value = getattr(self, field)
+            if field == "horizon" and value == 0:
+                raise InvalidInput(field, "the number of rounds to be decided, at least 1", "none")
             whole(field, value, 1)
             if value > EXACT:
                 raise InvalidInput(field, f"at most {EXACT:,}, as rounds are counted exactly", shown(value))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_ROUNDING = 1e-15  # of a mean, relative to the values
 _HEAD = ["", "mean", "se", "worst", "limit"]
 MISSED = " missed"  # follows a limit
 _CAVEATS = "interrupted", "policy", "under way"
@@ -167,11 +168,18 @@ def endings(stopped: Ending, restricted: Ending) -> list[str]:
 
 
 def standard_error(values: Floats) -> float:
-    """Compute the standard error of the mean of independent values; NaN for a single one, or an infinite one."""
+    """Compute the standard error of the mean of independent values; NaN for a single one, or an infinite one.
+
+    Equal values have one of 0, without the rounding of their mean.
+
+    >>> standard_error(np.full(3, 0.05)), standard_error(np.array([1.0]))
+    (0.0, nan)
+    """
     if len(values) < 2:
         return math.nan
     with np.errstate(invalid="ignore"):  # an infinite value, as of a cost without a sale
-        return float(np.std(values, ddof=1) / math.sqrt(len(values)))
+        error = float(np.std(values, ddof=1) / math.sqrt(len(values)))
+    return 0.0 if error <= _ROUNDING * float(np.abs(values).max()) < math.inf else error
 
 
 def number(x: float | None, digits: int = 4) -> str:

@@ -7,7 +7,7 @@ import re
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +24,7 @@ from evenhand.version import __version__
 
 
 @checked
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Checkpoints:
     """A folder for the checkpoints of runs, and the time between two of them.
 
@@ -38,7 +38,7 @@ class Checkpoints:
     """
 
     folder: Path
-    every: float = 60.0
+    every: float = field(default=60.0, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "folder", file("Checkpoints.folder", self.folder))

@@ -87,9 +87,17 @@ class Comparison:
         head, rows = self._differences()
         return shown + faces.table(_PAIRS, rows, head) if rows else shown
 
-    def differences(self) -> tuple[Paired, ...]:
-        """Compare all policies with the first one by pairs of replicas: every quantity at the end of the runs."""
-        return tuple(paired(self.traces))
+    def differences(self, *, beyond: str | None = None) -> tuple[Paired, ...]:
+        """Compare all policies with one of them by pairs of replicas: every quantity at the end of the runs.
+
+        Args:
+            beyond: the policy that the others are compared with; the first one by default.
+
+        Raises:
+            InvalidInput: there is no such policy.
+        """
+        first = self.traces[0] if beyond is None else self[beyond]
+        return tuple(paired([first, *(trace for trace in self.traces if trace is not first)]))
 
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame with a row per policy and quantity: mean, standard error, worst replica and limit.

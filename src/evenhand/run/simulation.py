@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -71,7 +72,7 @@ def simulate(
     record: Literal["grid", "all"] = "grid",
     jobs: int = 1,
     progress: bool | None = None,
-    checkpoints: Checkpoints | None = None,
+    checkpoints: Checkpoints | Path | None = None,
     compiled: bool | None = None,
 ) -> Trace:
     """Run a policy over its horizon in many replicas at once.
@@ -89,9 +90,10 @@ def simulate(
         jobs: processes to share the replicas among. No number depends on it where BLAS has the same threads in all
             processes, which matters to models of about a hundred parameters and more: set `OPENBLAS_NUM_THREADS`.
         progress: whether to show a progress bar. None shows one in a terminal, and writes a line every 10 s elsewhere.
-        checkpoints: a folder for the state of the run, so that the same call goes on after an interruption and gives
-            what an uninterrupted one gives, bit for bit. The number of jobs must be the same. A file that was cut off
-            is ignored with a warning; so is the wish, where a part of the policy or the world cannot be saved.
+        checkpoints: a folder for the state of the run, or `run.Checkpoints(folder)` with settings, so that the same
+            call goes on after an interruption and gives what an uninterrupted one gives, bit for bit. The number of
+            jobs must be the same. A file that was cut off is ignored with a warning; so is the wish, where a part of
+            the policy or the world cannot be saved.
         compiled: whether rounds are played in blocks of one compiled call each, as far as all parts have views for it;
             by default where compiling or loading the blocks costs less time than they save. It changes no number.
 
@@ -111,13 +113,12 @@ def simulate(
     if record not in ("grid", "all"):
         raise InvalidInput("record", "'grid' or 'all'", record)
     check_jobs(jobs)
-    if checkpoints is not None:
+    kept = checkpoints if checkpoints is None or isinstance(checkpoints, Checkpoints) else Checkpoints(checkpoints)
+    if kept is not None:
         if record == "all":
             raise InvalidInput("record", "'grid', as checkpoints do not keep every play", record)
-        checkpoints.prepare()
-    work = [
-        t._replace(compiled=compiled) for t in _tasks(policy, environment, replicas, seed, record, jobs, checkpoints)
-    ]
+        kept.prepare()
+    work = [t._replace(compiled=compiled) for t in _tasks(policy, environment, replicas, seed, record, jobs, kept)]
     steps, done = environment.start(seed, work[0].replicas[:1]).steps * len(work), sum(_done(task) for task in work)
     with bar(total=steps, initial=done, desc=policy.name, unit="step", progress=progress) as shown:
         trace = join(run_chunks(_run, work, shown, jobs))

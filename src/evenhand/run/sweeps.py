@@ -45,6 +45,8 @@ class Sweep:
         return self.comparisons[value]
 
     def __str__(self) -> str:
+        if not self.comparisons:
+            return f"Sweep of {' and '.join(self._names)}: interrupted before its first run"
         return "\n\n".join(f"{self._said(at)}\n{comparison}" for at, comparison in self.comparisons.items())
 
     def __repr__(self) -> str:
@@ -75,9 +77,13 @@ class Sweep:
         objective = names.pop() if len(names) == 1 else "objective"
         return [*self._names, "policy", objective, "se", "worst", "missed"], rows
 
-    def differences(self) -> dict[Any, tuple[Paired, ...]]:
-        """Compare all policies with the first one by pairs of replicas, by the value of the parameter."""
-        return {at: comparison.differences() for at, comparison in self.comparisons.items()}
+    def differences(self, *, beyond: str | None = None) -> dict[Any, tuple[Paired, ...]]:
+        """Compare all policies with one of them by pairs of replicas, by the value of the parameter.
+
+        Args:
+            beyond: as for `Comparison.differences`.
+        """
+        return {at: comparison.differences(beyond=beyond) for at, comparison in self.comparisons.items()}
 
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame like that of a `Comparison`, with the parameters in the first columns.
@@ -98,7 +104,12 @@ class Sweep:
         """Draw every quantity at the end of the runs over the first parameter: a curve per policy, one for the limit.
 
         Where there are several parameters, each value of the others has curves of its own. Names stand in their order.
+
+        Raises:
+            InvalidInput: the sweep was interrupted before its first run.
         """
+        if not self.comparisons:
+            raise InvalidInput("sweep", "one with a run, to be drawn", "one that was interrupted before its first")
         from evenhand.report.plots import figure_of, over_sweep  # matplotlib only when asked for
 
         panels = over_sweep(self._panels(), self._names[0], "per round")

@@ -194,7 +194,10 @@ class Trace:
         """The progress of an interrupted run in words; empty if the run finished."""
         if self.finished:
             return ""
-        return f"INTERRUPTED after {int(self.elapsed[-1].max()):,} of {self.problem.horizon:,} rounds"
+        horizon = self.problem.horizon
+        if self.elapsed[-1].min() >= horizon:
+            return f"INTERRUPTED at its end, with all {horizon:,} rounds"
+        return f"INTERRUPTED after {int(self.elapsed[-1].max()):,} of {horizon:,} rounds"
 
     @property
     def ran_out(self) -> Floats:

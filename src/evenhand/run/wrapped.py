@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -32,7 +33,7 @@ class Algorithm(Protocol):
         """Choose an action by the features of all actions, `(A,n)->`; randomness comes only from its generator."""
 
     def update(self, context: Floats, action: int, reward: float) -> None:
-        """Learn the reward of an action in a context."""
+        """Learn the reward of an action in a context; a further parameter `outcomes` is given the outcomes by name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +43,9 @@ class Wrapped:
     The algorithm is slow, as it is asked once per replica and round, but it meets the same contexts and luck as all
     others. Hard budgets are kept on its behalf: if its action no longer fits, the first one that fits is played, and
     `update` names the action that was played. It knows of no budget, group or other constraint, unless it keeps to them
-    by itself. Its runs cannot be resumed, and the probabilities of its plays are not known.
+    by itself: an `update` with a parameter `outcomes` is given the learned outcomes that were observed, such as a cost,
+    by name; known ones are those that the problem declares. Its runs cannot be resumed, and the probabilities of its
+    plays are not known.
 
     Args:
         make: makes a new algorithm of a `numpy.random.Generator`, once per replica; such as its class. The generator is
@@ -102,7 +105,7 @@ class Wrapped:
         weights = tuple(float(objective.weights.get(name, 0.0)) for name in learned)
         return Policy(
             problem=problem,
-            model=Selecting(make=self.make, n_features=n_features, weights=weights),
+            model=Selecting(make=self.make, n_features=n_features, weights=weights, names=learned),
             goals=(indifferent(problem), *hard_limits(problem, True)),
             choice=TopK(1),
             name=self.name,
@@ -117,15 +120,18 @@ class Selected:
     luck: list[np.random.Generator]
     algorithms: list[Algorithm]
     recent: list[deque[tuple[Floats, int]]] = field(default_factory=list)
+    takes_outcomes: bool = False  # whether `update` has a parameter `outcomes`
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Selecting:
     """A model whose bonus is 1 for the action that an algorithm selects, and 0 for all others."""
 
+    selects: ClassVar[bool] = True
     make: Callable[[np.random.Generator], Algorithm]
     n_features: int
     weights: tuple[float, ...]
+    names: tuple[str, ...]
 
     @property
     def n_outcomes(self) -> int:
@@ -141,7 +147,7 @@ class Selecting:
             if not callable(getattr(made[0], member, None)):
                 expected = f"what makes an object with a method {member}"
                 raise InvalidInput("Wrapped.make", expected, type(made[0]).__name__)
-        return Selected(luck, made, [deque(maxlen=REMEMBERED) for _ in made])
+        return Selected(luck, made, [deque(maxlen=REMEMBERED) for _ in made], _takes_outcomes(made[0].update))
 
     def value(self, state: Selected, x: Floats, w: Floats, u: Floats) -> Worth:
         mean = np.zeros((len(state.algorithms), w.shape[1], x.shape[1]))
@@ -161,7 +167,19 @@ class Selecting:
         for r, algorithm in enumerate(state.algorithms):
             if seen[r, 0, counts].all():
                 context, action = _played(state.recent[r], x[r, 0])
-                algorithm.update(context, action, float(np.dot(y[r, 0, counts], weights[counts])))
+                reward = float(np.dot(y[r, 0, counts], weights[counts]))
+                if state.takes_outcomes:
+                    told = {name: float(y[r, 0, m]) for m, name in enumerate(self.names) if seen[r, 0, m]}
+                    algorithm.update(context, action, reward, outcomes=told)  # type: ignore[call-arg]
+                else:
+                    algorithm.update(context, action, reward)
+
+
+def _takes_outcomes(update: Callable[..., None]) -> bool:
+    try:
+        return "outcomes" in inspect.signature(update).parameters
+    except ValueError:  # one without a signature, such as of a compiled module
+        return False
 
 
 def _action(action: Any, candidates: int) -> int:

@@ -37,6 +37,7 @@ class SquareCBwKExperiment:
         10, "N", "of the arms, drawn at random, one after the other by replica; 0: as published", least=0
     )
     seed: int = option(0, "S", "of all luck", least=None)
+    jobs: int = option(1, "N", "processes")
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sweeps", tuple(dict.fromkeys(self.sweeps)))

@@ -139,7 +139,7 @@ def alike(c: Context, model: Model) -> bool:
 
     It calls for a look at the first context that offers two candidates. Returns whether this was it, or none is needed.
     """
-    if model.n_outcomes == 0 or isinstance(model, NullModel):
+    if model.n_outcomes == 0 or isinstance(model, NullModel) or getattr(model, "selects", False):
         return True
     if c.offered.sum(1).max() < 2:
         return False
