@@ -8,7 +8,7 @@ from evenhand.replay.balance import stated_under, unbalanced
 from evenhand.replay.drafted import Draft, Written
 from evenhand.replay.form import Form
 from evenhand.replay.guesses import guess
-from evenhand.replay.log import Source, name_of, names_in, read_columns
+from evenhand.replay.log import Source, name_of, names_in, read_columns, separator_of
 from evenhand.replay.looks import looks
 
 SAMPLE = 10_000  # rows by which columns are told apart
@@ -42,7 +42,7 @@ def draft(log: Source) -> Draft:
     sample = read_columns(log, dict.fromkeys(names_in(log), "the header"), most=SAMPLE)
     if not len(sample):
         raise InvalidInput(name, "at least one row after the header", "none")
-    found = looks(sample)
+    found = looks(sample, separator_of(log))
     meant = guess(found)
     if meant.action is not None:
         for column, actions in stated_under(sample, sample.names(meant.action.name), meant.features).items():

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from evenhand.replay.columns import as_numbers
 from evenhand.replay.dates import ORDERS, slashed
-from evenhand.replay.looks import Look, Looks, is_gap
+from evenhand.replay.looks import UNCLEAR, Look, Looks, is_gap
 from evenhand.replay.units import MOST_LEVELS
 
 MOST_ACTIONS = 100
@@ -167,6 +167,11 @@ def _is_outcome(column: Look) -> bool:
 def _unusable(column: Look, several: Sequence[Look]) -> str:
     if column.kind == "empty":
         return "it is empty"
+    if column.kind == UNCLEAR:
+        return (
+            "three digits follow every mark of its numbers, which may separate thousands or fractions: remove the "
+            "separators of thousands (1515 for 1,515)"
+        )
     if column in several:
         return "it may be the action"
     if column.gaps == 0 and len(column.values) == 1:
