@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
-from evenhand.replay.balance import stated_under, unbalanced
+from evenhand.replay.balance import drawn_by, stated_under, unbalanced
 from evenhand.replay.drafted import Draft, Written
 from evenhand.replay.form import Form
 from evenhand.replay.guesses import guess
@@ -43,7 +43,7 @@ def draft(log: Source) -> Draft:
     if not len(sample):
         raise InvalidInput(name, "at least one row after the header", "none")
     found = looks(sample, separator_of(log))
-    meant = guess(found)
+    meant = guess(found, lambda action, chances: drawn_by(sample, action.name, chances.name, found.decimal))
     if meant.action is not None:
         for column, actions in stated_under(sample, sample.names(meant.action.name), meant.features).items():
             under = ", ".join(map(repr, actions))
