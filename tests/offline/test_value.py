@@ -167,6 +167,21 @@ def test_policies_that_are_none(log, policy, message):
         value(log, policies={"mine": policy})
 
 
+def test_the_columns_of_a_data_frame_are_found_by_the_names_of_actions(log):
+    pd = pytest.importorskip("pandas")
+    array = np.tile([0.7, 0.2, 0.1], (3000, 1))
+    frame = pd.DataFrame(array, columns=["none", "small", "large"], index=np.arange(3000) + 7)
+    frame = frame[["large", "none", "small"]]
+    found = value(log, policies={"array": array, "frame": frame})
+    assert valued(found, "frame").value == valued(found, "array").value
+    for columns in (["a", "none", "small"], [0, 1, 2], ["none", "small"]):
+        named = ", ".join(map(str, columns))
+        with pytest.raises(InvalidInput, match=rf"each action \(none, small, large\).* got the columns {named}"):
+            value(log, policies={"mine": pd.DataFrame(array[:, : len(columns)], columns=columns)})
+    with pytest.raises(InvalidInput, match=r"policies\['mine'\]: expected numbers in every column"):
+        value(log, policies={"mine": frame.astype(object).replace(0.7, "much")})
+
+
 def test_rows_with_withdrawn_actions_agree_with_no_policy(log):
     stated = replace(log.problem, withdrawn=("large",))
     found = value(replace(log, problem=stated))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from evenhand.offline.kept import Kept, kept
 from evenhand.offline.lines import TARGETED, limit_of, singles
 from evenhand.offline.planned import Parted, moves
 from evenhand.offline.scores import STILL, Average, Estimate, direct, effective, normalised, switch, weights
+from evenhand.replay.arrow import Frame, arrow_table
 
 LOGGED = "as logged"
 
@@ -101,24 +102,36 @@ def _planned(crossed: Crossed, rate: float, outcome: str | None) -> Iterator[tup
         yield own, Moved(dict(zip(names, scored, strict=True)), dict(zip(names, weighted, strict=True)), each[-1])
 
 
-def probabilities(name: str, policy: Floats | Decider | Saved, evidence: Evidence) -> Floats:
-    """Return the probabilities of a policy, `->(N,A)`.
+def probabilities(name: str, policy: Floats | Frame | Decider | Saved, evidence: Evidence) -> Floats:
+    """Return the probabilities of a policy, `->(N,A)`; the columns of a data frame are found by the names of actions.
 
     Raises:
-        InvalidInput: another shape, or rows that are not probabilities; or an estimator with invalid decisions; or as
-            for `Saved.lotteries`.
+        InvalidInput: another shape, or rows that are not probabilities; or a data frame with other columns than the
+            names of actions; or an estimator with invalid decisions; or as for `Saved.lotteries`.
     """
     shape, field = (evidence.rows, len(evidence.names)), f"policies[{name!r}]"
     if isinstance(policy, Saved):
         return policy.lotteries(evidence)
     if isinstance(policy, Decider):
         return decided(field, policy, evidence)
-    found = np.asarray(policy, float)
+    found = _by_name(field, policy, evidence.names) if isinstance(policy, Frame) else np.asarray(policy, float)
     if found.shape != shape:
         raise InvalidInput(field, f"probabilities of shape {shape}", f"shape {found.shape}")
     if not ((found >= 0.0).all() and np.allclose(found.sum(1), 1.0, rtol=0.0, atol=1e-9)):
         raise InvalidInput(field, "probabilities of at least 0 that add up to 1 in every row", "others")
     return found
+
+
+def _by_name(field: str, frame: Frame, names: Sequence[str]) -> Floats:
+    """Return the columns of a data frame in the order of the actions, by whose names it has to have one each."""
+    table = arrow_table(frame)
+    if sorted(table.column_names) != sorted(names):
+        expected = f"a column for each action ({', '.join(names)}), and no other"
+        raise InvalidInput(field, expected, f"the columns {', '.join(table.column_names)}")
+    try:
+        return np.stack([table.column(name).to_numpy().astype(float) for name in names], 1)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(field, "numbers in every column", error) from error
 
 
 def valued(

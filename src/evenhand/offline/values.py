@@ -22,6 +22,7 @@ from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.policies import LOGGED, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
 from evenhand.offline.value_table import Value
+from evenhand.replay.arrow import Frame
 from evenhand.replay.log import Source
 from evenhand.report.quantities import objective_name
 
@@ -32,7 +33,7 @@ def value(
     problem: str | Path | None = None,
     *,
     rules: Sequence[str] = (),
-    policies: Mapping[str, Floats | Decider | Saved] | None = None,
+    policies: Mapping[str, Floats | Frame | Decider | Saved] | None = None,
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
@@ -53,10 +54,11 @@ def value(
         log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.
         problem: a TOML file that states the meaning of the columns, and the problem.
         rules: such as "mens where recency < 4; else none".
-        policies: by name, the probabilities of all actions in every row, `(N,A)`, without withdrawn actions; or an
-            estimator of scikit-learn that was fitted to a data frame of features and predicts the action; or a policy
-            with the state that it was saved in, such as `evenhand.live.served` returns of a campaign. A policy that
-            was fitted to the same log is judged too well.
+        policies: by name, the probabilities of all actions in every row, `(N,A)`, without withdrawn actions; or a data
+            frame of them, whose columns are found by the names of actions; or an estimator of scikit-learn that was
+            fitted to a data frame of features and predicts the action; or a policy with the state that it was saved in,
+            such as `evenhand.live.served` returns of a campaign. A policy that was fitted to the same log is judged too
+            well.
         folds, seed, model: as for `curve`.
         out: a folder for results.json, value.parquet and report.html.
 

@@ -10,6 +10,8 @@ from evenhand.replay.columns import Columns, Names
 from evenhand.replay.looks import Look, is_gap
 
 _SURE = 1e-6  # the chance of such a difference, if there were none
+_ERRORS = 4.0  # standard errors that chance is allowed
+_NEAR = 1e-6  # the error of probabilities by rounding
 _PARTS = 10  # into which numbers are divided
 
 
@@ -33,6 +35,21 @@ def stated_under(columns: Columns, action: Names, found: tuple[Look, ...]) -> di
         if never.any() and there.any():
             some[look.name] = sorted(action.values[a] for a in np.flatnonzero(there))
     return some
+
+
+def drawn_by(columns: Columns, action: str, chances: str, decimal: str) -> bool:
+    """Whether a column may be what was drawn with the probabilities of another.
+
+    Equation: mean_i 1[a_i = a] / p_i is 1 for every action a that can always be drawn, up to four standard errors.
+    """
+    names, p = columns.names(action), columns.names(chances).numbers(decimal)
+    there = np.flatnonzero(p > 0.0)
+    w, count = 1.0 / p[there], len(names.values)
+    sums, squares = (np.bincount(names.codes[there], z, count) for z in (w, w**2))
+    used = sums > 0.0
+    mean = sums[used] / len(there)
+    se = np.sqrt((squares[used] / len(there) - mean**2) / len(there))
+    return bool((np.abs(mean - 1.0) <= _ERRORS * se + _NEAR).all())
 
 
 def _parts(columns: Columns, look: Look, decimal: str) -> Ints:

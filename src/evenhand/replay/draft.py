@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
-from evenhand.replay.balance import stated_under, unbalanced
+from evenhand.replay.balance import drawn_by, stated_under, unbalanced
 from evenhand.replay.drafted import Draft, Written
 from evenhand.replay.form import Form
 from evenhand.replay.guesses import guess
-from evenhand.replay.log import Source, name_of, names_in, read_columns
+from evenhand.replay.log import Source, name_of, names_in, read_columns, separator_of
 from evenhand.replay.looks import looks
 
 SAMPLE = 10_000  # rows by which columns are told apart
@@ -42,8 +42,8 @@ def draft(log: Source) -> Draft:
     sample = read_columns(log, dict.fromkeys(names_in(log), "the header"), most=SAMPLE)
     if not len(sample):
         raise InvalidInput(name, "at least one row after the header", "none")
-    found = looks(sample)
-    meant = guess(found)
+    found = looks(sample, separator_of(log))
+    meant = guess(found, lambda action, chances: drawn_by(sample, action.name, chances.name, found.decimal))
     if meant.action is not None:
         for column, actions in stated_under(sample, sample.names(meant.action.name), meant.features).items():
             under = ", ".join(map(repr, actions))

@@ -17,7 +17,7 @@ from evenhand.replay.columns import POINT, Columns, plain
 from evenhand.replay.dates import short
 from evenhand.replay.guesses import Guess, yes_no
 from evenhand.replay.keys import ACTION, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
-from evenhand.replay.looks import Look, Looks
+from evenhand.replay.looks import UNCLEAR, Look, Looks
 from evenhand.replay.reading import MARK
 
 DECIDE = "DECIDE"
@@ -99,12 +99,18 @@ class Written:
             self._undecided(
                 "column",
                 named(LEARNED)["column"],
-                "which column is the outcome? No name looks like one; take it out of the features",
+                f"which column is the outcome? {self._no_outcome()}",
             )
         dear, known = actions[-1] if actions else "letter", named(KNOWN)["known"].about
         self._lines += ["", *_BUDGET.format(action=toml_text.key(dear), known=known).splitlines()]
         return Draft(text="\n".join([*self._head(), *self._lines]) + "\n", guessed=tuple(self._guessed),
                      open=tuple(self._open))  # fmt: skip
+
+    def _no_outcome(self) -> str:
+        unclear = [c.name for c in self._found.columns if c.kind == UNCLEAR]
+        if unclear:
+            return f"{_listed(unclear)} may be it, once its numbers have no separators of thousands"
+        return "No name looks like one; take it out of the features"
 
     def _head(self) -> list[str]:
         lines = [f"# Drafted from {self._log}. What was guessed:", "#"]
@@ -126,6 +132,8 @@ class Written:
             self._table("log")
         for name, value in other.items():
             self._key(name, value, known[name])
+        if "decimal" in other:
+            self._guessed.append(f"decimal: {found.decimal!r} is between whole numbers and fractions")
         used = [z for z in (self._meant.propensity, *self._meant.outcomes, *self._meant.features) if z is not None]
         shares = [z.name for z in used if z.percentages]
         if shares:

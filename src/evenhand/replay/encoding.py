@@ -16,9 +16,10 @@ from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
 from evenhand.problem.clock import Clock
 from evenhand.replay.bad_rows import BadRows
-from evenhand.replay.columns import POINT, Columns, Names
+from evenhand.replay.columns import POINT, Columns, Names, as_number
 from evenhand.replay.dates import days, slashed
 from evenhand.replay.guesses import yes_no
+from evenhand.replay.looks import grouped, is_gap
 from evenhand.replay.missing import absent, drop, is_name, marked, missing, with_levels
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
@@ -160,11 +161,21 @@ def _names(spec: Spec) -> tuple[str, ...]:
 
 
 def _finite(columns: Columns, name: str) -> str:
-    """Describe the expected number, with a hint if the column has decimal commas."""
+    """Describe the expected number, with a hint if the column has decimal commas or separators of thousands."""
+    comma = columns.decimal == POINT and any(re.fullmatch(r"[-+]?\d+,\d+", t) for t in _odd(columns, name))
+    return f"a finite number{_thousands(columns, name) or ', as decimal points are read, not decimal commas' * comma}"
+
+
+def _thousands(columns: Columns, name: str) -> str:
+    """Say that numbers are read without separators of thousands, if those that cannot be read may have some."""
+    odd = [t for t in _odd(columns, name) if not is_gap(t) and np.isnan(as_number(t, columns.decimal))]
+    return " without separators of thousands" if grouped(odd) else ""
+
+
+def _odd(columns: Columns, name: str) -> list[str]:
+    """The texts of a column, or some of those that are no numbers."""
     column = columns.each[name]
-    texts = column.values if isinstance(column, Names) else itertools.islice(column.odd.values(), 1000)
-    comma = columns.decimal == POINT and any(re.fullmatch(r"[-+]?\d+,\d+", t) for t in texts)
-    return "a finite number" + (", as decimal points are read, not decimal commas" if comma else "")
+    return list(column.values if isinstance(column, Names) else itertools.islice(column.odd.values(), 1000))
 
 
 def _times(spec: Spec, column: str, columns: Columns, bad: BadRows) -> Floats:
@@ -208,6 +219,7 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
         z = np.where(zero, 0.0, z) if zero.any() else z
         inside: Bools = (z >= outcome.low) & (z <= outcome.high)
         expected = f"a number in [{outcome.low:g}, {outcome.high:g}]"
+        expected += _thousands(columns, column)
         if outcome.times is not None:
             expected += f", before it is multiplied by {outcome.times}"
         bad.keep(column, inside, expected + _in_words(columns, column))
@@ -220,8 +232,7 @@ def _in_words(columns: Columns, name: str) -> str:
     """Say how texts such as yes and no are read, if a column has these and no numbers."""
     if np.isfinite(columns.numbers(name)).any():
         return ""
-    column = columns.each[name]
-    texts = {*(column.values if isinstance(column, Names) else itertools.islice(column.odd.values(), 1000))} - {""}
+    texts = {*_odd(columns, name)} - {""}
     numbers = ", ".join(f"{text} = {value:g}" for text, value in yes_no(sorted(texts)).items())
     return f" (texts are read as numbers by values = {{ {numbers} }} in its table)" if numbers else ""
 

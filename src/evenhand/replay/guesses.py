@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import NamedTuple
 
 from evenhand.replay.columns import as_numbers
 from evenhand.replay.dates import ORDERS, slashed
-from evenhand.replay.looks import Look, Looks, is_gap
+from evenhand.replay.looks import UNCLEAR, Look, Looks, is_gap
 from evenhand.replay.units import MOST_LEVELS
 
 MOST_ACTIONS = 100
@@ -25,10 +25,10 @@ _MARKED = re.compile(r"[-+]?([$€£] ?)?(\d+|\d{1,3}([., '’\u00a0\u202f]\d{3}
 YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("si", "no"),
           ("sí", "no"), ("ano", "ne"), ("tak", "nie"), ("j", "n"))  # fmt: skip
 
-_ACTION = ("action", "arm", "treatment", "variant", "segment", "offer", "letter", "assignment", "condition", "sent",
+_ACTION = ("action", "arm", "treatment", "variant", "offer", "letter", "assignment", "condition", "sent",
            "campaign", "decision", "choice", "creative", "item", "group",
            "massnahme", "aktion", "variante", "angebot", "behandlung", "entscheidung", "brief", "gruppe",
-           "akce", "varianta", "nabidka", "zasah", "rozhodnuti", "skupina")  # fmt: skip
+           "akce", "varianta", "nabidka", "zasah", "rozhodnuti", "skupina", "segment")  # fmt: skip
 _PROPENSITY = ("propensity", "pscore", "probability", "prob", "chance", "p",
                "wahrscheinlichkeit", "ziehungswahrscheinlichkeit", "pravdepodobnost")  # fmt: skip
 _OUTCOME = ("reward", "outcome", "click", "clicks", "clicked", "visit", "visits", "visited", "conversion", "converted",
@@ -86,14 +86,24 @@ class Guess(NamedTuple):
         return (*self.numeric, *self.categorical, *self.dates)
 
 
-def guess(found: Looks) -> Guess:
-    """Guess the roles of columns."""
+def guess(found: Looks, fits: Callable[[Look, Look], bool]) -> Guess:
+    """Guess the roles of columns.
+
+    Args:
+        found: how they look.
+        fits: whether the values of a column occur as often as a column of their probabilities says.
+    """
     ours = _ours(found.columns)
     columns = [c for c in found.columns if c not in ours]
     chances = [c for c in columns if c.kind == "number" and _is_chance(c, found.decimal)]
     propensity = _best(chances, _PROPENSITY)
     rest = [c for c in columns if c is not (propensity[0] if propensity else None)]
-    several = _best([c for c in rest if 2 <= len(c.values) <= MOST_ACTIONS and _is_code(c)], _ACTION)
+    codes = [c for c in rest if 2 <= len(c.values) <= MOST_ACTIONS and _is_code(c)]
+    several = _best(codes, _ACTION)
+    if len(propensity) == 1:
+        named = [c for c in codes if c in several or (_is_named(c, _ACTION) and not _is_outcome(c))]
+        clear = len(several) == 1 and [c for c in named if fits(c, propensity[0])] == several
+        several = several if clear or len(named) == 1 else named
     action = several[0] if len(several) == 1 else None
     rest = [c for c in rest if c is not action]
     named = [c for c in rest if c not in several and _is_outcome(c)]
@@ -147,7 +157,12 @@ def _best(columns: Iterable[Look], words: Sequence[str]) -> list[Look]:
     if whole:
         first = min(words.index("_".join(c.words)) for c in whole)
         return [c for c in whole if "_".join(c.words) == words[first]]
-    return [c for c in listed if c.words and {c.words[0], c.words[-1]} & set(words)]
+    return [c for c in listed if _is_named(c, words)]
+
+
+def _is_named(column: Look, words: Sequence[str]) -> bool:
+    """Whether the first or the last word of a column is one of some words."""
+    return bool(column.words) and not {column.words[0], column.words[-1]}.isdisjoint(words)
 
 
 def _is_chance(column: Look, decimal: str) -> bool:
@@ -167,6 +182,11 @@ def _is_outcome(column: Look) -> bool:
 def _unusable(column: Look, several: Sequence[Look]) -> str:
     if column.kind == "empty":
         return "it is empty"
+    if column.kind == UNCLEAR:
+        return (
+            "three digits follow every mark of its numbers, which may separate thousands or fractions: remove the "
+            "separators of thousands (1515 for 1,515)"
+        )
     if column in several:
         return "it may be the action"
     if column.gaps == 0 and len(column.values) == 1:

@@ -28,7 +28,7 @@ from evenhand.replay.lines import locate_keys
 from evenhand.replay.missing import with_levels
 from evenhand.replay.packed import Packed
 from evenhand.replay.problem_file import read_spec
-from evenhand.replay.reading import header_of, read_csv
+from evenhand.replay.reading import form_of, header_of, read_csv
 from evenhand.replay.spec import Spec
 
 
@@ -214,6 +214,13 @@ def names_in(log: Source) -> list[str]:
         return names_of(log)
     path = file("log", log)
     return names_of(path) if is_parquet(path) else header_of(path, {})
+
+
+def separator_of(log: Source) -> str | None:
+    """Return the character between the fields of a CSV file, None for a log of another kind."""
+    if isinstance(log, Frame) or is_parquet(file("log", log)):
+        return None
+    return form_of(file("log", log), {}).separator
 
 
 def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = None) -> Logged:

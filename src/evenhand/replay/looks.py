@@ -18,6 +18,10 @@ _GAPS = frozenset(("na", "n/a", "n.a.", "n.a", "#n/a", "#na", "#nv", "nan", "nul
                    "k.a.", "k.a", "k/a", "keineangabe", "unbekannt", "fehlt",
                    "neuvedeno", "nezadáno", "neznámé", "neznámý", "neznámá"))  # fmt: skip
 _COMMA = re.compile(r"[-+]?\d+,\d+( ?%)?")
+_FRACTION = re.compile(r"[-+]?\d+\.\d+( ?%)?")
+_PLAIN = re.compile(r"[-+]?\d+")
+_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:,\d{3})+|(?:\.\d{3})+)")
+UNCLEAR = "unclear"
 
 
 def is_gap(text: str) -> bool:
@@ -30,12 +34,22 @@ def is_gap(text: str) -> bool:
     return not found or found in _GAPS
 
 
+def grouped(texts: Collection[str]) -> bool:
+    """Whether every mark in some whole numbers may separate thousands, and one has a mark.
+
+    >>> grouped(["0", "853", "1,515"]), grouped(["1.515", "12.5"]), grouped(["0,515"]), grouped(["853"])
+    (True, False, False, False)
+    """
+    marked = [text for text in texts if not _PLAIN.fullmatch(text)]
+    return bool(marked) and all(map(_GROUPED.fullmatch, marked))
+
+
 class Look(NamedTuple):
     """How a column looks in a sample of rows.
 
     Args:
         name, place: of the column in the header.
-        kind: "number", "date", "name", or "empty".
+        kind: "number", "date", "name", "empty", or "unclear" for marks that may separate thousands or fractions.
         gaps: the rows without a value.
         rows: of the sample.
         values: the different texts, the most frequent first, without those of missing values.
@@ -82,18 +96,28 @@ class Looks(NamedTuple):
     dates: str | None  # the order of the numbers in dates with slashes, if these say it
 
 
-def looks(columns: Columns) -> Looks:
+def looks(columns: Columns, separator: str | None = None) -> Looks:
     """Look at columns that were read as texts.
+
+    A mark that three digits follow in every number of a column may separate thousands. Where fields are separated by
+    commas, a decimal comma therefore needs a number that rules thousands out; where they are separated by semicolons,
+    a decimal point does.
+
+    Args:
+        columns: of the sample.
+        separator: of the fields, if the log is a CSV file.
 
     >>> from evenhand.replay.columns import Names
     >>> read = Columns(each={"age": Names.of(["41", "NA", "30"]), "town": Names.of(["a", "b", ""])}, lines=np.arange(3))
     >>> [(look.name, look.kind, look.gaps) for look in looks(read).columns], looks(read).missing
     ([('age', 'number', 1), ('town', 'name', 1)], ('', 'NA'))
     """
-    decimal, order = _decimal(columns), _order(columns)
+    decimal, order = _decimal(columns, separator), _order(columns)
     gaps = sorted(set(_gaps(columns, decimal, order)))
     missing = ("", *gaps)
-    found = (_look(columns, name, place, decimal, order, missing) for place, name in enumerate(columns.each))
+    found = [_look(columns, name, place, decimal, order, missing) for place, name in enumerate(columns.each)]
+    clear = separator != ";" or any(z.kind == "number" and _rules_out(z.values, _FRACTION) for z in found)
+    found = [z._replace(kind=UNCLEAR) if _unclear(z, clear) else z for z in found]
     return Looks(tuple(found), decimal, missing, order)
 
 
@@ -116,14 +140,28 @@ def _kind(texts: tuple[str, ...], decimal: str, order: str | None) -> str:
     return "date" if all(np.isfinite(days(text, order)) for text in texts) else "name"
 
 
-def _decimal(columns: Columns) -> str:
-    """The decimal comma, if a column has numbers only with it."""
+def _decimal(columns: Columns, separator: str | None) -> str:
+    """The decimal comma, if a column has numbers only with it, and they are not thousands."""
     for name in columns.each:
         texts = _there(columns, name)
-        commas = sum(_COMMA.fullmatch(text) is not None for text in texts)
+        commas = any(map(_COMMA.fullmatch, texts)) if separator == ";" else _rules_out(texts, _COMMA)
         if commas and np.isfinite(as_numbers(texts, ",")).all():
             return ","
     return POINT
+
+
+def _rules_out(texts: Collection[str], fraction: re.Pattern[str]) -> bool:
+    """Whether a text has a decimal mark that cannot separate thousands."""
+    return any(fraction.fullmatch(text) and not _GROUPED.fullmatch(text) for text in texts)
+
+
+def _unclear(look: Look, clear: bool) -> bool:
+    """Whether the marks of a column may separate thousands; `clear` if those of numbers that can be read do not."""
+    return grouped(look.values) and (look.kind == "name" or (look.kind == "number" and not clear and _points(look)))
+
+
+def _points(look: Look) -> bool:
+    return any(POINT in value for value in look.values)
 
 
 def _order(columns: Columns) -> str | None:
