@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import tomllib
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,8 @@ from scipy.stats import t
 
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
-from evenhand.replay import Runs, execution as running, replay_log, replay_several
+from evenhand.offline import value
+from evenhand.replay import Runs, execution as running, read_log, replay_log, replay_several
 from evenhand.run import simulate
 from tests.replay import shop
 
@@ -480,3 +482,20 @@ def test_a_ratio_below_its_limit_is_not_missed_while_its_credit_holds(tmp_path):
     trace = found.runs[0].trace
     broken = replace(found.runs[0], trace=replace(trace, credits=trace.credits - 1000.0))
     assert "missed: the credit is overdrawn by" in " ".join(replace(found, runs=(broken,))._promises())
+
+
+def test_a_problem_may_be_a_mapping(tmp_path, result):
+    """As `tomllib` reads a file; its name is all that differs."""
+    log, toml = shop.write(tmp_path, shop.rows(600))
+    stated, few = tomllib.loads(shop.PROBLEM), {"replicas": 1, "bootstrap": 0, "progress": False}
+    mine, theirs = replay_log(log, stated, **few), replay_log(log, toml, **few)
+    assert mine.problem_file == "the problem"
+    assert mine.to_dict()["rows"] == theirs.to_dict()["rows"]
+    assert value(log, stated).policies == value(log, toml).policies
+    assert len(read_log(log, stated)) == 600
+    several = replay_several(log, stated, policies=["pgd"], runs=Runs(replicas=1, bootstrap=0))
+    assert several.problem_file == "the problem"
+    with pytest.raises(InvalidInput, match=r"^budget\[0\]\.rat: expected"):
+        replay_log(log, stated | {"budget": [{"outcome": "post", "rat": 0.3}]}, **few)
+    with pytest.raises(InvalidInput, match="problem_path: expected a text or a path or a mapping"):
+        replay_log(log, 3, **few)

@@ -31,6 +31,7 @@ from evenhand.offline.lines import (
 from evenhand.offline.outcome_models import Regressor
 from evenhand.replay.checks import Checks
 from evenhand.replay.log import Source
+from evenhand.replay.problem_file import Stated
 from evenhand.report.quantities import objective_name
 
 POINTS = 20  # budgets of a curve by default
@@ -39,7 +40,7 @@ POINTS = 20  # budgets of a curve by default
 @named("X8", source="evenhand's own; the path of Sverdrup, Wu, Athey & Wager 2024, with parity between groups")
 def curve(
     log: Source | Evidence,
-    problem: str | Path | None = None,
+    problem: Stated | None = None,
     *,
     budgets: Sequence[float] | int = POINTS,
     tolerances: Sequence[float] = (),
@@ -64,7 +65,7 @@ def curve(
 
     Args:
         log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.
-        problem: a TOML file that states the meaning of the columns, and the problem.
+        problem: a TOML file that states the meaning of the columns and the problem, or a mapping as `tomllib` reads it.
         budgets: per case, rising; or how many, up to where more money is worth nothing.
         tolerances: of fair lines, in place of those in the file.
         folds: the number of parts of the log, at least 3; each is predicted and planned by models of the others.

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints, Texts
-from evenhand.core.validate import file, whole
+from evenhand.core.validate import whole
 from evenhand.objectives import Linear
 from evenhand.offline.cross_fitting import RidgeByErrors, members_of
 from evenhand.offline.fold_models import Asked, FoldModels, fold_models
@@ -22,7 +21,7 @@ from evenhand.problem.problem import Problem
 from evenhand.replay.checks import Checks, Drawn, of_log
 from evenhand.replay.checks.refused import refuse_misfit
 from evenhand.replay.log import Log, Restated, Source, read_rows
-from evenhand.replay.problem_file import read_spec
+from evenhand.replay.problem_file import Stated, read_spec, stated_name
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
 
@@ -89,21 +88,20 @@ class Evidence:
     notes: tuple[str, ...] = ()
 
     @staticmethod
-    def read(log: Source, problem_path: str | Path) -> Evidence:
-        """Read a log by a problem file.
+    def read(log: Source, problem_path: Stated) -> Evidence:
+        """Read a log by a problem file, or by its contents as `tomllib` reads them.
 
         Raises:
             InvalidInput: a key or a column is wrong, or too many rows are bad; the error names them.
         """
-        path = file("problem_path", problem_path)
-        spec = read_spec(path)
+        spec, name = read_spec(problem_path), stated_name(problem_path)
         spec = (log.restated(spec) if isinstance(log, Restated) else spec).untimed
         if spec.propensity is None:
             expected = "the column or the constant of the probabilities with which actions were drawn"
-            raise InvalidInput(f"{path.name}: propensity", expected, "nothing")
+            raise InvalidInput(f"{name}: propensity", expected, "nothing")
         found = read_rows(log, spec)
         refuse_misfit(found.name, found.spec, found.problem, found.encoded)
-        return Evidence.of(found, path.name)
+        return Evidence.of(found, name)
 
     @staticmethod
     def of(log: Log, problem_file: str) -> Evidence:
@@ -321,7 +319,7 @@ class Evidence:
         return objective.weights if isinstance(objective, Linear) else None
 
 
-def evidence_of(log: Source | Evidence, problem: str | Path | None) -> Evidence:
+def evidence_of(log: Source | Evidence, problem: Stated | None) -> Evidence:
     """Return evidence as it is, or read a log by a problem file.
 
     Raises:

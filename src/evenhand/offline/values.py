@@ -24,13 +24,14 @@ from evenhand.offline.rules import policy_of
 from evenhand.offline.value_table import Value
 from evenhand.replay.arrow import Frame
 from evenhand.replay.log import Source
+from evenhand.replay.problem_file import Stated
 from evenhand.report.quantities import objective_name
 
 
 @named("X8", source="Dudik, Langford & Li 2011, doubly robust policy evaluation, by cross-fitted models")
 def value(
     log: Source | Evidence,
-    problem: str | Path | None = None,
+    problem: Stated | None = None,
     *,
     rules: Sequence[str] = (),
     policies: Mapping[str, Floats | Frame | Decider | Saved] | None = None,
@@ -52,7 +53,7 @@ def value(
 
     Args:
         log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.
-        problem: a TOML file that states the meaning of the columns, and the problem.
+        problem: a TOML file that states the meaning of the columns and the problem, or a mapping as `tomllib` reads it.
         rules: such as "mens where recency < 4; else none".
         policies: by name, the probabilities of all actions in every row, `(N,A)`, without withdrawn actions; or a data
             frame of them, whose columns are found by the names of actions; or an estimator of scikit-learn that was

@@ -29,6 +29,7 @@ from evenhand.offline.planned import Planned
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import head, interval, results_of, told
 from evenhand.replay.checks import Checks
+from evenhand.replay.problem_file import Stated
 from evenhand.report import charts
 from evenhand.report.page import Part
 from evenhand.report.quantities import objective_name
@@ -166,7 +167,7 @@ class ForWhom:
 @named("X8", source="evenhand's own; differences of policies of `curve` by their influence functions")
 def for_whom(
     log: str | Path | Evidence,
-    problem: str | Path | None = None,
+    problem: Stated | None = None,
     *,
     folds: int = 5,
     seed: int = 0,
@@ -183,7 +184,7 @@ def for_whom(
 
     Args:
         log: a CSV file, or what `Evidence.read` returns.
-        problem: a TOML file that states the meaning of the columns, and the problem.
+        problem: a TOML file that states the meaning of the columns and the problem, or a mapping as `tomllib` reads it.
         folds, seed, model: as for `curve`.
 
     Raises:

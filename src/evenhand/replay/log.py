@@ -27,7 +27,7 @@ from evenhand.replay.form import Form
 from evenhand.replay.lines import locate_keys
 from evenhand.replay.missing import with_levels
 from evenhand.replay.packed import Packed
-from evenhand.replay.problem_file import read_spec
+from evenhand.replay.problem_file import Stated, read_spec, stated_name
 from evenhand.replay.reading import form_of, header_of, read_csv
 from evenhand.replay.spec import Spec
 
@@ -112,13 +112,13 @@ class Log:
 
 
 @checked
-def read_log(log: Source, problem: str | Path) -> Log:
+def read_log(log: Source, problem: Stated) -> Log:
     """Read a randomised log by a problem file.
 
     Args:
         log: a CSV file, a Parquet file or a folder of them, a data frame of pandas, polars or pyarrow, or the decisions
             of a campaign (`evenhand.live.decisions`).
-        problem: a TOML file that states what the columns mean.
+        problem: a TOML file that states what the columns mean, or a mapping as `tomllib` reads it.
 
     Raises:
         InvalidInput: a key or a column is wrong, too many rows are bad, or the file does not state how actions were
@@ -139,10 +139,10 @@ def read_log(log: Source, problem: str | Path) -> Log:
     log.csv: 200 usable rows of 200: none 100, letter 100
     note: log.csv was found to be fields separated by semicolons
     """
-    return read_rows(log, read_replayed(file("problem", problem), log))
+    return read_rows(log, read_replayed(problem, log))
 
 
-def read_replayed(path: Path, log: Source | None = None) -> Spec:
+def read_replayed(problem: Stated, log: Source | None = None) -> Spec:
     """Read a problem file that states what a replay needs: how the log chose its actions, and its times if any.
 
     A log may restate it; see `Restated`.
@@ -150,16 +150,16 @@ def read_replayed(path: Path, log: Source | None = None) -> Spec:
     Raises:
         InvalidInput, InfeasibleProblem: as for `read_spec`; or the file does not state it.
     """
-    spec = read_spec(path)
+    spec, name = read_spec(problem), stated_name(problem)
     if isinstance(log, Restated):
         return log.restated(spec)
     if spec.until is not None and spec.time is None:
-        raise InvalidInput(f"{path.name}: time", "the column of the times of cases, beside until", "nothing")
-    with locate_keys(spec.origin, path.name):
+        raise InvalidInput(f"{name}: time", "the column of the times of cases, beside until", "nothing")
+    with locate_keys(spec.origin, name):
         _ = spec.logged
     if spec.propensity is None:
         expected = "a column or a constant, the probability with which the log chose its actions"
-        raise InvalidInput(f"{path.name}: propensity", expected, "nothing")
+        raise InvalidInput(f"{name}: propensity", expected, "nothing")
     return spec
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from evenhand.core.arguments import KIND, build, read
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import closest
+from evenhand.core.validate import file
 from evenhand.objectives import Linear, Objective
 from evenhand.problem.between import Between
 from evenhand.problem.constraints import Constraint, groupings
@@ -21,30 +22,40 @@ from evenhand.replay.settings import Settings
 from evenhand.replay.spec import Grouping, Spec
 from evenhand.replay.toml import Table, load
 
+Stated = str | Path | Mapping[str, object]  # a problem file, or what `tomllib` reads of one
+UNNAMED = "the problem"  # the name of one that is no file
 
-def read_spec(path: Path) -> Spec:
-    """Read and check a problem file.
+
+def read_spec(stated: Stated) -> Spec:
+    """Read and check a problem file, or its contents as `tomllib` reads them.
 
     Raises:
         InvalidInput: the file is missing or not TOML; or a key is unknown, missing or wrong, with its line.
         InfeasibleProblem: no mixture of the actions keeps to the constraints.
     """
+    if isinstance(stated, Mapping):
+        return _spec(Table(stated, "", keys()), None)
+    path = file("problem", stated)
     return parse(read_text(path, "a TOML file"), path.name)
 
 
-def parse(text: str, file: str) -> Spec:
+def stated_name(stated: Stated) -> str:
+    """Return the name of a problem file in reports and messages."""
+    return UNNAMED if isinstance(stated, Mapping) else file("problem", stated).name
+
+
+def parse(text: str, name: str) -> Spec:
     """Read and check the text of a problem file; see `read_spec`.
 
     Args:
         text: the text of the file.
-        file: the name of the file, for messages.
+        name: that of the file, for messages.
     """
-    with locate_errors(text, file):
-        return _parse(text, file)
+    with locate_errors(text, name):
+        return _spec(load(text, name, keys()), Origin(name, text))
 
 
-def _parse(text: str, file: str) -> Spec:
-    root = load(text, file, keys())
+def _spec(root: Table, origin: Origin | None) -> Spec:
     features, action, log = root.table("features"), root.table("action"), root.table("log")
     outcomes = [_outcome(root.table("outcomes"), name) for name in root.table("outcomes")]
     constraints = tuple(_constraints(root))
@@ -78,7 +89,7 @@ def _parse(text: str, file: str) -> Spec:
         after=root.get("after"),
         settings=Settings.of(root.get("policy") or {}),
         form=Form(**{key: log.get(key) for key in log}),
-        origin=Origin(file, text),
+        origin=origin,
     )
 
 

@@ -16,6 +16,7 @@ from evenhand.replay.checks.replayed import of_replay
 from evenhand.replay.execution import Execution, Runs, run_all
 from evenhand.replay.leaving import write
 from evenhand.replay.log import Source, read_replayed, read_rows
+from evenhand.replay.problem_file import Stated, stated_name
 from evenhand.replay.report import Replay
 from evenhand.replay.settings import recipes
 from evenhand.replay.spec import Spec
@@ -25,7 +26,7 @@ from evenhand.replay.systems import systems
 @checked
 def replay_log(
     log_path: Source,
-    problem_path: str | Path,
+    problem_path: Stated,
     *,
     policy: str | None = None,
     replicas: int = 20,
@@ -42,7 +43,8 @@ def replay_log(
 
     Args:
         log_path: a CSV file with a header, a Parquet file or a folder of them, or a data frame; see `read_log`.
-        problem_path: a TOML file that states the meaning of the columns and the problem.
+        problem_path: a TOML file that states the meaning of the columns and the problem, or a mapping as `tomllib`
+            reads it.
         policy: a recipe to use instead of the file's, with those of the file's arguments that this recipe takes.
         replicas: the number of shuffles, at least 1.
         bootstrap: the number of resamples of the rows, at least 2, or 0 for no standard errors.
@@ -79,7 +81,7 @@ def replay_log(
 
 def replay_files(
     log_path: Source,
-    problem_path: str | Path,
+    problem_path: Stated,
     policy: str | None,
     runs: Runs,
     how: Execution,
@@ -91,7 +93,6 @@ def replay_files(
     """
     if policy is not None:
         closest("policy", recipes(), policy)
-    problem_path = file("problem_path", problem_path)
     spec, notes = read_replayed(problem_path, log_path), list[str]()
     if policy is not None and policy != spec.settings.name:
         settings, notes = spec.settings.with_recipe(policy)
@@ -104,7 +105,7 @@ def replay_files(
     found = run_all([(p.name, p) for p in policies], log, runs, how)
     return Replay(
         log=read.name,
-        problem_file=problem_path.name,
+        problem_file=stated_name(problem_path),
         problem=problem,
         settings=spec.settings,
         runs=tuple(found),

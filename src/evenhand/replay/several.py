@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
 from evenhand.core.registry import closest
-from evenhand.core.validate import file
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints.base import as_rated
 from evenhand.recipes import uniform
@@ -20,6 +18,7 @@ from evenhand.replay.checks.replayed import of_replay
 from evenhand.replay.comparing import Replays
 from evenhand.replay.execution import Execution, Runs, run_all
 from evenhand.replay.log import Source, read_replayed, read_rows
+from evenhand.replay.problem_file import Stated, stated_name
 from evenhand.replay.run import refuse_features
 from evenhand.replay.settings import recipes
 from evenhand.replay.spec import Spec
@@ -29,7 +28,7 @@ from evenhand.replay.systems import BLIND
 @checked
 def replay_several(
     log_path: Source,
-    problem_path: str | Path,
+    problem_path: Stated,
     *,
     policies: Sequence[str] = (),
     rates: Sequence[float] = (),
@@ -45,7 +44,8 @@ def replay_several(
 
     Args:
         log_path: a CSV file with a header, a Parquet file or a folder of them, or a data frame; see `read_log`.
-        problem_path: a TOML file that states the meaning of the columns and the problem.
+        problem_path: a TOML file that states the meaning of the columns and the problem, or a mapping as `tomllib`
+            reads it.
         policies: recipes; the others are compared with the first. By default the file's alone.
         rates: budgets per round, in place of the rate or total of the file's budget, of which there has to be one. By
             default the file's alone.
@@ -75,7 +75,6 @@ def replay_several(
     [('pgd', 0.1, 1.0), ('pgd', 0.2, 1.0)]
     """
     runs, how = runs or Runs(), how or Execution()
-    problem_path = file("problem_path", problem_path)
     spec, notes = read_replayed(problem_path, log_path), list[str]()
     own = spec.settings.name
     names = [own] if not policies else list(policies)
@@ -106,7 +105,7 @@ def replay_several(
     found = run_all(told, log, runs, how)
     return Replays(
         log=read.name,
-        problem_file=problem_path.name,
+        problem_file=stated_name(problem_path),
         problem=log.problem,
         cells=tuple(Cell.of(name, rate, run) for (name, rate, _), run in zip(cells, found, strict=False)),
         missing=tuple(name for name, _ in told[len(found) :]),

@@ -20,7 +20,9 @@ def shown(progress: bool | None = None) -> Iterator[None]:
     The number of kernels to come is not known, so that the bar counts them. Between two kernels it is hidden.
     """
     before, bars = Kernel.watch, _Bars(sys.stderr.isatty() if progress is None else progress)
-    Kernel.watch = nullcontext if progress is False else bars.watch
+    Kernel.watch = bars.watch
+    if progress is False:
+        Kernel.watch = nullcontext
     try:
         yield
     finally:
