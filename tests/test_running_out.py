@@ -94,3 +94,14 @@ def test_replicas_that_a_budget_stopped_count_over_the_horizon():
     assert np.isnan(full.ran_out).all()
     assert "no more cases" not in str(full.summary())
     assert repr(full).startswith("Trace of 'uniform': 3 replicas, 100 rounds, seed 0")
+
+
+def test_a_table_says_whether_its_objective_is_of_true_means():
+    court = eh.environments.Court(horizon=50)
+    said = "; appears: at the true means of the plays"
+    found = eh.compare([eh.recipes.uniform(court.problem, 5)], court, replicas=2, progress=False)
+    assert str(found["uniform"].summary()).endswith(said)
+    assert said in str(found)
+    assert said in found._repr_html_()
+    assert "true means" not in str(found["uniform"].as_arrived().summary())
+    assert "true means" not in str(run(log(horizon=50)).summary())

@@ -93,6 +93,13 @@ def quantities(run: Course) -> list[Quantity]:
     return [*parts(*first), *measured(run), *(part for other in others for part in parts(*other))]
 
 
+def at_true_means(run: Course) -> str:
+    """Return the name of the objective if it is that of the true means of the plays, not of what arrived; else ""."""
+    late, truth = bool(run.under_way.any()), run.in_expectation() is not None
+    learned = not select(run.problem, tuple(run.problem.objective.outcomes)).is_known.all()
+    return objective_name(run.problem) if truth and learned and not late else ""
+
+
 def objective_name(problem: Problem) -> str:
     """Return the name of the objective: its outcome with its weight, or "objective" if it is not a multiple of one.
 

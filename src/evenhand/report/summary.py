@@ -106,6 +106,7 @@ class Summary(NamedTuple):
     stopped: Ending
     restricted: Ending
     lines: tuple[Line, ...]
+    at_means: str = ""  # the name of the objective if it is that of the true means of the plays, else of what arrived
     ran_out: Ending = NONE  # replicas to which no more cases came before the horizon
     horizon: int = 0
     held_out: tuple[Comparison, ...] = ()
@@ -147,10 +148,17 @@ class Summary(NamedTuple):
         ]
 
     def _units(self) -> str:
-        return f"per round, in the units of each outcome; se: of the mean over the {self.replicas} replicas"
+        units = f"per round, in the units of each outcome; se: of the mean over the {self.replicas} replicas"
+        return units + self.truth()
+
+    def truth(self) -> str:
+        """Say that the objective is that of true means, beside constraints of what arrived; empty if it is not."""
+        return f"; {self.at_means}: at the true means of the plays" if self.at_means else ""
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a data frame with a row per line; `under way` is the most rounds of a replica without outcomes."""
+        """Return a data frame with a row per line; the first, the objective, is at true means if the world has them.
+
+        `under way` is the most rounds of a replica without outcomes."""
         first = bool(self.interrupted), self.policy, self.under_way[1]
         return data_frame([(*first, *x) for x in self.lines], COLUMNS)
 

@@ -102,6 +102,8 @@ class Comparison:
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame with a row per policy and quantity: mean, standard error, worst replica and limit.
 
+        The objective is at the true means of the plays where the world has them, all else is of what arrived.
+
         `pandas.DataFrame(comparison.differences())` has the differences to the first policy.
         """
         frames = [summary.to_frame() for summary in self.summaries()]
@@ -173,9 +175,8 @@ def refuse(policies: Sequence[AnyPolicy], environment: Environment) -> None:
 
 def _units(summaries: Sequence[Summary]) -> str:
     replicas = faces.count(summaries[0].replicas, "replica")
-    return (
-        f"per round, in the units of each outcome: mean over {replicas}, its standard error (se), and the worst replica"
-    )
+    units = "per round, in the units of each outcome: mean over"
+    return f"{units} {replicas}, its standard error (se), and the worst replica{summaries[0].truth()}"
 
 
 def _notes(summaries: Sequence[Summary]) -> list[str]:

@@ -232,7 +232,7 @@ class Trace:
         plays.
         """
         from evenhand.report.credit_lines import credits_of, with_credit
-        from evenhand.report.quantities import quantities
+        from evenhand.report.quantities import at_true_means, quantities
         from evenhand.report.span_lines import spans_of
         from evenhand.report.summary import Ending, Line, Summary
 
@@ -257,6 +257,7 @@ class Trace:
             stopped=Ending.of(self.stopped),
             restricted=Ending.of(self.restricted_after),
             lines=tuple(lines),
+            at_means=at_true_means(self),
             ran_out=Ending.of(self.ran_out),
             horizon=self.problem.horizon,
             held_out=() if self.held_out is None else comparisons(self.problem.names, self.held_out),
@@ -270,7 +271,8 @@ class Trace:
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame: one row per play if every play was recorded, else one per replica and point.
 
-        Averages are of what arrived. Where outcomes are late, there are columns of expected averages beside them.
+        Averages are of what arrived; the column `objective` is that of the true means of the plays if they are known.
+        Where outcomes are late, there are columns of expected averages beside them.
         """
         if self.plays is not None:
             return data_frame(by_place(self.plays, self.problem, self.policy, self.replicas, self.finished))
