@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from tqdm import tqdm
@@ -20,14 +20,17 @@ def shown(progress: bool | None = None) -> Iterator[None]:
     The number of kernels to come is not known, so that the bar counts them. Between two kernels it is hidden.
     """
     before, bars = Kernel.watch, _Bars(sys.stderr.isatty() if progress is None else progress)
-    Kernel.watch = bars.watch
-    if progress is False:
-        Kernel.watch = nullcontext
+    Kernel.watch = _silent if progress is False else bars.watch
     try:
         yield
     finally:
         Kernel.watch = before
         bars.close()
+
+
+def _silent(name: str) -> AbstractContextManager[None]:
+    """Show nothing while a kernel is compiled."""
+    return nullcontext()
 
 
 class _Bars:
