@@ -97,11 +97,10 @@ class Problem:
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise InvalidInput(field, "a sequence", repr(value))
             object.__setattr__(self, field, tuple(value))
+        if self.horizon == 0:
+            raise InvalidInput("horizon", "the number of rounds to be decided, at least 1", "none")
         for field in ("horizon", "n_plays"):
-            value = getattr(self, field)
-            if field == "horizon" and value == 0:
-                raise InvalidInput(field, "the number of rounds to be decided, at least 1", "none")
-            whole(field, value, 1)
+            whole(field, value := getattr(self, field), 1)
             if value > EXACT:
                 raise InvalidInput(field, f"at most {EXACT:,}, as rounds are counted exactly", shown(value))
         self.clock  # noqa: B018, refuses a start without an end
