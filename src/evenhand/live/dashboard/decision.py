@@ -22,7 +22,7 @@ def decision_page(campaign: str, found: Mapping[str, Any], explained: str | None
 
     Args:
         campaign: its name.
-        found: the stored decision, from `asked.lookup`.
+        found: the stored decision, from `lookup`.
         explained: the explanation of the policy that made the decision, None if that is not known.
         why: the features that mattered, None if nobody can say.
     """
