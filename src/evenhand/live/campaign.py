@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from evenhand.core import faces
-from evenhand.core.beside import beside
 from evenhand.core.checked import shown
-from evenhand.core.errors import EvenhandError, InvalidInput, MissingExtra
+from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.extras import data_frame
-from evenhand.core.validate import on_disk
 from evenhand.live.beginning import DAY, New, begin
 from evenhand.live.cases import Case, Encoder, Named, Teacher, refuse_unfit
 from evenhand.live.changing import Ask, check_said
+from evenhand.live.dashboard.file import write_file
 from evenhand.live.dashboard.report import report
 from evenhand.live.deciding import keys_of
 from evenhand.live.erasing import Erasure, erase
@@ -23,6 +22,7 @@ from evenhand.live.events import Event
 from evenhand.live.explained import Explained, explained
 from evenhand.live.history import History
 from evenhand.live.life import Life, OnExpiry
+from evenhand.live.lookup import lookup
 from evenhand.live.opening import Terms, warn_of_jams
 from evenhand.live.phases import Phase
 from evenhand.live.proof import Head
@@ -169,11 +169,11 @@ class Campaign:
         """
         return self._worker.soon(lambda log: Verbs(self._worker, log).decide(case, key, offered, known))
 
-    def observe(self, decision: int, outcomes: Outcomes, *, revise: bool = False) -> bool:
+    def observe(self, decision: int | str, outcomes: Outcomes, *, revise: bool = False) -> bool:
         """Record the outcomes of a decision; returns False if they were recorded before.
 
         Args:
-            decision: its `id`.
+            decision: its `id`, or its key.
             outcomes: as for `Policy.observe`.
             revise: whether they may replace outcomes that were recorded before. Budgets are corrected accordingly.
 
@@ -183,8 +183,12 @@ class Campaign:
         """
         return self._worker.soon(lambda log: Verbs(self._worker, log).observe(decision, outcomes, revise=revise))
 
-    def cancel(self, decision: int) -> bool:
-        """Cancel a decision that was not carried out; returns False if it was cancelled before.
+    def find(self, decision: int | str) -> dict[str, Any]:
+        """Return a decision, by its `id` or its key, with its case, its state and all its events."""
+        return self._worker.one(lambda log: lookup(Verbs(self._worker, log), decision))
+
+    def cancel(self, decision: int | str) -> bool:
+        """Cancel a decision that was not carried out, by its `id` or its key; returns False if that was done before.
 
         Raises:
             Conflict: its outcome was observed, or it played nothing.
@@ -355,12 +359,7 @@ class Campaign:
             InvalidInput: the file cannot be written.
             MissingExtra: Jinja is not installed.
         """
-        try:
-            from evenhand.live.dashboard.page import render_file  # which needs Jinja
-        except ImportError as error:
-            raise MissingExtra("pages", "live") from error
-        with on_disk("path", "a file that can be written"), beside(Path(path), 0o600) as part:
-            part.write_text(render_file(self), encoding="utf-8")
+        write_file(self, path)
 
     def refresh(self) -> bool:
         """Read events of other workers, expire overdue decisions (1,000), learn corrections; True if more are due."""

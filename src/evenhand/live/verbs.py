@@ -121,8 +121,24 @@ class Verbs:
         body |= {"t": int(decision.time[0])} if context.time is None else {}  # a correction comes at a later round
         return body | charged(decision, self.worker.policy.problem)
 
-    def observe(self, ref: int, outcomes: Outcomes, *, revise: bool = False) -> bool:
+    def number(self, decision: int | str) -> int:
+        """Return the number of a decision that is named by it, or by its key.
+
+        Raises:
+            InvalidInput: the key is not a text of at most 200 characters.
+            Unknown: no decision has the key.
+        """
+        if not isinstance(decision, str):
+            return decision
+        check_text("key", decision)
+        event = self.log.find(decision)
+        if event is None:
+            raise Unknown(f"no decision with the key {shown(decision)} in campaign {self.worker.name!r}")
+        return event.seq
+
+    def observe(self, decision: int | str, outcomes: Outcomes, *, revise: bool = False) -> bool:
         """See `Campaign.observe`."""
+        ref = self.number(decision)
         earlier = None if self._waits(ref) else self._earlier(ref)
         before = None if earlier is None else earlier.settled
         ref = int(ref)
@@ -142,8 +158,9 @@ class Verbs:
         self.worker.enter(self.log, "observed" if before is None else "revised", encode(plain), ref=ref, made=earlier)
         return True
 
-    def cancel(self, ref: int) -> bool:
+    def cancel(self, decision: int | str) -> bool:
         """See `Campaign.cancel`."""
+        ref = self.number(decision)
         if not self._waits(ref):
             before = self._earlier(ref).settled
             if before is None:

@@ -35,8 +35,8 @@ def decision_page(campaign: str, found: Mapping[str, Any], explained: Explained 
 
     Args:
         campaign: its name.
-        found: the stored decision, from `asked.lookup`.
-        explained: what the policy that made the decision says of it, None if that is not known.
+        found: the stored decision, from `lookup`.
+        explained: the explanation of the policy that made the decision, None if that is not known.
     """
     sections = [
         Section(name="why", title="The choice", cards=_choice(found, explained)),

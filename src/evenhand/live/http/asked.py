@@ -9,11 +9,9 @@ from typing import Any
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
-from evenhand.live.events import Unknown, is_erased, read
 from evenhand.live.http import stated
 from evenhand.live.http.bodies import plain as check
-from evenhand.live.replies import Reply, reply
-from evenhand.live.switches import policies
+from evenhand.live.replies import Reply
 from evenhand.live.verbs import Verbs, check_text
 
 Verb = Callable[[Verbs], dict[str, Any]]
@@ -84,36 +82,6 @@ def cancel(body: object) -> Verb:
     return lambda verbs: {"new": verbs.cancel(which(verbs))}
 
 
-def lookup(decision: int | str) -> Verb:
-    """Look up a decision, by its number or its key, with all its events in the log."""
-
-    def verb(verbs: Verbs) -> dict[str, Any]:
-        number = decision if isinstance(decision, int) else _found(verbs, decision)
-        event, worker = verbs.log.get(number), verbs.worker
-        if event is None or event.kind != "decided":
-            raise Unknown(f"no decision {number} in campaign {worker.name!r}")
-        body, about, actions = read(event), verbs.log.about(number), worker.policy.problem.actions
-        last = [e for e in about if e.kind in ("observed", "revised")]
-        return {
-            **reply(event, body, actions).to_dict(),
-            "policy": policies(worker.store, worker.name).get(body["by"]),
-            **{name: body[name] for name in ("case", "offered", "known") if name in body},
-            # of the first play, None if the policy did not know them
-            "chances": {name: dict(body["l"]).get(a, 0.0) for a, name in enumerate(actions)} if "l" in body else None,
-            "outcomes": read(last[-1])["y"] if last else None,
-            "state": "erased"
-            if is_erased(event)
-            else about[-1].kind
-            if about
-            else "waiting"
-            if body["n"]
-            else "played nothing",
-            "events": [{"number": e.seq, "kind": e.kind, "at": e.at, "outcomes": read(e).get("y")} for e in about],
-        }
-
-    return verb
-
-
 def fields(body: object, needed: tuple[str, ...], others: tuple[str, ...]) -> Mapping[str, Any]:
     """Check that a body has all needed fields, no unknown ones, and values of a usual size."""
     asked = named(body, needed, others)
@@ -182,14 +150,7 @@ def _which(asked: Mapping[str, Any]) -> Callable[[Verbs], int]:
         return lambda verbs: number
     key = asked["key"]
     check_text("key", key)
-    return lambda verbs: _found(verbs, key)
-
-
-def _found(verbs: Verbs, key: str) -> int:
-    event = verbs.log.find(key)
-    if event is None:
-        raise Unknown(f"no decision with the key {shown(key)} in campaign {verbs.worker.name!r}")
-    return event.seq
+    return lambda verbs: verbs.number(key)
 
 
 def _number(value: object) -> int:

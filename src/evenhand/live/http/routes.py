@@ -26,6 +26,7 @@ from evenhand.live.http.quotas import Quotas
 from evenhand.live.http.schemas import KEY, operations, read_operation
 from evenhand.live.http.served import Hall, Served
 from evenhand.live.http.switching import SWITCH
+from evenhand.live.lookup import lookup
 from evenhand.live.tokens import Token, Tokens
 from evenhand.live.verbs import check_text
 
@@ -103,8 +104,8 @@ async def find_decision(served: Served, request: Request) -> dict[str, Any]:
     Raises:
         EvenhandError: there is none, or the store cannot be read.
     """
-    verb = asked.lookup(_which(request, served.campaign.name))
-    (found,) = await served.commits.ask([verb], request.client)
+    which = _which(request, served.campaign.name)
+    (found,) = await served.commits.ask([lambda verbs: lookup(verbs, which)], request.client)
     if isinstance(found, EvenhandError):
         raise found
     return found
