@@ -75,6 +75,14 @@ def test_a_picture_of_a_grid_has_a_curve_per_policy_and_other_parameter(alone):
         f"{policy}, tolerance = {x}" for policy in ("resolving", "uniform") for x in ("0.01", "0.1")
     }
     assert all(list(c.at) == [0.05, 0.1] for c in curves)
+    assert {c.name: c.look for c in curves if c.name != "limit"} == {
+        "resolving, tolerance = 0.01": "C0-",
+        "resolving, tolerance = 0.1": "C0--",
+        "uniform, tolerance = 0.01": "C1-",
+        "uniform, tolerance = 0.1": "C1--",
+    }
+    gap = {c.name: c.look for c in panels["ride gap by group"] if c.name.startswith("limit")}
+    assert gap == {"limit, tolerance = 0.01": "k-", "limit, tolerance = 0.1": "k--"}
     limits = {quantity: [c.name for c in some if c.name.startswith("limit")] for quantity, some in panels.items()}
     assert limits["ride per round"] == ["limit"]
     assert limits["ride gap by group"] == ["limit, tolerance = 0.01", "limit, tolerance = 0.1"]

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from evenhand.report.plots import Curve
 
 
+_DASHES = ("-", "--", ":", "-.")
+
+
 @dataclass(frozen=True, eq=False)
 class Sweep:
     """Comparisons of the same policies along a parameter of the environment, or over a grid of several."""
@@ -103,7 +106,8 @@ class Sweep:
     def plot(self) -> Figure:
         """Draw every quantity at the end of the runs over the first parameter: a curve per policy, one for the limit.
 
-        Where there are several parameters, each value of the others has curves of its own. Names stand in their order.
+        Where there are several parameters, each value of the others has curves of its own, with its own dashes in the
+        colour of their policy. Names stand in their order.
 
         Raises:
             InvalidInput: the sweep was interrupted before its first run.
@@ -143,8 +147,10 @@ class Sweep:
             for at, comparison in self.comparisons.items()
         ]
         limits: dict[str, dict[str, dict[float, np.ndarray]]] = {}
+        dashes, looks = _dashes([others for _, others, _ in placed]), {}
         for at, others, comparison in sorted(placed, key=lambda found: found[0]):
-            for trace in comparison.traces:
+            for i, trace in enumerate(comparison.traces):
+                looks[", ".join(filter(None, (trace.policy, others)))] = f"C{i}{dashes[others]}" if dashes else ""
                 for q in quantities(trace):
                     name = ", ".join(filter(None, (trace.policy, others)))
                     points.setdefault(q.name, {}).setdefault(name, {})[at] = q.value(trace)[-1]
@@ -153,11 +159,20 @@ class Sweep:
                         limits.setdefault(q.name, {}).setdefault(others, {})[at] = bound
         return {
             quantity: [
-                *(Curve(name, list(at), np.array(list(at.values()))) for name, at in curves.items()),
-                *(Curve(name, list(at), np.array(list(at.values())), "k--") for name, at in _limits(limits, quantity)),
+                *(Curve(name, list(at), np.array(list(at.values())), looks[name]) for name, at in curves.items()),
+                *(
+                    Curve(name, list(at), np.array(list(at.values())), f"k{dashes.get(name[7:], '--')}")
+                    for name, at in _limits(limits, quantity)
+                ),
             ]
             for quantity, curves in points.items()
         }
+
+
+def _dashes(others: Sequence[str]) -> dict[str, str]:
+    """Choose dashes by the values of the further parameters; none where there is one value, or more than dashes."""
+    values = list(dict.fromkeys(others))
+    return dict(zip(values, _DASHES, strict=False)) if 1 < len(values) <= len(_DASHES) else {}
 
 
 def _limits(
