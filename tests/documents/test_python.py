@@ -62,7 +62,7 @@ problem = replace(problem, groups=(*problem.groups, item))
 SLOW = ("docs/changes.md", "docs/choosing.md", "docs/convex_planning.md", "docs/never-worse.md", "docs/replay.md")
 SAID = {  # what is printed, of pages that do not show it
     "docs/choosing.md": ("large 35.0", "BayesianRidge: mean"),
-    "docs/from-a-log.md": ("is worth the most of 4 policies",),
+    "docs/from-a-log.md": ("has the highest value of 4 policies, but cannot be told apart from",),
 }
 BEGUN = ("docs/beyond-one-machine.md",)  # which shows the beginning of what is printed
 NO_RUN = {

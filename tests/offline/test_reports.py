@@ -11,6 +11,7 @@ import pytest
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Evidence, assign, curve, value
+from evenhand.offline.scores import Estimate
 from evenhand.report import page as pages
 from tests.offline.logs import draw
 from tests.offline.test_assignments import BUDGET, PARITY, files
@@ -31,7 +32,8 @@ def test_the_page_of_values_states_the_result(log):
     assert read.of("pre") == ["evenhand value LOG.csv"]
     within = [p for p in found.policies if p.used["cents"].value - 3 * p.used["cents"].se <= 0.4]
     best = max(within, key=lambda p: p.value.value)
-    assert f"Within 0.4 cents per case, {best.policy!r} is worth the most of {len(within)} policies" in found.headline()
+    assert found.headline().startswith(f"Within 0.4 cents per case, {best.policy!r} ")
+    assert f" of {len(within)} policies" in found.headline()
     assert f"{best.value.value:.4f} sale per case" in found.headline()
     for p in found.policies:  # what the chart shows is in the table beside it
         assert f"{p.value.value:.4f} ± {p.value.se:.4f}" in read.of("td")
@@ -50,6 +52,31 @@ def test_headlines_of_values_without_a_policy_within_the_budget(log):
     best = max(found.policies, key=lambda p: p.value.value)
     assert free.headline().startswith(f"{best.policy!r} is worth the most of 5 policies")  # none is beyond a budget
     self_contained(free.page().html())
+
+
+def test_a_winner_is_named_only_where_it_can_be_told_by_pairs_of_cases(log):
+    """A policy that differs in a few cases is as good, and intervals overlap where pairs of cases tell it."""
+    large = np.eye(3)[np.full(log.rows, 2)]
+    twin = large.copy()
+    twin[:30] = [1.0, 0.0, 0.0]
+    found = value(log, policies={"twin": twin})
+    free = replace(found, limits={}, policies=tuple(p for p in found.policies if not p.policy.startswith("targeted")))
+    assert " has the highest value of 5 policies, but cannot be told apart from " in free.headline()
+    best, _, near = free.headline().partition(": ")[0].partition(" has ")
+    assert {"'twin'", "'all large'"} <= {best, *near.partition(" apart from ")[2].split(", ")}
+    two = {p.policy: p for p in free.policies if p.policy in ("all none", "all large")}
+    (pair,) = (p.less[q] for p in two.values() for q in two if q in p.less)
+    assert abs(pair.value) > 1.96 * pair.se
+    without = [p._replace(less={}) for p in two.values()]
+    overlap = without[0].value.interval[1] > without[1].value.interval[0]
+    told = replace(free, policies=tuple(two.values())).headline()
+    assert told.startswith("'all large' is worth the most of 2 policies")
+    told = replace(free, policies=tuple(without)).headline()
+    assert overlap == ("cannot be told apart from 'all none'" in told)
+    far = [p._replace(less={}, value=Estimate(i, 0.1)) for i, p in enumerate(two.values())]
+    assert " is worth the most of 2 policies" in replace(free, policies=tuple(far)).headline()
+    near = [p._replace(less={}, value=Estimate(i / 10, 0.1)) for i, p in enumerate(two.values())]
+    assert " cannot be told apart from " in replace(free, policies=tuple(near)).headline()
 
 
 def test_the_page_of_a_curve_states_the_result(log):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -35,6 +35,7 @@ class Valued(NamedTuple):
     direct: float  # by the model alone; without an interval, as its errors are not known
     switch: float  # by the model alone where weights exceed 10
     beyond: Estimate  # the difference to what was logged, by pairs of cases
+    less: Mapping[str, Estimate]  # the difference to every policy before it in the table, by pairs of cases
     rows: float  # the effective number of rows that agree
     used: Mapping[str, Estimate]  # of every outcome with a budget, per case
     kept: tuple[Kept, ...]  # every constraint
@@ -168,12 +169,14 @@ def valued(
         direct=float(objective.value(np.array([z.mean() for z in predicted]))),
         switch=here.value,
         beyond=Estimate(0.0, 0.0),
+        less={},
         rows=float(evidence.rows),
         used={name: Average.of(logged[name]).estimate for name in limits(evidence)},
         kept=tuple(kept(evidence, logged.__getitem__)),
         trouble=trouble(objective, averages, LOGGED),
     )
     still = Moved(dict.fromkeys(names, STILL), dict.fromkeys(names, STILL), STILL)
+    before = {LOGGED: first}
     for name, policy in policies.items():
         w = weights(policy, played, evidence.propensities)
         if not w.any():
@@ -198,11 +201,29 @@ def valued(
                 objective.value(np.array([switch(policy, q, w, z) for q, z in zip(models, missed, strict=True)]))
             ),
             beyond=found.less(first).estimate,
+            less={other: found.less(average).estimate for other, average in before.items()},
             rows=effective(w),
             used={limit: Average.of(amounts(limit)).estimate for limit in limits(evidence)},
             kept=tuple(kept(evidence, amounts)),
             trouble=trouble(objective, averages, name),
         )
+        before[name] = found
+
+
+def tied(best: Valued, others: Iterable[Valued]) -> list[str]:
+    """Return the policies whose difference to one is indistinguishable from chance.
+
+    The difference is that by pairs of cases or, if it is not known, that of intervals which overlap.
+    """
+    return [p.policy for p in others if p.policy != best.policy and not _apart(best, p)]
+
+
+def _apart(one: Valued, other: Valued) -> bool:
+    pair = one.less.get(other.policy, other.less.get(one.policy))
+    if pair is None:
+        return one.value.interval[0] > other.value.interval[1] or one.value.interval[1] < other.value.interval[0]
+    low, high = pair.interval
+    return low > 0.0 or high < 0.0
 
 
 def _scored(policy: Floats, tables: Mapping[str, Tables], outcome: str) -> Floats:

@@ -13,7 +13,7 @@ from evenhand.core.faces import amount, few
 from evenhand.core.validate import file
 from evenhand.offline import shown
 from evenhand.offline.checks import FEW
-from evenhand.offline.policies import Valued
+from evenhand.offline.policies import Valued, tied
 from evenhand.offline.told import difference, head, results_of, settings_of, told
 from evenhand.offline.value_page import differences, parts, uses
 from evenhand.offline.whom import ForWhom
@@ -109,16 +109,20 @@ class Value:
         return found
 
     def headline(self) -> str:
-        """State the result in a sentence: which policy within the budgets is worth most."""
+        """State the result in a sentence: which policy within the budgets is worth most, if one can be told."""
         kept = [p for p in self.policies if not any(self._over(p))]
         if not kept:
             return f"No policy of the table keeps to {self._budgets}"
         best = max(kept, key=lambda p: p.value.value)
         low, high = best.value.interval
         where = f"Within {self._budgets}, " if self.limits else ""
-        return (
-            f"{where}{best.policy!r} is worth the most of {len(kept)} policies: {best.value.value:.4f} "
-            f"{self.objective} per case (95 %: {low:.4f} to {high:.4f})" + "".join(self._missed(best))
+        value = f"{best.value.value:.4f} {self.objective} per case (95 %: {low:.4f} to {high:.4f})"
+        near = tied(best, kept)
+        if near:
+            told = f"the highest value of {len(kept)} policies, but cannot be told apart from {few(map(repr, near))}"
+            return f"{where}{best.policy!r} has {told}: {value}" + "".join(self._missed(best))
+        return f"{where}{best.policy!r} is worth the most of {len(kept)} policies: {value}" + "".join(
+            self._missed(best)
         )
 
     @staticmethod

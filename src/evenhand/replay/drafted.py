@@ -215,6 +215,13 @@ class Written:
         else:
             why = "no column looks like one"
         self._undecided("column", known["column"], f"with which probabilities were actions drawn? {why}")
+        if action is not None:
+            self._lines += _comment(
+                "or, if they were the same in every row, the planned ones in place of these shares:"
+            )
+            shares = np.round(counts / counts.sum(), 4)
+            each = {text or "none": float(f"{z:.4f}") for text, z in zip(texts, shares, strict=True)}
+            self._lines.append(f"# constant = {toml_text.value(each)}")
 
     def _outcome(self, outcome: Look) -> None:
         known, names = named(LEARNED), self._whole.names(outcome.name)

@@ -70,7 +70,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     logged = chosen.places(index)
     bad.keep(spec.logged, logged >= 0, f"one of the declared actions ({', '.join(index)})")
     actions = np.array([*(_names(spec).index(action) for action in spec.actions.values()), -1])[logged]
-    propensities = _propensities(spec, columns, bad)
+    propensities = _propensities(spec, columns, bad, actions)
     outcomes = _outcomes(spec, columns, bad)
     time = None if spec.time is None else _times(spec, spec.time, columns, bad)
     for grouping in spec.groups.values():
@@ -195,11 +195,13 @@ def _time(clock: Clock, text: str) -> float:
         return np.nan
 
 
-def _propensities(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
+def _propensities(spec: Spec, columns: Columns, bad: BadRows, actions: Ints) -> Floats:
     if spec.propensity is None:  # what only learns from a log needs none
         return np.full(len(columns), np.nan)
     if isinstance(spec.propensity, float):
         return np.full(len(columns), spec.propensity)
+    if isinstance(spec.propensity, Mapping):  # rows of other actions are bad, whatever stands there
+        return np.array([spec.propensity[name] for name in _names(spec)])[actions]
     z = columns.numbers(spec.propensity)
     bad.keep(spec.propensity, (z > 0) & (z <= 1), "a number in (0, 1]")
     return z

@@ -122,7 +122,8 @@ ACTION = (
 )  # fmt: skip
 PROPENSITY = (
     Key("column", "The column of the probability with which the logged action was drawn.", TEXT),
-    Key("constant", "The same probability for all rows.", _SHARE),
+    Key("constant", "The same probability for all rows, or one per action, such as { mail = 0.1, control = 0.9 }.",
+        either("a number in (0, 1], or a table of them by action", _SHARE, NUMBERS)),
     Key(
         "unchecked",
         "Whether probabilities are used that are far from the shares of the log.",
@@ -130,7 +131,7 @@ PROPENSITY = (
         False,
         "false",
     ),
-)
+)  # fmt: skip
 GROUP = (
     Key("column", "The column of the groups.", TEXT, None, "NAME"),
     Key("shares", 'The share of each group, "log" for those of the log, or "estimated" as cases come.',

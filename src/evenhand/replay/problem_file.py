@@ -112,9 +112,9 @@ def _horizon(root: Table) -> int | str:
         raise InvalidInput("horizon", f"{error.expected} (of {error.field})", error.got) from error
 
 
-def _propensity(table: Table) -> str | float | None:
+def _propensity(table: Table) -> str | float | dict[str, float] | None:
     column: str | None = table.get("column")
-    constant: float | None = table.get("constant")
+    constant: float | dict[str, float] | None = table.get("constant")
     if column is not None and constant is not None:
         raise InvalidInput("propensity", "either a column or a constant", "both")
     return column if constant is None else constant

@@ -28,6 +28,7 @@ from evenhand.replay.systems import systems
 from evenhand.replay.units import MISSING, MOST_LEVELS
 
 SHARES = (OF_LOG, "estimated")
+_ROUNDED = 1e-6  # the error of a sum of probabilities
 _TRIED = 1_000_000  # rounds, by which a file is checked whose horizon is left to the log
 
 
@@ -46,7 +47,7 @@ class Spec:
     Args:
         actions: the names of actions by logged value.
         action: the column of the logged action, None where no log is read.
-        propensity: the column of its probability, or one number for all rows; a campaign needs none.
+        propensity: the column of its probability, or one number for all rows, or one by action; a campaign needs none.
         unchecked: whether probabilities are used that are far from the shares of the log.
         numeric, categorical: the columns from which features are computed.
         dates: those of the numeric columns that are dates: days since 1970.
@@ -80,7 +81,7 @@ class Spec:
 
     actions: Mapping[str, str]
     action: str | None = None
-    propensity: str | float | None = None
+    propensity: str | float | Mapping[str, float] | None = None
     unchecked: bool = False
     numeric: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
@@ -138,6 +139,8 @@ class Spec:
             for action in by:
                 _one_of(f"outcomes.{outcome}.column", tuple(stated[outcome]), action)
         names = tuple(dict.fromkeys(self.actions.values()))
+        if isinstance(self.propensity, Mapping):
+            _check_chances(names, self.propensity)
         for action, columns in (self.interactions or {}).items():
             _one_of("interactions", names, action)
             for name in columns:
@@ -300,6 +303,21 @@ class Spec:
             traffic=self.traffic,
             withdrawn=self.withdrawn,
         )
+
+
+def _check_chances(names: tuple[str, ...], chances: Mapping[str, float]) -> None:
+    """Check that every action has a probability, and that they sum to 1."""
+    field = "propensity.constant"
+    for action in chances:
+        _one_of(field, names, action)
+    for action in names:
+        if action not in chances:
+            raise InvalidInput(field, f"a probability for each action ({', '.join(names)})", f"none for {action!r}")
+        if not 0.0 < chances[action] <= 1.0:
+            raise InvalidInput(f"{field}.{action}", "a number in (0, 1]", chances[action])
+    total = sum(chances.values())
+    if round(abs(total - 1.0), 9) > _ROUNDED:
+        raise InvalidInput(field, "probabilities of all actions that sum to 1", f"a sum of {total:.7g}")
 
 
 def _one_of(field: str, known: Sequence[str], got: str) -> None:

@@ -41,18 +41,22 @@ def propensities(log: Drawn) -> str | None:
     return told + (f"; so do {others - 1} others" if others > 1 else "") + "; the results below may be biased"
 
 
-def misfit(log: Drawn) -> str | None:
+def misfit(log: Drawn, *, by_row: bool = True) -> str | None:
     """Say which shares of actions are far from those that the stated propensities give; None if they are not.
 
     Rows that could not get an action, as in a campaign whose budget is spent, rightly make it rarer. Too rare an action
-    counts only where one number is stated for all rows, which leaves none without it.
+    counts only where the same is stated for all rows, which leaves none without it.
+
+    Args:
+        log: what was drawn.
+        by_row: whether every row states a probability of its own.
     """
     log = log.unsure
     if not len(log.actions):
         return None
     mean, far = (z[0] for z in _weights(log, np.zeros(len(log.actions), np.int64), 1, quantile(len(log.names))))
     varies = np.ptp(log.propensities) > 1e-9
-    off = mean - 1.0 if varies else np.abs(mean - 1.0)
+    off = mean - 1.0 if by_row and varies else np.abs(mean - 1.0)
     if not (off > np.maximum(2.0 * far, _FAR)).any():
         return None
     share = np.bincount(log.actions, minlength=len(log.names)) / len(log.actions)

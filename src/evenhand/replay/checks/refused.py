@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
+from evenhand.core.faces import amount, few
 from evenhand.problem.problem import Problem
 from evenhand.replay.checks.drawn import Drawn
 from evenhand.replay.checks.propensities import misfit
@@ -31,11 +33,17 @@ def refuse_misfit(name: str, spec: Spec, problem: Problem, encoded: Encoded) -> 
     Raises:
         InvalidInput: they are; the error names the shares.
     """
-    found = None if spec.unchecked else misfit(drawn_of(problem, encoded))
+    found = None if spec.unchecked else misfit(drawn_of(problem, encoded), by_row=isinstance(spec.propensity, str))
     if found is None:
         return
-    p = spec.propensity
-    stated = f"constant {amount(p, 6)}" if isinstance(p, float) else f"column {p!r}"
     expected = "the probabilities by which the log drew actions (unchecked = true uses others all the same)"
     with locate_keys(spec.origin, name):
-        raise InvalidInput("propensity", expected, f"the {stated}, while the shares in {name} are {found}")
+        raise InvalidInput("propensity", expected, f"the {_stated(spec)}, while the shares in {name} are {found}")
+
+
+def _stated(spec: Spec) -> str:
+    if isinstance(spec.propensity, Mapping):
+        return "constants " + few(f"{name} {amount(chance, 6)}" for name, chance in spec.propensity.items())
+    return (
+        f"column {spec.propensity!r}" if isinstance(spec.propensity, str) else f"constant {amount(spec.propensity, 6)}"
+    )
