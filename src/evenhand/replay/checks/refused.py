@@ -44,6 +44,6 @@ def refuse_misfit(name: str, spec: Spec, problem: Problem, encoded: Encoded) -> 
 def _stated(spec: Spec) -> str:
     if isinstance(spec.propensity, Mapping):
         return "constants " + few(f"{name} {amount(chance, 6)}" for name, chance in spec.propensity.items())
-    return (
-        f"column {spec.propensity!r}" if isinstance(spec.propensity, str) else f"constant {amount(spec.propensity, 6)}"
-    )
+    if isinstance(spec.propensity, float):
+        return f"constant {amount(spec.propensity, 6)}"
+    return f"column {spec.propensity!r}"
