@@ -97,8 +97,7 @@ class Problem:
             if isinstance(value, str) or not isinstance(value, Iterable):
                 raise InvalidInput(field, "a sequence", repr(value))
             object.__setattr__(self, field, tuple(value))
-        for field in ("horizon", "n_plays"):
-            value = getattr(self, field)
+        for field, value in (("horizon", self.horizon), ("n_plays", self.n_plays)):
             if field == "horizon" and value == 0:
                 raise InvalidInput(field, "the number of rounds to be decided, at least 1", "none")
             whole(field, value, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 from tqdm import tqdm
@@ -20,12 +20,16 @@ def shown(progress: bool | None = None) -> Iterator[None]:
     The number of kernels to come is not known, so that the bar counts them. Between two kernels it is hidden.
     """
     before, bars = Kernel.watch, _Bars(sys.stderr.isatty() if progress is None else progress)
-    Kernel.watch = nullcontext if progress is False else bars.watch
+    Kernel.watch = _unwatched if progress is False else bars.watch
     try:
         yield
     finally:
         Kernel.watch = before
         bars.close()
+
+
+def _unwatched(name: str) -> AbstractContextManager[None]:
+    return nullcontext()
 
 
 class _Bars:
