@@ -132,6 +132,7 @@ def test_experiments_are_found_in_their_folder():
 def test_options_are_typed_by_their_fields():
     taus = next(o for o in options(find("court")) if o.field == "taus")
     assert (taus.flag, taus.kind, taus.repeatable) == ("--tau", float, True)
+    assert {name for name in discover() if "jobs" not in {o.field for o in options(find(name))}} <= {"concave-rewards"}
     sweeps = next(o for o in options(find("square-cbwk")) if o.field == "sweeps")
     assert (sweeps.flag, sweeps.kind, sweeps.choices) == ("--sweep", str, ("m", "K", "T"))
     arms = next(o for o in options(find("concave-rewards")) if o.field == "arms")
