@@ -90,6 +90,26 @@ def test_the_best_policy_without_a_budget_takes_the_cheapest_of_equals():
         assert idle(worth[:, order], tables, {}) is None
 
 
+def test_a_budget_is_not_judged_without_the_others():
+    """The best policy uses few minutes without a budget of cents, but it is too dear."""
+    worth, tables = np.array([[0.0, 1.0, 0.9]] * 2), {}
+    for name, cost in (("cents", [0.0, 2.0, 0.5]), ("minutes", [0.0, 0.5, 2.0])):
+        tables[name] = Tables(np.array([cost]), np.array([cost]))
+    assert idle(worth, tables, {"minutes": 1.0, "cents": 1.0}) is None
+    assert idle(worth, tables, {"cents": 1.0, "minutes": 1.0}) is None
+    assert idle(worth, tables, {"minutes": 1.0, "cents": 3.0}) == (
+        "the budgets of 1 minutes and 3 cents per case never bind: the best policy uses 0.5 and 2 without them"
+    )
+
+
+def test_a_curve_does_not_judge_its_budget_without_the_others(log):
+    """The best policy uses few cents without a budget, but brings more sales than the other one allows."""
+    both = replace(log, problem=problem(subject_to=(Budget("cents", rate=1.9), Budget("sale", rate=0.05))))
+    assert curve(both, budgets=3).checks["budget"] is None
+    alone = replace(log, problem=problem(subject_to=(Budget("cents", rate=1.9),)))
+    assert curve(alone, budgets=3).checks["budget"] is not None
+
+
 def test_lists_say_what_is_wrong_with_their_log(tmp_path):
     rng, lines = np.random.default_rng(0), ["age,town,sent,p,sale"]
     for i in range(600):

@@ -10,7 +10,15 @@ from evenhand.core.errors import InvalidInput
 from evenhand.offline import value
 from evenhand.offline.rules import policy_of
 from evenhand.problem import Budget, Outcome
+from evenhand.replay.problem_file import parse
 from tests.offline.logs import draw, problem
+
+PROBLEM = """
+maximize = "sale"
+horizon = 10
+action = { values = { "" = "none", "S-Mail 07" = "small", L = "large" } }
+outcomes = { sale = { column = "sale" } }
+"""
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +75,25 @@ def test_missing_numbers_satisfy_no_condition_but_that_they_are_missing(log):
 def test_rules_that_are_none(log, rule, message):
     with pytest.raises(InvalidInput, match=message.replace("\\\\", "\\")):
         policy_of(rule, log)
+
+
+@pytest.mark.parametrize("word", ["or", "OR"])
+def test_rules_have_no_or_but_two_parts(log, word):
+    for first in ("x0 < 0", "x0 < 0 and x3 < 1"):
+        rule = f"small where {first} {word} x1 > 1; else none"
+        with pytest.raises(InvalidInput, match=r"there is no or: write two parts, such as \"small where \.\.\."):
+            policy_of(rule, log)
+    with pytest.raises(InvalidInput, match="there is no or"):
+        policy_of(f"small where town = A {word} town = B; else none", log)
+    either = replace(log, columns={"town": np.array([f"A {word} B", "C", "C"] * 1000)})
+    assert policy_of(f"small where town = A {word} B; else none", either)[:, 1].sum() == 1000
+
+
+def test_unknown_actions_of_rules_are_said_to_be_others(log):
+    spec = parse(PROBLEM, "p.toml")
+    for name, meant in (("SMALL", "small"), ("S-Mail 07", "small"), ("Large", "large")):
+        with pytest.raises(InvalidInput, match=rf"got {name} \(did you mean {meant}\?\)"):
+            policy_of(f"{name} where x0 < 0; else none", replace(log, spec=spec))
 
 
 def test_quoted_names_of_rules(log):

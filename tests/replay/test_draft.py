@@ -199,7 +199,10 @@ def test_what_depends_on_the_action_is_no_feature(tmp_path):
     spec = parse(found.text, "draft.toml")
     assert (spec.numeric, spec.categorical) == (("age",), ())
     comment = found.text.replace("\n#   ", " ")
-    why = "it differs between actions more than chance explains, so it came after them"
+    why = (
+        "it differs between actions more than chance explains, so it came after them, or the probabilities of actions "
+    )
+    why += "depend on it"
     assert f"# left out, as {why}: 'minutes', 'page'" in comment
 
 

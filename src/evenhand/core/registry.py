@@ -92,11 +92,15 @@ def meant(name: object, known: Iterable[object], *, minimise: str = "maximize = 
 
     >>> meant("rigde", ["ridge", "logistic"]), meant("tree", ["ridge", "logistic"])
     (' (did you mean ridge?)', '')
+    >>> meant("RIDGE", ["ridge"])
+    ' (did you mean ridge?)'
     >>> meant("minimize", ["maximize", "horizon"])
     ': to minimise, give a weight of -1: maximize = {cost = -1}'
     """
     names = [str(k) for k in known]
     if str(name).lower() in _OPPOSITE and "maximize" in names and "minimize" not in names:
         return f": to minimise, give a weight of -1: {minimise}"
+    folded = {k.casefold(): k for k in reversed(names)}
     found = difflib.get_close_matches(str(name), names, n=1, cutoff=_CLOSE)
+    found = found or [folded[k] for k in difflib.get_close_matches(str(name).casefold(), folded, n=1, cutoff=_CLOSE)]
     return f" (did you mean {found[0]}?)" if found else ""

@@ -51,20 +51,27 @@ def support(evidence: Evidence, policies: Mapping[str, Floats]) -> str | None:
 
 
 def idle(worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float]) -> str | None:
-    """Say which budget never binds: without limits, the best policy by the models uses less of it.
+    """Say that budgets never bind: without limits, the best policy by the models uses less of all of them.
+
+    Where it uses more of one of them, another one may bind within it or not, of which nothing is said.
 
     Args:
         worth: `(N,A)` what is predicted of the objective.
         tables: what is predicted of every outcome, and its scores.
         limits: budgets per case, by outcome.
     """
-    best = worth >= worth.max(1, keepdims=True)
+    best, said = worth >= worth.max(1, keepdims=True), list[tuple[str, str]]()
     for name, limit in limits.items():
         cost = np.where(best, tables[name].predicted, np.inf)  # of actions that are worth the same, the cheapest
         used = doubly_robust(np.eye(worth.shape[1])[cost.argmin(1)], tables[name].scores)
-        if used.value + _ERRORS * used.se <= limit * (1.0 + 1e-9):
-            uses = f"the best policy uses {amount(used.value)} without it"
-            return f"the budget of {amount(limit)} {name} per case never binds: {uses}"
+        if used.value + _ERRORS * used.se > limit * (1.0 + 1e-9):
+            return None
+        said.append((f"{amount(limit)} {name}", amount(used.value)))
+    if len(said) == 1:
+        return f"the budget of {said[0][0]} per case never binds: the best policy uses {said[0][1]} without it"
+    if said:
+        budgets, uses = (" and ".join(each) for each in zip(*said, strict=True))
+        return f"the budgets of {budgets} per case never bind: the best policy uses {uses} without them"
     return None
 
 

@@ -29,6 +29,7 @@ from evenhand.offline.lines import (
     tolerances_of,
 )
 from evenhand.offline.outcome_models import Regressor
+from evenhand.offline.policies import limits
 from evenhand.replay.checks import Checks
 from evenhand.replay.log import Source
 from evenhand.replay.problem_file import Stated
@@ -146,7 +147,7 @@ def _checks(crossed: Crossed, limit: Limit) -> Checks:
     return {
         **evidence.checks,
         "support": support(evidence, {TARGETED: plan} | singles(evidence)),
-        "budget": idle(aim.worth, crossed.tables_dealt, {limit.outcome: limit.rate}) if aim.linear else None,
+        "budget": idle(aim.worth, crossed.tables_dealt, limits(evidence)) if aim.linear else None,
     }
 
 

@@ -26,6 +26,7 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
 }
 _CONDITION = re.compile(r"\s*(?P<column>.+?)\s*(?P<sign><=|>=|!=|<|>|==?)\s*(?P<value>.+?)\s*")
+_OR = re.compile(r"\s(or|\|\|?)\s", re.IGNORECASE)
 FORM = '"ACTION where COLUMN < NUMBER and COLUMN = TEXT; ...; else ACTION"'
 
 
@@ -59,14 +60,23 @@ def policy_of(rule: str, evidence: Evidence) -> Floats:
             raise InvalidInput("rule", FORM, repr(part))
         holds = np.ones(evidence.rows, bool)
         for condition in conditions.split(" and "):
-            holds &= _holds(condition, shown, evidence)
+            try:
+                holds &= _holds(condition, shown, evidence)
+            except InvalidInput as error:
+                if not _OR.search(condition):
+                    raise
+                twice = f'"{shown(action)} where ...; {shown(action)} where ...; else ..."'
+                expected = f"conditions that are joined by and, as there is no or: write two parts, such as {twice}"
+                raise InvalidInput("rule", expected, repr(shown(condition))) from error
         chosen[holds] = _action(shown(action), evidence)
     return np.asarray(np.eye(len(evidence.names))[chosen])
 
 
 def _action(name: str, evidence: Evidence) -> int:
     if name not in evidence.names:
-        raise InvalidInput("rule", f"one of the actions {list(evidence.names)}", name + meant(name, evidence.names))
+        logged = {} if evidence.spec is None else evidence.spec.actions
+        hint = f" (did you mean {logged[name]}?)" if name in logged else meant(name, evidence.names)
+        raise InvalidInput("rule", f"one of the actions {list(evidence.names)}", name + hint)
     return evidence.names.index(name)
 
 

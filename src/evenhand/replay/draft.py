@@ -51,7 +51,8 @@ def draft(log: Source) -> Draft:
             meant = meant.without([column], why)
     if meant.action is not None and meant.propensity is None:
         differ = unbalanced(sample, sample.names(meant.action.name), meant.features, found.decimal)
-        meant = meant.without(differ, "it differs between actions more than chance explains, so it came after them")
+        why = "it differs between actions more than chance explains, so it came after them, or the probabilities of "
+        meant = meant.without(differ, f"{why}actions depend on it")
     wanted = [c.name for c in (meant.action, meant.propensity, *meant.outcomes) if c is not None]
     form = Form(decimal=found.decimal, missing=found.missing)
     whole = read_columns(log, dict.fromkeys(wanted, "the header"), form=form) if wanted else sample
