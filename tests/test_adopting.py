@@ -293,3 +293,25 @@ def test_a_model_whose_state_is_no_array_is_refused_as_it_would_forget():
     old, new = (resolving(p, learner) for p in (SHOP, with_total(20)))
     with pytest.raises(InvalidInput, match=r"adopt: state: expected one of arrays alone.*learns by partial_fit"):
         new.adopt(old.start(), of=old)
+
+
+@pytest.mark.parametrize(("totals", "per"), [((20, 600), None), ((600, 20), None), ((4, 60), 100.0)])
+def test_the_first_decision_after_another_budget_has_the_prices_of_that_budget(totals, per):
+    problem = Problem(
+        actions=("none", "call"),
+        features=(Numeric("x", 0, 1),),
+        outcomes=(Outcome("answer"), Outcome("cost", known={"call": 1})),
+        maximize="answer",
+        horizon=1000,
+    )
+    old, new = (resolving(replace(problem, subject_to=(Budget("cost", total=total, per=per),))) for total in totals)
+    state, luck = old.start(seed=1), np.random.default_rng(1)
+    for _ in range(310):
+        case = old.encode({"x": luck.random()})
+        decision = old.act(state, case)
+        old.observe(state, decision, {"answer": luck.random() < (0.7 if decision.action == "call" else 0.2)})
+    adopted = new.adopt(state, of=old)
+    first, second = (new.act(adopted, new.encode({"x": 0.7})).row_prices[0, 1] for _ in range(2))
+    earlier = old.status(state).prices["cost"]
+    assert first == pytest.approx(second, rel=0.2, abs=0.02)
+    assert abs(first - earlier) > 2 * abs(first - second)

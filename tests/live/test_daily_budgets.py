@@ -6,9 +6,11 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli import main
+from evenhand.live.dashboard import head
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import serving
+from tests.live.test_against import readings
 
 NOON = int(datetime(2026, 11, 24, 12, tzinfo=UTC).timestamp()) * 10**6
 DAY = 86_400 * 10**6
@@ -119,3 +121,12 @@ def test_the_command_says_so_as_well(tmp_path, capsys):
     calls.file.write_text(calls.file.read_text().replace("total = 100", "total = 60"))
     assert main(["switch", calls.store, str(calls.file), "--by", "Ada", "--why", "so"]) == 0
     assert "note: budget minutes: 60 of 60 is spent and held from " in capsys.readouterr().err
+
+
+def test_the_head_names_the_budget_whose_allowance_is_the_tightest(tmp_path):
+    points = '[outcomes.credits]\nknown = { call = 9 }\n\n[[budget]]\noutcome = "credits"\ntotal = 50\nhard = true\n'
+    calls = Calls(tmp_path, PROBLEM.replace("[[budget]]", f"{points}\n[[budget]]", 1))
+    calls.campaign.observe(calls.call().id, {"answer": 1, "minutes": 60})
+    tile = head.tiles(readings(calls.campaign), [])[1]
+    assert tile.name == "credits against plan (of 2 budgets)"
+    assert tile.note.endswith("; minutes: 40 of 100 left until 2026-11-25")

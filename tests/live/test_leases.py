@@ -355,3 +355,13 @@ def test_a_pool_and_its_campaigns_may_have_one_store(tmp_path, capsys):
     assert main(["audit", url]) == 0
     assert main(["audit", url, "--problem", str(tmp_path / "problem.toml")]) == 0
     assert main(["pool", url, "--total", "cents", "--rounds", "9"]) != 0
+
+
+def test_a_leased_campaign_that_begins_is_called_new(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("evenhand.live.http.serve", lambda *_, **__: None)
+    file, pool, store = tmp_path / "north.toml", f"sqlite:///{tmp_path}/pool.db", f"sqlite:///{tmp_path}/north.db"
+    file.write_text(FILE)
+    Pool.begin(pool, "all", {"cents": 60.0}, rounds=100).close()
+    for begins in ("new campaign", "found "):
+        assert main(["serve", str(file), "--store", store, "--lease", pool, "--on-expiry", "fallback"]) == 0
+        assert begins in capsys.readouterr().out.splitlines()[0]

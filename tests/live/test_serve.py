@@ -141,7 +141,9 @@ def test_what_a_server_is_refused_for(tmp_path, capsys, monkeypatch):
     for token in (None, " "):
         if token is not None:
             monkeypatch.setenv("EVENHAND_TOKEN", token)
-        assert "token: expected a t" in refused(capsys, file, "--store", store, "--host", "0.0.0.0")
+        told = refused(capsys, file, "--store", store, "--host", "0.0.0.0")
+        assert "token: expected a t" in told
+        assert ("set EVENHAND_TOKEN, or state --tokens" in told) == (token is None)
     monkeypatch.delenv("EVENHAND_TOKEN")
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -264,3 +266,11 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path, capsys, command):
     assert main([command, f"sqlite:///{tmp_path}/none.db", *out]) == 2
     assert "store: expected a file that is there" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_parity_without_its_groups_is_told_what_it_needs(tmp_path, capsys):
+    without = STATED.replace("[groups.town]\nshares = { north = 0.5, south = 0.5 }\n", "")
+    _, file = write(tmp_path, rows(300), without)
+    told = refused(capsys, file, "--store", f"sqlite:///{tmp_path}/new.db")
+    assert "groups.town.shares: expected the share of each group" in told
+    assert "got 'log', as where nothing is stated" in told

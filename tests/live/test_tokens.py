@@ -316,3 +316,11 @@ def test_the_command_serves_with_the_file(tmp_path, monkeypatch, capsys):
     os.chmod(path, 0o644)
     assert main(start) == 2
     assert "chmod 600" in capsys.readouterr().err
+
+
+def test_a_token_that_is_missing_and_one_that_is_wrong_are_told_apart(tmp_path):
+    with serving(app(opened(tmp_path), token="a long enough secret")) as client:
+        missing = client.get("/report").json()["error"]
+        wrong = client.get("/report", headers={"Authorization": "Bearer another secret"}).json()["error"]
+    assert missing == "the Authorization header of the request is missing: send it with a token of this server"
+    assert wrong == "the Authorization header of the request has another token than those of this server"

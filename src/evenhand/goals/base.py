@@ -109,6 +109,16 @@ class Replans(Protocol):
     def replan(self, state: Any) -> None:
         """Plan again at the next decision that is committed."""
 
+    def plan_now(self, state: Any, shares: Floats, t: Floats, ask: Ask) -> None:
+        """Plan again for the next decision, if there is a plan.
+
+        Args:
+            state: of the goal.
+            shares: of the groups at present, as of `Decision.shares`.
+            t: rounds so far, `()`.
+            ask: as for `Plans.on_context`.
+        """
+
 
 @runtime_checkable
 class Remembers(Protocol):

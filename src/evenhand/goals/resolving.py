@@ -199,7 +199,7 @@ class Resolving:
         known, off = (state.arrived, state.due, state.news), (state.since, state.noise, state.jump, state.gap)
         planned, due, some = is_due(decision.counted, t, last, *known, changed, float(self.drift), *off)
         if some:
-            self._solve(state, due, decision, t, ask)
+            self._solve(state, due, (decision.time, decision.shares), t, ask)
             left = self._pace.until_change(state.pace, t, decision.time)
             self._schedule(state, due, planned, left, t, state.arrived + 1.0)
 
@@ -210,6 +210,12 @@ class Resolving:
 
     def replan(self, state: ResolvingState) -> None:
         state.due[:] = 0.0
+
+    def plan_now(self, state: ResolvingState, shares: Floats, t: Floats, ask: Ask) -> None:
+        """Plan for the next decision, whose time is unknown, as at the beginning of the present period."""
+        planned = np.asarray((state.solved > 0) & (t < self.problem.last_round))
+        if planned.any():
+            self._solve(state, planned, (self._pace.begun(state.pace, t), shares), t, ask)
 
     def append(self, state: ResolvingState, appended: Appended) -> None:
         appended.enter(state.history)
@@ -241,16 +247,17 @@ class Resolving:
         """Compare the use in some directions and tangents with the plan, `(),(k),(k)`."""
         compare(counted, used, which, decision.forced, state.plan, state.gap, state.since, state.jump)
 
-    def _solve(self, state: ResolvingState, due: Bools, decision: Decision, t: Floats, ask: Ask) -> None:
+    def _solve(self, state: ResolvingState, due: Bools, at: tuple[Floats, Floats], t: Floats, ask: Ask) -> None:
         """Plan at the slope of the final averages, and move these to where the plan ends: steps of Frank-Wolfe.
 
         After each step, a set that the end is out of gets a tangent. Until an average is observed, its planned end
-        stays at the objective's `start_at`.
+        stays at the objective's `start_at`. `at` has the time and the shares of the groups.
         """
-        left, passes, m = self._left(state, t, decision.time), self.objective.passes, state.end.shape[1]
+        (time, shares), passes, m = at, self.objective.passes, state.end.shape[1]
+        left = self._left(state, t, time)
         for i in range(max(passes, _TANGENTS if self.regions else 0)):
             if i < passes:
-                sample = self._forecast(state, due, decision.shares, ask)
+                sample = self._forecast(state, due, shares, ask)
             self._plan(state, due, left, sample)
             end, known = self._reached(state, left), due[:, None] & (state.seen > 0)
             state.end += np.where(known[:, :m], (end[:, :m] - state.end) / (i + 2.0), 0.0)

@@ -25,6 +25,7 @@ from evenhand.problem.problem import Problem
 from evenhand.replay.columns import Names
 from evenhand.replay.encoding import layout
 from evenhand.replay.files import read_text
+from evenhand.replay.keys import OF_LOG
 from evenhand.replay.log import read_rows
 from evenhand.replay.missing import marked
 from evenhand.replay.problem_file import parse
@@ -261,7 +262,8 @@ def of_file(text: Text) -> Stated:
             groups[name] = spec.names_of(grouping.column)
         else:
             expected = 'the share of each group, or "estimated" and the levels of its column, as there is no log'
-            raise InvalidInput(f"{text.name}: groups.{name}.shares", expected, repr(grouping.shares))
+            got = "'log', as where nothing is stated" if grouping.shares == OF_LOG else repr(grouping.shares)
+            raise InvalidInput(f"{text.name}: groups.{name}.shares", expected, got)
     none: Floats = np.zeros(0)
     texts = dict.fromkeys(spec.categorical, Names.of(()))
     numbers = dict.fromkeys(spec.numeric, none)

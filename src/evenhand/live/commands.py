@@ -19,7 +19,7 @@ from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.elsewhere import make_folder, refuse_own
 from evenhand.live.erasing import Erasure, time_of
 from evenhand.live.events import Busy, Damaged, Unknown, read
-from evenhand.live.expected import expect, refuse_beside
+from evenhand.live.expected import expect, refuse_beside, there
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, open_stated, switch_campaign, taught, unused, weight_of
 from evenhand.live.leases.books import campaigns_of
@@ -126,6 +126,7 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
         until_ready.close()
         print(f"{address} (Ctrl-C stops)", flush=True)
 
+    before = there(url)
     make_folder(url)
     for name in each if opening.accept_clock else ():
         accept_clock(url, name)
@@ -133,12 +134,12 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
         until_ready = open_.enter_context(ExitStack())
         until_ready.enter_context(told_of_compiling())
         pool = None if opening.lease is None else open_.enter_context(Pool.open(opening.lease, opening.pool))
+        _note_others(before, each)
         found: list[Campaign] = []
         for name, problem_path in each.items():
             store = found[0].store if found else url  # the first one closes it
             found.append(open_.enter_context(_noted(problem_path, store, name, opening, pool)))
-            _say(found[-1])
-            _note_others(found[-1], each)
+            _say(found[-1], name not in before)
         open_.enter_context(settling(found, pool))
         try:
             serve(found, **at._asdict(), ready=ready)
@@ -172,16 +173,15 @@ def _note_unused(problem_path: Path, made: Campaign) -> None:
         print(f"note: {told}", file=sys.stderr)
 
 
-def _note_others(made: Campaign, named: Collection[str]) -> None:
+def _note_others(before: Collection[str], named: Collection[str]) -> None:
     """Say what else the store has where a campaign begins there, as a mistyped name begins one with whole budgets."""
-    others = [name for name in campaigns_of(made.store) if name not in named]
-    if others and made.head().seq == 1:
+    others = [name for name in before if name not in named]
+    if others and not set(named) <= set(before):
         print(f"note: the store has {others} as well; --campaign NAME continues one of them", file=sys.stderr)
 
 
-def _say(made: Campaign) -> None:
-    events = made.head().seq
-    found = "new campaign" if events == 1 else f"found {events:,} events"
+def _say(made: Campaign, new: bool) -> None:
+    found = "new campaign" if new else f"found {made.head().seq:,} events"
     told = f"{made.status().rounds:,} of {made.policy.problem.horizon:,} decided"
     life = "" if made.life.state == "running" else f"; {made.life.told}"
     print(f"{made.name}: {made.policy.name}; {found}, {told}{life}")

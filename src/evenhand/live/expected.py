@@ -34,17 +34,22 @@ def expect(url: str, name: str, new: bool | None) -> None:
         raise InvalidInput("campaign", "a new one, as --new says", f"{name!r}, which is in the store")
 
 
+def there(url: str) -> list[str]:
+    """Return the names of the campaigns in a store; none where there is no store, which is not made."""
+    try:
+        with closing(connect_to_read(url)) as store:
+            return campaigns_of(store)
+    except MissingFile:
+        return []
+
+
 def refuse_beside(url: str, names: Sequence[str]) -> None:
     """Refuse to begin a campaign beside others, with whole budgets, under a name that only its problem file states.
 
     Raises:
         InvalidInput: the store has campaigns other than these, and not all of these.
     """
-    try:
-        with closing(connect_to_read(url)) as store:
-            found = campaigns_of(store)
-    except MissingFile:
-        return
+    found = there(url)
     missing = [name for name in names if name not in found]
     others = [name for name in found if name not in names]
     if missing and others:

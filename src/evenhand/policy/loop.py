@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -12,6 +13,7 @@ from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream
 from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.core.types import Bools
+from evenhand.goals.base import Replans
 from evenhand.models.base import Model
 from evenhand.policy import books, checks, entries
 from evenhand.policy.abilities import Abilities
@@ -151,6 +153,14 @@ class Loop:
         if self.can.follows is not None:
             self.can.follows.on_decision(state.choice, decision)
         self.plan(state, context, decision, counts=counts)
+
+    def plan_now(self, state: PolicyState) -> None:
+        """Let goals plan anew for the next decision; a plan that cannot be made fails at the next commit."""
+        shares = self.questions.shares(state)
+        for i, goal in self.can.planning:
+            if isinstance(goal, Replans):
+                with suppress(InvalidInput):  # of what the model says of earlier contexts
+                    goal.plan_now(state.goals[i], shares, state.t, partial(self.questions.worth, state))
 
     def plan(self, state: PolicyState, context: Context, decision: Decision, *, counts: bool) -> None:
         """Tell planning goals of the context of a decision that was just counted; it is cancelled if they fail."""

@@ -44,6 +44,12 @@ class Questions:
             return self._known_shares
         return entries.believed(context.groups, context.offered, state.seen, state.t, self.problem.shares)
 
+    def shares(self, state: PolicyState) -> Floats:
+        """Return the shares of the groups: declared, or estimated from all cases so far, `->(C)`."""
+        if self._known_shares is not None:
+            return self._known_shares
+        return entries.frequencies(state.seen, state.t, self.problem.shares)
+
     def offer(self, state: PolicyState, context: Context, *, late: bool = False) -> Offer:
         """Return the offer: before the end of the run, the offered candidates that fit every hard limit.
 

@@ -53,10 +53,12 @@ def _budget(now: Readings) -> Tile | None:
         return None
     share, name, account, plan = max(found, key=lambda z: -math.inf if math.isnan(z[0]) else z[0])
     note = f"{digits(account.spent)} spent, plan {digits(plan)} of {digits(account.total)}"
-    tightest = min((z for _, _, a, _ in found for z in _open(a)), key=_left, default=None)
+    spans = ((z, of) for _, of, a, _ in found for z in _open(a))
+    tightest, of = min(spans, key=lambda z: _left(z[0]), default=(None, name))
     if tightest is not None:
         left = digits(max(tightest.allowance - tightest.used, 0.0))
-        note += f"; {left} of {digits(tightest.allowance)} left until {tightest.end}"
+        other = "" if of == name else f"{of}: "
+        note += f"; {other}{left} of {digits(tightest.allowance)} left until {tightest.end}"
     among = f" (of {len(found)} budgets)" if len(found) > 1 else ""
     value = "–" if math.isnan(share) else f"{share:.0%}"
     return Tile(f"{name} against plan{among}", value, note)

@@ -124,7 +124,8 @@ class Guard:
             return Refused(400, "the Host header has a name that this server is not called by")
         found = ANYONE if self._tokens is None or place.is_open else self._tokens.find(_token(given))
         if found is None:
-            return Refused(401, "the request has no Authorization header with the token of this server")
+            told = "has another token than those" if b"authorization" in given else "is missing: send it with a token"
+            return Refused(401, f"the Authorization header of the request {told} of this server")
         scope[TOKEN], scope[PLACE] = found, place
         if (lacking := place.refusal(found)) is not None:
             return lacking

@@ -27,6 +27,7 @@ from evenhand.live.tokens import Tokens, whole
 
 # Connections that are accepted before other requests go on and those that give way are closed; those that wait for it.
 _TURN, _QUEUE = 8, 2048
+_NO_TOKEN = "none: set EVENHAND_TOKEN, or state --tokens"
 _GRACE, _END = 2.0, 3.0  # seconds after a stop until connections are closed, and until what still runs is cancelled
 
 
@@ -90,7 +91,7 @@ def check_address(host: str, port: int, token: str | Tokens | None) -> None:
         raise InvalidInput("host", "an address, such as '127.0.0.1'", shown(host))
     number("port", port, "a number from 0 to 65,535", lambda x: 0 <= x < 65_536)
     if token is None and not local(host):
-        raise InvalidInput("token", f"a token, as other machines reach {host}", "none")
+        raise InvalidInput("token", f"a token, as other machines reach {host}", _NO_TOKEN)
     if isinstance(token, str):
         whole(token)
     with _free(host, port), socket.socket(_family(host)) as tried:
