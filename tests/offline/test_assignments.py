@@ -2,6 +2,7 @@
 
 import csv
 import itertools
+import re
 from pathlib import Path
 
 import numpy as np
@@ -266,6 +267,38 @@ def test_cases_that_are_none(tmp_path, row, message):
     cases, problem = files(tmp_path)
     cases.write_text(cases.read_text() + row + "\n")
     with pytest.raises(InvalidInput, match=message):
+        assign(cases, problem, learn_from=tmp_path / "log.csv")
+
+
+def test_a_name_that_the_log_has_not_is_refused_with_what_to_write(tmp_path):
+    cases, problem = files(tmp_path)
+    cases.write_text(cases.read_text() + "30,D,z\n")
+    with pytest.raises(InvalidInput, match="write one of the log's groups of 'town', as"):
+        assign(cases, problem, learn_from=tmp_path / "log.csv")
+    grouped = problem.read_text()
+    problem.write_text(re.sub(r"groups = .*\n", "", grouped))
+    assert problem.read_text() != grouped
+    with pytest.raises(InvalidInput, match="rows that can all be used, as every case is decided") as caught:
+        assign(cases, problem, learn_from=tmp_path / "log.csv")
+    said = str(caught.value)
+    assert "allow_bad" not in said
+    stated = re.search(r"or state features\.levels\.town = (\[.*?\]), by which a name that the log has not", said)[1]
+    inside = 'categorical = ["town"]'
+    problem.write_text(problem.read_text().replace(inside, f"{inside}, levels = {{ town = {stated} }}"))
+    found = assign(cases, problem, learn_from=tmp_path / "log.csv")
+    assert len(found.chosen) == 301
+    base = re.search(r"counts as '(.)'", said)[1]
+    cases.write_text(cases.read_text().replace("30,D,z", f"30,{base},z"))
+    same = assign(cases, problem, learn_from=tmp_path / "log.csv")
+    for name, each in found.expected.items():
+        if name not in ("letter", "call"):
+            assert same.expected[name][-1] == pytest.approx(each[-1], rel=1e-6)
+
+
+def test_a_list_without_a_value_is_refused_with_what_to_write(tmp_path):
+    cases, problem = files(tmp_path)
+    cases.write_text(cases.read_text() + ",A,z\n")
+    with pytest.raises(InvalidInput, match=r"state features\.missing\.age = 'indicator' for rows without a value"):
         assign(cases, problem, learn_from=tmp_path / "log.csv")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,15 +12,17 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.problem.problem import Problem
+from evenhand.replay import toml_text
 from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.columns import Columns
 from evenhand.replay.encoding import feature
 from evenhand.replay.form import Form
 from evenhand.replay.guesses import FORESEEN, LISTED
 from evenhand.replay.lines import locate_keys
-from evenhand.replay.missing import with_levels
+from evenhand.replay.missing import missing, with_levels
 from evenhand.replay.reading import form_of, header_of, read_csv
 from evenhand.replay.spec import Spec
-from evenhand.replay.units import Units
+from evenhand.replay.units import MISSING, MOST_LEVELS, Units
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -81,7 +83,10 @@ class Cases:
             found = read.names(column).places(grouping.names)
             bad.keep(column, found >= 0, f"one of the log's groups ({', '.join(grouping.names[:10])})")
             groups[grouping.name] = found
-        bad.check(path.name, 0.0)
+        if bad.left_out:
+            told = "; ".join([*bad.messages(), *_to_do(spec, coding, read, bad)])
+            expected = "rows that can all be used, as every case is decided"
+            raise InvalidInput(path.name, expected, f"{bad.left_out:,} of {bad.total:,} that cannot; {told}")
         known = spec.known(problem, {c: numbers[c] for c in spec.known_columns})
         return Cases(
             texts=given,
@@ -94,3 +99,23 @@ class Cases:
 
     def __len__(self) -> int:
         return len(self.features)
+
+
+def _to_do(spec: Spec, coding: Units, read: Columns, bad: BadRows) -> Iterator[str]:
+    """Say what to write for values that a list has and the log has not, by column of features."""
+    for column in dict.fromkeys(reason.column for reason in bad.reasons):
+        if missing(spec, read, column).any() and (column in spec.categorical or column in spec.numeric):
+            treatment = "level" if column in spec.categorical else "indicator"
+            yield f"state features.missing.{toml_text.key(column)} = {treatment!r} for rows without a value"
+        elif column in {grouping.column for grouping in spec.groups.values()}:
+            yield f"write one of the log's groups of {column!r}, as shares and parities are of these"
+        elif column in coding.levels:
+            names = read.names(column)
+            new = [z for z in names.values if z not in coding.levels[column]]
+            stated = toml_text.value([z for z in (*coding.levels[column], *new) if z != MISSING][:MOST_LEVELS])
+            yield (
+                f"write one of the log's values of {column!r}, or state features.levels.{toml_text.key(column)} = "
+                f"{stated}, by which a name that the log has not counts as {coding.levels[column][0]!r}"
+            )
+        else:
+            yield f"correct {column!r} in these rows"
