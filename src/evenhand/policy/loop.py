@@ -154,8 +154,15 @@ class Loop:
             self.can.follows.on_decision(state.choice, decision)
         self.plan(state, context, decision, counts=counts)
 
-    def plan_now(self, state: PolicyState) -> None:
-        """Let goals plan anew for the next decision; a plan that cannot be made fails at the next commit."""
+    def go_on(self, state: PolicyState, before: Problem) -> None:
+        """Prepare a state that was adopted from a policy of another problem for the next decision.
+
+        Goals plan anew, unless actions were appended, of which nothing is known yet: then at the next commit, where a
+        plan that cannot be made fails.
+        """
+        self.payable.tell(state)
+        if before.actions != self.problem.actions:
+            return
         shares = self.questions.shares(state)
         for i, goal in self.can.planning:
             if isinstance(goal, Replans):

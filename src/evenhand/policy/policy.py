@@ -353,9 +353,8 @@ class Policy:
         """Return a state of this policy that continues from that of another one, such as one with other budgets.
 
         Sums, the model, contexts and receipts are copied; totals, weights and settings are those of this policy, and
-        plans are made anew, for the next decision already unless actions are appended. Decisions of the other policy
-        that wait can be settled in the new state. The actions are the same, or these with others appended, of which the
-        model knows nothing yet.
+        plans are made anew. Decisions of the other policy that wait can be settled in the new state. The actions are
+        the same, or these with others appended, of which the model knows nothing yet.
 
         Raises:
             InvalidInput: the policies differ in more than amounts, weights, settings, `withdrawn` and appended actions,
@@ -363,9 +362,7 @@ class Policy:
         """
         with of._alone(state):
             adopted = adopt(self, of, state)
-        if self.problem.actions == of.problem.actions:  # of appended ones nothing is known yet
-            self._assembly.loop.plan_now(adopted)
-        self._assembly.payable.tell(adopted)
+        self._assembly.loop.go_on(adopted, of.problem)
         return adopted
 
     def save_decision(self, decision: Decision, path: str | Path) -> None:
