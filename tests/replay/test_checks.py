@@ -182,7 +182,7 @@ def test_what_follows_from_sure_actions_is_not_told():
     actions[:40] = rng.integers(0, 3, 40)
     found = of_log(replace(log, actions=actions, propensities=p))
     assert {name for name, said in found.items() if said is not None} == {"overlap"}
-    assert found["overlap"].startswith("in 3,960 of 4,000 rows the logged action was sure")
+    assert found["overlap"].startswith("in 3,960 of 4,000 rows the logged action was certain")
     assert next(iter(told(found))).startswith("check: in 3,960")
     half = np.where(np.arange(4000) < 2000, 0.9, log.propensities)  # of a log with other faults, the cause is first
     half[:10] = 1.0
