@@ -17,18 +17,23 @@ def asked(numbers, ages):
     return [{"key": f"{i}", "case": {**CASE, "age": age}} for i, age in zip(numbers, ages, strict=True)]
 
 
+def clipped(client):
+    """The alarms of values out of range; no outcome is known yet, of which there is another alarm."""
+    return [alarm for alarm in client.get("/report").json()["alarms"] if not alarm.startswith("No outcome of")]
+
+
 def test_values_out_of_range_are_counted_over_http(tmp_path):
     with serving(app(opened(tmp_path))) as client:
         said = client.post("/decide", json=asked(range(120), [61, 19.5, *(118 * [20])])).json()
         assert all("id" in z for z in said)
         client.post("/decide", json=asked(range(120), [61, 19.5, *(118 * [20])]))  # repeated, and counted once
         assert client.get("/report").json()["clipped"] == {"age": 2}
-        assert client.get("/report").json()["alarms"] == []
+        assert clipped(client) == []
         client.post("/decide", json=asked(range(120, 130), 10 * [2000]))
         report = client.get("/report").json()
         assert report["clipped"] == {"age": 12}
         told = "age: 9.2% of the latest 130 decisions stated a value out of its range, which counted as another one."
-        assert report["alarms"] == [told]
+        assert clipped(client) == [told]
         assert 'evenhand_clipped_total{feature="age"} 12' in client.get("/metrics").text
         assert told in client.get("/").text
 
@@ -36,18 +41,18 @@ def test_values_out_of_range_are_counted_over_http(tmp_path):
 def test_few_decisions_raise_no_alarm(tmp_path):
     with serving(app(opened(tmp_path))) as client:
         client.post("/decide", json=asked(range(99), 99 * [0]))
-        assert client.get("/report").json()["alarms"] == []
+        assert clipped(client) == []
         client.post("/decide", json=asked([99], [0]))
-        assert len(client.get("/report").json()["alarms"]) == 1
+        assert len(clipped(client)) == 1
 
 
 def test_an_alarm_ends_with_its_cause(tmp_path):
     campaign = opened(tmp_path)
     with serving(app(campaign)) as client:
         client.post("/decide", json=asked(range(500), 500 * [0]))
-        assert len(client.get("/report").json()["alarms"]) == 1
+        assert len(clipped(client)) == 1
         client.post("/decide", json=asked(range(500, 1450), 950 * [33]))
-        (over,) = client.get("/report").json()["alarms"]  # of 1,450 decisions in 1,000 rounds
+        (over,) = clipped(client)  # of 1,450 decisions in 1,000 rounds
         assert over.startswith("The horizon of 1,000 rounds is reached")
         assert client.get("/report").json()["clipped"] == {"age": 500}
 

@@ -70,7 +70,7 @@ def test_commands_take_a_campaign_of_their_own(tmp_path, capsys, command):
     url, problem = played(tmp_path)
     assert main([command, url, "--problem", str(problem)]) == 0
     said = capsys.readouterr().out
-    assert said.startswith(f"post: {len(decisions(url).plays)} rows; visit per row")
+    assert said.startswith(f"post: {len(decisions(url).plays)} rows; visit per case")
     assert main([command, str(tmp_path / "post.db"), "--problem", str(problem), "--campaign", "post"]) == 0
     assert capsys.readouterr().out == said
     assert main([command, url, "--problem", str(problem), "--campaign", "other"]) == 2

@@ -33,7 +33,10 @@ def test_estimators_decide_as_the_rule_that_they_learned(log):
     estimator = fitted(log, labels)
     assert np.array_equal(decided("mine", estimator, log), policy_of(rule, log))
     found = {p.policy: p for p in value(log, rules=[rule], policies={"mine": estimator}).policies}
-    assert found["mine"]._replace(policy=rule) == found[rule]
+    mine, own = found["mine"], found[rule]
+    assert mine._replace(policy=rule, less=own.less) == own
+    others = own.less.keys() - {"mine"}
+    assert {name: mine.less[name] for name in others} == {name: own.less[name] for name in others}
 
 
 def test_actions_may_be_named_by_their_values_in_the_log(tmp_path):

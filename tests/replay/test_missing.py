@@ -120,7 +120,7 @@ def test_bad_rows_that_are_allowed_change_the_population_as_well(tmp_path):
     count = sum(not line[0] for line in lines)
     log = read(tmp_path, lines, "allow_bad = 0.3\n" + shop.PROBLEM)
     assert log.encoded.notes[0] == (
-        f"{count} of 600 rows are bad and were left out, as allow_bad = 0.3 allows: what follows is about another "
+        f"{count} of 600 rows are bad and were left out, as allow_bad = 0.3 allows: the results are for another "
         "population, of the other rows"
     )
     few = read(tmp_path, gaps(0, share=0.005), shop.PROBLEM)
