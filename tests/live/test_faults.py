@@ -422,7 +422,7 @@ FAULTS = [
     Fault("the clock jumps forward", jumps, 503),
     Fault("a worker is started while the clock is far ahead", started_ahead, 503),
     Fault("a clock that was wrong is set back", set_right, 200, ("expired", "clock", "observed"), {"new": True}),
-    Fault("a clock that is right is set right", lambda w: w.set_clock(), 200, says={"new": False}),
+    Fault("a clock that is already right is corrected", lambda w: w.set_clock(), 200, says={"new": False}),
     Fault("a body of 100 MB", long, 413),
     Fault("a body that is no JSON", lambda w: w.send('{"id": WAITS', "/cancel"), 400),
     Fault("JSON that is nested 10,000 deep", lambda w: w.send('{"id":' * 10_000 + "1" + "}" * 10_000), 422),

@@ -135,7 +135,7 @@ def test_deep_json_is_refused(client, depth, pair):
 def test_what_is_no_json(client, content):
     status, said = refused(client, content)
     assert status == 400
-    assert "no JSON" in said["error"]
+    assert "not JSON" in said["error"]
 
 
 @pytest.mark.parametrize("content", ["1", '"text"', "null", "true", "[1]", "[[]]", "[null]"])
@@ -191,7 +191,9 @@ def test_wrong_fields_are_named(client, body, field):
 @pytest.mark.parametrize("name", ["age", "zone", "nobody"])
 def test_no_value_of_a_case_breaks_the_server(client, name, value):
     said = client.post("/decide", json={"key": f"{name} {value}", "case": {"age": 33, "zone": "land", name: value}})
-    number = name == "age" and isinstance(value, int | float)  # what is outside of its range counts as its end
+    number = (
+        name == "age" and isinstance(value, int | float) and value is not True
+    )  # what is outside of its range counts as its end
     assert said.status_code == (200 if number else 422), said.text
 
 

@@ -149,7 +149,7 @@ def test_tables_have_intervals_unless_all_errors_are_asked_for(result, tmp_path,
     for words in ("se log", "spread", "worst   of all runs"):
         assert words not in said
         assert words in found.text(errors=True)
-    after = said[said.index("rows read") :].split("\n\n")
+    after = said[said.index("cases read") :].split("\n\n")
     assert after[1].startswith("95 %: for the population behind the log, by 4 resamples of its rows; ")
     assert "\n" not in after[1]
     assert "post: budget 90" in said

@@ -12,9 +12,9 @@ def beyond(found: Sequence[Difference]) -> str:
     """Say the differences of two recipes, one per budget, in a few words.
 
     >>> beyond([Difference(0.01, 0.02, -0.03, 0.05)])
-    '+0.0100 ± 0.0400 (95 %), indistinguishable from chance'
+    '+0.0100 ± 0.0400 (95 %), perhaps by chance'
     >>> beyond([Difference(0.01, 0.002, 0.006, 0.014), Difference(0.01, 0.02, -0.03, 0.05)])
-    'more at 1, indistinguishable from chance at 1'
+    'more at 1, perhaps by chance at 1'
     >>> beyond([Difference(0.01), Difference(-0.02)])
     '-0.0200 to +0.0100 (no errors known)'
     """
@@ -22,13 +22,13 @@ def beyond(found: Sequence[Difference]) -> str:
         d = found[0]
         error = "(no error known)" if d.high is None else f"± {d.high - d.mean:.4f} (95 %)"
         unsure = d.high is not None and not d.told
-        return f"{round(d.mean, 4) + 0.0:+.4f} {error}" + (", indistinguishable from chance" if unsure else "")
+        return f"{round(d.mean, 4) + 0.0:+.4f} {error}" + (", perhaps by chance" if unsure else "")
     if any(d.low is None for d in found):
         low, high = (round(pick(d.mean for d in found), 4) + 0.0 for pick in (min, max))
         means = f"{low:+.4f}" if low == high else f"{low:+.4f} to {high:+.4f}"
         return f"{means} (no errors known)"
     told = [d.told for d in found]
-    counts = {"more": told.count(1), "less": told.count(-1), "indistinguishable from chance": told.count(0)}
+    counts = {"more": told.count(1), "less": told.count(-1), "perhaps by chance": told.count(0)}
     return ", ".join(f"{what} at {n}" for what, n in counts.items() if n)
 
 
