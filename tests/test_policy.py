@@ -383,7 +383,7 @@ def test_a_choice_that_plays_what_does_not_fit_is_named_rather_than_decisions_of
 
 
 def test_misuse_is_answered_with_what_to_do():
-    with pytest.raises(InvalidInput, match=r"^horizon: expected the number of rounds to be decided, .* got none"):
+    with pytest.raises(InvalidInput, match=r"^horizon: expected .* rounds to decide, got 0, as if left out"):
         Problem(actions=("a", "b"), outcomes=(Outcome("gain"),), maximize="gain")
     with pytest.raises(InvalidInput, match=r"such as eh\.models\.advised\(problem\)"):
         lyapunov(pose("gain", horizon=3))

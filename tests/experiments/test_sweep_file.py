@@ -56,7 +56,7 @@ def test_settings_of_recipes_vary_as_those_of_the_environment():
         ("seed = 3", "seed = -1", r", line 3: seed: expected a whole number in \[0, 2\*\*64\), got -1"),
         ("settings.horizon = 60", 'settings.horizon = "x"', ", line 4: settings.horizon: expected a whole number"),
         ("settings.horizon = 60", "settings.horizn = 60", r", line 4: settings.horizn: .*did you mean horizon"),
-        ("settings.horizon = 60", "settings.horizon = 0", ", line 4: settings.horizon: expected the number of rounds"),
+        ("settings.horizon = 60", "settings.horizon = 0", ", line 4: settings.horizon: expected a whole number of at"),
         (
             "settings.horizon = 60",
             "settings.voucher = -1",

@@ -98,7 +98,14 @@ def test_a_card_has_a_bar_for_every_span_so_far():
 
 def test_the_report_has_the_spans_by_name():
     first, second = report(opened())["budgets"]["cost"]["spans"]
-    assert first == {"start": "2026-12-14", "end": "2026-12-15", "allowance": 2.0, "used": 1.0, "over": True}
+    assert first == {
+        "start": "2026-12-14",
+        "end": "2026-12-15",
+        "allowance": 2.0,
+        "used": 1.0,
+        "held": 0.0,
+        "over": True,
+    }
     assert (second["used"], second["over"]) == (2.0, False)
 
 

@@ -157,7 +157,7 @@ LOGS = {
     "a chance above 1": (column(4, "1.2"), "log.csv", "'p' is not a number in (0, 1]"),
     "a chance that is NaN": (column(4, "nan"), "log.csv", "'p' is not a number in (0, 1]"),
     "a chance in words": (column(4, "third"), "log.csv", "'p' is not a number in (0, 1]"),
-    "a chance in percent": (column(4, "33%"), "log.csv", "'p' is not a number in (0, 1]"),
+    "a chance above 100 percent": (column(4, "130%"), "log.csv", "'p' is not a number in (0, 1]"),
 }  # fmt: skip
 BY_COLUMN = swap("constant = 0.333333", 'column = "p"')  # where the log has the chances
 

@@ -54,7 +54,7 @@ ROWS = [
         ({"jobs": "2"}, "jobs: ...whole number"),
         ({"jobs": 1.5}, "jobs: ...whole number"),
         ({"replicas": 10**6, "jobs": 10**6}, "jobs: ...at most"),
-        ({"checkpoints": "here"}, "checkpoints: ...Checkpoints"),
+        ({"checkpoints": 1.5}, "checkpoints: ...Checkpoints"),
     ),
     *wrong(POLICY.start, "replicas: expected at least one, numbered from 0, got",
            replicas=(0, -2, [], [-1], [0, -1], [0.5], [[0, 1]], ["0"])),

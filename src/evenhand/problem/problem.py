@@ -98,7 +98,7 @@ class Problem:
                 raise InvalidInput(field, "a sequence", repr(value))
             object.__setattr__(self, field, tuple(value))
         if self.horizon == 0:
-            raise InvalidInput("horizon", "the number of rounds to be decided, at least 1", "none")
+            raise InvalidInput("horizon", "a whole number of at least 1, the rounds to decide", "0, as if left out")
         for field in ("horizon", "n_plays"):
             whole(field, value := getattr(self, field), 1)
             if value > EXACT:
