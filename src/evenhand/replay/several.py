@@ -58,6 +58,7 @@ def replay_several(
         InfeasibleProblem: no mixture of the actions keeps to a budget.
 
     >>> import tempfile
+    >>> from pathlib import Path
     >>> folder = Path(tempfile.mkdtemp())
     >>> _ = (folder / "log.csv").write_text("letter,visit\\n" + "yes,1\\nno,0\\n" * 100)
     >>> _ = (folder / "problem.toml").write_text('''
