@@ -6,6 +6,8 @@ import os
 import tempfile
 from pathlib import Path
 
+from evenhand.core.announcing import COMPILING
+
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 KEPT = ("text/html", "text/plain", "image/png")  # of what a cell shows
@@ -34,12 +36,19 @@ def executed(path):
         client.execute(env={**os.environ, "PYTHONPATH": places, "IPYTHONDIR": folder})
     found.metadata = {name: found.metadata[name] for name in ("kernelspec",)}
     for cell in found.cells:
+        if "outputs" in cell:
+            cell.outputs = [output for output in cell.outputs if not _tells_of_compiling(output)]
         for output in cell.get("outputs", ()):
             if "data" in output:
                 output.data = {kind: output.data[kind] for kind in KEPT if kind in output.data}
                 if "image/png" in output.data:
                     output.data["image/png"] = _smaller(output.data["image/png"])
     return found
+
+
+def _tells_of_compiling(output):
+    """Whether an output is the line of a first run on a machine."""
+    return output.output_type == "stream" and output.name == "stderr" and output.text.startswith(COMPILING)
 
 
 def _smaller(picture):
