@@ -16,6 +16,7 @@ from evenhand.live.events import read
 from evenhand.live.runs import fold_runs
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy import entering
+from evenhand.policy.fields import StatedCase
 from evenhand.problem.features import encode, encode_all
 from tests.states import equal, same_bits
 
@@ -246,7 +247,7 @@ def test_many_cases_are_encoded_as_one_by_one():
     ages, ways = [10, 20.0, 33.3, np.float64(59.9), 1, 1e9, 20 + 1e-13], ["web", "fax", "phone", "shop"]
     cases = [{"age": age, "way": ways[i % 4]} for i, age in enumerate(ages)]
     for some in (cases, [case for case in cases if type(case["age"]) is float]):
-        many, each = encode.stacked(some), [encode.one(case, None, None) for case in some]
+        many, each = encode.stacked(some), [encode.one(StatedCase(case)) for case in some]
         for field in ("features", "known", "groups", "offered"):
             np.testing.assert_array_equal(getattr(many, field), np.concatenate([getattr(c, field) for c in each]))
     for case in (
@@ -256,7 +257,7 @@ def test_many_cases_are_encoded_as_one_by_one():
         {"age": 3.0, "way": "", "b": 1},
     ):
         with pytest.raises(InvalidInput) as one:
-            encode.one(case, None, None)
+            encode.one(StatedCase(case))
         with pytest.raises(InvalidInput) as found:
             encode.stacked([cases[0], case])
         assert str(found.value) == str(one.value)

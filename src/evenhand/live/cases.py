@@ -15,6 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.types import Floats
 from evenhand.core.validate import LARGEST
+from evenhand.policy.fields import StatedCase
 from evenhand.policy.policy import Policy
 from evenhand.policy.reasons import origins
 from evenhand.policy.state import PolicyState
@@ -175,13 +176,13 @@ class Named:
     def context(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> Context:
-        return self.policy._assembly.encoder.entered(case, offered, known)
+        return self.policy._assembly.encoder.entered(StatedCase(case, offered, known))
 
     def refuse(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> None:
         """Refuse true and false as numbers, and an action that is offered twice."""
-        self.policy._assembly.encoder.refuse(case, offered, known)
+        self.policy._assembly.encoder.refuse(StatedCase(case, offered, known))
 
     def contexts(self, cases: Sequence[Case]) -> Context:
         return self.policy._assembly.encoder.stacked(cases)

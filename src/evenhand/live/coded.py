@@ -19,7 +19,7 @@ from evenhand.core.validate import number, wrong
 from evenhand.live.cases import Case
 from evenhand.live.events import Conflict
 from evenhand.live.leases.lease import Lease
-from evenhand.policy.fields import BOOLEANS, group_of, is_twice, known_of, offered_of, refuse_boolean, refuse_twice
+from evenhand.policy.fields import StatedCase, group_of, known_of, offered_of, refuse_boolean, refuse_twice
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
 from evenhand.replay.columns import Names
@@ -80,40 +80,39 @@ class Coded:
         Raises:
             InvalidInput: a column is missing or unknown, or has a value that it cannot have; it names all of them.
         """
+        stated = StatedCase(case, offered, known)
         try:
-            return self._context(case, offered, known)
+            return self._context(stated)
         except InvalidInput:
-            self._raise(case, offered, known)
+            self._raise(stated)
             raise
 
     def refuse(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> None:
         """Refuse true and false as numbers, and an action that is offered twice."""
-        if is_twice(offered) or (isinstance(case, Mapping) and not BOOLEANS.isdisjoint(map(type, case.values()))):
-            self._raise(case, offered, known)
+        stated = StatedCase(case, offered, known)
+        if stated.is_doubtful:
+            self._raise(stated)
 
-    def _raise(
-        self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
-    ) -> None:
+    def _raise(self, stated: StatedCase) -> None:
         """Raise one error for all fields that are wrong."""
-        found = wrong(self._checks(case, offered, known))
+        found = wrong(self._checks(stated))
         if found is not None:
             raise found
 
-    def _checks(
-        self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
-    ) -> Iterator[Callable[[], object]]:
+    def _checks(self, stated: StatedCase) -> Iterator[Callable[[], object]]:
         """Yield a check of every field."""
+        case = stated.case
         if isinstance(case, Mapping):
             for name in self.names:
                 yield partial(self._column, name, case)
             yield from (partial(self._refuse_unknown, name) for name in case if name not in self.names)
         else:
-            yield partial(self._context, case, None, None)  # says what is wrong
-        yield partial(refuse_twice, offered)
-        yield partial(offered_of, self.problem, offered)
-        yield partial(known_of, self.problem, known)
+            yield partial(self._context, StatedCase(case))  # says what is wrong
+        yield partial(refuse_twice, stated.offered)
+        yield partial(offered_of, self.problem, stated.offered)
+        yield partial(known_of, self.problem, stated.known)
 
     def _column(self, name: str, case: Case) -> None:
         """Refuse the value of a column that a case cannot have."""
@@ -138,9 +137,8 @@ class Coded:
         expected = f"one of {list(self.names)}, which the problem file names"
         raise InvalidInput(str(name), expected, f"an unknown name{meant(name, self.names)}")
 
-    def _context(
-        self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
-    ) -> Context:
+    def _context(self, stated: StatedCase) -> Context:
+        case, offered, known, _ = stated
         if not isinstance(case, Mapping):
             raise InvalidInput("case", f"a mapping from {list(self.names)} to values", shown(case))
         for name in self.names:

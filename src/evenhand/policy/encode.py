@@ -17,9 +17,8 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import wrong
 from evenhand.models.base import Model, by_action
 from evenhand.policy.fields import (
-    BOOLEANS,
+    StatedCase,
     group_of,
-    is_twice,
     known_of,
     offered_of,
     refuse_boolean,
@@ -58,71 +57,44 @@ class Encoder:
     problem: Problem
     model: Model
 
-    def one(
-        self,
-        case: Mapping[str, object],
-        offered: Collection[str] | None,
-        known: Mapping[str, Mapping[str, float] | float] | None,
-        time: Time | None = None,
-    ) -> Context:
+    def one(self, stated: StatedCase) -> Context:
         """Return the context of a case; see `Policy.encode`."""
+        offered = stated.offered
         if offered is not None and not isinstance(offered, str) and isinstance(offered, Iterable):
-            offered = tuple(offered)  # an iterator can be read once
-        self.refuse(case, offered, known)
-        return self.entered(case, offered, known, time)
+            stated = stated._replace(offered=tuple(offered))  # an iterator can be read once
+        self.refuse(stated)
+        return self.entered(stated)
 
-    def refuse(
-        self,
-        case: Mapping[str, object],
-        offered: Collection[str] | None,
-        known: Mapping[str, Mapping[str, float] | float] | None,
-    ) -> None:
+    def refuse(self, stated: StatedCase) -> None:
         """Refuse what `entered` takes of logs and columns: true and false as numbers, an action that is offered twice.
 
         Raises:
             InvalidInput: it names all fields that are wrong.
         """
-        if is_twice(offered) or (isinstance(case, Mapping) and not BOOLEANS.isdisjoint(map(type, case.values()))):
-            self._raise(case, offered, known, None)
+        if stated.is_doubtful:
+            self._raise(stated)
 
-    def entered(
-        self,
-        case: Mapping[str, object],
-        offered: Collection[str] | None,
-        known: Mapping[str, Mapping[str, float] | float] | None,
-        time: Time | None = None,
-    ) -> Context:
+    def entered(self, stated: StatedCase) -> Context:
         """Return the context of a case of a log or a column of a data frame.
 
         Raises:
             InvalidInput: it names all fields that are wrong.
         """
         try:
-            return self._context(case, offered, known, time)
+            return self._context(stated)
         except InvalidInput:
-            self._raise(case, offered, known, time)
+            self._raise(stated)
             raise
 
-    def _raise(
-        self,
-        case: Mapping[str, object],
-        offered: Collection[str] | None,
-        known: Mapping[str, Mapping[str, float] | float] | None,
-        time: Time | None,
-    ) -> None:
+    def _raise(self, stated: StatedCase) -> None:
         """Raise one error for all fields that are wrong."""
-        found = wrong(self._checks(case, offered, known, time))
+        found = wrong(self._checks(stated))
         if found is not None:
             raise found
 
-    def _checks(
-        self,
-        case: Mapping[str, object],
-        offered: Collection[str] | None,
-        known: Mapping[str, Mapping[str, float] | float] | None,
-        time: Time | None,
-    ) -> Iterator[Callable[[], object]]:
+    def _checks(self, stated: StatedCase) -> Iterator[Callable[[], object]]:
         """Yield a check of every field."""
+        case = stated.case
         if isinstance(case, Mapping):
             yield from (partial(self._refuse_unknown, name) for name in case if name not in self._stated)
             for feature, size in zip(self.problem.features, self._sizes, strict=True):
@@ -130,11 +102,11 @@ class Encoder:
             for i in self._by_case:
                 yield partial(self._check_group, self.problem.groups[i].name, case)
         else:
-            yield partial(self._context, case, None, None, None)  # says what is wrong
-        yield partial(refuse_twice, offered)
-        yield partial(offered_of, self.problem, offered)
-        yield partial(known_of, self.problem, known)
-        yield partial(self._time, time)
+            yield partial(self._context, StatedCase(case))  # says what is wrong
+        yield partial(refuse_twice, stated.offered)
+        yield partial(offered_of, self.problem, stated.offered)
+        yield partial(known_of, self.problem, stated.known)
+        yield partial(self._time, stated.time)
 
     def _refuse_unknown(self, name: object) -> None:
         expected = f"one of {list(self.names)}, which the problem names"
@@ -149,13 +121,8 @@ class Encoder:
     def _check_group(self, name: str, case: Mapping[str, object]) -> None:
         group_of(self.problem, name, value_of(case, name))
 
-    def _context(
-        self,
-        case: Mapping[str, object],
-        offered: Collection[str] | None,
-        known: Mapping[str, Mapping[str, float] | float] | None,
-        time: Time | None,
-    ) -> Context:
+    def _context(self, stated: StatedCase) -> Context:
+        case, offered, known, time = stated
         if not isinstance(case, Mapping):
             raise InvalidInput("case", f"a mapping from {list(self.names)} to values", shown(case))
         for name in () if self._stated.issuperset(case) else case:
@@ -180,7 +147,7 @@ class Encoder:
         """Return the contexts of cases that offer all actions, `(N)` before every shape, with the bits of `one`."""
         for case in cases:
             if not isinstance(case, Mapping) or not self._stated.issuperset(case):
-                self.entered(case, None, None)  # says what is wrong
+                self.entered(StatedCase(case))  # says what is wrong
         try:
             values = [[case[f.name] for case in cases] for f in self.problem.features]
         except KeyError:
@@ -210,7 +177,7 @@ class Encoder:
             raise InvalidInput("times", f"one for each of {len(cases)} cases", len(times))
         for i, case in enumerate(cases):
             try:
-                found.append(encode(case, None, None, None if times is None else times[i]))
+                found.append(encode(StatedCase(case, time=None if times is None else times[i])))
             except InvalidInput as error:
                 raise error.at(f"row {i}") from None
         return found

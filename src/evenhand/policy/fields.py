@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,9 +12,25 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
+from evenhand.problem.clock import Time
 from evenhand.problem.problem import Problem
 
 BOOLEANS = frozenset((bool, np.bool_))
+
+
+class StatedCase(NamedTuple):
+    """A case, and what is stated with it; see `Policy.encode`."""
+
+    case: Mapping[str, object]
+    offered: Collection[str] | None = None
+    known: Mapping[str, Mapping[str, float] | float] | None = None
+    time: Time | None = None
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether it has true or false, or an action offered twice, which logs may have and requests may not."""
+        has_booleans = isinstance(self.case, Mapping) and not BOOLEANS.isdisjoint(map(type, self.case.values()))
+        return has_booleans or is_twice(self.offered)
 
 
 def offered_of(problem: Problem, offered: Collection[str] | None) -> Bools:

@@ -23,6 +23,7 @@ from evenhand.policy.assembly import Assembly, assemble, refuse_misfits
 from evenhand.policy.encode import Table
 from evenhand.policy.explain import explain
 from evenhand.policy.facts import facts
+from evenhand.policy.fields import StatedCase
 from evenhand.policy.starting import MANY, fresh, refuse_too_many
 from evenhand.policy.state import Guard, PolicyState
 from evenhand.policy.status import Status, status
@@ -103,7 +104,7 @@ class Policy:
             InvalidInput: it names all wrong fields: names that are missing or unknown, values that features cannot
                 have, actions unknown or offered twice; or a model of another number of features.
         """
-        return self._assembly.encoder.one(case, offered, known, time)
+        return self._assembly.encoder.one(StatedCase(case, offered, known, time))
 
     def encode_frame(self, frame: Table, *, times: Sequence[Time] | None = None) -> list[Context]:
         """Return the contexts of the rows of a data frame, whose columns include the problem's features and groups.
@@ -210,8 +211,7 @@ class Policy:
         Raises:
             InvalidInput: an outcome that is missing, unknown or no number; or as for `learn`.
         """
-        y, observed, exposed = named.outcomes(self.problem, self.choice.n_plays, outcomes)
-        self.learn(state, decision, y, observed, exposed)
+        self.learn(state, decision, *named.outcomes(self.problem, self.choice.n_plays, outcomes))
 
     def teach(
         self, state: PolicyState, context: Context, action: str, outcomes: named.Named, *, weight: float = 1.0

@@ -17,7 +17,7 @@ from evenhand.models.base import ROUND, Model, weighs
 from evenhand.policy import checks, entries, named
 from evenhand.policy.assembly import Assembly
 from evenhand.policy.encode import Table, rows_of
-from evenhand.policy.fields import value_of
+from evenhand.policy.fields import StatedCase, value_of
 from evenhand.policy.questions import Questions
 from evenhand.policy.state import PolicyState
 from evenhand.policy.wrong_outcome import wrong_lesson
@@ -65,7 +65,7 @@ def learn_from(parts: Assembly, state: PolicyState, frame: Table, weight: float,
         try:
             if not isinstance(row, Mapping):
                 raise InvalidInput("a row", f"a mapping from {list(names)} to values", shown(row))
-            context = encoder.entered({name: value_of(row, name) for name in encoder.names}, None, None)
+            context = encoder.entered(StatedCase({name: value_of(row, name) for name in encoder.names}))
             outcomes = {name: _seen(value_of(row, name)) for name in problem.observed}
             lessons.append(_checked(ask, context, 1, value_of(row, action), outcomes))
         except InvalidInput as error:
