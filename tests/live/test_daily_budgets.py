@@ -9,47 +9,19 @@ from evenhand.cli import main
 from evenhand.live.dashboard import head
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
+from tests.live.minutes import PER_DAY
 from tests.live.served import serving
 from tests.live.test_against import readings
 
 NOON = int(datetime(2026, 11, 24, 12, tzinfo=UTC).timestamp()) * 10**6
 DAY = 86_400 * 10**6
-PROBLEM = """
-maximize = "answer"
-since = 2026-11-24
-until = 2026-12-04
-
-[traffic]
-cases = 20
-per = "day"
-
-[action]
-column = "sent"
-values = { "" = "none", "C" = "call" }
-
-[outcomes.answer]
-
-[outcomes.minutes]
-range = [0, 60]
-free = ["none"]
-
-[[budget]]
-outcome = "minutes"
-total = 100
-per = "day"
-hard = true
-
-[policy]
-name = "resolving"
-warmup = 0
-"""
 TODAY = "from 2026-11-24 to 2026-11-25"
 
 
 class Calls:
     """A campaign of calls, and the time."""
 
-    def __init__(self, folder, text=PROBLEM, url=None):
+    def __init__(self, folder, text=PER_DAY, url=None):
         self.now, self.file = [NOON], folder / "problem.toml"
         self.file.write_text(text)
         self.store = MemoryStore(lambda: self.now[0]) if url is None else url
@@ -100,7 +72,7 @@ def test_what_an_earlier_day_holds_does_not_jam_today(calls):
 def test_a_daily_budget_that_is_lowered_below_what_today_used_says_so(calls):
     for minutes in (40, 45):
         calls.campaign.observe(calls.call().id, {"answer": 1, "minutes": minutes})
-    text, who = PROBLEM.replace("total = 100", "total = 60"), {"by": "Ada", "why": "so"}
+    text, who = PER_DAY.replace("total = 100", "total = 60"), {"by": "Ada", "why": "so"}
     with serving(app(calls.campaign, token="a long enough secret")) as client:
         client.headers["Authorization"] = "Bearer a long enough secret"
         assert calls.alarms() == []
@@ -115,7 +87,7 @@ def test_a_daily_budget_that_is_lowered_below_what_today_used_says_so(calls):
 
 def test_the_command_says_so_as_well(tmp_path, capsys):
     first = datetime.now(UTC).date() - timedelta(days=1)
-    text = PROBLEM.replace("2026-11-24", f"{first}").replace("2026-12-04", f"{first + timedelta(days=9)}")
+    text = PER_DAY.replace("2026-11-24", f"{first}").replace("2026-12-04", f"{first + timedelta(days=9)}")
     calls = Calls(tmp_path, text, f"sqlite:///{tmp_path}/calls.db")
     calls.campaign.observe(calls.call().id, {"answer": 1, "minutes": 60})
     calls.file.write_text(calls.file.read_text().replace("total = 100", "total = 60"))
@@ -125,7 +97,7 @@ def test_the_command_says_so_as_well(tmp_path, capsys):
 
 def test_the_head_names_the_budget_whose_allowance_is_the_tightest(tmp_path):
     points = '[outcomes.credits]\nknown = { call = 9 }\n\n[[budget]]\noutcome = "credits"\ntotal = 50\nhard = true\n'
-    calls = Calls(tmp_path, PROBLEM.replace("[[budget]]", f"{points}\n[[budget]]", 1))
+    calls = Calls(tmp_path, PER_DAY.replace("[[budget]]", f"{points}\n[[budget]]", 1))
     calls.campaign.observe(calls.call().id, {"answer": 1, "minutes": 60})
     tile = head.tiles(readings(calls.campaign), [])[1]
     assert tile.name == "credits against plan (of 2 budgets)"

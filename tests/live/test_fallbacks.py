@@ -7,31 +7,9 @@ from evenhand.cli import main
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.replay.problem_file import parse
+from tests.live.minutes import OVERALL
 
-WITHOUT = """
-maximize = "answer"
-horizon = 200
-
-[action]
-column = "sent"
-values = { "" = "none", "C" = "call" }
-
-[outcomes.answer]
-
-[outcomes.minutes]
-range = [0, 60]
-free = ["none"]
-
-[[budget]]
-outcome = "minutes"
-total = 600
-hard = true
-
-[policy]
-name = "resolving"
-warmup = 0
-"""
-WITH = WITHOUT.replace("range = [0, 60]", "range = [0, 60]\nfallback = 20")
+WITH = OVERALL.replace("range = [0, 60]", "range = [0, 60]\nfallback = 20")
 SAID = ("--by", "Ada", "--why", "so")
 
 
@@ -71,7 +49,7 @@ def test_it_settles_what_an_overdue_decision_holds(tmp_path):
 
 
 def test_settling_by_fallbacks_is_refused_where_a_budget_waits_for_an_outcome_without_one(tmp_path, capsys):
-    file, store = write(tmp_path, WITHOUT), f"sqlite:///{tmp_path}/calls.db"
+    file, store = write(tmp_path, OVERALL), f"sqlite:///{tmp_path}/calls.db"
     told = 'on_expiry: expected "hold" or "release", or a `fallback` of each outcome that budget minutes waits for'
     assert main(["serve", str(file), "--store", store, "--on-expiry", "fallback"]) == 2
     assert told in capsys.readouterr().err
