@@ -60,10 +60,11 @@ def test_a_run_that_compiles_for_long_says_so_once_by_itself(tmp_path, monkeypat
 
     def alone(after):
         lines = f"from evenhand.core.kernel_parts import Kernel; Kernel.announcer.after = {after}"
+        lines += "; Kernel.announcer.hint = ' (so)'"
         command = [sys.executable, "-c", f"{lines}; import outer; outer.twice(1.0); outer.twice(1)"]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stderr
 
-    assert alone(0.0) == f"{SAYS}: outer.twice, ...\n"
+    assert alone(0.0) == f"{SAYS} (so): outer.twice, ...\n"
     assert alone(0.0) == ""  # all are kept
     (tmp_path / "kernels").rename(tmp_path / "elsewhere")
     assert alone(600.0) == ""  # too short to be told

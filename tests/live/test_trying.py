@@ -1,11 +1,12 @@
-"""A server is ready once its kernels are compiled, and says that it compiles them."""
+"""A server is ready once its kernels are compiled."""
 
-import time
 from types import SimpleNamespace
 
 import evenhand as eh
+from evenhand.cli import main
+from evenhand.core.kernel_parts import Kernel
 from evenhand.live.http import serve, trying
-from evenhand.live.http.trying import told_of_compiling, try_out
+from evenhand.live.http.trying import try_out
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import opened
 from tests.live.test_files import STATED
@@ -30,13 +31,10 @@ def test_what_is_tried_out_is_decided_and_observed_and_leaves_no_trace(tmp_path,
     assert campaign.head().seq == 1
 
 
-def test_it_is_said_once_that_kernels_are_compiled(capsys, monkeypatch):
-    monkeypatch.setattr(trying, "_EVERY", 0.01)
-    count = iter([3, 3, 3, 4, 5, 6, 7])
-    for misses, lines in ((lambda: next(count), 1), (lambda: 3, 0)):
-        monkeypatch.setattr(trying, "compiled", misses)
-        with told_of_compiling():
-            time.sleep(0.3)
-        said = capsys.readouterr().err.splitlines()
-        assert len(said) == lines
-        assert all("compiling kernels" in line and "`evenhand warm PROBLEM.toml`" in line for line in said)
+def test_a_server_says_how_kernels_are_compiled_ahead_of_time(tmp_path, monkeypatch, capsys):
+    file = tmp_path / "problem.toml"
+    file.write_text(STATED)
+    monkeypatch.setattr("evenhand.live.http.serve", lambda *_, **__: None)
+    monkeypatch.setattr(Kernel.announcer, "hint", "")
+    assert main(["serve", str(file), "--store", f"sqlite:///{tmp_path}/post.db"]) == 0
+    assert Kernel.announcer.hint == " (`evenhand warm PROBLEM.toml` does this ahead of time)"

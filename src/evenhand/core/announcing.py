@@ -26,6 +26,7 @@ class Announcer:
 
     def __init__(self, after: float = AFTER) -> None:
         self.after, self.took, self.said = after, 0.0, False
+        self.hint = ""  # what a program adds, such as how to compile ahead of time
 
     @contextmanager
     def watch(self, name: str) -> Iterator[None]:
@@ -45,4 +46,4 @@ class Announcer:
 
     def _say(self, name: str) -> None:
         self.said = True
-        print(f"{COMPILING}: {name}, ...", file=sys.stderr, flush=True)
+        print(f"{COMPILING}{self.hint}: {name}, ...", file=sys.stderr, flush=True)

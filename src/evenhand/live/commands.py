@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from evenhand.core.errors import EvenhandWarning, InvalidInput
+from evenhand.core.kernel_parts import Kernel
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
 from evenhand.live.clocks import accept_clock, set_clock
@@ -112,7 +113,6 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
     from evenhand.live.http import serve  # before a long log is read
     from evenhand.live.http.app import check_names
     from evenhand.live.http.server import check_address
-    from evenhand.live.http.trying import told_of_compiling
 
     check_address(at.host, at.port, at.token)  # before a campaign is begun, whose settings stay for good
     check_names(list(each))
@@ -123,16 +123,14 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
         refuse_beside(url, list(each))
 
     def ready(address: str) -> None:
-        until_ready.close()
         print(f"{address} (Ctrl-C stops)", flush=True)
 
+    Kernel.announcer.hint = " (`evenhand warm PROBLEM.toml` does this ahead of time)"
     before = there(url)
     make_folder(url)
     for name in each if opening.accept_clock else ():
         accept_clock(url, name)
     with ExitStack() as open_:
-        until_ready = open_.enter_context(ExitStack())
-        until_ready.enter_context(told_of_compiling())
         pool = None if opening.lease is None else open_.enter_context(Pool.open(opening.lease, opening.pool))
         _note_others(before, each)
         found: list[Campaign] = []

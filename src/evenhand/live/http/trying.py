@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 
 from evenhand.core.errors import EvenhandError, EvenhandWarning
 from evenhand.live.campaign import Campaign
 from evenhand.live.http.schemas import operations
-from evenhand.run.warm import compiled
 
 _ROUNDS = 20
-_EVERY = 0.5  # seconds
 
 
 def try_out(campaign: Campaign) -> None:
@@ -36,29 +31,6 @@ def try_out(campaign: Campaign) -> None:
             decision = copy.decide(examples["/decide"]["case"], key=f"{i}")
             if decision.action is not None:
                 copy.observe(decision.id, examples["/observe"]["outcomes"])
-
-
-@contextmanager
-def told_of_compiling() -> Iterator[None]:
-    """Say on stderr, once, that kernels are compiled, as soon as that begins within the block."""
-    before, ended = compiled(), threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(_EVERY):
-            if compiled() > before:
-                told = (
-                    "compiling kernels, up to a minute of a core; `evenhand warm PROBLEM.toml` does this ahead of time"
-                )
-                print(f"note: {told}", file=sys.stderr, flush=True)
-                return
-
-    watching = threading.Thread(target=watch, daemon=True, name="evenhand compiling")
-    watching.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        watching.join()
 
 
 def _example(described: Any) -> dict[str, Any]:
