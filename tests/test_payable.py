@@ -211,3 +211,12 @@ def test_few_plays_are_not_spent_on_lessons_for_all_rounds(monkeypatch):
     monkeypatch.setattr(Payable, "begin", lambda self, state: None)
     gained = told - outcomes()
     assert gained.mean() > 3 * gained.std(ddof=1) / 4
+
+
+def test_each_replica_has_its_own_plays_left():
+    policy = policy_of(problem(eh.Budget("fee", total=10.0)))
+    state = policy.start(replicas=2)
+    played(policy, state, np.array([[1], [0]]), 0.0)
+    assert left(state) == [[np.inf, 4.0], [np.inf, 5.0]]
+    played(policy, state, np.array([[1], [1]]), 0.0)
+    assert left(state) == [[np.inf, 3.0], [np.inf, 4.0]]

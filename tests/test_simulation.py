@@ -12,15 +12,15 @@ import pytest
 from evenhand.choices import TopK
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
-from evenhand.environments import Arrival, Court, Delayed, FixedContexts
+from evenhand.environments import Arrival, Court, Delayed, FixedContexts, Matching
 from evenhand.experiments.court.study import model
 from evenhand.goals.hard_limits import hard_budget
 from evenhand.goals.linear_reward import reward
-from evenhand.models import Fixed, Glmtron, NullModel, Ridge
+from evenhand.models import BayesianLogistic, Fixed, Glmtron, NullModel, Ridge
 from evenhand.policy import Policy
 from evenhand.problem import Budget, Groups, Outcome, Parity
 from evenhand.problem.constraints.sums import disparity
-from evenhand.recipes import lin_cbwk, pgd, square_cbwk, ucb, uniform
+from evenhand.recipes import lin_cbwk, max_match, pgd, square_cbwk, ucb, uniform
 from evenhand.run import Trace, simulate
 from evenhand.run.recorder import Recorder, empty
 from tests.examples.environments import LOG
@@ -112,6 +112,11 @@ def test_an_outcome_by_step_is_of_all_plays_that_arrived():
         assert by_step.shape == (200, 3)
         np.testing.assert_allclose(by_step.sum(0), late.total(name))
     assert (late.by_step("appears")[-20:] == 0).all()
+    matching = Matching(users=3, arms=2, horizon=30)
+    several = simulate(max_match(matching.problem, BayesianLogistic(n_features=5)), matching, replicas=2, record="all",
+                       progress=False)  # fmt: skip
+    assert several.by_step("match").max() > 1.0
+    np.testing.assert_allclose(several.by_step("match").sum(0), several.total("match"))
     with pytest.raises(InvalidInput, match=r"rid .did you mean ride"):
         late.by_step("rid")
     with pytest.raises(InvalidInput, match='record="all"'):
