@@ -74,7 +74,7 @@ def refusal(answer: Mapping[str, Any]) -> Refusal | None:
 
 def named(decision: int | str) -> dict[str, int | str]:
     """Return the field of a body that names a decision, by its number or its key."""
-    return {"id" if isinstance(decision, int) else "key": decision}
+    return {"key" if isinstance(decision, str) else "id": decision}
 
 
 def stated(asked: Mapping[str, Any]) -> dict[str, Any]:
