@@ -295,7 +295,7 @@ def test_a_model_whose_state_is_no_array_is_refused_as_it_would_forget():
         new.adopt(old.start(), of=old)
 
 
-@pytest.mark.parametrize(("totals", "per"), [((20, 600), None), ((600, 20), None), ((4, 60), 100.0)])
+@pytest.mark.parametrize(("totals", "per"), [((20, 600), None), ((600, 20), None), ((20, 350), None), ((4, 60), 100.0)])
 def test_the_first_decision_after_another_budget_has_the_prices_of_that_budget(totals, per):
     problem = Problem(
         actions=("none", "call"),
@@ -307,9 +307,10 @@ def test_the_first_decision_after_another_budget_has_the_prices_of_that_budget(t
     old, new = (resolving(replace(problem, subject_to=(Budget("cost", total=total, per=per),))) for total in totals)
     state, luck = old.start(seed=1), np.random.default_rng(1)
     for _ in range(310):
-        case = old.encode({"x": luck.random()})
-        decision = old.act(state, case)
-        old.observe(state, decision, {"answer": luck.random() < (0.7 if decision.action == "call" else 0.2)})
+        x = luck.random()
+        decision = old.act(state, old.encode({"x": x}))
+        chance = 0.2 + 0.6 * x if decision.action == "call" else 0.2
+        old.observe(state, decision, {"answer": luck.random() < chance})
     adopted = new.adopt(state, of=old)
     first, second = (new.act(adopted, new.encode({"x": 0.7})).row_prices[0, 1] for _ in range(2))
     earlier = old.status(state).prices["cost"]

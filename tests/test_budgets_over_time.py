@@ -123,6 +123,25 @@ def test_what_past_spans_leave_is_lost_and_not_left():
     assert "cost: 2 of 5 left from 20 to 40\n" in policy.explain(state, context, decision)
 
 
+def test_what_a_span_holds_is_that_of_each_replica():
+    """One of two replicas calls, and waits for what it costs, at most 2 of the 5 of every 20 rounds."""
+    problem = Problem(
+        actions=("nothing", "go"),
+        outcomes=(Outcome("gain"), Outcome("cost", high=2.0, free=("nothing",))),
+        maximize="gain",
+        subject_to=(Budget("cost", total=5, per=20),),
+        horizon=60,
+    )
+    policy = resolving(problem)
+    state = policy.start(replicas=2)
+    one = policy.encode({})
+    policy.act(state, one._replace(offered=np.array([[True, False], [False, True]])))
+    idle, busy = (policy.status(state, r).accounts["cost"] for r in (0, 1))
+    assert (idle.tightest.held, idle.tightest.used, idle.left_now) == (0.0, 0.0, 5.0)
+    assert (busy.tightest.held, busy.tightest.used, busy.left_now) == (2.0, 2.0, 3.0)
+    assert [use.held for use in busy.spans] == [2.0]
+
+
 def test_nothing_of_a_carried_budget_is_lost_and_the_span_that_binds_is_named():
     policy = resolving(rounds(Budget("cost", total=5, per=20, carry=True)))
     state = policy.start(seed=4)

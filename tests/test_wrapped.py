@@ -344,12 +344,19 @@ class Costed(Noted):
 def test_an_algorithm_that_asks_for_outcomes_is_told_of_costs():
     problem = replace(PROBLEM, outcomes=(eh.Outcome("wins"), eh.Outcome("hours")), subject_to=())
     world = eh.run.Stepped(problem=problem, n_features=2, world=Known())
+    policy = eh.Wrapped(make=Costed).policy(problem, 2)
     Noted.made.clear()
-    trace = eh.simulate(eh.Wrapped(make=Costed).policy(problem, 2), world, replicas=[0], progress=False, record="all")
-    told = Noted.made[-1].told
-    assert len(told) == 60
-    assert all(reward == 2.0 * outcomes["wins"] for _, reward, outcomes in told)
-    np.testing.assert_array_equal([outcomes["hours"] for *_, outcomes in told], trace.plays.outcomes[:, 0, 0, 1])
+    trace = eh.simulate(policy, world, replicas=2, progress=False, record="all")
+    for r, algorithm in enumerate(Noted.made[-2:]):
+        told = algorithm.told
+        assert len(told) == 60
+        assert all(reward == 2.0 * outcomes["wins"] for _, reward, outcomes in told)
+        np.testing.assert_array_equal([outcomes["hours"] for *_, outcomes in told], trace.plays.outcomes[:, r, 0, 1])
+    state = policy.start(seed=0)
+    decision = policy.act(state, eh.Context(np.zeros((1, 3, 2)), np.zeros((1, 3, 0)), np.zeros((1, 1, 0), int),
+                                            np.ones((1, 3), bool)))  # fmt: skip
+    policy.observe(state, decision, {"wins": 1.0, "hours": None})
+    assert Noted.made[-1].told[-1][2] == {"wins": 1.0}, "what was not observed is not told"
 
 
 def test_nothing_is_said_of_what_a_wrapped_algorithm_believes():
