@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.records import Context
 from evenhand.goals import DualGradient, Steady
 from evenhand.live import Campaign
 from evenhand.live.stores.memory import MemoryStore
@@ -134,8 +135,9 @@ def test_what_a_span_holds_is_that_of_each_replica():
     )
     policy = resolving(problem)
     state = policy.start(replicas=2)
-    one = policy.encode({})
-    policy.act(state, one._replace(offered=np.array([[True, False], [False, True]])))
+    x = np.repeat(policy.encode({}).features, 2, 0)
+    offered = np.array([[True, False], [False, True]])
+    policy.act(state, Context(x, problem.declared[None], np.zeros((2, 1, 0), int), offered))
     idle, busy = (policy.status(state, r).accounts["cost"] for r in (0, 1))
     assert (idle.tightest.held, idle.tightest.used, idle.left_now) == (0.0, 0.0, 5.0)
     assert (busy.tightest.held, busy.tightest.used, busy.left_now) == (2.0, 2.0, 3.0)
