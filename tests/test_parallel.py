@@ -7,8 +7,8 @@ import signal
 import time
 
 import pytest
-from tqdm import tqdm
 
+from evenhand.core.progress import Work
 from evenhand.run import cells, parallel, sweep
 from tests.test_sweeps import blind, court
 
@@ -37,7 +37,7 @@ def test_tasks_that_are_handed_out_after_ctrl_c_do_not_begin_where_nobody_sees_t
         return board
 
     monkeypatch.setattr(parallel, "_board", alone)
-    found = parallel.run_chunks(if_wanted, Pressing(range(12)), tqdm(disable=True), 2)
+    found = parallel.run_chunks(if_wanted, Pressing(range(12)), Work("", progress=False), 2)
     assert found == [0, 1, 2, 3, *[None] * 8]
 
 

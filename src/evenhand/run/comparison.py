@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from evenhand.core import faces
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.progress import Work
 from evenhand.core.registry import meant
 from evenhand.environments.base import Environment
 from evenhand.report.summary import Summary, number, table
@@ -150,10 +151,11 @@ def compare(
     """
     refuse(policies, environment)
     traces: list[Trace] = []
-    for policy in policies:
-        traces.append(simulate(policy, environment, replicas=replicas, seed=seed, jobs=jobs, progress=progress))
-        if not traces[-1].finished:
-            break
+    with Work("compare", "policy", progress=progress) as work:
+        for policy in work.each(policies):
+            traces.append(simulate(policy, environment, replicas=replicas, seed=seed, jobs=jobs, progress=progress))
+            if not traces[-1].finished:
+                break
     return Comparison(tuple(traces))
 
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,12 +17,12 @@ from numba.core.dispatcher import Dispatcher
 from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import kinds
+from evenhand.core.progress import Work
 from evenhand.models import BayesianLogistic, BayesianRidge, Fixed, Logistic, PerAction, Ridge
 from evenhand.policy.entries import checksum
 from evenhand.policy.policy import Policy
 from evenhand.problem import Budget, Categorical, Groups, Numeric, Outcome, Parity, Problem
 from evenhand.recipes import fw_dual, lin_cbwk, pgd, resolving, square_cbwk, ucb, uniform
-from evenhand.run.progress import bar
 
 _ROUNDS = 12
 
@@ -45,9 +46,8 @@ def warm(jobs: Mapping[str, Callable[[], object]], *, progress: bool | None = No
         InvalidInput: there is no folder where compiled kernels can be kept.
     """
     folder, before, began = kept_in(), compiled(), time.perf_counter()
-    with bar(jobs.items(), desc="warm", unit="policy", total=len(jobs), progress=progress) as shown:
-        for name, job in shown:
-            shown.set_description_str(name, refresh=False)
+    with Work("warm", "policy", progress=progress) as work:
+        for _, job in work.each(jobs.items(), told=itemgetter(0)):
             job()
     return Warmed(compiled() - before, time.perf_counter() - began, folder)
 
