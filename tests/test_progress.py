@@ -97,12 +97,23 @@ def test_the_time_left_follows_from_recent_steps(clock, lines):
 
 def test_compiling_is_left_out_of_the_time_left(clock, lines):
     with Work("pgd", "step", 1000, screen=lines) as work:
+        steps(clock, work, 2, 0.5)
         clock.now += 60.0
         lines.leave_out(60.0)
-        steps(clock, work, 1, 0.5)
-        steps(clock, work, 20, 0.5)
-    assert said(lines)[0] == "pgd, step 1 of 1,000, some 8.3 min left"  # 999 steps of half a second
-    assert said(lines)[1] == "pgd, step 21 of 1,000, some 8.2 min left"
+        steps(clock, work, 21, 0.5)
+    assert said(lines) == [
+        "pgd, step 3 of 1,000, some 8.3 min left",  # 997 steps of half a second
+        "pgd, step 23 of 1,000, some 8.1 min left",
+    ]
+
+
+def test_the_first_steps_which_wait_for_what_they_need_tell_no_time(clock, lines):
+    with Work("pgd", "step", 10_000, screen=lines) as work:
+        clock.now += 60.0
+        work.update(64)
+        clock.now += 10.0
+        work.update(64)
+    assert said(lines) == ["pgd, step 64 of 10,000", "pgd, step 128 of 10,000, some 26 min left"]
 
 
 def test_work_that_goes_on_is_told_by_what_is_done_now(clock, lines):
@@ -131,7 +142,7 @@ def test_a_bar_is_drawn_in_a_terminal_and_removed(clock):
             assert "court, point" in stands(screen)  # at once
             with Work("pgd", "step", 40, screen=screen) as work:
                 steps(clock, work, 20, 1.0)
-                bar = "[##########..........] "
+                bar = "[###############.....] " if points.done else "[#####...............] "
                 assert stands(screen).startswith(f"{bar}court, point {points.done + 1} of 2, some ")
                 assert stands(screen).endswith(": pgd, step 20 of 40")
                 steps(clock, work, 20, 1.0)

@@ -100,7 +100,7 @@ class Screen:
         works = self._works.copy()  # another thread may end some
         if works and self._is_due(works[-1].is_drawn, at_once):
             drawn = works[-1].is_drawn
-            self.show(f"{works[-1].bar * drawn}{_said(works)}", drawn=drawn, at_once=at_once)
+            self.show(f"{_bar(works) * drawn}{_said(works)}", drawn=drawn, at_once=at_once)
 
     def _is_due(self, drawn: bool, at_once: bool) -> bool:
         return (drawn and at_once) or self._clock() - self._last >= (_DRAWN if drawn else EVERY)
@@ -142,7 +142,8 @@ class Work:
         self.is_drawn = screen.is_terminal if progress is None else progress
         self._ahead = 0  # 1 where the unit that is being done is named
         self._screen, self._is_shown = screen, progress is not False
-        self._marks = deque([(screen.worked, done)])
+        self._began = screen.worked
+        self._marks = deque[tuple[float, int]]()  # from the first update on, before which work is prepared
 
     def __enter__(self) -> Work:
         if self._is_shown:
@@ -172,6 +173,7 @@ class Work:
         [1, 4]
         """
         self.total, self._ahead = len(items), 1
+        self._marks.append((self._screen.worked, self.done))
         for item in items:
             if told is not None:
                 self.name = told(item)
@@ -186,23 +188,16 @@ class Work:
             return None
         if self.done >= self.total:
             return 0.0
-        (first, before), (last, after) = self._marks[0], self._marks[-1]
+        last, after = self._marks[-1] if self._marks else (self._began, self.done)
         gone, rest = self._screen.worked - last, self.total - self.done - 1
-        if after > before and last > first:
-            each = (last - first) / (after - before)
+        if len(self._marks) > 1:
+            first, before = self._marks[0]
+            each = max(last - first, 0.0) / (after - before)
         elif inner is not None:
             each = gone + inner
         else:
             return None
         return (max(each - gone, 0.0) if inner is None else inner) + each * rest
-
-    @property
-    def bar(self) -> str:
-        """The part that was done, as a picture."""
-        if not self.total:
-            return ""
-        full = int(_WIDTH * min(self.done / self.total, 1.0))
-        return f"[{'#' * full}{'.' * (_WIDTH - full)}] "
 
     def __str__(self) -> str:
         if not self.unit:
@@ -222,6 +217,16 @@ class Work:
         marks.append((now, self.done))
         while len(marks) > _FEW and now - marks[1][0] > _RECENT:
             marks.popleft()
+
+
+def _bar(works: Sequence[Work]) -> str:
+    """Draw the part that was done of the outermost work whose length is known."""
+    parts = [0.0]
+    for work in reversed(works):
+        if work.total:
+            parts.append(min((work.done + parts[-1]) / work.total, 1.0))
+    full = int(_WIDTH * parts[-1])
+    return f"[{'#' * full}{'.' * (_WIDTH - full)}] " if len(parts) > 1 else ""
 
 
 def _said(works: Sequence[Work]) -> str:
