@@ -8,13 +8,27 @@ import time
 
 import pytest
 
-from evenhand.core.progress import Work
+from evenhand.core.progress import SCREEN, Work
 from evenhand.run import cells, parallel, sweep
 from tests.test_sweeps import blind, court
 
 
 def if_wanted(task: int, watch: parallel.Watch) -> int | None:
     return task if watch(0) else None
+
+
+def compiling(task: int, watch: parallel.Watch) -> bool:
+    SCREEN.leave_out(task)
+    return watch(1)
+
+
+def test_the_time_that_processes_leave_out_is_left_out_once(monkeypatch):
+    """They compile beside each other: what the longest took is left out."""
+    monkeypatch.setattr(SCREEN, "left_out", 0.0)
+    with Work("sweep", "step", 3, progress=False) as work:
+        assert parallel.run_chunks(compiling, [5, 60, 20], work, 2) == [True] * 3
+    assert SCREEN.left_out == 60.0
+    assert work.done == 3
 
 
 class Pressing(list[int]):

@@ -200,10 +200,8 @@ class Work:
         return (max(each - gone, 0.0) if inner is None else inner) + each * rest
 
     def __str__(self) -> str:
-        if not self.unit:
-            return self.name
         if self.total is None:
-            return f"{self.name}, {self.unit} {self.done:,}"
+            return f"{self.name}, {self.unit} {self.done:,}" if self.done else self.name
         return f"{self.name}, {self.unit} {min(self.done + self._ahead, self.total):,} of {self.total:,}"
 
     def _add(self, units: int) -> None:
