@@ -31,9 +31,9 @@ def pytest_collection_finish():
 @pytest.fixture(autouse=True, scope="session")
 def compile_in_silence():
     """Tests of what is written on stderr do not depend on which kernels are compiled already."""
-    from evenhand.core.kernel_parts import Kernel
+    from evenhand.core.compiling import COMPILING
 
-    Kernel.announcer.after = math.inf
+    COMPILING.after = math.inf
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -17,7 +17,7 @@ from evenhand.experiments.experiment import Experiment, Point, Run, Section, Ses
 from evenhand.experiments.options import settings
 from evenhand.report.results import Results
 from evenhand.report.summary import Ending, endings
-from evenhand.run.compiling import shown
+from evenhand.core.compiling import COMPILING
 from evenhand.run.kept import once
 from evenhand.run.parallel import check_jobs, deferred_interrupt
 from evenhand.run.progress import bar
@@ -66,7 +66,7 @@ def run(
         import_module("evenhand.report.plots")  # refuses before the work starts if matplotlib is not installed
     kept = out / "traces" if resume and out is not None else None
     results, drawn = Results(experiment.name, settings(experiment)), False
-    with shown(progress), deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
+    with COMPILING.silent(progress is False), deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
         ahead = True  # during the estimate, sections skip the work after their cases
         session = Session(progress, lambda: ahead or asked())
         sections = list(experiment.sections(session))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from evenhand.core.errors import EvenhandWarning, InvalidInput
-from evenhand.core.kernel_parts import Kernel
+from evenhand.core.compiling import COMPILING
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
 from evenhand.live.clocks import accept_clock, set_clock
@@ -125,7 +125,7 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
     def ready(address: str) -> None:
         print(f"{address} (Ctrl-C stops)", flush=True)
 
-    Kernel.announcer.hint = " (`evenhand warm PROBLEM.toml` does this ahead of time)"
+    COMPILING.hint = " (`evenhand warm PROBLEM.toml` does this ahead of time)"
     before = there(url)
     make_folder(url)
     for name in each if opening.accept_clock else ():

@@ -5,11 +5,9 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Mapping
+from importlib.metadata import version
 
-import numba
 import numpy as np
-import scipy
-from llvmlite import binding
 
 from evenhand.live.events import Conflict, read
 from evenhand.live.stores.base import Readable
@@ -22,11 +20,13 @@ def here() -> dict[str, str]:
     >>> here()["evenhand"] == __version__
     True
     """
+    from llvmlite import binding  # 50 ms, for those that begin or audit a campaign
+
     return {
         "evenhand": __version__,
         "numpy": np.__version__,
-        "numba": numba.__version__,
-        "scipy": scipy.__version__,
+        "numba": version("numba"),
+        "scipy": version("scipy"),
         "python": platform.python_version(),
         "machine": platform.machine(),
         "processor": binding.get_host_cpu_name(),
