@@ -5,6 +5,7 @@ import sys
 
 from evenhand.core.kernel_parts import Kernel
 from evenhand.run.compiling import shown
+
 from tests.test_kernel_cache import write
 
 SAYS = "compiling kernels for this machine, once"

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from evenhand.core.kernel_parts import Kernel
 
 from benchmarks import (
     peers,
@@ -23,7 +24,6 @@ from benchmarks import (
 from benchmarks.peers_case import Case
 from benchmarks.peers_turns import Spread, by_turns, ratios
 from evenhand.core.catalogue import catalogue
-from evenhand.core.kernel_parts import Kernel
 from evenhand.models import ridge
 
 

@@ -47,9 +47,8 @@ def main():
         kernel.PRICE, kernel.READ, kernel.LOAD = given.price, 0.0, 0.0
     for name in given.names:
         for i, (policy, world) in enumerate(RECIPES[name]):
-            compiled = True if given.blocks else False
             trace = simulate(
-                policy, world, replicas=given.replicas, seed=5, record="all", progress=False, compiled=compiled
+                policy, world, replicas=given.replicas, seed=5, record="all", progress=False, compiled=given.blocks
             )
             print(name, i, digest(trace), flush=True)
     sys.stdout.flush()

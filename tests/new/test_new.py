@@ -6,9 +6,9 @@ import sys
 from datetime import date, timedelta
 
 import pytest
+from evenhand.core.announcing import COMPILING
 
 from evenhand.cli import main
-from evenhand.core.announcing import COMPILING
 from evenhand.core.errors import InvalidInput
 from evenhand.new import QUESTIONS, example, read
 from evenhand.new.answers import Aim, Feature, Limit, Span

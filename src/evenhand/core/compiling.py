@@ -75,8 +75,9 @@ class Compiling:
         if self.seconds + left < self.after or not (self._drawn or now - self._last >= EVERY):
             return
         self._last = now
-        of = f"{self.count + 1} of {self.count + len(self._due)} kernels"
-        line = f"compiling {of}, some {max(left, 1.0):.0f} s left; kept for next time{self.hint}"
+        number, all_ = self.count + 1, self.count + len(self._due)
+        what = f"{number} of {all_} kernels" if all_ > number else f"kernel {number}"
+        line = f"compiling {what}, some {max(left, 1.0):.0f} s left; kept for next time{self.hint}"
         self._out.write(f"\r{line}\x1b[K" if self._drawn else f"{line}\n")
         self._out.flush()
 

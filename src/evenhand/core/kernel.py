@@ -13,7 +13,6 @@ machine compiles no earlier. No result depends on any of it.
 from __future__ import annotations
 
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +20,7 @@ from functools import cached_property, partial, update_wrapper
 from queue import SimpleQueue
 from threading import Lock, Thread
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, cast, get_args
+from typing import Any, Literal, ParamSpec, TypeVar, cast, get_args
 
 import numpy as np
 
@@ -29,9 +28,6 @@ from evenhand.core.compiling import COMPILING
 from evenhand.core.errors import InvalidInput
 from evenhand.core.interpreter import CAREFUL, PLAIN, by_name, codes, reached, result
 from evenhand.core.short_turns import short_turns
-
-if TYPE_CHECKING:
-    from evenhand.core.machine_code import Code
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -75,15 +71,16 @@ class Kernel(partial[Any]):
 
     py_func: Callable[..., Any]
     by_hand: Callable[..., Any] | None  # a second body, for Python
-    targetoptions: dict[str, object]  # where the compiler looks for them
+    targetoptions: dict[str, Any]  # where the compiler looks for them
+    _code: Any  # `Code`, a descriptor
+    _tenancy: Tenancy | None
 
     def __new__(cls, function: Callable[..., Any], inline: Literal["never", "always"]) -> Kernel:
         self = super().__new__(cls, function)
         update_wrapper(self, function)
         self.py_func, self.by_hand = function, None
         self.targetoptions = {"error_model": "numpy", "inline": inline}
-        self._code: Code | None = None
-        self._tenancy: Tenancy | None = None
+        self._code = self._tenancy = None
         self._to(self.begin)
         return self
 
@@ -93,21 +90,26 @@ class Kernel(partial[Any]):
 
     def __reduce__(self) -> str:
         """Return its name, by which processes find it in its module."""
-        return cast(str, self.__qualname__)
+        return self.py_func.__qualname__
 
     @property
-    def code(self) -> Code:
-        """The same as machine code, which is compiled or read from disk by types of arguments when it is called."""
+    def code(self) -> Any:
+        """The same as `machine_code.Code`, which is compiled or read from disk by types of arguments when it is called."""
         if self._code is None:
             from evenhand.core.machine_code import Code
 
-            self._code = Code.of(self)
+            self._code, _process.loaded = Code.of(self), True
         return self._code
 
     @property
-    def is_compiled(self) -> bool:
-        """Whether there is or was machine code in this process."""
-        return self._code is not None
+    def misses(self) -> int:
+        """How often it was compiled in this process, as it was not on disk."""
+        return 0 if self._code is None else int(self._code.misses)
+
+    @property
+    def calls_code(self) -> bool:
+        """Whether calls go to machine code."""
+        return self._code is not None and self.func is self._code
 
     @cached_property
     def price(self) -> float:
@@ -115,7 +117,7 @@ class Kernel(partial[Any]):
         functions = [self, *(z for z in reached(self) if z is not self)]
         return PRICE * sum(len(code.co_code) for z in functions for code in codes(z.py_func.__code__))
 
-    def compile(self) -> Code:
+    def compile(self) -> Any:
         """Call machine code from now on, which is compiled or read from disk at the next call."""
         code = self.code
         self._to(code)
@@ -186,14 +188,14 @@ class Tenancy:
 
     def _buys(self, expected: float, arguments: tuple[Any, ...]) -> bool:
         """Whether machine code is to be compiled or read now; `expected` is the cost up to and with this call."""
-        loaded = _process.spent + expected > LOAD or "numba" in sys.modules
+        loaded, background = _process.loaded or _process.spent + expected > LOAD, _process.background
         self._is_due = self._is_due or (loaded and expected > self.price)
-        if self._is_due and _process.background is not None:
-            self._limit = float("inf")
-            _process.background.compile(self._kernel, arguments)
-            return False
         self._limit = 1.5 * expected
-        return self._is_due or (loaded and self._kernel.code.is_stored(arguments))
+        if background is None:
+            return self._is_due or (loaded and self._kernel.code.is_kept(arguments))
+        if _process.loaded:
+            background.ask(self._kernel, arguments, self._is_due)
+        return False
 
     def _run(self, arguments: tuple[Any, ...], arrays: list[Any]) -> tuple[bool, Any]:
         """Interpret a call; where that raises an error, arrays are put back, and the careful way is tried from then on.
@@ -232,21 +234,26 @@ def _gather(arguments: tuple[Any, ...], arrays: list[Any]) -> int:
 
 
 class Background:
-    """A thread that compiles what is due, while calls are interpreted."""
+    """A thread that reads and compiles machine code, while calls are interpreted."""
 
     def __init__(self) -> None:
-        self._due: SimpleQueue[tuple[Kernel, Any]] = SimpleQueue()
+        self._asked: SimpleQueue[tuple[Kernel, tuple[Any, ...], bool]] = SimpleQueue()
         self.busy = Lock()
         Thread(target=self._work, name="evenhand-kernels", daemon=True).start()
 
-    def compile(self, kernel: Kernel, arguments: tuple[Any, ...]) -> None:
-        """Ask for the machine code of a kernel for such arguments."""
-        self._due.put((kernel, kernel.code.types(arguments)))
+    def ask(self, kernel: Kernel, arguments: tuple[Any, ...], due: bool) -> None:
+        """Ask for the machine code of a kernel for such arguments, if it is due or on disk."""
+        self._asked.put((kernel, kernel.code.types(arguments), due))
 
     def _work(self) -> None:
+        with self.busy, short_turns():
+            from evenhand.core.machine_code import Code  # noqa: F401  the compiler, before anybody asks for it
+        _process.loaded = True
         while True:
-            kernel, types = self._due.get()
-            with self.busy, short_turns(), suppress(Exception):  # the caller meets the error, if it is one
+            kernel, types, due = self._asked.get()
+            if kernel.calls_code or not (due or kernel.code.has(types)):
+                continue
+            with self.busy, short_turns(), suppress(Exception):  # a caller meets the error
                 kernel.code.compile(types)
             kernel.compile()
 
@@ -256,7 +263,7 @@ class _Process:
 
     def __init__(self, way: Way) -> None:
         self.way: Way = way
-        self.spent = 0.0  # seconds of interpreting
+        self.spent, self.loaded = 0.0, False  # seconds of interpreting, and whether the compiler is imported
         self.rented: dict[Kernel, Tenancy] = {}  # kernels that were called and are interpreted
         self.background: Background | None = None
         self.stated = self.took = 1e-9  # seconds of compiling, as stated by prices and as measured
@@ -286,7 +293,7 @@ def chosen(value: str | None, disabled: str | None) -> Way:
 _process = _Process(chosen(os.environ.get("EVENHAND_KERNELS"), os.environ.get("NUMBA_DISABLE_JIT")))
 
 
-def code_of(function: Callable[..., Any]) -> Code:
+def code_of(function: Callable[..., Any]) -> Any:
     """Return the machine code of a kernel, for those that only compiled code can run."""
     return cast(Kernel, function).code
 
@@ -339,7 +346,7 @@ def measured(price: float, took: float) -> None:
 
 def name(kernel: Kernel) -> str:
     """The name of a kernel to people, with its module."""
-    return f"{kernel.__module__.rpartition('.')[2]}.{kernel.__qualname__}"
+    return f"{kernel.__module__.rpartition('.')[2]}.{kernel.py_func.__qualname__}"
 
 
 def _before_fork() -> None:

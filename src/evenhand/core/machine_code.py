@@ -74,15 +74,20 @@ class Code(CPUDispatcher):
             made._cache = KernelCache(made)
         return made
 
+    @property
+    def misses(self) -> int:
+        """How often it was compiled in this process, as it was not on disk."""
+        return sum(self.stats.cache_misses.values())
+
     def types(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
         """The types of some arguments."""
         return tuple(map(typeof, arguments))
 
-    def is_stored(self, arguments: tuple[Any, ...]) -> bool:
+    def is_kept(self, arguments: tuple[Any, ...]) -> bool:
         """Whether there is machine code on disk for such arguments."""
-        return self.is_kept(self.types(arguments))
+        return self.has(self.types(arguments))
 
-    def is_kept(self, types: tuple[Any, ...]) -> bool:
+    def has(self, types: tuple[Any, ...]) -> bool:
         """Whether there is machine code on disk for these types of arguments."""
         return isinstance(self._cache, KernelCache) and self._cache.holds(types, self.targetctx)
 
@@ -128,7 +133,7 @@ class Code(CPUDispatcher):
 
     @contextmanager
     def _watched(self, sig: Any) -> Iterator[None]:
-        if self.kernel is None or self.is_kept(sig):
+        if self.kernel is None or self.has(sig):
             yield
             return
         began = time.thread_time()
@@ -140,7 +145,7 @@ class Code(CPUDispatcher):
         return self._cache.alone(sig, self.targetctx) if isinstance(self._cache, KernelCache) else nullcontext()
 
 
-@typeof_impl.register(Kernel)  # type: ignore[untyped-decorator]
+@typeof_impl.register(Kernel)
 def _type(kernel: Kernel, _: Any) -> Any:
     """What a kernel is to the kernels that call it."""
     return DispatcherType(kernel.code)

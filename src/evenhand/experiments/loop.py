@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evenhand.core.compiling import COMPILING
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.validate import folder, numbered
@@ -17,7 +18,6 @@ from evenhand.experiments.experiment import Experiment, Point, Run, Section, Ses
 from evenhand.experiments.options import settings
 from evenhand.report.results import Results
 from evenhand.report.summary import Ending, endings
-from evenhand.core.compiling import COMPILING
 from evenhand.run.kept import once
 from evenhand.run.parallel import check_jobs, deferred_interrupt
 from evenhand.run.progress import bar

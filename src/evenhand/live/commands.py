@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.compiling import COMPILING
+from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
 from evenhand.live.clocks import accept_clock, set_clock

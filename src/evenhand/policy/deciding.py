@@ -94,18 +94,18 @@ class Deciding:
         if self._views is None or len(self._contexts.features) < _PAYS_LOADED:
             return False
         types = self._types(choices)
-        return types not in _failed and (types in _loaded or (coming >= _PAYS_KEPT and code_of(_decide).is_kept(types)))
+        return types not in _failed and (types in _loaded or (coming >= _PAYS_KEPT and code_of(_decide).has(types)))
 
     def run(self, choices: Choices, first: int, last: int) -> int:
         """Decide cases from one to before `last`; returns the first one that is left to Python, `last` if none is."""
-        from evenhand.core.held import NumbaError, held
+        from evenhand.core.held import UNTYPED, held
 
         self._views = views(self._policy, self._at)
         if self._views is None:
             return first
         try:
             reached = code_of(_decide)(Compiled(*map(held, self._views)), self._contexts, choices, first, last)
-        except NumbaError as error:  # before anything ran
+        except UNTYPED as error:  # before anything ran
             warn(f"cases cannot be decided by compiled code, so Python does it: {error}", EvenhandWarning, 2)
             _failed.add(self._types(choices))
             self._views = None

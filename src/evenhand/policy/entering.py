@@ -137,7 +137,7 @@ class Entering:
                 return False
             number = type_of(0)
             types = *key, type_of(self._state.nothing), number, number
-            if not (key in _loaded or coming >= _PAYS or (coming >= _PAYS_KEPT and code_of(_enter).is_kept(types))):
+            if not (key in _loaded or coming >= _PAYS or (coming >= _PAYS_KEPT and code_of(_enter).has(types))):
                 return False
             self._key = key
             _loaded.add(key)
@@ -160,7 +160,7 @@ class Entering:
         Raises:
             InvalidInput: predictions that no plan can use; the decision is cancelled then.
         """
-        from evenhand.core.held import NumbaError
+        from evenhand.core.held import UNTYPED
 
         policy, state, last = self._policy, self._state, len(steps.what)
         with policy._alone(state):
@@ -170,7 +170,7 @@ class Entering:
                 shares = np.zeros((1, len(policy.problem.columns)))
                 try:
                     reached, plans = code_of(_enter)(self._entry, steps, shares, first, last)
-                except NumbaError as error:  # before anything ran
+                except UNTYPED as error:  # before anything ran
                     warn(f"events cannot be entered by compiled code, so Python does it: {error}", EvenhandWarning, 2)
                     _loaded.discard(self._key)
                     _failed.add(self._key)

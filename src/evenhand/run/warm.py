@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-
 from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import kinds
@@ -44,7 +43,8 @@ def warm(jobs: Mapping[str, Callable[[], object]], *, progress: bool | None = No
         InvalidInput: there is no folder where compiled kernels can be kept.
     """
     folder, before, began = kept_in(), compiled(), time.perf_counter()
-    with kernels("compiled"), bar(jobs.items(), desc="warm", unit="policy", total=len(jobs), progress=progress) as shown:
+    bars = bar(jobs.items(), desc="warm", unit="policy", total=len(jobs), progress=progress)
+    with kernels("compiled"), bars as shown:
         for name, job in shown:
             shown.set_description_str(name, refresh=False)
             job()
@@ -55,7 +55,7 @@ def compiled() -> int:
     """Count the kernels that this process compiled because they were not on disk."""
     modules = [m for name, m in sys.modules.copy().items() if name.startswith("evenhand.")]
     every = {id(z): z for m in modules for z in vars(m).values() if isinstance(z, Kernel)}
-    return sum(sum(z.code.stats.cache_misses.values()) for z in every.values() if z.is_compiled)
+    return sum(z.misses for z in every.values())
 
 
 def kept_in() -> Path:
