@@ -6,10 +6,10 @@ import sys
 import evenhand, evenhand.policy.policy, evenhand.recipes, evenhand.environments
 import evenhand.goals, evenhand.objectives, evenhand.testing
 assert evenhand.Concave.__module__ == "evenhand.objectives.convex"  # which needs cvxpy
-from numba.core.registry import CPUDispatcher
+from evenhand.core.kernel import Kernel
 print([m for m in ("scipy.optimize", "matplotlib", "pandas", "cvxpy", "sklearn") if m in sys.modules])
 print([(m, n) for m, k in list(sys.modules.items()) if m.startswith("evenhand")
-       for n, f in vars(k).items() if isinstance(f, CPUDispatcher) and f.signatures])
+       for n, f in vars(k).items() if isinstance(f, Kernel) and f.calls_code])
 """
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from evenhand.core.kernel_parts import Kernel
 
 from benchmarks import (
     peers,
@@ -24,6 +23,7 @@ from benchmarks import (
 from benchmarks.peers_case import Case
 from benchmarks.peers_turns import Spread, by_turns, ratios
 from evenhand.core.catalogue import catalogue
+from evenhand.core.kernel import Kernel
 from evenhand.models import ridge
 
 

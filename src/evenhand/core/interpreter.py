@@ -125,6 +125,11 @@ def by_name(value: Any) -> Any:
     return value
 
 
+def exact(value: Any) -> Any:
+    """The same, and a real number of Python as NumPy's."""
+    return np.float64(value) if isinstance(value, float) else by_name(value)
+
+
 def result(value: Any, kind: str) -> Any:
     """What a kernel returns, by its annotation: numbers of the kind that compiled code returns.
 

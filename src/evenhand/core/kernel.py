@@ -26,7 +26,7 @@ import numpy as np
 
 from evenhand.core.compiling import COMPILING
 from evenhand.core.errors import InvalidInput
-from evenhand.core.interpreter import CAREFUL, PLAIN, by_name, codes, reached, result
+from evenhand.core.interpreter import CAREFUL, PLAIN, by_name, codes, exact, reached, result
 from evenhand.core.short_turns import short_turns
 
 P = ParamSpec("P")
@@ -94,7 +94,7 @@ class Kernel(partial[Any]):
 
     @property
     def code(self) -> Any:
-        """The same as `machine_code.Code`, which is compiled or read from disk by types of arguments when it is called."""
+        """The same as `machine_code.Code`, which is compiled or read from disk when it is called."""
         if self._code is None:
             from evenhand.core.machine_code import Code
 
@@ -218,7 +218,8 @@ class Tenancy:
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
         with np.errstate(all="ignore"):
-            return result(self._function(*map(by_name, arguments)), self._returns)
+            given = map(exact if self._is_careful else by_name, arguments)
+            return result(self._function(*given), self._returns)
 
 
 def _gather(arguments: tuple[Any, ...], arrays: list[Any]) -> int:

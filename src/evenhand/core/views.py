@@ -21,7 +21,7 @@ def view_of(part: object, *state: object) -> Any:
     as the view does not know of it.
     """
     kinds = type(part).__mro__
-    home = next((kind for kind in kinds if "view" in vars(kind)), None)
+    home: Any = next((kind for kind in kinds if "view" in vars(kind)), None)
     if home is None:
         return None
     own = {name for kind in kinds[: kinds.index(home)] for name in vars(kind) if not name.startswith("__")}

@@ -96,7 +96,7 @@ class Blocks:
         except UNTYPED as error:
             self._give_up(error)
             return False
-        return code_of(_rounds).has((type_held(run), step, step))
+        return bool(code_of(_rounds).has((type_held(run), step, step)))
 
     def renew(self) -> None:
         """Look up the parts again, as the ordinary loop may have replaced arrays of the state."""
