@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from evenhand.core import kernel as ways
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import Kernel, Outlook, code_of, in_python, inlined, kernel, kernels
+from evenhand.core.machine_code import Code
 
 ROOT = Path(__file__).parents[1]
 
@@ -122,16 +124,9 @@ def test_wrapped_numbers_records_and_tuples_come_out_as_of_compiled_code():
     assert [type(z) for z in value] == [int, bool, float, float]
 
 
-class Clock:
-    """Time that passes by a call of a kernel."""
-
-    def __init__(self, monkeypatch, each):
-        self.now, self.each = 0.0, each
-        monkeypatch.setattr(ways.time, "thread_time", self)
-
-    def __call__(self):
-        self.now += self.each / 2.0
-        return self.now
+def takes(monkeypatch, seconds):
+    """Let every call of a kernel take so long."""
+    monkeypatch.setattr(ways.time, "thread_time", (seconds * i for i in count()).__next__)
 
 
 @kernel
@@ -141,17 +136,18 @@ def plain(x):
 
 @pytest.fixture
 def process(monkeypatch):
-    """A process that has done nothing yet but to import the compiler."""
+    """A process that has done nothing yet but to import the compiler, on a machine that has no machine code."""
     own = ways._Process("auto")
     own.loaded = True
     monkeypatch.setattr(ways, "_process", own)
+    monkeypatch.setattr(Code, "has", lambda *_: False)
     return own
 
 
 @pytest.mark.parametrize("each", [0.1, 0.34, 2.0])
 def test_a_kernel_is_compiled_once_it_has_cost_its_price(new, process, monkeypatch, each):
     own = new(plain)
-    Clock(monkeypatch, 2.0 * each)
+    takes(monkeypatch, each)
     own.__dict__["price"] = 1.0
     calls = 0
     while not own.calls_code:
@@ -164,7 +160,7 @@ def test_a_kernel_is_compiled_once_it_has_cost_its_price(new, process, monkeypat
 def test_the_compiler_is_not_imported_for_what_costs_less(new, process, monkeypatch):
     process.loaded = False
     own = new(plain)
-    Clock(monkeypatch, 0.02)
+    takes(monkeypatch, 0.01)
     own.__dict__["price"] = 0.05
     for _ in range(int(ways.LOAD / 0.01) - 1):
         own(np.zeros(1))
@@ -176,7 +172,7 @@ def test_the_compiler_is_not_imported_for_what_costs_less(new, process, monkeypa
 
 def test_a_run_whose_length_is_known_compiles_at_once_what_pays(new, process, monkeypatch):
     dear, cheap = new(plain), new(strange)
-    Clock(monkeypatch, 0.02)
+    takes(monkeypatch, 0.01)
     dear.__dict__["price"], cheap.__dict__["price"] = 1.0, 5.0
     outlook, x = Outlook(), np.zeros(9)
     dear(x), cheap(x, 1.0, 1)

@@ -88,9 +88,10 @@ class Kernel(partial[Any]):
         """Bind as a function does: views have kernels as methods."""
         return self if instance is None else MethodType(self, instance)
 
-    def __reduce__(self) -> str:
-        """Return its name, by which processes find it in its module."""
-        return self.py_func.__qualname__
+    def __reduce__(self) -> Any:
+        """Return its name, by which processes find it in its module; or how to make it, if it is in a function."""
+        name = self.py_func.__qualname__
+        return (Kernel, (self.py_func, self.targetoptions["inline"])) if "<locals>" in name else name
 
     @property
     def code(self) -> Any:
@@ -156,14 +157,17 @@ class Tenancy:
         if expected > self._limit and self._buys(expected, arguments):
             return self._kernel.compile()(*arguments)
         began = time.thread_time()
-        done, value = self._run(arguments, arrays)
+        try:
+            value = self._run(arguments, arrays)
+        except Exception:  # compiled code may do what Python cannot
+            return self._kernel.compile()(*arguments)
         took = time.thread_time() - began
         if not self.spent:
             _process.rented[self._kernel] = self
         self._rate = max(0.5 * self._rate, took / size) if self.spent else took / size
         self.spent += took
         _process.spent += took
-        return value if done else self._kernel.compile()(*arguments)
+        return value
 
     def interpret(self, *arguments: Any) -> Any:
         """Interpret a call, whatever it costs."""
@@ -171,8 +175,7 @@ class Tenancy:
             return self._kernel.begin(*arguments)
         arrays: list[Any] = []
         _gather(arguments, arrays)
-        done, value = self._run(arguments, arrays)
-        return value if done else self._call(arguments)  # which raises its error
+        return self._run(arguments, arrays)
 
     def expect(self, cost: float) -> bool:
         """Whether it pays to compile if as many seconds of interpreting are to come; the next call does so then."""
@@ -188,32 +191,27 @@ class Tenancy:
 
     def _buys(self, expected: float, arguments: tuple[Any, ...]) -> bool:
         """Whether machine code is to be compiled or read now; `expected` is the cost up to and with this call."""
-        loaded, background = _process.loaded or _process.spent + expected > LOAD, _process.background
+        loaded, background = _process.loaded or _process.spent + expected - self.spent > LOAD, _process.background
         self._is_due = self._is_due or (loaded and expected > self.price)
-        self._limit = 1.5 * expected
+        self._limit = min(1.5 * expected, self.price) if loaded else 1.5 * expected
         if background is None:
             return self._is_due or (loaded and self._kernel.code.is_kept(arguments))
         if _process.loaded:
             background.ask(self._kernel, arguments, self._is_due)
         return False
 
-    def _run(self, arguments: tuple[Any, ...], arrays: list[Any]) -> tuple[bool, Any]:
-        """Interpret a call; where that raises an error, arrays are put back, and the careful way is tried from then on.
-
-        Returns whether the call went through, and its value.
-        """
+    def _run(self, arguments: tuple[Any, ...], arrays: list[Any]) -> Any:
+        """Interpret a call; where it raises an error, arrays are put back, and from then on it is done carefully."""
         before = [z.copy() for z in arrays]
         while True:
             try:
-                return True, self._call(arguments)
+                return self._call(arguments)
             except BaseException as error:  # also Ctrl-C
                 for array, old in zip(arrays, before, strict=True):
                     if array.flags.writeable:
                         array[...] = old
-                if not isinstance(error, Exception):
+                if self._is_careful or not isinstance(error, Exception):
                     raise
-                if self._is_careful:
-                    return False, None
             self._function, self._is_careful = CAREFUL.function(self._kernel), True
 
     def _call(self, arguments: tuple[Any, ...]) -> Any:
@@ -239,7 +237,11 @@ class Background:
 
     def __init__(self) -> None:
         self._asked: SimpleQueue[tuple[Kernel, tuple[Any, ...], bool]] = SimpleQueue()
-        self.busy = Lock()
+        self._busy = Lock()
+        if hasattr(os, "register_at_fork"):  # a child of a process that compiles would wait for the compiler for ever
+            import logging  # noqa: F401  whose lock is to be taken after ours, as the compiler needs it
+
+            os.register_at_fork(before=self._busy.acquire, after_in_parent=self._busy.release, after_in_child=_in_child)
         Thread(target=self._work, name="evenhand-kernels", daemon=True).start()
 
     def ask(self, kernel: Kernel, arguments: tuple[Any, ...], due: bool) -> None:
@@ -247,16 +249,16 @@ class Background:
         self._asked.put((kernel, kernel.code.types(arguments), due))
 
     def _work(self) -> None:
-        with self.busy, short_turns():
+        with self._busy, short_turns():
             from evenhand.core.machine_code import Code  # noqa: F401  the compiler, before anybody asks for it
         _process.loaded = True
         while True:
             kernel, types, due = self._asked.get()
-            if kernel.calls_code or not (due or kernel.code.has(types)):
-                continue
-            with self.busy, short_turns(), suppress(Exception):  # a caller meets the error
-                kernel.code.compile(types)
-            kernel.compile()
+            with self._busy, short_turns():
+                if not kernel.calls_code and (due or kernel.code.has(types)):
+                    with suppress(Exception):  # a caller meets the error
+                        kernel.code.compile(types)
+                    kernel.compile()
 
 
 class _Process:
@@ -350,19 +352,5 @@ def name(kernel: Kernel) -> str:
     return f"{kernel.__module__.rpartition('.')[2]}.{kernel.py_func.__qualname__}"
 
 
-def _before_fork() -> None:
-    if _process.background is not None:
-        _process.background.busy.acquire()  # the child would wait for the compiler for ever
-
-
-def _after_fork() -> None:
-    if _process.background is not None:
-        _process.background.busy.release()
-
-
 def _in_child() -> None:
     _process.background = None  # threads are not copied
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_in_child)

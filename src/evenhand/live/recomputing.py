@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise, takewhile
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
@@ -29,6 +28,9 @@ from evenhand.live.stores.opening import connect_to_read
 from evenhand.policy.state import PolicyState
 from evenhand.run.parallel import Watch, check_jobs, run_chunks
 from evenhand.run.progress import bar
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 _EXACT = ("a", "n", "f", "r", "late")  # plays and flags; the other entries of a decision are real numbers
 _STEP = 256  # events from one look at the progress bar to the next

@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Mapping
-from importlib.metadata import version
+from functools import cache
 
 import numpy as np
 
@@ -20,18 +20,26 @@ def here() -> dict[str, str]:
     >>> here()["evenhand"] == __version__
     True
     """
-    from llvmlite import binding  # 50 ms, for those that begin or audit a campaign
+    from llvmlite import binding  # slow to import
 
     return {
         "evenhand": __version__,
         "numpy": np.__version__,
-        "numba": version("numba"),
-        "scipy": version("scipy"),
+        "numba": _version("numba"),
+        "scipy": _version("scipy"),
         "python": platform.python_version(),
         "machine": platform.machine(),
         "processor": binding.get_host_cpu_name(),
         "libc": " ".join(platform.libc_ver()),
     }
+
+
+@cache
+def _version(package: str) -> str:
+    """Look a version up where packages are installed, as to import the package takes far longer."""
+    from importlib.metadata import version
+
+    return version(package)
 
 
 def other_version(found: str) -> str:

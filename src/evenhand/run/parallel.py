@@ -8,17 +8,18 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-from tqdm import tqdm
 
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.core.types import Ints
 from evenhand.core.validate import whole
+
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -94,7 +95,9 @@ def run_until(
 def _in_processes(
     run: Callable[[Task, Watch], Result], tasks: list[Task], bar: tqdm[Any], jobs: int, asked: Callable[[], bool]
 ) -> list[Result]:
-    from joblib import Parallel, delayed  # only where there is something to share
+    from concurrent.futures.process import BrokenProcessPool  # here, as few runs have something to share
+
+    from joblib import Parallel, delayed
 
     with tempfile.TemporaryDirectory(prefix="evenhand-", ignore_cleanup_errors=True) as place:
         path = Path(place) / "board"

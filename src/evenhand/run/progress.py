@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from tqdm import tqdm
+if TYPE_CHECKING:
+    from tqdm import tqdm
 
 SECONDS = 10.0  # until the first line, and between two lines
 _LINE = "{desc}: {unit} {n:,} of {total:,}, {elapsed} gone, about {remaining} left"
@@ -39,6 +40,8 @@ def bar(
     >>> [z for z in bar(range(3), desc="OPT", unit="program", progress=False)]
     [0, 1, 2]
     """
+    from tqdm import tqdm
+
     shared: dict[str, Any] = {"desc": desc, "unit": unit, "total": total, "initial": initial, "leave": False}
     if progress is not None or sys.stderr.isatty():
         return tqdm(every, disable=progress is False, **shared)
