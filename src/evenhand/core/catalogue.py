@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 from evenhand.core.checked import checked
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.fits import Fit, fit
 from evenhand.core.kinds import KINDS
 from evenhand.core.registry import exported, meant, samples, snake
@@ -90,7 +90,10 @@ def _marked(only: str = "") -> Iterator[System]:
         home = importlib.import_module(place)
         inside = pkgutil.walk_packages(home.__path__, f"{place}.") if hasattr(home, "__path__") else ()
         for name in (place, *(info.name for info in inside)):
-            module = importlib.import_module(name)
+            try:
+                module = importlib.import_module(name)
+            except MissingExtra:  # the pictures of results, which are no systems
+                continue
             for thing in vars(module).values():
                 mark = getattr(thing, "__named__", None)
                 if isinstance(mark, tuple) and thing.__module__ == name:
