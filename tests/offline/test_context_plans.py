@@ -2,12 +2,7 @@
 
 from dataclasses import replace
 
-import dask
-import dask.dataframe as dd
 import numpy as np
-import pyarrow as pa
-import pyarrow.dataset
-import pyarrow.parquet as pq
 import pytest
 
 import evenhand as eh
@@ -19,6 +14,12 @@ from evenhand.offline.context_terms import stated
 from evenhand.offline.resources import Resource
 from evenhand.offline.sifting import allocate
 from tests.offline.crowds import ALL, BUDGET, TIME, TOWNS, arrays, problem, table
+
+dask = pytest.importorskip("dask", reason="needs dask")
+dd = pytest.importorskip("dask.dataframe", reason="needs dask")
+pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
+pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow")
+pytest.importorskip("pyarrow.dataset", reason="needs pyarrow")
 
 COUNT = 70_000
 KNOWN = np.array([0.0, 80.0, 200.0])
