@@ -4,6 +4,8 @@ import os
 import signal
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from evenhand.offline import plan
@@ -15,8 +17,6 @@ from tests.offline.crowds import ALL, arrays, table
 
 dd = pytest.importorskip("dask.dataframe", reason="needs dask")
 distributed = pytest.importorskip("distributed", reason="needs dask's workers")
-pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
-pq = pytest.importorskip("pyarrow.parquet", reason="needs pyarrow")
 
 
 class KillsOnce:
