@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from evenhand.cli import main
 from evenhand.environments import Court
 from evenhand.experiments import find
 from evenhand.experiments.demo import findings
@@ -46,3 +47,17 @@ def test_the_time_is_told_for_the_run_that_was_timed():
 
     assert f"20 replicas, seed 3{TIME}.\n" in title(seed=3)
     assert TIME not in title(replicas=11)
+
+
+def test_the_demo_writes_into_a_folder_of_its_own_unless_one_is_stated(monkeypatch, capsys):
+    asked = []
+
+    def ran(experiment, *, out, resume):
+        asked.append(str(out))
+        return results({"resolving": 0.0})
+
+    monkeypatch.setattr("evenhand.experiments.loop.run", ran)
+    for options in ([], ["--out", "other"]):
+        assert main(["demo", *options]) == 0
+        assert capsys.readouterr().out.splitlines()[-1] == f"picture: {asked[-1]}/demo.png"
+    assert asked == ["evenhand-demo", "other"]
