@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Callable
+from typing import IO
 
 LONG = 120.0  # seconds after which a test waits no longer: what it waits for will not come
 
@@ -15,6 +17,15 @@ def until(holds: Callable[[], object]) -> None:
     while not holds():
         assert time.monotonic() < end, "it did not come"
         time.sleep(0.002)
+
+
+def until_steps(stream: IO[str], steps: int) -> None:
+    """Wait until the bar of a process, of which this is the stderr, has come to so many steps."""
+    said = ""
+    while not any(int(n) >= steps for n in re.findall(r" (\d+)/\d+ \[", said)):
+        more = stream.read(1)
+        assert more, said
+        said = said[-200:] + more
 
 
 class Clock:

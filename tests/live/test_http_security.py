@@ -13,6 +13,7 @@ from evenhand.live.http import app, serve
 from evenhand.live.http.bodies import BYTES
 from evenhand.live.verbs import Verbs
 from tests.live.served import asked, events, opened, serving
+from tests.waits import LONG
 
 TOKEN = "a secret of this test"
 
@@ -36,7 +37,7 @@ def closed(campaign):
 
 def raw(client, data):
     """What the server answers to bytes, at most for a second."""
-    with socket.create_connection((client.base_url.host, client.base_url.port), timeout=1) as line:
+    with socket.create_connection((client.base_url.host, client.base_url.port), timeout=LONG) as line:
         line.sendall(data)
         return line.recv(100_000)
 

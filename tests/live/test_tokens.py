@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import socket
-import time
 
 import pytest
 
@@ -18,6 +17,7 @@ from evenhand.live.tokens import ANYONE, ROLES, Token, Tokens, hash_of, read_fil
 from tests.live.served import asked, opened, serving
 from tests.live.test_files import STATED
 from tests.replay.shop import rows, write as problem
+from tests.waits import Clock
 
 SINGLE = "a secret of this test"
 BODIES = {"/decide": asked("a"), "/observe": {"id": 2, "outcomes": {"answer": 1}}, "/cancel": {"id": 2}}
@@ -219,12 +219,13 @@ def test_the_file_is_read_again_when_it_changes(campaign, tmp_path, monkeypatch,
 
 
 def test_the_file_is_looked_at_once_a_second(tmp_path, monkeypatch):
-    looks = []
+    looks, clock = [], Clock()
+    monkeypatch.setattr(tokens, "monotonic", clock)
     found = Tokens(write(tmp_path, entry("old")))
     monkeypatch.setattr(Tokens, "_stamp", lambda self: looks.append(1) or self._seen)
-    begun = time.monotonic()
-    while time.monotonic() < begun + 1.3:
+    for _ in range(13):
         assert found.find(b"secret of old").name == "old"
+        clock.now += 0.1
     assert len(looks) == 1
 
 
