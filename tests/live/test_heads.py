@@ -10,6 +10,7 @@ import pytest
 
 from evenhand.live.http import app, doors, heads
 from evenhand.live.http.door import Door
+from tests.each import for_each
 from tests.live.served import asked, events, opened, serving
 from tests.waits import LONG, until as until_holds
 
@@ -139,7 +140,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@for_each("name", REFUSED)
 def test_what_others_read_in_another_way_is_refused_and_nothing_after_it_is_read(client, name):
     for data in (REFUSED[name] + GET, REFUSED[name]):  # also alone, at once
         with connected(client) as line:

@@ -14,6 +14,7 @@ from evenhand.live.http import app, serve
 from evenhand.live.http.places import NEEDED, OTHER, Places
 from evenhand.live.http.quotas import Quotas
 from evenhand.live.tokens import ANYONE, ROLES, Token, Tokens, hash_of, read_file
+from tests.each import for_each
 from tests.live.served import asked, opened, serving
 from tests.live.test_files import STATED
 from tests.replay.shop import rows, write as problem
@@ -68,7 +69,7 @@ def client(campaign, tmp_path_factory):
         yield found
 
 
-@pytest.mark.parametrize("path", [*BODIES, *READ, *CHANGE])
+@for_each("path", [*BODIES, *READ, *CHANGE])
 def test_each_route_needs_its_role(client, path):
     needed = {"/decide": "decide", "/observe": "observe", "/cancel": "observe"}.get(path)
     needed = needed or ("change" if path in CHANGE else "read")
@@ -238,7 +239,7 @@ def test_a_file_that_others_may_open_is_refused(tmp_path, mode):
 GOOD = entry("a")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "told"),
     [
         ("[tokens.a", "tokens: expected a TOML file"),
