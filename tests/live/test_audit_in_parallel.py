@@ -14,7 +14,6 @@ from evenhand.live.snapshots import apart, dump
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.worker import Worker
 from evenhand.run import parallel
-from tests.each import for_each
 from tests.live.served import CASE, SHOP
 
 POLICY = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=4)
@@ -69,7 +68,7 @@ def audits(url, jobs=4):
     return eh.live.audit(url, "shop", POLICIES), eh.live.audit(url, "shop", POLICIES, jobs=jobs)
 
 
-@for_each("seed", range(4))  # every way to expire, and erasures
+@pytest.mark.parametrize("seed", range(4))  # every way to expire, and erasures
 def test_several_processes_find_what_one_finds(seed, tmp_path, monkeypatch, stretches):
     monkeypatch.setattr(Worker, "every", 10)
     url = f"sqlite:///{tmp_path / 'x.db'}"
