@@ -8,6 +8,8 @@ import os
 import pytest
 from hypothesis import settings
 
+from tests import budgets
+
 # Before NumPy is imported. Each core has a test of its own, and threads of BLAS that wait for each other took longer
 # than what they share.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -19,6 +21,14 @@ if os.environ.get("EVENHAND_EXTRAS") == "all":
 # The same examples every time: a test that passes once passes always.
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40, database=None)
 settings.load_profile("fixed")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--budgets", action="store_true", help="fail where tests of a folder take more CPU than they may")
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(budgets.Budgets(config, budgets.SECONDS), "budgets")
 
 
 def pytest_sessionstart():

@@ -1,14 +1,13 @@
 """Command lines that cannot be run end with status 2 and one message that names the argument; nothing is written."""
 
-import pytest
-
 from evenhand.cli import main
+from tests.each import for_each
 from tests.malformed.commands import COMMANDS
 from tests.malformed.files import LOG
 from tests.replay.shop import PROBLEM
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@for_each("name", COMMANDS)
 def test_the_argument_is_named_and_nothing_is_written(name, tmp_path, capsys):
     arguments, field, phrase = COMMANDS[name]
     tmp_path.joinpath("log.csv").write_bytes(LOG)

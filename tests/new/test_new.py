@@ -14,6 +14,7 @@ from evenhand.new import QUESTIONS, example, read
 from evenhand.new.answers import Aim, Feature, Limit, Span
 from evenhand.new.writing import FILES, problem_file, script
 from evenhand.replay.problem_file import parse, read_spec
+from tests.each import for_each
 
 EXAMPLES = {q.flag: q.example for q in QUESTIONS}
 SHOP = {
@@ -57,7 +58,7 @@ def test_answers_are_read():
     assert read({"decide": "a, b"}).limits[0].uses == {"b": 80.0}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("flag", "text", "phrase"),
     [
         ("decide", "letter", "two names or more"),
