@@ -36,9 +36,9 @@ Way = Literal["auto", "compiled", "interpreted"]
 WAYS = get_args(Way)
 
 # Seconds of a core; `python -m benchmarks.kernels` measures them.
-PRICE = 2.2e-4  # to compile a kernel, per byte of the code of all functions that are compiled with it
-READ = 0.006  # to read machine code from disk
-LOAD = 0.4  # to import the compiler
+PRICE = 4e-4  # to compile a kernel, per byte of the code of all functions that are compiled with it
+READ = 0.004  # to read machine code from disk
+LOAD = 0.25  # to import the compiler
 GUESS = 1e-6  # to interpret a kernel that never ran, per number in its arguments
 
 
