@@ -1,19 +1,34 @@
-"""Fixed examples for Hypothesis, and a look at every picture that is written."""
+"""Fixed examples for Hypothesis, packages that must be there, and a look at every picture that is written."""
 
 import gc
+import importlib
 import math
 import os
 
 import pytest
 from hypothesis import settings
 
+from tests import budgets
+
 # Before NumPy is imported. Each core has a test of its own, and threads of BLAS that wait for each other took longer
 # than what they share.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+# As `make check` sets it, which has every extra: a test that lacks a package fails and is not skipped.
+if os.environ.get("EVENHAND_EXTRAS") == "all":
+    pytest.importorskip = lambda module, reason=None: importlib.import_module(module)
+
 # The same examples every time: a test that passes once passes always.
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40, database=None)
 settings.load_profile("fixed")
+
+
+def pytest_addoption(parser):
+    parser.addoption("--budgets", action="store_true", help="fail where tests of a folder take more CPU than they may")
+
+
+def pytest_configure(config):
+    config.pluginmanager.register(budgets.Budgets(config, budgets.SECONDS), "budgets")
 
 
 def pytest_sessionstart():
@@ -31,9 +46,9 @@ def pytest_collection_finish():
 @pytest.fixture(autouse=True, scope="session")
 def compile_in_silence():
     """Tests of what is written on stderr do not depend on which kernels are compiled already."""
-    from evenhand.core.kernel_parts import Kernel
+    from evenhand.core.compiling import COMPILING
 
-    Kernel.announcer.after = math.inf
+    COMPILING.after = math.inf
 
 
 @pytest.fixture(autouse=True)

@@ -10,6 +10,7 @@ import evenhand as eh
 from evenhand.policy.late import decide_late, unguarded
 from evenhand.policy.saving import flatten
 from evenhand.problem.ended import ended
+from tests.each import for_each
 
 COST = {"none": 0, "call": 3, "gift": 7}
 SHOP = eh.Problem(
@@ -162,7 +163,7 @@ def played(problem, late, seed):
     return found[problem.horizon - 1], found[-1]
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_averages_are_kept_after_the_horizon(seed):
     """At prices that stayed as the horizon left them, the gap grows from 0.03 to 0.17 and more."""
     _, end = played(sides(eh.Parity("answer", by="side", tolerance=0.02)), 400, seed)
@@ -170,7 +171,7 @@ def test_averages_are_kept_after_the_horizon(seed):
     assert end.standings["answer gap by side"].value < 0.045
 
 
-@pytest.mark.parametrize("seed", range(2))
+@for_each("seed", range(2))
 def test_a_floor_holds_for_late_rounds_as_well(seed):
     """Calls bring answers, and cost what is gained: half of the rounds are for each."""
     shop = eh.Problem(
@@ -218,7 +219,7 @@ def test_a_limit_that_masks_a_late_candidate_is_noted():
     assert policy.decide(state, context).restricted[0] == 0.0  # the horizon masks everything
 
 
-@pytest.mark.parametrize("seed", range(2))
+@for_each("seed", range(2))
 def test_a_soft_budget_is_named_and_what_a_plan_sees_spent_is_not_spent_again(seed):
     problem = sides(eh.Budget("cents", rate=1.0, hard=False))
     assert unguarded(eh.resolving(problem, eh.PerAction.of(problem))) == ("cents",)

@@ -16,6 +16,7 @@ from evenhand.models import (
 from evenhand.policy.saving import flatten
 from evenhand.problem import Budget, Groups, Outcome, Problem
 from evenhand.recipes import lyapunov, pgd, primal_lp, resolving, square_cbwk, ucb_bwcr, uniform
+from tests.each import for_each
 from tests.growing import grown
 from tests.test_adopting import steps, with_total
 
@@ -241,7 +242,7 @@ RECIPES = {
 
 
 @pytest.mark.parametrize("name", RECIPES)
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_no_budget_and_no_span_is_ever_over_after_growth(name, seed):
     """Outcomes are late, some decisions are cancelled, and what waits as the state grows is settled after it."""
     rng, rounds = np.random.default_rng([seed, len(name)]), 80

@@ -27,6 +27,7 @@ from evenhand.run import Checkpoints, blocks, simulate
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.simulation import _run, _Task
 from evenhand.testing import check_compiled
+from tests.each import for_each
 from tests.examples.recipes import RECIPES
 from tests.test_checkpoints import cut_short, same
 from tests.test_kernel_cache import apart
@@ -374,8 +375,8 @@ def test_blocks_are_used_where_they_pay():
     assert blocks.Blocks(other, state, world, recorder).pays(2_000)  # times replicas
 
 
-@pytest.mark.parametrize("before", [0, 5, 64])
-@pytest.mark.parametrize("n", [0, 1, 58, 59, 60, 64, 65, 128, 200])
+@for_each("before", [0, 5, 64])
+@for_each("n", [0, 1, 58, 59, 60, 64, 65, 128, 200])
 def test_the_book_of_receipts_is_as_after_decisions_that_were_settled(before, n):
     policy, world = uniform(COURT.problem, 5), COURT.start(0, np.arange(1))
     books = Receipts(), Receipts()
@@ -421,15 +422,14 @@ class View(NamedTuple):
 """
 ASKS = """
 from evenhand.core.kernel import kernel
-from evenhand.core.views import view_of
-import evenhand.core.views
+import evenhand.core.held
 from inner import View
 
 @kernel
 def ask(view):
     return view.radius(1, 2)
 
-print(ask(View(1.0)), sum(ask.stats.cache_misses.values()))
+print(ask(View(1.0)), ask.misses)
 """
 
 

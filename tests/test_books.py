@@ -9,6 +9,7 @@ import evenhand as eh
 from evenhand.environments import Delayed
 from evenhand.policy import books
 from evenhand.policy.checks import EVERY_PLAY, NOTHING
+from tests.each import for_each
 from tests.test_status import SHOP
 from tests.worlds import Market
 
@@ -93,7 +94,7 @@ FIRST, S = books.FIRST, M + L
 ROUNDED = [*range(FIRST + S, FIRST + 2 * S), *range(FIRST + 2 * S + L, FIRST + 2 * S + 2 * L)]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_a_table_has_the_exact_sums_of_its_entries_whatever_was_taken_back(seed):
     """Of 300 rounds some are cancelled, some arrive in parts, some never, and some are revised twice."""
     rng, table = np.random.default_rng(seed), books.start(PROBLEM, R)

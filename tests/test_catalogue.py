@@ -3,10 +3,9 @@ import inspect
 import re
 from pathlib import Path
 
-import pytest
-
 from evenhand import recipes
 from evenhand.core.catalogue import KINDS, catalogue
+from tests.each import for_each
 
 ROOT = Path(__file__).parents[1]
 ROWS = {"C": 9, "K": 8, "B": 11, "A": 8, "S": 5, "X": 6}  # of the five papers, and evenhand's own
@@ -14,9 +13,22 @@ ID = re.compile(r"(?<![\w-])(?:[ABCKS]\d{1,2}|X\d{1,2})(?![\w-])")
 LOOKS = re.compile(r"C\d-*")  # of matplotlib
 
 
-@pytest.mark.parametrize("row", [f"{paper}{i}" for paper, last in ROWS.items() for i in range(1, last + 1)])
+@for_each("row", [f"{paper}{i}" for paper, last in ROWS.items() for i in range(1, last + 1)])
 def test_every_row_is_listed(row):
     assert row in {s.id for s in catalogue()}
+
+
+def test_every_named_system_is_listed():
+    """A system that no package of a kind exports would be missing."""
+    marked = {
+        (call.args[0].value, thing.name)
+        for path in (ROOT / "src" / "evenhand").rglob("*.py")
+        for thing in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(thing, ast.ClassDef | ast.FunctionDef)
+        for call in thing.decorator_list
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "named"
+    }
+    assert marked == {(s.id, s.name) for s in catalogue()}
 
 
 STATED = [s for s in catalogue() if s.kind == "recipe"]
@@ -26,7 +38,7 @@ def test_every_recipe_is_listed():
     assert sorted(s.name for s in STATED) == sorted(recipes.__all__)
 
 
-@pytest.mark.parametrize("system", STATED, ids=lambda s: s.name)
+@for_each("system", STATED, ids=lambda s: s.name)
 def test_every_recipe_states_its_guarantee_with_the_conditions_or_says_that_there_is_none(system):
     """A number of a theorem is not enough: a bound as a formula, after what it takes for granted."""
     _, found, text = inspect.getdoc(getattr(recipes, system.name)).partition("Guarantee: ")

@@ -26,6 +26,7 @@ from evenhand.testing import (
     check_set,
 )
 from tests import parts
+from tests.each import for_each
 from tests.examples.constraints import CONSTRAINTS, ONE_EACH, bazaar
 from tests.examples.oracles import CURVES, ORACLES
 from tests.examples.problems import EVERYTHING
@@ -84,7 +85,7 @@ def test_every_recipe_store_and_section_has_an_example(kind):
     assert sorted(shown) == sorted(there)
 
 
-@pytest.mark.parametrize("system", catalogue(), ids=lambda s: f"{s.id}-{s.name}")
+@for_each("system", catalogue(), ids=lambda s: f"{s.id}-{s.name}")
 def test_every_named_system_is_exported(system):
     home = next(place for place, kind in KINDS.items() if kind == system.kind)
     if system.kind not in ("benchmark", "experiment"):

@@ -19,6 +19,7 @@ from evenhand.goals import HardBudget
 from evenhand.problem import NeverWorse, Ratio, Within
 from evenhand.problem.constraints import stated_rows
 from evenhand.sets import Box
+from tests.each import for_each
 
 CENTS, HOURS = eh.Budget("cents", total=1900), eh.Budget("hours", total=200)
 PLAIN = eh.Problem(
@@ -106,7 +107,7 @@ def catalogued(name):
     return next(s for s in RECIPES if s.name == name)
 
 
-@pytest.mark.parametrize("system", RECIPES, ids=lambda s: s.name)
+@for_each("system", RECIPES, ids=lambda s: s.name)
 def test_every_recipe_says_what_it_fits_and_is_built_on_it(system):
     assert system.fit, "state use= and fits= in @named"
     words = system.fit.words
@@ -121,7 +122,7 @@ def test_every_recipe_says_what_it_fits_and_is_built_on_it(system):
             build(system.name, PLAIN)
 
 
-@pytest.mark.parametrize("system", [s for s in RECIPES if "allocation" not in s.fit.words], ids=lambda s: s.name)
+@for_each("system", [s for s in RECIPES if "allocation" not in s.fit.words], ids=lambda s: s.name)
 def test_what_a_recipe_does_not_name_it_refuses_or_ignores(system):
     beside = (CENTS,) if "budgets" in system.fit.words and "no constraints" not in system.fit.words else ()
     for word in {*LIMITS, *CHANGES} - set(system.fit.words) - IGNORED.get(system.name, set()) - SOFTLY:
@@ -129,9 +130,7 @@ def test_what_a_recipe_does_not_name_it_refuses_or_ignores(system):
             build(system.name, problem(word, () if word == "no constraints" else beside))
 
 
-@pytest.mark.parametrize(
-    "system", [s for s in RECIPES if "hard budgets" in s.fit.words and s.name != "fw"], ids=lambda s: s.name
-)
+@for_each("system", [s for s in RECIPES if "hard budgets" in s.fit.words and s.name != "fw"], ids=lambda s: s.name)
 def test_hard_budgets_have_a_hard_limit(system):
     asked = system.fit.words["hard budgets"]
     assert asked in ("", "with hard=True")

@@ -20,6 +20,7 @@ from evenhand.recipes import pgd, resolving, ucb
 from tests import accounts
 from tests.problems import pose
 from tests.states import equal, unchanged
+from tests.waits import LONG
 
 SPENDING = pose("gain", "cost", actions=("wait", "go"), subject_to=(Budget("cost", total=5),), horizon=10)
 POLICY = pgd(SPENDING, Ridge(n_features=2, n_outcomes=2, width=Fixed(0.1)), warmup=0, margin=0.0, hard=True)
@@ -88,14 +89,14 @@ def test_a_second_thread_inside_a_state_is_refused_at_once():
     class Slow(Ridge):
         def value(self, state, x, w, u):
             inside.set()
-            go.wait(10)
+            go.wait(LONG)
             return super().value(state, x, w, u)
 
     policy = ucb(SPENDING, Slow(n_features=2, n_outcomes=2), warmup=0)
     state = policy.start()
     first = threading.Thread(target=policy.act, args=(state, CASE))
     first.start()
-    assert inside.wait(10)
+    assert inside.wait(LONG)
     for use in (policy.decide, policy.act):
         with pytest.raises(ConcurrentUse, match="one writer at a time"):
             use(state, CASE)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import evenhand
+from tests.each import for_each
 
 HOME = Path(evenhand.__file__).parent
 MODULES = {
@@ -101,7 +102,7 @@ def test_no_list_of_arguments_is_longer_than_eight():
             assert len(own) <= 8 or entered, f"{name}.{node.name} has {len(arguments(node))}"
 
 
-@pytest.mark.parametrize("path", sorted((HOME / "report").glob("*.py")), ids=lambda p: p.name)
+@for_each("path", sorted((HOME / "report").glob("*.py")), ids=lambda p: p.name)
 def test_reports_know_nothing_of_runs(path):
     assert not [m for m in imported(path) if m.startswith(("evenhand.run", "evenhand.experiments", "evenhand.replay"))]
 

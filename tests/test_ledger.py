@@ -16,6 +16,7 @@ from evenhand.models import Ridge
 from evenhand.policy import Policy
 from evenhand.problem import Budget, Outcome, Problem
 from evenhand.problem.rows import select
+from tests.each import for_each
 
 
 def each(x):
@@ -107,8 +108,8 @@ def stands(policy, state):
     return status.accounts["x"].left, status.accounts["x"].held, status.averages["x"]
 
 
-@pytest.mark.parametrize("door", ["alone", "restarted", "late", "in parts"])
-@pytest.mark.parametrize("fate", FATES)
+@for_each("door", ["alone", "restarted", "late", "in parts"])
+@for_each("fate", FATES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_what_becomes_of_a_decision(kind, fate, door, tmp_path):
     outcome, value, before, afters = KINDS[kind]

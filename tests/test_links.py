@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from evenhand.cli import build
+from tests.each import for_each
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*.md")])
@@ -71,7 +72,7 @@ def problem_of(page, link):
     return "no such heading" if wrong else ""
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+@for_each("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links_and_pictures_exist_with_their_headings(page):
     found = {link: problem_of(page, link) for link in links(page.read_text(encoding="utf-8"))}
     assert {link: wrong for link, wrong in found.items() if wrong} == {}
@@ -115,20 +116,20 @@ def test_guides_to_begin_with_link_the_glossary(guide):
     assert "glossary.md" in links((ROOT / "docs" / f"{guide}.md").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+@for_each("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_no_page_names_a_path_of_one_machine(page):
     text = page.read_text(encoding="utf-8")
     assert re.findall(r"(?<![\w.~/])/(?:home|Users|root|tmp|work|mnt|opt|usr|var)/\S*|[A-Z]:\\\S*", text) == []
 
 
-@pytest.mark.parametrize("page", NOW, ids=lambda p: str(p.relative_to(ROOT)))
+@for_each("page", NOW, ids=lambda p: str(p.relative_to(ROOT)))
 def test_targets_of_make_exist(page):
     rules = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     called = commands(page.read_text(encoding="utf-8"), "make")
     assert {word for words in called for word in words if "=" not in word} - rules == set()
 
 
-@pytest.mark.parametrize("page", NOW, ids=lambda p: str(p.relative_to(ROOT)))
+@for_each("page", NOW, ids=lambda p: str(p.relative_to(ROOT)))
 def test_commands_of_evenhand_exist_with_their_options(page):
     for words in commands(page.read_text(encoding="utf-8"), "evenhand"):
         assert unknown(words) == [], "evenhand " + " ".join(words)

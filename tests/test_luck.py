@@ -5,6 +5,7 @@ import pytest
 from scipy.special import ndtr
 
 from evenhand.core.luck import Luck, Stream, philox
+from tests.each import for_each
 
 WORD = 2**64
 
@@ -23,8 +24,8 @@ def ours(counter, key):
 COUNTERS = [(0, 0, 0, 0), (1, 0, 0, 0), (0, 1, 0, 0), (0, 0, 7, 0), (WORD - 1,) * 4, (2, 9_999, 99, 0)]
 
 
-@pytest.mark.parametrize("counter", COUNTERS)
-@pytest.mark.parametrize("key", [(0, 0), (1, 2), (WORD - 1, WORD - 1)])
+@for_each("counter", COUNTERS)
+@for_each("key", [(0, 0), (1, 2), (WORD - 1, WORD - 1)])
 def test_philox_gives_the_words_of_numpys_own(counter, key):
     np.testing.assert_array_equal(ours(counter, key), numpys_block(counter, key))
 

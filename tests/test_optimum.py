@@ -12,6 +12,7 @@ from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import fw_linucb
 from evenhand.run import opt, opt_without_contexts, simulate
 from evenhand.run.optimum import best, draw
+from tests.each import for_each
 
 
 def sample(rng: np.random.Generator, count: int, actions: int, rows: int) -> Sample:
@@ -20,7 +21,7 @@ def sample(rng: np.random.Generator, count: int, actions: int, rows: int) -> Sam
     return Sample(rng.uniform(0, 1, (count, actions)), uses, np.ones((count, actions)))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_the_program_agrees_with_its_dual_and_with_cvxpy(seed):
     rng = np.random.default_rng(seed)
     s, bound = sample(rng, 40, 3, 2), np.array([0.2, 0.3])

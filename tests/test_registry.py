@@ -14,6 +14,7 @@ from evenhand.objectives import AlphaFair, GeneralizedGini, Objective, Randomize
 from evenhand.problem import Budget
 from evenhand.recipes import fw, primal_lp, resolving
 from evenhand.recipes.primal_lp import Slack
+from tests.each import for_each
 
 HOMES = ("recipes", "models", "objectives", "choices", "problem", "environments")
 
@@ -96,7 +97,7 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("value", "hint", "message"), WRONG, ids=lambda z: str(z)[:40])
+@for_each(("value", "hint", "message"), WRONG, ids=lambda z: str(z)[:40])
 def test_one_clear_error(value, hint, message):
     with pytest.raises(InvalidInput, match=message):
         read("x", value, hint, {"n_features": 3})

@@ -8,6 +8,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.policy.revising import revise
 from evenhand.policy.saving import flatten
 from evenhand.problem import NeverWorse
+from tests.each import for_each
 
 
 def shop(*budgets):
@@ -56,7 +57,7 @@ def drawn(problem, rng, action):
 
 
 @pytest.mark.parametrize("problem", [TOTALS, SPANS, CREDIT], ids=["totals", "spans", "credit"])
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_a_correction_is_as_if_the_last_outcome_had_been_the_only_one(problem, seed):
     rng = np.random.default_rng(seed)
     policy = eh.uniform(problem, 3 * problem.n_features if problem.features else 1)

@@ -2,7 +2,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import tracemalloc
 from dataclasses import replace
 
@@ -25,6 +24,7 @@ from evenhand.run import Trace, simulate
 from evenhand.run.recorder import Recorder, empty
 from tests.examples.environments import LOG
 from tests.problems import pose
+from tests.waits import LONG, until_steps
 
 COURT_LIKE = pose(
     "gain",
@@ -202,7 +202,7 @@ if __name__ == "__main__":
     court = Court(horizon=2_000_000)
     policy = pgd(court.problem, model(), step=0.02)
     print("ready", flush=True)
-    trace = simulate(policy, court, replicas=4, jobs=int(sys.argv[1]), progress=False)
+    trace = simulate(policy, court, replicas=4, jobs=int(sys.argv[1]), progress=True)
     print(trace.finished, trace.times[-1] > 1, len(trace.replicas), bool((trace.elapsed[-1] == trace.times[-1]).all()))
 """
 
@@ -212,14 +212,13 @@ if __name__ == "__main__":
 def test_ctrl_c_leaves_what_was_done_readable(jobs, tmp_path):
     script = tmp_path / "run.py"
     script.write_text(SLOW_RUN)
-    process = subprocess.Popen(
-        [sys.executable, str(script), str(jobs)], stdout=subprocess.PIPE, text=True, start_new_session=True
-    )
+    command, pipe = [sys.executable, str(script), str(jobs)], subprocess.PIPE
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "ready"
-    time.sleep(12 if jobs > 1 else 6)
+    until_steps(process.stderr, 20_000)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to every process of the group
-    out, _ = process.communicate(timeout=120)
+    out, _ = process.communicate(timeout=LONG)
     assert out.split() == ["False", "True", "4", "True"]
 
 

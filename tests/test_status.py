@@ -7,6 +7,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.models import BayesianRidge
+from tests.each import for_each
 
 ACTIONS, KIND = ("a", "b", "c", "d"), {"a": "own", "b": "own", "c": "other", "d": "other"}
 SHOP = eh.Problem(
@@ -100,7 +101,7 @@ def settle(rng, state, books, of):
             book.plays.append((groups, [*y[r, p], minutes], [*observed[r, p], True]))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_a_status_is_what_books_by_hand_say(seed):
     state, books, waiting = lived(seed)
     for r, book in enumerate(books):

@@ -18,6 +18,7 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.run import cells
 from evenhand.run.sweeps import Sweep
 from evenhand.run.trace import Trace
+from tests import waits
 from tests.pictures import no_overlaps
 
 ROUNDS = 200
@@ -202,10 +203,8 @@ def test_a_killed_worker_loses_no_finished_cell_and_changes_no_number(tmp_path):
     assert 1 <= len(kept) < 8
     same(eh.sweep(blind, "rides", LONG, replicas=2, seed=1, jobs=2, out=tmp_path, progress=False), expected)
     assert all(path.stat().st_mtime_ns == at for path, at in kept.items())
-    until = time.monotonic() + 30.0  # the worker that was not killed may still write its cell
-    while len(list(tmp_path.iterdir())) > 8 and time.monotonic() < until:
-        time.sleep(0.1)
-    assert len(list(tmp_path.iterdir())) == 8  # nothing half-written stays
+    # The worker that was not killed may still write its cell; nothing half-written stays.
+    waits.until(lambda: len(list(tmp_path.iterdir())) == 8)
 
 
 @pytest.mark.slow
@@ -217,21 +216,29 @@ def test_a_sweep_on_a_cluster_survives_a_killed_worker(tmp_path):
     with (
         distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
         distributed.Client(cluster) as client,
-        joblib.parallel_config(backend="dask", wait_for_workers_timeout=30),
+        joblib.parallel_config(backend="dask", wait_for_workers_timeout=waits.LONG),
     ):
         killer = kill_when_a_cell_is_there(tmp_path, lambda: list(client.run(os.getpid).values()))
         same(eh.sweep(blind, "rides", LONG, replicas=2, seed=1, jobs=2, out=tmp_path, progress=False), expected)
-        killer.join(1)
+        killer.join(waits.LONG)
         assert not killer.is_alive()
 
 
 INTERRUPTED = """
 import sys
+from contextlib import contextmanager
 import evenhand as eh
+from evenhand.run import parallel
 from tests.test_sweeps import blind, court
+deaf = parallel._deaf
+@contextmanager
+def until_workers_start():
+    with deaf():
+        yield
+    print("ready", flush=True)
+parallel._deaf = until_workers_start
 courts = {ride: court(ride, horizon=1_000_000) for ride in (0.05, 0.1)}
-print("ready", flush=True)
-found = eh.sweep(blind, "rides", courts, replicas=2, jobs=2, out=sys.argv[1], progress=False)
+found = eh.sweep(blind, "rides", courts, replicas=2, jobs=2, out=sys.argv[1], progress=True)
 some = [list(found.comparisons), found[0.05].names, found[0.05]["one"].times[-1] > 1] if found.comparisons else []
 print(found.finished, *some)
 """
@@ -245,14 +252,10 @@ def test_ctrl_c_leaves_what_was_done_readable(tmp_path, starting):
     process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, start_new_session=True)
     assert process.stdout is not None
     assert process.stdout.readline().strip() == "ready"
-    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    while (
-        starting and process.poll() is None and len(children.read_text().split()) < 3
-    ):  # a tracker of resources, and both workers
-        time.sleep(0.01)
-    time.sleep(0.5 if starting else 15.0)
+    if not starting:
+        waits.until_steps(process.stderr, 20_000)
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=waits.LONG)
     assert "Traceback" not in err
     if starting:
         assert out.startswith("False"), err

@@ -145,7 +145,7 @@ def _draft(o: argparse.Namespace) -> int:
 
 
 def _value(o: argparse.Namespace) -> int:
-    from evenhand.core.validate import folder
+    from evenhand.core.validate import writable
     from evenhand.offline import Evidence, for_whom, value
 
     policies = _served(o)
@@ -153,7 +153,7 @@ def _value(o: argparse.Namespace) -> int:
     with Work("value"):
         evidence = Evidence.read(source_of(o.log, log_of), o.problem)
         if o.out is not None:
-            folder(o.out)
+            writable(o.out)
         found = value(evidence, rules=o.rule, policies=policies, folds=o.folds, seed=o.seed, model=_model(o))
         if o.for_whom:
             found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed, model=_model(o)))
@@ -171,11 +171,11 @@ def _served(o: argparse.Namespace) -> dict[str, Saved]:
 
 def _curve(o: argparse.Namespace) -> int:
     from evenhand.core.extras import no_picture
-    from evenhand.core.validate import folder
+    from evenhand.core.validate import writable
     from evenhand.offline import curve
 
     if o.out is not None:
-        folder(o.out)
+        writable(o.out)
     budgets = sorted(set(o.at)) or o.budgets
     with Work("curve"):
         found = curve(

@@ -10,6 +10,7 @@ from evenhand.models import Fixed, Ridge
 from evenhand.recipes import cab_ucb
 from evenhand.welfare import Anyone, Capped, Exact, Greedy, Linear, Power, Priced, Sequential, satisfaction
 from tests.choices import plain
+from tests.each import for_each
 
 
 def users_arms(plays, arms):
@@ -200,7 +201,7 @@ def test_users_who_look_alike_are_drawn_for_an_arm_with_little_room(oracle):
     assert np.isnan(chances).all()
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each("seed", range(8))
 def test_stated_chances_of_one_are_those_of_every_draw(seed):
     """Values on a coarse grid, some saturated: wherever a chance of 1 is stated, all draws agree."""
     rng = np.random.default_rng(seed)

@@ -6,6 +6,7 @@ import pytest
 from evenhand.choices import GreedyRatio, Lottery
 from evenhand.core.records import Worth
 from tests.choices import plain
+from tests.each import for_each
 
 
 def lottery(choice, gain, cost, share, playable=None):
@@ -15,7 +16,7 @@ def lottery(choice, gain, cost, share, playable=None):
     return plain.pick(choice, worth, plain.offer([True] * len(gain) if playable is None else playable)).lottery[0]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_the_best_ratio_is_played_as_often_as_the_budget_allows(seed):
     rng = np.random.default_rng(seed)
     gain, cost, share = rng.random(6), rng.random(6), rng.random()
@@ -62,7 +63,7 @@ def test_where_nothing_gains_the_least_loss_is_played_and_losses_are_never_divid
     )
 
 
-@pytest.mark.parametrize("seed", range(30))
+@for_each("seed", range(30))
 def test_units_of_gains_and_costs_change_nothing(seed):
     rng = np.random.default_rng(seed)
     gain, cost = rng.uniform(-1.0, 0.3, 6), rng.random(6) * (rng.random(6) < 0.7)

@@ -5,10 +5,11 @@ import pytest
 
 from evenhand.choices import LinearProgram
 from tests.choices import plain
+from tests.each import for_each
 from tests.numerics.test_simplex import by_highs
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(10))
 def test_worth_is_mean_and_bonus_and_uses_are_minus_them(seed):
     rng = np.random.default_rng(seed)
     mean, bonus, bound = rng.random((6, 5, 7)), 0.2 * rng.random((6, 5, 7)), (0.4, 0.5, 0.6)

@@ -8,6 +8,7 @@ import pytest
 from evenhand.choices import Pick, Random, TopK
 from evenhand.testing import check_choice
 from tests.contracts.twisted import Twisted, after, caught
+from tests.each import for_each
 
 
 @dataclass
@@ -109,7 +110,7 @@ def test_a_sound_choice_passes(n_plays):
     check_choice(drawing(n_plays))
 
 
-@pytest.mark.parametrize(("n_plays", "members", "promise"), FAULTS, ids=lambda z: z if isinstance(z, str) else "")
+@for_each(("n_plays", "members", "promise"), FAULTS, ids=lambda z: z if isinstance(z, str) else "")
 def test_a_faulty_choice_is_caught(n_plays, members, promise):
     caught(check_choice, drawing(n_plays, **members), promise)
 

@@ -11,6 +11,7 @@ from evenhand.problem import Rows, Within
 from evenhand.sets import Ball, Box, Intersection
 from evenhand.testing import check_constraint
 from tests.contracts.twisted import caught
+from tests.each import for_each
 from tests.examples.problems import EVERYTHING
 
 
@@ -52,7 +53,7 @@ class Letters:
         return average + 1e-15 * average.mean() if self.fault == "mixes replicas" else average
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("constraint", "promise"),
     [
         (Letters("names only"), "`rows` returns Rows, not tuple"),

@@ -1,11 +1,11 @@
 """`check_model` catches a model that breaks a promise: one broken promise per row."""
 
 import numpy as np
-import pytest
 
 from evenhand.models import Ridge
 from evenhand.testing import check_model
 from tests.contracts.twisted import Twisted, after, caught
+from tests.each import for_each
 
 INNER = Ridge(n_features=3)
 RNG = np.random.default_rng(0)
@@ -69,6 +69,6 @@ def test_a_sound_model_passes():
     check_model(model())
 
 
-@pytest.mark.parametrize(("members", "promise"), FAULTS, ids=lambda z: z if isinstance(z, str) else "")
+@for_each(("members", "promise"), FAULTS, ids=lambda z: z if isinstance(z, str) else "")
 def test_a_faulty_model_is_caught(members, promise):
     caught(check_model, model(**members), promise)

@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.objectives import AlphaFair
 from evenhand.testing import check_objective
 from tests.contracts.twisted import Twisted, caught
+from tests.each import for_each
 
 NASH = AlphaFair(("a", "b", "c"), alpha=1.0, offset=0.2)
 
@@ -62,6 +62,6 @@ def test_a_sound_objective_passes():
     check_objective(objective())
 
 
-@pytest.mark.parametrize(("members", "promise"), FAULTS, ids=lambda z: z if isinstance(z, str) else "")
+@for_each(("members", "promise"), FAULTS, ids=lambda z: z if isinstance(z, str) else "")
 def test_a_faulty_objective_is_caught(members, promise):
     caught(check_objective, objective(**members), promise)

@@ -8,6 +8,7 @@ import pytest
 from evenhand.sets import Ball, Box
 from evenhand.testing import check_set
 from tests.contracts.twisted import Twisted, caught
+from tests.each import for_each
 from tests.sets import twins
 
 BOX, BALL = Box((0.2, 0.1), (0.6, 0.5)), Ball((0.4, 0.3), 0.2)
@@ -43,7 +44,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("faulty", "promise"), FAULTS, ids=[promise for _, promise in FAULTS])
+@for_each(("faulty", "promise"), FAULTS, ids=[promise for _, promise in FAULTS])
 def test_a_faulty_set_is_caught(faulty, promise):
     caught(check_set, faulty, promise)
 

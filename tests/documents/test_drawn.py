@@ -6,6 +6,7 @@ import re
 import pytest
 
 from tests.documents.pages import PAGES, ROOT
+from tests.each import for_each
 
 SCRIPTS = sorted((ROOT / "docs" / "pictures").glob("*.py"))
 BY_COMMAND = {
@@ -35,7 +36,7 @@ def shown():
                 yield page, link.removeprefix("docs/")
 
 
-@pytest.mark.parametrize(("page", "name"), list(shown()), ids=lambda z: z if isinstance(z, str) else z.name)
+@for_each(("page", "name"), list(shown()), ids=lambda z: z if isinstance(z, str) else z.name)
 def test_a_page_says_what_draws_its_picture(page, name):
     text = page.read_text(encoding="utf-8")
     scripts = [script for script in SCRIPTS if f"](pictures/{script.name})" in text]

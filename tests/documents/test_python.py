@@ -6,6 +6,7 @@ import pytest
 
 from tests.documents import beside
 from tests.documents.pages import PAGES, ROOT, marked, python
+from tests.each import for_each
 
 # By page: names that its blocks use and a reader has, and names that a block needs beyond those of the blocks above.
 BEFORE = {
@@ -90,14 +91,14 @@ def test_what_is_shown_is_what_runs(page, capsys, monkeypatch, tmp_path):
     assert [text for text in SAID.get(page, ()) if text not in all_printed] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@for_each("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_that_do_not_run_are_listed(page):
     kinds = [kind for kind, _ in marked(page)]
     assert kinds.count("python no-run") == len(NO_RUN.get(str(page.relative_to(ROOT)), []))
     assert set(kinds) <= {"", "python", "python no-run", "toml", "csv"}
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+@for_each("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_toml_can_be_read(page):
     for kind, text in marked(page):
         if kind == "toml":

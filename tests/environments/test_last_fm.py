@@ -10,6 +10,7 @@ import pytest
 
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.environments import LastFM, Listeners, last_fm
+from tests.each import for_each
 
 DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).parents[3] / "shared" / "data")) / "lastfm"
 needs_data = pytest.mark.skipif(
@@ -171,7 +172,7 @@ FILES = {
 }
 
 
-@pytest.mark.parametrize("name", FILES)
+@for_each("name", FILES)
 def test_data_that_are_missing_or_altered_are_named_with_where_to_get_them(name, tmp_path, monkeypatch):
     change, field, got = FILES[name]
     for size, value in (("ROWS", 6), ("ARTISTS", 3), ("LISTENERS", 3)):

@@ -13,6 +13,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import EvenhandError
 from evenhand.experiments.sweep_file import parse
+from tests.each import for_each
 
 PLAIN = """environment = "court"
 replicas = 2
@@ -45,7 +46,7 @@ def test_settings_of_recipes_vary_as_those_of_the_environment():
     assert not np.array_equal(first, last)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "message"),
     [
         ('environment = "court"\n', "", r": environment: expected a text, got nothing"),  # nor is there a line

@@ -17,6 +17,7 @@ from evenhand.policy import Policy
 from evenhand.problem import Budget, Outcome, Problem, Rows
 from evenhand.problem.rows import select
 from tests import accounts, twins
+from tests.each import for_each
 from tests.problems import pose
 from tests.test_rows import frames
 from tests.worlds import Market
@@ -71,9 +72,9 @@ def run(policy, environment, replicas=6):
         yield state, spent, decision
 
 
-@pytest.mark.parametrize("plays", [1, 2])
-@pytest.mark.parametrize("delay", [0, 1, 9, 1000])
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-1.0, 1.0), (-0.5, 0.25), (0.25, 0.75)])
+@for_each("plays", [1, 2])
+@for_each("delay", [0, 1, 9, 1000])
+@for_each(("low", "high"), [(0.0, 1.0), (-1.0, 1.0), (-0.5, 0.25), (0.25, 0.75)])
 def test_no_total_is_ever_exceeded_whatever_costs_turn_out_to_be(low, high, delay, plays):
     problem = spending(low, high, plays=plays)
     total = np.array([0.3, 0.3]) * plays * problem.horizon

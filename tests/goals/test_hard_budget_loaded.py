@@ -9,6 +9,7 @@ import evenhand as eh
 from evenhand.core.errors import StateMismatch
 from evenhand.goals import HardBudget
 from evenhand.policy.saving import flatten
+from tests.each import for_each
 from tests.problems import pose
 
 DEAR = 10.0  # the most that a letter or a call may cost
@@ -90,7 +91,7 @@ def indicators():
 
 
 @pytest.mark.parametrize("name", POLICIES)
-@pytest.mark.parametrize(("cents", "fees"), [(120.0, 40.0), (2000.0, 400.0), (900.0, 20.0), (40.0, 8.0)])
+@for_each(("cents", "fees"), [(120.0, 40.0), (2000.0, 400.0), (900.0, 20.0), (40.0, 8.0)])
 def test_a_loaded_state_never_exceeds_the_total_of_its_policy(name, cents, fees, tmp_path):
     """Saved under 700 cents and fees of 90 after 150 rounds, and continued under less or more of either."""
     before, after = POLICIES[name](shop(700.0, 90.0)), POLICIES[name](shop(cents, fees))

@@ -9,6 +9,7 @@ import pytest
 from evenhand.goals import Intervals
 from evenhand.models import Fixed, Ridge, Tabular
 from evenhand.problem import Rows
+from tests.each import for_each
 
 NAMES = ["a", "b", "c"]
 
@@ -37,7 +38,7 @@ def taught(seed, tabular):
 
 
 @pytest.mark.parametrize("tabular", [True, False])
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_a_direction_of_prices_is_worth_its_best_vertex(seed, tabular):
     """By brute force over all corners of the box of every arm, and any direction theta."""
     rng, model, state, x = taught(seed, tabular)

@@ -14,6 +14,7 @@ from evenhand.goals.mirrors import mirror
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
 from evenhand.objectives.steepness import steepness
 from evenhand.sets import Ball, Box as Range, Halfspaces, Simplex
+from tests.each import for_each
 
 NAMES = ("a", "b", "c")
 UNIT = Box(low=np.zeros(3), high=np.ones(3))
@@ -75,8 +76,8 @@ def losses(conjugate, learns, sequence, rng, rounds=T):
     return total, mean
 
 
-@pytest.mark.parametrize("sequence", SEQUENCES)
-@pytest.mark.parametrize("norm", ["euclidean", "sup", "one", 1.4, 3.0])
+@for_each("sequence", SEQUENCES)
+@for_each("norm", ["euclidean", "sup", "one", 1.4, 3.0])
 def test_regret_is_within_the_bound_of_the_theorem(norm, sequence):
     """The best fixed vector has the loss T f(average), by Lemma 2.2."""
     for name, conjugate, radius, value in conjugates(norm):
@@ -99,8 +100,8 @@ def test_falling_steps_need_no_horizon(sequence):
             assert total - rounds * value(mean) <= 3.0 * radius * math.sqrt(3 * rounds), name
 
 
-@pytest.mark.parametrize("p", [1.2, 1.5, 2.5, 4.0, 12.0, math.inf])
-@pytest.mark.parametrize("m", [1, 3, 5])
+@for_each("p", [1.2, 1.5, 2.5, 4.0, 12.0, math.inf])
+@for_each("m", [1, 3, 5])
 def test_vectors_in_balls_of_any_power_are_the_regularised_leader(m, p):
     """argmin step theta.G + ||theta||^2 / 2 over the ball, by cvxpy: the square of L_p below 2, else Euclidean."""
     rng = np.random.default_rng(int(10 * min(p, 100)) + m)

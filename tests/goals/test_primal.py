@@ -18,6 +18,7 @@ from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import primal_lp
 from evenhand.recipes.primal_lp import Slack, general, soft, with_null_action
 from tests.choices import plain
+from tests.each import for_each
 from tests.examples.problems import COURT
 
 ACTIONS, SETS, T = 3, 3, 400
@@ -87,7 +88,7 @@ def planned(y, came, temperature=0.002, doubt=0.0, **options):
     return lottery, state, bound, lam
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each("seed", range(8))
 def test_on_a_finite_set_the_lottery_is_the_best_vertex_or_a_mixture_of_vertices(seed):
     y, came = truth(seed)
     came = came[:-20]  # the last round of the horizon plans nothing

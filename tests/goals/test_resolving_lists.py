@@ -16,6 +16,7 @@ from evenhand.planning.shared_arms import NOT_SHARED
 from evenhand.problem import Budget, Floor, Outcome
 from evenhand.recipes import primal_lp, resolving
 from evenhand.run import play, simulate
+from tests.each import for_each
 from tests.examples.environments import AUDIENCE
 from tests.problems import pose
 from tests.rankings import SMALL, optimum
@@ -42,7 +43,7 @@ def program(g, u, high, position):
     return -found.ineqlin.marginals[: len(high)], -found.fun
 
 
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_prices_are_those_of_the_linear_program_over_lists(seed):
     rng = np.random.default_rng(seed)
     samples, m, position = 30, 6, np.array([1.0, 0.7, 0.4])

@@ -18,6 +18,7 @@ from tests.live.ledger import Ledger
 from tests.live.schedules import WORST, plain, unerased
 from tests.live.served import serving
 from tests.live.striking import Striking
+from tests.waits import LONG
 
 TOTAL, PATIENCE = 8.0, 1000.0
 SECRET = "a secret of this test"
@@ -171,7 +172,7 @@ class World:
                 client = httpx.Client(base_url=url, trust_env=False, verify=False, timeout=60)
                 with client, pytest.raises(httpx.TransportError):
                     self.letter("killed", client)
-                assert process.wait(30) == -9
+                assert process.wait(LONG) == -9
             finally:
                 process.kill()
         assert len(self.log()) - before == (moment != "before the commit")

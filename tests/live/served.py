@@ -25,10 +25,10 @@ SHOP = eh.Problem(
 CASE = {"age": 33, "zone": "land"}
 
 
-def opened(folder, patience=86_400.0):
-    """A campaign in a file, which waits for a lock for a moment only."""
+def opened(folder, patience=86_400.0, timeout=1.5):
+    """A campaign in a file."""
     policy = eh.resolving(SHOP, eh.PerAction.of(SHOP))
-    return Campaign.open(SqliteStore(folder / "log.db", timeout=0.2), "shop", policy, patience=patience)
+    return Campaign.open(SqliteStore(folder / "log.db", timeout=timeout), "shop", policy, patience=patience)
 
 
 def asked(key, **more):

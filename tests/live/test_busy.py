@@ -2,9 +2,9 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-import httpx
 import pytest
 
 import evenhand as eh
@@ -13,88 +13,107 @@ from evenhand.live.exclusive import Exclusive
 from evenhand.live.fold import Fold
 from evenhand.live.http import app
 from evenhand.live.http.commits import Commits
+from evenhand.live.stores._turns import Turns
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.worker import Worker
 from tests.live.schedules import same_fold
 from tests.live.served import serving
 from tests.live.test_corrections import POLICY, lived, opened
+from tests.waits import LONG, Clock, until
+
+
+class Held(MemoryStore):
+    """A store that is busy while `flag` is set: each try fails once it is let go."""
+
+    def __init__(self):
+        super().__init__()
+        self.flag, self.tries, self._let_go = threading.Event(), 0, threading.Semaphore(0)
+
+    @contextmanager
+    def write(self, campaign):
+        if self.flag.is_set():
+            self.tries += 1
+            assert self._let_go.acquire(timeout=LONG)
+            raise Busy("held")
+        with super().write(campaign) as log:
+            yield log
+
+    def tried(self, times):
+        """Wait until it was tried so many times."""
+        until(lambda: self.tries == times)
+
+    def fail(self):
+        """Let one try go."""
+        self._let_go.release()
 
 
 @pytest.fixture
 def held():
-    """A store that is busy for as long as the flag is set, after half a second, and how often it was tried."""
-    store, flag, tried = MemoryStore(), threading.Event(), []
-    true = store.write
-
-    @contextmanager
-    def write(name):
-        if flag.is_set():
-            tried.append(time.monotonic())
-            time.sleep(0.5)
-            raise Busy("held")
-        with true(name) as log:
-            yield log
-
-    store.write = write
-    return store, flag, tried
+    return Held()
 
 
-def later(call, *given):
-    """Call in another thread; returns what was raised, and the seconds that it took, once it is there."""
-    found = []
-
-    def run():
-        begun = time.monotonic()
-        try:
-            call(*given)
-        except Busy as error:
-            found.append(error)
-        found.append(time.monotonic() - begun)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    return thread, found
+@pytest.fixture
+def clocks(monkeypatch):
+    """The clocks by which it is known who has waited for long."""
+    found = {name: Clock() for name in ("exclusive", "sharing", "http.commits")}
+    for name, clock in found.items():
+        monkeypatch.setattr(f"evenhand.live.{name}.monotonic", clock)
+    return found
 
 
-def test_jobs_that_waited_are_told_with_the_one_that_failed(held):
-    store, flag, tried = held
-    commits = Commits(opened(store))
-    flag.set()
+def passes(clocks, seconds):
+    for clock in clocks.values():
+        clock.now += seconds
+
+
+def told(*calls):
+    return [str(call.exception(LONG)) for call in calls]
+
+
+def test_jobs_that_waited_are_told_with_the_one_that_failed(held, clocks):
+    commits = Commits(opened(held))
+    held.flag.set()
 
     def ask(number):
-        commits.submit([lambda verbs: {}], number).result()
+        return commits.submit([lambda verbs: {}], number)
 
-    first = later(ask, 0)
-    time.sleep(0.05)
-    second = later(ask, 1)
-    time.sleep(0.35)
-    third = later(ask, 2)
-    for thread, _ in (first, second, third):
-        thread.join()
-    assert [type(found[0]) for _, found in (first, second, third)] == [Busy] * 3
-    assert len(tried) == 2
-    assert second[1][1] < 0.7
-    assert 0.5 < third[1][1] < 0.9
-    flag.clear()
+    first = ask(0)
+    held.tried(1)
+    passes(clocks, 0.05)
+    second = ask(1)
+    passes(clocks, 0.35)
+    third = ask(2)
+    passes(clocks, 0.1)
+    held.fail()
+    assert told(first, second) == ["held", "held"]
+    held.tried(2)
+    assert not third.done()
+    held.fail()
+    assert told(third) == ["held"]
+    held.flag.clear()
     assert commits.submit([lambda verbs: {"last": verbs.log.last}]).result() == [{"last": 1}]
+    assert held.tries == 2
     commits.close()
 
 
-def test_a_client_whose_jobs_were_told_is_not_behind_others(held):
-    store, flag, _ = held
-    commits, order = Commits(opened(store)), []
-    flag.set()
+def test_a_client_whose_jobs_were_told_is_not_behind_others(held, clocks):
+    commits, order = Commits(opened(held)), []
+    held.flag.set()
 
     def job(name, count=1):
         return commits.submit([lambda verbs: order.append(name) or {}] * count, name)
 
-    told = [job("other"), *(job("told", 150) for _ in range(5))]
-    assert all(isinstance(each.exception(), Busy) for each in told)
-    flag.clear()
+    first = job("other")
+    held.tried(1)
+    rest = [job("told", 150) for _ in range(5)]
+    passes(clocks, 0.5)
+    held.fail()
+    assert told(first, *rest) == ["held"] * 6
+    held.flag.clear()
     gate, begun = threading.Event(), threading.Event()
-    first = commits.submit([lambda verbs: begun.set() or gate.wait(30) or {}])
-    assert begun.wait(30)
+    first = commits.submit([lambda verbs: begun.set() or gate.wait(LONG) or {}])
+    assert begun.wait(LONG)
     then = [job("told"), *(job("another", 150) for _ in range(2))]
     gate.set()
     for each in (first, *then):
@@ -103,61 +122,70 @@ def test_a_client_whose_jobs_were_told_is_not_behind_others(held):
     commits.close()
 
 
-def test_calls_of_threads_that_waited_are_told_with_the_one_that_failed(held):
-    store, flag, tried = held
-    campaign = opened(store)
-    flag.set()
+def test_calls_of_threads_that_waited_are_told_with_the_one_that_failed(held, clocks):
+    campaign = opened(held)
+    wait = campaign._worker._shared._waiting
+    held.flag.set()
+    with ThreadPoolExecutor(4) as threads:
 
-    def decide(number):
-        campaign.decide({"age": 30}, key=f"{number}")
+        def decide(number):
+            return threads.submit(campaign.decide, {"age": 30}, key=f"{number}")
 
-    team = [later(decide, 0)]
-    time.sleep(0.05)
-    team += [later(decide, number) for number in (1, 2)]
-    time.sleep(0.35)
-    team.append(later(decide, 3))
-    for thread, _ in team:
-        thread.join()
-    assert all(str(found[0]) == "held" for _, found in team)
-    assert len(tried) == 2
-    assert all(found[1] < 0.7 for _, found in team[:3])
-    assert 0.5 < team[3][1][1] < 0.9
-    flag.clear()
+        team = [decide(0)]
+        held.tried(1)
+        passes(clocks, 0.05)
+        team += [decide(1), decide(2)]
+        until(lambda: len(wait) == 2)
+        passes(clocks, 0.35)
+        team.append(decide(3))
+        until(lambda: len(wait) == 3)
+        passes(clocks, 0.1)
+        held.fail()
+        assert told(*team[:3]) == ["held"] * 3
+        held.tried(2)
+        assert not team[3].done()
+        held.fail()
+        assert told(team[3]) == ["held"]
+    held.flag.clear()
     assert campaign.decide({"age": 30}, key="then").key == "then"
+    assert held.tries == 2
 
 
 def test_what_others_were_told_counts_no_more_once_a_transaction_begins(held):
-    store, flag, _ = held
-    campaign = opened(store)
+    campaign = opened(held)
     lock = campaign._worker._lock
 
     def asked_long_ago():
         lock._asked = 0.0
         lock.pass_on()
 
-    flag.set()
+    held.flag.set()
+    held.fail()
     with pytest.raises(Busy, match="held"):
         campaign.refresh()
     with pytest.raises(Busy, match="held"):
         asked_long_ago()
-    flag.clear()
+    held.flag.clear()
     campaign.refresh()
     asked_long_ago()
 
 
-def test_threads_that_waited_are_told_what_the_one_before_was_told(held):
-    store, flag, tried = held
-    campaign = opened(store)
-    flag.set()
-    team = [later(campaign.status)]
-    time.sleep(0.05)
-    team += [later(campaign.refresh) for _ in range(4)]
-    for thread, _ in team:
-        thread.join()
-    assert len(tried) == 1
-    assert all(str(found[0]) == "held" and found[1] < 0.8 for _, found in team)
-    flag.clear()
+def test_threads_that_waited_are_told_what_the_one_before_was_told(held, clocks):
+    campaign = opened(held)
+    held.flag.set()
+    del clocks["exclusive"].readers[:]
+    with ThreadPoolExecutor(5) as threads:
+        team = [threads.submit(campaign.status)]
+        held.tried(1)
+        passes(clocks, 0.05)
+        team += [threads.submit(campaign.refresh) for _ in range(4)]
+        until(lambda: len(set(clocks["exclusive"].readers)) == 5)
+        passes(clocks, 0.45)
+        held.fail()
+        assert told(*team) == ["held"] * 5
+    held.flag.clear()
     campaign.refresh()
+    assert held.tries == 1
 
 
 @pytest.fixture
@@ -205,20 +233,19 @@ def test_whoever_waits_for_a_worker_is_next():
     lock._lock = Sleepy()
 
     def again():
-        for _ in range(40):
+        for i in range(40):
             with lock.held():
                 turns.append("again")
-                time.sleep(0.005)
+                if i == 9:
+                    until(lock._gate.locked)  # the other one waits
 
-    thread = threading.Thread(target=again)
-    thread.start()
-    while not turns:
-        time.sleep(0.001)
-    before = len(turns)
-    with lock.held():
-        assert len(turns) <= before + 2
-    thread.join()
-    assert turns.count("again") == 40
+    with ThreadPoolExecutor(1) as thread:
+        asking = thread.submit(again)
+        until(lambda: len(turns) == 10)
+        with lock.held():
+            assert len(turns) == 10
+        asking.result()
+    assert len(turns) == 40
 
 
 def test_a_lock_is_free_after_an_error_and_after_one_while_its_holder_was_noted(monkeypatch):
@@ -276,36 +303,29 @@ def test_a_copy_of_another_log_is_not_used(other, folded):
     same_fold(campaign, opened(store))
 
 
-def test_many_clients_are_told_within_two_seconds_that_a_file_is_held(tmp_path):
+def test_clients_that_waited_are_told_that_a_file_is_held_once_one_was(tmp_path, clocks, monkeypatch):
+    """Only the first of them waits for its turn to write; the others would wait as long after it, one by one."""
     campaign, other = opened(SqliteStore(tmp_path / "log.db")), SqliteStore(tmp_path / "log.db")
-    found, over, free = [], threading.Event(), threading.Event()
+    waits, over = [], threading.Event()
 
-    def ask(url, route, number):
-        count = 0
-        with httpx.Client(base_url=url, trust_env=False, timeout=60) as client:
-            while not over.is_set():
-                count, begun = count + 1, time.monotonic()
-                if route == "/decide":
-                    said = client.post(route, json={"key": f"{number} {count}", "case": {"age": 30}})
-                else:
-                    said = client.get(route)
-                if not free.is_set():
-                    found.append((route, said.status_code, time.monotonic() - begun))
-                time.sleep(0.1)
+    def wait(turns, timeout):
+        waits.append(timeout)
+        assert over.wait(LONG)
+        raise TimeoutError("another worker holds the lock")
 
-    with serving(app(campaign)) as client:
-        routes = ["/decide"] * 6 + ["/report", "/readyz"]
-        threads = [threading.Thread(target=ask, args=(client.base_url, z, i)) for i, z in enumerate(routes)]
-        with other.write("shop"):
-            for thread in threads:
-                thread.start()
-            time.sleep(5.0)
-            free.set()
-        over.set()
-        for thread in threads:
-            thread.join()
+    with serving(app(campaign)) as client, ThreadPoolExecutor(7) as threads:
+        with other.write("shop"), monkeypatch.context() as patch:
+            patch.setattr(Turns, "_wait", wait)
+            for clock in clocks.values():
+                del clock.readers[:]
+            said = [threads.submit(client.post, "/decide", json={"key": "0", "case": {"age": 30}})]
+            until(lambda: waits)
+            for i in range(1, 6):
+                said.append(threads.submit(client.post, "/decide", json={"key": f"{i}", "case": {"age": 30}}))
+            said.append(threads.submit(client.get, "/report"))
+            until(lambda: len(clocks["http.commits"].readers) == 6 and len(clocks["exclusive"].readers) == 2)
+            passes(clocks, 0.5)
+            over.set()
+            assert [each.result().status_code for each in said] == [503] * 7
+        assert waits == [1.5]
         assert client.post("/decide", json={"key": "free", "case": {"age": 30}}).status_code == 200
-    decided = [(status, seconds) for route, status, seconds in found if route == "/decide"]
-    assert {status for status, _ in decided} == {503}
-    assert len(decided) >= 12
-    assert max(seconds for _, seconds in decided) < 2.5  # two, and what a busy machine takes

@@ -18,6 +18,7 @@ from evenhand.live.http.asked import decide
 from evenhand.live.http.commits import Commits
 from evenhand.live.stores.memory import MemoryStore
 from tests.live.served import events, serving
+from tests.waits import LONG
 
 ROOT = Path(__file__).parents[2]
 SHOP = eh.Problem(actions=("no", "yes"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=100)
@@ -58,11 +59,11 @@ def blocked(commits):
 
     def verb(_verbs):
         begun.set()
-        gate.wait(30)
+        gate.wait(LONG)
         return {}
 
     commits.submit([verb])
-    assert begun.wait(30)
+    assert begun.wait(LONG)
     return gate
 
 

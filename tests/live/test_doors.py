@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.sqlite import _Log
 from tests.live.served import CASE, SHOP, asked, events, opened, serving
 from tests.live.test_http_security import raw
+from tests.waits import LONG, until
 
 TOKEN = "a secret of this test"
 
@@ -42,10 +44,17 @@ def names(number):
 
 @pytest.mark.parametrize(("number", "told"), [(900, "a name that is stated once"), (20_000, "at most 1,000 fields")])
 def test_many_names_cost_little(client, number, told):
-    before = time.process_time()
+    """Little more than JSON of that length: hundreds of times as much where every name is counted among all."""
     said = client.post("/decide", content=names(number))
     assert (said.status_code, told in said.text) == (422, True)
-    assert time.process_time() - before < 0.5  # 3.6 where every name is counted among all
+
+    def cost(read):
+        before = time.thread_time()
+        with suppress(InvalidInput):
+            read(names(number))
+        return time.thread_time() - before
+
+    assert min(cost(parse) for _ in range(5)) < 30 * min(cost(json.loads) for _ in range(5))
 
 
 def test_texts_that_look_like_names_are_none():
@@ -105,10 +114,10 @@ def test_a_header_has_to_come_in_time(campaign, monkeypatch):
     monkeypatch.setattr(doors, "SECONDS", 0.2)
     with serving(app(campaign)) as client:
         (line,) = lines(client, 1)
-        line.settimeout(5)
+        line.settimeout(LONG)
         with line:
             assert line.recv(100) == b""
-        again = socket.create_connection((client.base_url.host, client.base_url.port), timeout=5)
+        again = socket.create_connection((client.base_url.host, client.base_url.port), timeout=LONG)
         with again:  # also the second one of a connection
             again.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
             found = b""
@@ -120,12 +129,12 @@ def test_a_header_has_to_come_in_time(campaign, monkeypatch):
 
 @pytest.mark.parametrize("held", [True, False], ids=["with the request before", "after the response"])
 def test_a_connection_that_began_a_header_is_not_idle(campaign, monkeypatch, held):
-    made = doors.Doors.protocol
+    """It is closed by the timer of idle connections, which runs only while no request has begun."""
+    made, found = doors.Doors.protocol, []
 
-    def impatient(self, *args, **more):
-        door = made(self, *args, **more)
-        door.timeout_keep_alive = 0.2  # until a connection without a request is closed
-        return door
+    def noted(self, *args, **more):
+        found.append(made(self, *args, **more))
+        return found[-1]
 
     def answer(line):
         found = b""
@@ -134,17 +143,23 @@ def test_a_connection_that_began_a_header_is_not_idle(campaign, monkeypatch, hel
             assert part
             found += part
 
-    monkeypatch.setattr(doors.Doors, "protocol", impatient)
+    monkeypatch.setattr(doors.Doors, "protocol", noted)
     head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     with serving(app(campaign)) as client:
         at = client.base_url.host, client.base_url.port
-        with socket.create_connection(at, timeout=5) as line:
+        with socket.create_connection(at, timeout=LONG) as line:
             line.sendall(head + head[:9] if held else head)
             answer(line)
-            line.sendall(b"" if held else head[:9])
-            time.sleep(0.6)
+            (door,) = found
+            if not held:
+                until(lambda: door.timeout_keep_alive_task)
+                line.sendall(head[:9])
+            until(lambda: door._held)
+            until(lambda: door.timeout_keep_alive_task is None)
             line.sendall(head[9:])
             answer(line)
+            until(lambda: door.timeout_keep_alive_task)
+            door.loop.call_soon_threadsafe(door.timeout_keep_alive_handler)
             assert line.recv(100) == b""
 
 
@@ -182,7 +197,7 @@ def test_a_request_that_others_read_in_another_way_is_refused(client, name):
 
 def test_requests_may_follow_each_other(client):
     head = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    with socket.create_connection((client.base_url.host, client.base_url.port), timeout=2) as line:
+    with socket.create_connection((client.base_url.host, client.base_url.port), timeout=LONG) as line:
         line.sendall(head * 2)
         found = b""
         while found.count(b'{"ok":true}') < 2:
@@ -278,11 +293,13 @@ def test_a_server_is_ready_until_it_is_not(tmp_path, monkeypatch):
             patch.setattr(campaign, "refresh", lambda: (_ for _ in ()).throw(Busy(f"the disk of {tmp_path}")))
             told("the store cannot be written")
         with monkeypatch.context() as patch:
-            patch.setattr(campaign, "refresh", lambda: time.sleep(0.5))
+            over = threading.Event()
+            patch.setattr(campaign, "refresh", lambda: over.wait(LONG))
             patch.setattr(readiness, "SECONDS", 0.1)
             told("behind the log")
-        time.sleep(0.6)
+        over.set()
         eh.Campaign.open(campaign.store, "shop", campaign.policy).switch(eh.pgd(SHOP, eh.PerAction.of(SHOP)))
+        until(lambda: "behind the log" not in client.get("/readyz").json().get("reason", "behind the log"))
         told("switched to another policy of Python")
         assert client.get("/healthz").status_code == 200
 
@@ -321,7 +338,6 @@ def test_a_wrong_token_is_logged_and_slowed(campaign, caplog):
         found = [record.message for record in caplog.records if "token" in record.message]
         assert found == ["refused 1 request with a wrong token, the last one from 127.0.0.1"]
         assert "a wrong one" not in caplog.text
-        before = time.monotonic()
         assert client.get("/report").status_code == 401  # a browser asks for the token then
         basic = base64.b64encode(f"me:{TOKEN}".encode()).decode()
         assert client.get("/healthz", headers={"Authorization": f"Basic {basic}"}).status_code == 200
@@ -357,11 +373,11 @@ def test_who_asks_for_much_does_not_make_others_wait():
 
     def first(_verbs):
         begun.set()
-        gate.wait(30)
+        gate.wait(LONG)
         return {}
 
     jobs = [commits.submit([first], "first")]
-    assert begun.wait(30)
+    assert begun.wait(LONG)
     for client in "ABCDEFGH":
         for i in range(2):
             each = [lambda _, name=f"{client}{i}": [order.append(name), {}][1]] * 1000
@@ -369,7 +385,7 @@ def test_who_asks_for_much_does_not_make_others_wait():
     jobs += [commits.submit([lambda _, i=i: [order.append(f"small {i}"), {}][1]], "small") for i in range(3)]
     gate.set()
     for job in jobs:
-        job.result(60)
+        job.result(LONG)
     assert order[:3] == ["small 0", "small 1", "small 2"]
     turns = list(dict.fromkeys(order[3:]))
     assert turns == [f"{client}{i}" for i in range(2) for client in "ABCDEFGH"]  # by turns, each in its own order
@@ -382,25 +398,33 @@ def test_others_are_answered_meanwhile(tmp_path):
     """20,000 names, 5,000 half requests (as many as files allow) and costs of 1e15, beside a client of its own."""
     campaign = opened(tmp_path)
     with serving(app(campaign)) as client:
-        over, waits, half = threading.Event(), [], []
+        over, half, attacked = threading.Event(), [], threading.Event()
+
+        def waits():
+            found = []
+            for _ in range(200):
+                before = time.monotonic()
+                assert client.get("/healthz").status_code == 200
+                found.append(time.monotonic() - before)
+                time.sleep(0.01)
+            return np.quantile(found, 0.99)
 
         def attack():
             half.extend(lines(client, min(5000, doors.allowed() // 4)))
             body = names(20_000)
             while not over.is_set():
+                attacked.set()
                 assert client.post("/decide", content=body).status_code == 422
                 assert client.post("/decide", json=asked("cost", known={"cents": 1e15})).status_code == 422
                 time.sleep(0.05)
 
+        alone = waits()
         with ThreadPoolExecutor(1) as thread:
             attacker = thread.submit(attack)
-            for _ in range(200):
-                before = time.monotonic()
-                assert client.get("/healthz").status_code == 200
-                waits.append(time.monotonic() - before)
-                time.sleep(0.01)
+            assert attacked.wait(LONG)
+            beside = waits()
             over.set()
-            attacker.result(60)
+            attacker.result(LONG)
         for line in half:
             line.close()
-        assert np.quantile(waits, 0.99) < 0.5  # 0.1 on a quiet machine
+        assert beside < 0.5 + 20 * alone  # 0.1 on a quiet machine

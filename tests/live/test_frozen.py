@@ -18,6 +18,7 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy import deciding
 from evenhand.policy.ahead import compile_ahead
 from evenhand.policy.frozen import decide_all, frozen, most
+from tests.each import for_each
 from tests.live.schedules import marked, plain, same_fold
 from tests.live.served import asked, opened, serving
 from tests.live.test_runs import START, fair, shop
@@ -178,7 +179,7 @@ def shops():
     return marked(shop(200.0)), marked(shop(150.0))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 @pytest.mark.parametrize("kernels", [True, False])
 def test_all_workers_have_one_state_and_audits_make_every_decision_again(seed, kernels, monkeypatch):
     if kernels:

@@ -19,6 +19,7 @@ from evenhand.live.life import Life
 from evenhand.live.packing import foreign, pack
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy.late import decide_late
+from tests.each import for_each
 from tests.live.schedules import Schedule, plain, same_fold
 from tests.live.served import serving
 from tests.live.test_life import ANNA, SECOND, Clock
@@ -223,7 +224,7 @@ def test_a_late_decision_is_refused_where_a_command_that_knows_no_policy_let_the
     assert [event.kind for event in campaign.events()][-1] == "changed"
 
 
-@pytest.mark.parametrize("seed", range(2))
+@for_each("seed", range(2))
 def test_switches_take_late_decisions_over(seed):
     """One adopts the state, one folds the log anew; a longer horizon has rounds that are not late."""
     clock = Clock()

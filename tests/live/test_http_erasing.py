@@ -18,6 +18,7 @@ from evenhand.live.http.erasing import MOST
 from evenhand.live.stores.opening import connect
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.live.tokens import ROLES, Token, Tokens, hash_of
+from tests.each import for_each
 from tests.live.served import SHOP, asked, events, opened, serving
 from tests.live.test_several import OTHER, campaigns
 
@@ -129,7 +130,7 @@ def test_what_waits_is_refused_and_nothing_is_erased(client, campaign):
     assert not erased(campaign)
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "field"),
     [
         ([], "body"),

@@ -8,6 +8,7 @@ import pytest
 import evenhand as eh
 from evenhand.live.http import app, readiness
 from tests.live.served import asked, opened, serving
+from tests.waits import until
 
 ANNA = {"by": "anna <b>", "why": "the printer is broken"}
 
@@ -147,11 +148,16 @@ def test_a_pause_under_load_loses_no_request(tmp_path):
         threads = [threading.Thread(target=ask, args=((one, other)[i % 2], i)) for i in range(8)]
         for thread in threads:
             thread.start()
+
+        def more(answers):
+            most = len(told) + answers
+            until(lambda: len(told) >= most)
+
         for _ in range(3):
-            time.sleep(0.2)
+            more(40)
             assert other.post("/pause", json=ANNA).json()["new"] is True
             before = {e.seq for e in team[0].events() if e.kind == "decided"}
-            time.sleep(0.2)
+            more(20)
             assert {e.seq for e in team[0].events() if e.kind == "decided"} == before
             assert one.post("/resume", json=ANNA).json()["new"] is True
         done.set()

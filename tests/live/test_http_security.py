@@ -12,7 +12,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.live.http import app, serve
 from evenhand.live.http.bodies import BYTES
 from evenhand.live.verbs import Verbs
+from tests.each import for_each
 from tests.live.served import asked, events, opened, serving
+from tests.waits import LONG
 
 TOKEN = "a secret of this test"
 
@@ -36,7 +38,7 @@ def closed(campaign):
 
 def raw(client, data):
     """What the server answers to bytes, at most for a second."""
-    with socket.create_connection((client.base_url.host, client.base_url.port), timeout=1) as line:
+    with socket.create_connection((client.base_url.host, client.base_url.port), timeout=LONG) as line:
         line.sendall(data)
         return line.recv(100_000)
 
@@ -152,7 +154,7 @@ def test_numbers_that_are_none(client, value):
     assert refused(client, f'{{"key": "k", "case": {{"age": {value}, "zone": "land"}}}}')[0] == 422
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("body", "field"),
     [
         ({**asked("k"), "cse": 1}, "cse"),
@@ -185,10 +187,8 @@ def test_wrong_fields_are_named(client, body, field):
     assert field is None or said["field"] == field
 
 
-@pytest.mark.parametrize(
-    "value", [None, True, "33", "", [], [1], {}, {"a": 1}, [[1, 2], [3, 4]], 1e308, -(2**63), "\x00"]
-)
-@pytest.mark.parametrize("name", ["age", "zone", "nobody"])
+@for_each("value", [None, True, "33", "", [], [1], {}, {"a": 1}, [[1, 2], [3, 4]], 1e308, -(2**63), "\x00"])
+@for_each("name", ["age", "zone", "nobody"])
 def test_no_value_of_a_case_breaks_the_server(client, name, value):
     said = client.post("/decide", json={"key": f"{name} {value}", "case": {"age": 33, "zone": "land", name: value}})
     number = (
@@ -210,7 +210,7 @@ ANSWERS = ({"answer": z} for z in ("1", 9, [], True, {}, 1e300))
 NO_OUTCOMES = ({}, [], [None], None, 5, "x", {"x": 1}, [{"answer": 1}] * 2, [{"answer": 1}, None])
 
 
-@pytest.mark.parametrize("outcomes", [*ANSWERS, *NO_OUTCOMES])
+@for_each("outcomes", [*ANSWERS, *NO_OUTCOMES])
 def test_no_outcome_breaks_the_server(client, outcomes):
     number = client.post("/decide", json=asked(f"{outcomes}"[:200], offered=["letter"])).json()["id"]
     said = client.post("/observe", json={"id": number, "outcomes": outcomes})

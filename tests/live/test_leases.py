@@ -2,7 +2,6 @@
 
 import json
 import threading
-import time
 from dataclasses import replace
 
 import pytest
@@ -20,6 +19,7 @@ from evenhand.live.leases.settling import switched
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from tests.live.lease_worlds import PROBLEM, check_campaign, check_pool, check_together
+from tests.waits import until
 
 TERMS = {"on_expiry": "fallback"}
 FILE = PROBLEM.replace("horizon = 5000", "horizon = 100")
@@ -239,10 +239,7 @@ def test_a_server_settles_now_and_then(world, monkeypatch):
     settle_lease(north, world.pool)
     monkeypatch.setattr("evenhand.live.http.upkeep.SECONDS", 0.01)
     with settling([south], world.pool):
-        for _ in range(500):
-            if south.status().accounts["cents"].total > 59:
-                break
-            time.sleep(0.02)
+        until(lambda: south.status().accounts["cents"].total > 59)
     assert world.check()["south"] == pytest.approx(60)
     assert "evenhand upkeep" not in [thread.name for thread in threading.enumerate()]
     with settling([south], None):

@@ -1,7 +1,6 @@
 """A campaign is paused, resumed, ended and changed by events of its log; outcomes arrive in every state."""
 
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -313,11 +312,12 @@ def test_commands_change_a_campaign_whose_workers_run(tmp_path, capsys):
     assert eh.live.audit(url, "shop", [POLICY]).clean
 
 
-def test_a_campaign_that_has_ended_is_archived(tmp_path, capsys):
+def test_a_campaign_that_has_ended_is_archived(tmp_path, capsys, monkeypatch):
     """Once nothing waits: an expired decision does not, whatever becomes of what it reserves."""
-    url = f"sqlite:///{tmp_path}/log.db"
+    url, clock = f"sqlite:///{tmp_path}/log.db", Clock()
+    monkeypatch.setattr("evenhand.live.stores.sqlite.clock", clock)
     eh.Campaign.open(url, "other", POLICY).decide({"age": 33}, key="one")
-    campaign = opened(url, patience=0.2)
+    campaign = opened(url, patience=10)
     words = ["archive", url, "shop", str(tmp_path / "shop.archive")]
 
     def refused(text):
@@ -331,7 +331,7 @@ def test_a_campaign_that_has_ended_is_archived(tmp_path, capsys):
     refused("campaign 'shop' is running: only one that has ended is archived")
     campaign.end(by="anna", why="christmas is over")
     refused("waits for outcomes of 1 decision, the first of them 2: observe or cancel them, or let a server expire")
-    time.sleep(0.21)
+    clock.now += 11 * SECOND
     campaign.refresh()
     assert main(words) == 0
     head = campaign.head()

@@ -23,6 +23,7 @@ from evenhand.live.verbs import Verbs
 from tests.live.served import CASE, asked, opened, serving
 from tests.live.test_several import campaigns
 from tests.live.test_tokens import bearer, entry, write
+from tests.waits import LONG
 
 PERSON = {"key": "jane@example.org", "case": {**CASE, "age": 47.25}}
 
@@ -175,17 +176,17 @@ def test_the_queue_counts_calls_that_wait(tmp_path):
 
     def slow(verbs):
         inside.set()
-        assert go.wait(20)
+        assert go.wait(LONG)
         return {}
 
     commits = Commits(opened(tmp_path))
     first = commits.submit([slow])
-    assert inside.wait(20)
+    assert inside.wait(LONG)
     rest = [commits.submit([lambda verbs: {}] * 3) for _ in range(2)]
     assert commits.waiting() == 6
     go.set()
     for job in (first, *rest):
-        job.result(20)
+        job.result(LONG)
     assert commits.waiting() == 0
     commits.close()
 
@@ -205,12 +206,12 @@ def test_all_that_a_server_writes_to_stderr_is_json(tmp_path):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
         at = process.stdout.readline().strip()
-        with httpx.Client(base_url=at, trust_env=False, timeout=20) as client:
+        with httpx.Client(base_url=at, trust_env=False, timeout=LONG) as client:
             assert client.post("/decide", json=asked("one")).status_code == 200
             assert client.get("/report").status_code == 200
     finally:
         process.terminate()
-        _, rest = process.communicate(timeout=20)
+        _, rest = process.communicate(timeout=LONG)
     assert [json.loads(z)["route"] for z in rest.splitlines()] == ["/decide", "/report"]
 
 

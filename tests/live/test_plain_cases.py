@@ -11,6 +11,7 @@ import pytest
 import evenhand as eh
 from evenhand.live.events import encode, read
 from evenhand.live.verbs import in_order
+from tests.each import for_each
 
 SHOP = eh.Problem(
     actions=("none", "letter"),
@@ -47,7 +48,7 @@ def test_a_simple_case_is_as_after_a_round_trip(case):
     assert [(type(z), repr(z)) for z in found.values()] == [(type(z), repr(z)) for z in expected.values()]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "value",
     [
         math.nan,

@@ -17,6 +17,7 @@ from evenhand.live.proof import Head, prove
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
+from tests.each import for_each
 from tests.live.test_files import STATED
 from tests.replay.shop import rows, write
 
@@ -201,8 +202,8 @@ def test_a_flipped_bit_in_what_is_read_first(archive, tmp_path, capsys, text):
     check_flip(archive, tmp_path, at, 0, capsys)
 
 
-@pytest.mark.parametrize("body", ["{", "[]", "{}", "", '{"a": "b"}', "nonsense \udcff"])
-@pytest.mark.parametrize("seq", [1, 2, 3])
+@for_each("body", ["{", "[]", "{}", "", '{"a": "b"}', "nonsense \udcff"])
+@for_each("seq", [1, 2, 3])
 def test_a_body_that_is_no_json_is_named(archive, tmp_path, capsys, body, seq):
     shutil.copy(archive[0], tmp_path / "log.db")
     with closing(sqlite3.connect(tmp_path / "log.db")) as db:

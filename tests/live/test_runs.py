@@ -6,7 +6,6 @@ from functools import cache, partial
 
 import numpy as np
 import pytest
-from numba.core.dispatcher import Dispatcher
 from numba.core.errors import NumbaError
 
 import evenhand as eh
@@ -18,6 +17,7 @@ from evenhand.live.stores.memory import MemoryStore
 from evenhand.policy import entering
 from evenhand.policy.fields import StatedCase
 from evenhand.problem.features import encode, encode_all
+from tests.each import for_each
 from tests.states import equal, same_bits
 
 START = 1_900_000_000 * 10**6  # microseconds since 1970
@@ -126,7 +126,7 @@ def same(one, other):
             same_bits(z, y)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_runs_leave_the_state_of_single_events(policy, seed, entered, monkeypatch):
     monkeypatch.setattr("evenhand.live.runs._FEW", 3)
     single, runs, fold, fold_all = Log(policy, seed).folds()
@@ -298,9 +298,6 @@ def test_kernels_that_cannot_be_compiled_leave_it_to_python_once_and_for_all(mon
     assert calls == [1]
 
 
-class _Failing(Dispatcher):
+class _Failing:
     def __init__(self, call):
-        self.call = call
-
-    def __call__(self, *arguments):
-        return self.call(*arguments)
+        self.code = call

@@ -19,6 +19,7 @@ from evenhand.live.stores.opening import connect
 from tests.live.test_files import STATED
 from tests.live.test_proof import POLICY
 from tests.replay.shop import PROBLEM, rows, write
+from tests.waits import LONG
 
 CASE = {"key": "customer 1", "features": {"age": 33}, "groups": {"town": "north"}}
 
@@ -39,7 +40,7 @@ def server(*arguments, stop=signal.SIGINT, env=None, campaigns=1, also=""):
             client.said = first
             yield client
         process.send_signal(stop)
-        rest, _ = process.communicate(timeout=30)
+        rest, _ = process.communicate(timeout=LONG)
         assert process.returncode == (-stop if stop == signal.SIGKILL else 0), rest
         names = [line.split(":")[0] for line in client.said.splitlines()]
         heads = "".join(rf"{name}: head \d+:[0-9a-f]{{64}}\n" for name in names)

@@ -16,6 +16,7 @@ from evenhand.live.sharing import Sharing
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.served import CASE, SHOP, events, opened
+from tests.waits import LONG, until
 
 THREADS = 8
 
@@ -30,7 +31,7 @@ class Gate:
     def __call__(self, verbs):
         self.runs.append(list(verbs))
         self.begun.set()
-        assert self.open.wait(10)
+        assert self.open.wait(LONG)
         if self.fails and (error := self.fails.pop(0)) is not None:
             raise error
         return [self.one(verb) for verb in verbs]
@@ -45,10 +46,7 @@ class Gate:
 
 def waiting(sharing, count):
     """Wait until so many calls wait."""
-    until = time.monotonic() + 10
-    while len(sharing._waiting) < count:
-        assert time.monotonic() < until
-        time.sleep(0.001)
+    until(lambda: len(sharing._waiting) >= count)
 
 
 @contextmanager
@@ -59,7 +57,7 @@ def called(gate, *verbs):
         found = []
         for i, verb in enumerate(verbs):
             found.append(threads.submit(sharing.one, verb))
-            assert gate.begun.wait(10)
+            assert gate.begun.wait(LONG)
             waiting(sharing, i)
         gate.open.set()
         yield found
@@ -71,29 +69,29 @@ def called(gate, *verbs):
 def test_calls_that_wait_are_made_in_one_transaction_in_their_order():
     gate = Gate()
     with called(gate, "a", "b", "c", "d") as found:
-        assert [z.result(10) for z in found] == ["A", "B", "C", "D"]
+        assert [z.result(LONG) for z in found] == ["A", "B", "C", "D"]
         assert gate.runs == [["a"], ["b", "c", "d"]]
 
 
 def test_each_call_has_its_own_error():
     with called(Gate(), "a", "b", "refused", "d") as found:
-        assert [found[i].result(10) for i in (0, 1, 3)] == ["A", "B", "D"]
-        assert isinstance(found[2].exception(10), InvalidInput)
+        assert [found[i].result(LONG) for i in (0, 1, 3)] == ["A", "B", "D"]
+        assert isinstance(found[2].exception(LONG), InvalidInput)
 
 
 def test_a_call_that_breaks_a_transaction_breaks_no_other_call():
     gate = Gate()
     with called(gate, "a", "b", "broken", "d") as found:
-        assert [found[i].result(10) for i in (0, 1, 3)] == ["A", "B", "D"]
-        assert isinstance(found[2].exception(10), RuntimeError)
+        assert [found[i].result(LONG) for i in (0, 1, 3)] == ["A", "B", "D"]
+        assert isinstance(found[2].exception(LONG), RuntimeError)
         assert gate.runs == [["a"], ["b", "broken", "d"], ["b"], ["broken"], ["d"]]
 
 
 def test_a_store_that_is_busy_is_asked_once_for_all():
     gate = Gate(fails=[None, Busy("locked")])
     with called(gate, "a", "b", "c") as found:
-        assert found[0].result(10) == "A"
-        assert [type(z.exception(10)) for z in found[1:]] == [Busy, Busy]
+        assert found[0].result(LONG) == "A"
+        assert [type(z.exception(LONG)) for z in found[1:]] == [Busy, Busy]
         assert gate.runs == [["a"], ["b", "c"]]
 
 
@@ -102,20 +100,20 @@ def test_a_transaction_has_no_more_than_200_calls():
     sharing = Sharing(gate)
     with ThreadPoolExecutor(302) as threads:
         first = threads.submit(sharing.one, "first")
-        assert gate.begun.wait(10)
+        assert gate.begun.wait(LONG)
         found = [threads.submit(sharing.one, str(i)) for i in range(301)]
         waiting(sharing, 301)
         gate.open.set()
-        assert first.result(10) == "FIRST"
-        assert sorted(z.result(10) for z in found) == sorted(map(str, range(301)))
+        assert first.result(LONG) == "FIRST"
+        assert sorted(z.result(LONG) for z in found) == sorted(map(str, range(301)))
     assert [len(run) for run in gate.runs] == [1, 200, 101]
 
 
 def test_who_is_interrupted_while_others_wait_for_it_leaves_them_their_calls():
     gate = Gate(fails=[None, KeyboardInterrupt()])
     with called(gate, "a", "b", "c", "d") as found:
-        assert found[0].result(10) == "A"
-        ends = [z.exception(10) for z in found[1:]]
+        assert found[0].result(LONG) == "A"
+        ends = [z.exception(LONG) for z in found[1:]]
         assert sorted(type(z).__name__ for z in ends) == ["KeyboardInterrupt", "NoneType", "NoneType"]
         left = [verb for verb, end in zip("bcd", ends, strict=True) if end is None]
         assert gate.runs == [["a"], ["b", "c", "d"], left]
@@ -131,12 +129,12 @@ def test_who_is_interrupted_while_it_waits_takes_its_call_back():
 
     with ThreadPoolExecutor(1) as threads:
         first = threads.submit(sharing.one, "a")
-        assert gate.begun.wait(10)
+        assert gate.begun.wait(LONG)
         sharing._changed = Interrupted(sharing._changed._lock)
         with pytest.raises(KeyboardInterrupt):
             sharing.one("b")
         gate.open.set()
-        assert first.result(10) == "A"
+        assert first.result(LONG) == "A"
     assert gate.runs == [["a"]]
     assert sharing.one("c") == "C"
 
@@ -206,14 +204,12 @@ def test_a_call_within_many_is_refused_while_another_thread_waits():
         def within(verbs):
             other.append(threads.submit(campaign.decide, CASE, "other"))
             waiting_ = campaign._worker._shared
-            until = time.monotonic() + 10
-            while waiting_._leads is None and time.monotonic() < until:
-                time.sleep(0.001)
+            until(lambda: waiting_._leads is not None)
             campaign.decide(CASE, "own")
 
         (said,) = campaign.many([within])
         assert isinstance(said, ConcurrentUse)
-        assert other[0].result(10).key == "other"
+        assert other[0].result(LONG).key == "other"
     assert [event.key for event in events(campaign)] == ["other"]
 
 

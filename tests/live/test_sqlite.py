@@ -97,7 +97,7 @@ def test_readers_hold_nobody_up(store):
 def alone(program, path):
     """Run a program in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", START + program, str(path)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-W", "error", "-c", START + program, str(path)], capture_output=True, text=True, timeout=300
     )
     assert done.returncode == 0, done.stderr
 

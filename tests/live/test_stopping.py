@@ -23,7 +23,7 @@ SENT = {
 
 
 @pytest.mark.slow
-def test_a_server_ends_within_five_seconds(tmp_path):
+def test_a_server_ends_before_its_clients_do(tmp_path):
     _, file = write(tmp_path, rows(300), STATED)
     store = f"sqlite:///{tmp_path}/post.db"
     lines = []
@@ -40,9 +40,8 @@ def test_a_server_ends_within_five_seconds(tmp_path):
                         line.close()
                     else:
                         lines.append(line)
-            time.sleep(1.0)
             before = time.monotonic()
-        assert time.monotonic() - before < 5.0
+        assert time.monotonic() - before < 25.0  # 30 where half a body is waited for
     finally:
         for line in lines:
             line.close()

@@ -27,6 +27,7 @@ from tests.live.servers import asked
 from tests.live.test_corrections import lived, revised
 from tests.live.test_files import STATED
 from tests.live.test_switched_under_load import TOKEN, with_action
+from tests.waits import LONG
 
 SHOP = replace(corrections.SHOP, horizon=20_000, subject_to=(eh.Budget("cents", total=40_000),))
 OLD = eh.resolving(SHOP, eh.PerAction.of(SHOP), warmup=4)
@@ -262,7 +263,7 @@ def test_a_process_that_is_killed_meanwhile_holds_nobody_and_leaves_no_trace(tmp
     folding = apart.Event()
     process = apart.Process(target=stop_in_the_middle, args=(tmp_path / "log.db", folding))
     process.start()
-    assert folding.wait(120)
+    assert folding.wait(LONG)
     for i in range(5):
         campaign.decide(CASE, key=f"beside {i}")
     os.kill(process.pid, signal.SIGKILL)
@@ -279,7 +280,7 @@ def test_a_server_answers_all_others_while_a_switch_is_asked_for(tmp_path, monke
     file, answered, go_on = tmp_path / "post.toml", threading.Event(), Anew.go_on
     file.write_text(STATED)
     campaign = eh.live.open_campaign(MemoryStore(), "post", file)
-    monkeypatch.setattr(Anew, "go_on", lambda anew: [answered.wait(60), go_on(anew)])
+    monkeypatch.setattr(Anew, "go_on", lambda anew: [answered.wait(LONG), go_on(anew)])
     with serving(app(campaign, token=TOKEN)) as client:
         client.headers["Authorization"] = f"Bearer {TOKEN}"
         said, problem = [], {"problem": with_action(STATED), "by": "Ada", "why": "one more"}

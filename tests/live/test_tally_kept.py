@@ -1,7 +1,5 @@
 """A tally that is kept in the store is that of the log, bit for bit; any other is ignored."""
 
-import time
-
 import pytest
 
 import evenhand as eh
@@ -13,6 +11,7 @@ from evenhand.live.http import app
 from evenhand.live.stores.opening import connect_to_read
 from tests.live.served import CASE, opened, serving
 from tests.live.worked import worked
+from tests.waits import until
 
 
 def read(campaign):
@@ -97,9 +96,7 @@ def test_a_tally_is_kept_though_nobody_asks_for_the_page(tmp_path, monkeypatch):
         client.post("/decide", json=[{"key": f"{i}", "case": CASE} for i in range(150)])
         for i in range(200, 301):
             client.post("/decide", json={"key": f"{i}", "case": CASE})
-        until = time.monotonic() + 20
-        while not kept(campaign) and time.monotonic() < until:
-            time.sleep(0.01)
+        until(lambda: kept(campaign))
     assert kept(campaign)[0] >= 101
 
 

@@ -4,7 +4,6 @@ import json
 import logging
 import os
 import socket
-import time
 
 import pytest
 
@@ -15,9 +14,11 @@ from evenhand.live.http import app, serve
 from evenhand.live.http.places import NEEDED, OTHER, Places
 from evenhand.live.http.quotas import Quotas
 from evenhand.live.tokens import ANYONE, ROLES, Token, Tokens, hash_of, read_file
+from tests.each import for_each
 from tests.live.served import asked, opened, serving
 from tests.live.test_files import STATED
 from tests.replay.shop import rows, write as problem
+from tests.waits import Clock
 
 SINGLE = "a secret of this test"
 BODIES = {"/decide": asked("a"), "/observe": {"id": 2, "outcomes": {"answer": 1}}, "/cancel": {"id": 2}}
@@ -68,7 +69,7 @@ def client(campaign, tmp_path_factory):
         yield found
 
 
-@pytest.mark.parametrize("path", [*BODIES, *READ, *CHANGE])
+@for_each("path", [*BODIES, *READ, *CHANGE])
 def test_each_route_needs_its_role(client, path):
     needed = {"/decide": "decide", "/observe": "observe", "/cancel": "observe"}.get(path)
     needed = needed or ("change" if path in CHANGE else "read")
@@ -219,12 +220,13 @@ def test_the_file_is_read_again_when_it_changes(campaign, tmp_path, monkeypatch,
 
 
 def test_the_file_is_looked_at_once_a_second(tmp_path, monkeypatch):
-    looks = []
+    looks, clock = [], Clock()
+    monkeypatch.setattr(tokens, "monotonic", clock)
     found = Tokens(write(tmp_path, entry("old")))
     monkeypatch.setattr(Tokens, "_stamp", lambda self: looks.append(1) or self._seen)
-    begun = time.monotonic()
-    while time.monotonic() < begun + 1.3:
+    for _ in range(13):
         assert found.find(b"secret of old").name == "old"
+        clock.now += 0.1
     assert len(looks) == 1
 
 
@@ -237,7 +239,7 @@ def test_a_file_that_others_may_open_is_refused(tmp_path, mode):
 GOOD = entry("a")
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("text", "told"),
     [
         ("[tokens.a", "tokens: expected a TOML file"),

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 import httpx
 import pytest
@@ -21,6 +23,7 @@ from evenhand.live.stores._turns import Turns
 from evenhand.live.stores.sqlite import SqliteStore
 from tests.live.served import SHOP, asked, opened, serving
 from tests.live.test_proof import POLICY, filled
+from tests.waits import LONG, until
 
 
 def test_who_waits_for_a_turn_is_told_in_time(tmp_path):
@@ -31,7 +34,7 @@ def test_who_waits_for_a_turn_is_told_in_time(tmp_path):
             begun = time.monotonic()
             with pytest.raises(Busy, match=r"log\.db: another worker holds the lock"), store.write("coins"):
                 pass
-            assert 0.3 <= time.monotonic() - begun < 1.0
+            assert time.monotonic() - begun >= 0.3
         with store.write("coins") as log:
             assert log.last == 22
 
@@ -40,41 +43,40 @@ def test_a_place_that_was_left_is_given_back(tmp_path):
     """Who gave up keeps its place, frees the lock if it comes meanwhile, and takes it if it asks again before."""
     turns, other = (Turns(tmp_path / "gate", tmp_path / "queue", 0o600) for _ in range(2))
     for again in (False, True, False):
-        with other.turn(1.0), pytest.raises(TimeoutError), turns.turn(0.05):
+        with other.turn(LONG), pytest.raises(TimeoutError), turns.turn(0.05):
             pass
         if again:
-            with turns.turn(5.0):
+            with turns.turn(LONG):
                 assert not _free(tmp_path / "queue")
-        deadline = time.monotonic() + 5
-        while not (_free(tmp_path / "gate") and _free(tmp_path / "queue")):
-            assert time.monotonic() < deadline
-            time.sleep(0.001)
-        with other.turn(5.0):
+        until(lambda: _free(tmp_path / "gate") and _free(tmp_path / "queue"))
+        with other.turn(LONG):
             pass
-    with other.turn(1.0), pytest.raises(TimeoutError), turns.turn(0.05):
+    with other.turn(LONG), pytest.raises(TimeoutError), turns.turn(0.05):
         turns.close()
     turns.close()
     other.close()
 
 
 def test_turns_are_taken_in_order(tmp_path):
-    """Of four that take turns all the time, none has less than half of another's."""
-    count, done = [0] * 4, time.monotonic() + 0.8
+    """Of four that take turns all the time, none goes before one that waits, and none has less than half of another's.
+
+    A turn ends once another one waits at the gate.
+    """
+    order = []
 
     def work(i):
         turns = Turns(tmp_path / "gate", tmp_path / "queue", 0o600)
-        while time.monotonic() < done:
-            with turns.turn(1.0):
-                count[i] += 1
-                time.sleep(0.001)
+        while len(order) < 200:
+            with turns.turn(LONG):
+                order.append(i)
+                until(lambda: len(order) >= 200 or not _free(tmp_path / "gate"))
         turns.close()
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert min(count) > max(count) / 2 > 5, count
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(work, range(4)))
+    assert all(one != then for one, then in pairwise(order[:200]))
+    count = [order.count(i) for i in range(4)]
+    assert min(count) > max(count) / 2, count
 
 
 def _free(path):
@@ -101,8 +103,10 @@ with SqliteStore(sys.argv[1]).write("shop") as log:
 
 
 @pytest.mark.slow
-def test_a_worker_that_is_stopped_in_a_transaction_stops_nobody_for_long(tmp_path):
-    """Others are told 503 within two seconds, and go on once it goes on or is killed."""
+def test_a_worker_that_is_stopped_in_a_transaction_stops_nobody_for_long(tmp_path, monkeypatch):
+    """Others wait once for their turn and are told 503, and go on once it goes on or is killed."""
+    waits, wait = [], Turns._wait
+    monkeypatch.setattr(Turns, "_wait", lambda turns, timeout: (waits.append(timeout), wait(turns, timeout)))
     opened(tmp_path)
     campaign = eh.Campaign.open(f"sqlite:///{tmp_path}/log.db", "shop", eh.resolving(SHOP, eh.PerAction.of(SHOP)))
     command = [sys.executable, "-c", STOPPED, str(tmp_path / "log.db")]
@@ -111,10 +115,10 @@ def test_a_worker_that_is_stopped_in_a_transaction_stops_nobody_for_long(tmp_pat
         assert process.stdout.readline() == "here\n"
         with serving(app(campaign)) as client:
             for path in ("/decide", "/report", "/metrics"):
-                begun = time.monotonic()
+                del waits[:]
                 said = client.post(path, json=asked("a")) if path == "/decide" else client.get(path)
                 assert said.status_code == 503, path
-                assert time.monotonic() - begun < 2.0
+                assert waits == [1.5]  # once, and no longer
             process.kill()
             process.wait()
             assert client.post("/decide", json=asked("a")).json()["repeated"] is False
@@ -139,15 +143,13 @@ def test_sigterm_ends_a_server_that_waits_for_a_lock(tmp_path):
     try:
         at = re.match(r"http://\S+", process.stdout.readline())[0]
         said = []
-        with open(tmp_path / "log.db.lock") as held, httpx.Client(base_url=at, trust_env=False, timeout=20) as client:
+        with open(tmp_path / "log.db.lock") as held, httpx.Client(base_url=at, trust_env=False, timeout=LONG) as client:
             fcntl.flock(held, fcntl.LOCK_EX)
             thread = threading.Thread(target=lambda: said.append(client.post("/decide", json=asked("a")).status_code))
             thread.start()
-            time.sleep(0.1)
-            begun = time.monotonic()
+            until(lambda: not _free(tmp_path / "log.db.gate"))  # it waits
             process.send_signal(signal.SIGTERM)
-            process.wait(timeout=10)
-            assert time.monotonic() - begun < 4.0
+            process.wait(timeout=LONG)
             thread.join()
         assert said == [503]
     finally:
@@ -219,7 +221,7 @@ if number == 0:
     os._exit(7)
 go.set()
 thread.join()
-deadline = time.monotonic() + 20
+deadline = time.monotonic() + 120
 while time.monotonic() < deadline:
     found, status = os.waitpid(number, os.WNOHANG)
     if found:
@@ -237,7 +239,7 @@ assert campaign.decide({}, key="a").id == 2
 @pytest.mark.slow
 def test_a_fork_while_another_thread_decides_is_refused_and_does_not_hang(kind, tmp_path, request):
     url = {"memory": "memory", "sqlite": f"sqlite:///{tmp_path}/log.db"}.get(kind) or request.getfixturevalue("url")
-    done = subprocess.run([sys.executable, "-c", FORKED, url], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", FORKED, url], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
 
 

@@ -3,7 +3,6 @@
 import json
 import logging
 import signal
-import time
 
 import pytest
 from fastapi import FastAPI
@@ -19,6 +18,7 @@ from tests.live.test_corrections import POLICY, SHOP, lived, opened, revised
 from tests.live.test_files import STATED
 from tests.live.test_serve import server
 from tests.replay.shop import rows, write
+from tests.waits import until
 
 NEW = eh.pgd(SHOP, eh.PerAction.of(SHOP), warmup=4)
 
@@ -27,14 +27,6 @@ NEW = eh.pgd(SHOP, eh.PerAction.of(SHOP), warmup=4)
 def often(monkeypatch, _nothing_in_between):
     monkeypatch.setattr(upkeep, "SECONDS", 0.05)
     monkeypatch.setattr(again, "TURN", 20)
-
-
-def until(holds, seconds=60.0):
-    """Wait until something holds."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not come in time"
-        time.sleep(0.02)
 
 
 def mine(campaign):
@@ -93,19 +85,19 @@ def test_an_idle_server_goes_on_with_another_policy_and_expires_what_is_overdue(
 
 def test_what_fails_is_in_the_log_once_and_tried_again(caplog):
     caplog.set_level(logging.WARNING, "evenhand.live.http")
-    store, struck = MemoryStore(), [True]
+    store, struck, tries = MemoryStore(), [True], []
     campaign = opened(store)
     write_ = store.write
 
     def write(name):
         if struck[0]:
+            tries.append(name)
             raise eh.live.Busy("struck")
         return write_(name)
 
     store.write = write
     with serving(app(campaign)):
-        until(lambda: caplog.messages)
-        time.sleep(0.3)
+        until(lambda: len(tries) > 5)
         assert caplog.messages == ["campaign 'shop' is not up to date: Busy: struck"]
         struck[0] = False
         opened(store).decide({"age": 30}, key="of another worker")

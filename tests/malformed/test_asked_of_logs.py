@@ -12,6 +12,7 @@ import pytest
 from evenhand.cli import main
 from evenhand.core.errors import EvenhandError
 from evenhand.offline import curve, value
+from tests.each import for_each
 from tests.malformed.files import LINES, LOG, line, swap
 from tests.replay.shop import PROBLEM
 
@@ -169,7 +170,7 @@ def contents(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@for_each("name", FAULTS)
 def test_what_cannot_be_asked_is_one_line_and_leaves_nothing(name, tmp_path, monkeypatch, capsys):
     fault = FAULTS[name]
     monkeypatch.chdir(tmp_path)
@@ -206,9 +207,7 @@ def mutated(luck, text):
     return text
 
 
-@pytest.mark.parametrize("which", ["log.csv", "problem.toml"])
-@pytest.mark.parametrize("seed", [*range(40), *(pytest.param(k, marks=pytest.mark.slow) for k in range(40, 1000))])
-def test_what_is_mangled_is_read_or_refused(which, seed, tmp_path):
+def read_or_refused(which, seed, tmp_path):
     """Whatever becomes of a file: either there are values, or an error of evenhand's own."""
     luck = random.Random(seed)
     (tmp_path / "log.csv").write_bytes(LOG)
@@ -218,3 +217,16 @@ def test_what_is_mangled_is_read_or_refused(which, seed, tmp_path):
     for ask in (value, curve):
         with suppress(EvenhandError):
             assert ask(tmp_path / "log.csv", tmp_path / "problem.toml").summary()
+
+
+@pytest.mark.parametrize("which", ["log.csv", "problem.toml"])
+@for_each("seed", range(40))
+def test_what_is_mangled_is_read_or_refused(which, seed, tmp_path):
+    read_or_refused(which, seed, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("which", ["log.csv", "problem.toml"])
+@for_each("seed", range(40, 1000), parts=6)
+def test_what_is_mangled_a_thousand_times_is_read_or_refused(which, seed, tmp_path):
+    read_or_refused(which, seed, tmp_path)

@@ -7,6 +7,7 @@ from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.replay import replay_log
 from evenhand.replay.problem_file import parse
 from evenhand.replay.reading import read_csv
+from tests.each import for_each
 from tests.malformed import problem_files
 from tests.malformed.files import BY_COLUMN, LOG, LOGS, PROBLEM_FILES, TAKEN
 from tests.malformed.tables import check, name
@@ -31,18 +32,18 @@ def refused(folder, log, problem, field, phrase, capsys):
     assert not list(folder.glob("out/*"))
 
 
-@pytest.mark.parametrize("name", PROBLEM_FILES)
+@for_each("name", PROBLEM_FILES)
 def test_a_problem_file_that_cannot_be_used(name, tmp_path, capsys):
     refused(tmp_path, LOG, *PROBLEM_FILES[name], capsys)
 
 
-@pytest.mark.parametrize("row", problem_files.ROWS, ids=name)
+@for_each("row", problem_files.ROWS, ids=name)
 def test_a_problem_file_that_cannot_be_read(row):
     text, message = row
     check(lambda: parse(text, "problem.toml"), message)
 
 
-@pytest.mark.parametrize("name", LOGS)
+@for_each("name", LOGS)
 def test_a_log_that_cannot_be_used(name, tmp_path, capsys):
     log, field, phrase = LOGS[name]
     refused(tmp_path, log, BY_COLUMN if "chance" in name else PROBLEM, field, phrase, capsys)

@@ -7,6 +7,7 @@ from evenhand.environments import Audience, Ranking
 from evenhand.models import Bilinear
 from evenhand.recipes import linucb_rank
 from evenhand.run import simulate
+from tests.each import for_each
 from tests.malformed.tables import check, name
 
 ITEMS = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5], [0.2, 0.2]])
@@ -66,7 +67,7 @@ ROWS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("row", ROWS, ids=name)
+@for_each("row", ROWS, ids=name)
 def test_what_cannot_have_happened_is_named(row):
     check(*row)
 

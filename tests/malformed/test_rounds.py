@@ -9,13 +9,14 @@ from evenhand.models import Ridge
 from evenhand.policy.saving import flatten
 from evenhand.problem import Groups, Outcome, Parity, Problem
 from evenhand.recipes import pgd
+from tests.each import for_each
 from tests.malformed.rounds import POLICY, ROWS, TAKEN, WHOLE, Y, lived
 from tests.malformed.tables import check, name
 from tests.states import unchanged
 from tests.worlds import Market
 
 
-@pytest.mark.parametrize("row", ROWS, ids=name)
+@for_each("row", ROWS, ids=name)
 def test_what_cannot_be_used_is_named_and_leaves_no_trace(row):
     """Also where everything else is that of a context that was looked at just before."""
     call, message = row

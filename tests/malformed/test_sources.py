@@ -6,11 +6,12 @@ from evenhand.cli import main
 from evenhand.core.errors import EvenhandError
 from evenhand.offline import Evidence
 from evenhand.replay import read_log
+from tests.each import for_each
 from tests.malformed.files import LOG
 from tests.malformed.sources import CASES, DRAFTS, FILES
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_a_log_that_cannot_be_read(name, tmp_path):
     """Replays and values say the same."""
     problem, log, place, phrase = CASES[name]

@@ -12,6 +12,7 @@ from evenhand.core.errors import EvenhandError, MissingFile, StateMismatch
 from evenhand.environments import Court
 from evenhand.models import Logistic
 from evenhand.recipes import pgd, ucb
+from tests.each import for_each
 
 COURT = Court(horizon=50)
 POLICY = pgd(COURT.problem, Logistic(n_features=5))
@@ -84,7 +85,7 @@ STATES = {
 }
 
 
-@pytest.mark.parametrize("name", STATES)
+@for_each("name", STATES)
 def test_what_is_no_state_is_refused(name, tmp_path):
     path = tmp_path / "state.npz"
     POLICY.save(POLICY.start(), path)

@@ -1,7 +1,5 @@
 """What cannot be meant is refused where it is stated, by the name of the field, in one line."""
 
-import pytest
-
 from evenhand.core.errors import (
     EvenhandError,
     InfeasibleProblem,
@@ -10,13 +8,14 @@ from evenhand.core.errors import (
     MissingFile,
     StateMismatch,
 )
+from tests.each import for_each
 from tests.malformed import cases, choices, environments, goals, models, objectives, problems, recipes, runs, sets
 from tests.malformed.tables import check, name
 
 TABLES = [problems, sets, objectives, models, choices, goals, recipes, environments, cases, runs]
 
 
-@pytest.mark.parametrize("row", [row for table in TABLES for row in table.ROWS], ids=name)
+@for_each("row", [row for table in TABLES for row in table.ROWS], ids=name)
 def test_the_field_is_named(row):
     assert isinstance(check(*row), ValueError)
 

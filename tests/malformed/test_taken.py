@@ -12,6 +12,7 @@ from evenhand.models import Sklearn
 from evenhand.policy import Policy
 from evenhand.recipes import pgd, resolving, two_stage_square_cbwk, ucb
 from evenhand.run import play, simulate
+from tests.each import for_each
 from tests.examples.choices import CHOICES
 from tests.examples.goals import STEPS
 from tests.examples.models import MODELS, WIDTHS
@@ -61,7 +62,7 @@ def test_an_estimator_is_refused_where_the_number_of_features_is_needed_at_once(
 EXAMPLES = {type(e): e for e in [*MODELS, *CHOICES, *OBJECTIVES, *WIDTHS, *STEPS] if is_dataclass(e)}
 
 
-@pytest.mark.parametrize("kind", EXAMPLES, ids=lambda k: k.__name__)
+@for_each("kind", EXAMPLES, ids=lambda k: k.__name__)
 def test_every_argument_of_every_part_is_checked_by_its_type(kind):
     """A plain object fits no argument, and neither does a number of another kind."""
     for field in (f for f in fields(kind) if f.init):

@@ -6,6 +6,7 @@ from hypothesis import given, settings, strategies as st
 
 from evenhand.models import BayesianLogistic
 from tests.calls import ask, tell
+from tests.each import for_each
 from tests.models.test_bayesian_ridge import SIZES, finite, history, run
 
 ONE, LOW, HIGH = np.ones((1, 1, 1)), np.zeros(1), np.ones(1)
@@ -156,10 +157,10 @@ def test_the_order_of_observations_between_fits_does_not_matter():
     np.testing.assert_allclose(played(model, x, y, order=order), played(model, x, y), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("n", [1, 3])
-@pytest.mark.parametrize("size", [*SIZES, "mixed", "mixed columns", "zero"])
+@for_each("n", [1, 3])
+@for_each("size", [*SIZES, "mixed", "mixed columns", "zero"])
 @pytest.mark.parametrize("kind", ["random", "equal", "separable", "all 0", "all 1"])
-@pytest.mark.parametrize("buffer", [8, 2000])
+@for_each("buffer", [8, 2000])
 def test_features_of_any_size_keep_everything_finite(n, size, kind, buffer):
     rng = np.random.default_rng(6)
     x = rng.uniform(-1.0, 1.0, size=(40, n))

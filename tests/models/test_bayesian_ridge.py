@@ -7,6 +7,7 @@ from hypothesis import given, settings, strategies as st
 from evenhand.models import BayesianLogistic, BayesianRidge, Bootstrapped, Stacked
 from evenhand.policy.saving import flatten
 from tests.calls import ask, tell
+from tests.each import for_each
 from tests.numerics.test_evidence import twin
 
 
@@ -206,8 +207,8 @@ def finite(model, x, y, low, high):
 SIZES = [1e-200, 1e-170, 1e-150, 1e-99, 1e-6, 1.0, 1e6, 1e100]
 
 
-@pytest.mark.parametrize("n", [1, 3])
-@pytest.mark.parametrize("size", [*SIZES, "mixed", "mixed columns", "zero"])
+@for_each("n", [1, 3])
+@for_each("size", [*SIZES, "mixed", "mixed columns", "zero"])
 @pytest.mark.parametrize("kind", ["independent", "equal", "duplicated rows"])
 def test_features_of_any_size_keep_everything_finite(n, size, kind):
     rng = np.random.default_rng(5)
@@ -221,8 +222,8 @@ def test_features_of_any_size_keep_everything_finite(n, size, kind):
     finite(BayesianRidge(n_features=n), x, (rng.random(40) < 0.5).astype(float), 0.0, 1.0)
 
 
-@pytest.mark.parametrize("size", [1e-100, 1e-8, 1e8, 1e100])
-@pytest.mark.parametrize("kind", ["noise", "exact", "equal", "zero"])
+@for_each("size", [1e-100, 1e-8, 1e8, 1e100])
+@for_each("kind", ["noise", "exact", "equal", "zero"])
 def test_outcomes_of_any_size_without_a_range_keep_everything_finite(size, kind):
     rng = np.random.default_rng(6)
     x = rng.normal(size=(60, 3))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from evenhand.models import (
     BayesianBilinear,
@@ -24,6 +23,7 @@ from evenhand.models import (
     Stacked,
     Tabular,
 )
+from tests.each import for_each
 
 N = 4
 WIDE = Fixed(0.5)
@@ -47,7 +47,7 @@ MODELS: dict[str, Model] = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
+@for_each("name", MODELS)
 def test_no_features_mean_no_outcome(name):
     model, rng = MODELS[name], np.random.default_rng(0)
     state = model.start(2, np.zeros(1), np.ones(1), 100)

@@ -22,6 +22,7 @@ from evenhand.models import (
 from evenhand.models.base import fades
 from evenhand.policy.saving import flatten
 from tests.calls import ask, tell
+from tests.each import for_each
 
 KEEP, ROUNDS, REPLICAS = 0.9, 40, 3
 RIDGES = [
@@ -183,7 +184,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("kind", "name", "value"), [(k, n, v) for n, (k, some) in WRONG.items() for v in some])
+@for_each(("kind", "name", "value"), [(k, n, v) for n, (k, some) in WRONG.items() for v in some])
 def test_numbers_out_of_their_range_are_refused_by_name(kind, name, value):
     with pytest.raises(InvalidInput, match=rf"^{kind.__name__}\.{name}: expected"):
         kind(inner=Ridge(n_features=2), **{name: value})

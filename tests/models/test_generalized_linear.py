@@ -7,6 +7,7 @@ from evenhand.models import BayesianLogistic, Fixed, GeneralizedLinear, Logistic
 from evenhand.numerics.newton import fit
 from evenhand.policy.saving import flatten
 from tests.calls import ask, tell
+from tests.each import for_each
 from tests.numerics.test_likelihood import CURVE, LINKS, MEAN, data, expansion, fitted, optimum
 from tests.numerics.test_newton import nothing, room
 
@@ -241,7 +242,7 @@ def test_counts_at_features_far_from_all_others_leave_the_estimate_sound():
     np.testing.assert_allclose(state.theta[0], fitted("exponential", *every, 1.0)[0], atol=1e-3)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_folding_leaves_the_evidence_of_a_bayesian_logistic_as_it_is(seed):
     x, y = data("logistic", 6000, 3, seed)
     states = []

@@ -21,6 +21,7 @@ from evenhand.models import (
 from evenhand.policy import Policy
 from evenhand.testing import check_policy
 from tests.calls import ask, tell
+from tests.each import for_each
 from tests.examples.problems import EVERYTHING
 from tests.models.test_ridge import history
 from tests.worlds import Market
@@ -58,8 +59,8 @@ def sampled(count, snapshots):
     return list(range(0, count, stride))
 
 
-@pytest.mark.parametrize("name", INNER)
-@pytest.mark.parametrize(("snapshots", "rounds"), [(64, 30), (4, 30), (2, 9), (4, 0)])
+@for_each("name", INNER)
+@for_each(("snapshots", "rounds"), [(64, 30), (4, 30), (2, 9), (4, 0)])
 def test_predictions_are_the_average_of_those_of_the_iterates(name, snapshots, rounds):
     """Two replicas that learn in different rounds, each against the inner model run alone and watched."""
     rng = np.random.default_rng(11)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.models import BayesianBilinear, BayesianLogistic, BayesianRidge, PerAction, Prior
+from tests.each import for_each
 from tests.models.test_bayesian_ridge import ask
 
 ONE = np.ones((1, 1, 1))
@@ -131,7 +132,7 @@ def test_a_prior_of_log_odds_moves_predictions_and_data_move_them_on():
     assert ask(model, state, ONE, ONE)[0].item() > 0.8
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_a_logistic_fit_is_at_the_minimum_of_its_penalised_likelihood(seed):
     rng = np.random.default_rng(seed)
     x, mean = rng.normal(size=(60, 2)), np.array([1.0, -2.0])

@@ -8,12 +8,12 @@ from datetime import date, timedelta
 import pytest
 
 from evenhand.cli import main
-from evenhand.core.announcing import COMPILING
 from evenhand.core.errors import InvalidInput
 from evenhand.new import QUESTIONS, example, read
 from evenhand.new.answers import Aim, Feature, Limit, Span
 from evenhand.new.writing import FILES, problem_file, script
 from evenhand.replay.problem_file import parse, read_spec
+from tests.each import for_each
 
 EXAMPLES = {q.flag: q.example for q in QUESTIONS}
 SHOP = {
@@ -29,7 +29,7 @@ SOON = date.today() + timedelta(days=90)
 def run(folder):
     done = subprocess.run([sys.executable, folder / "decide.py"], capture_output=True, text=True, cwd=folder.parent)
     assert done.returncode == 0, done.stderr
-    assert [line for line in done.stderr.splitlines() if not line.startswith(COMPILING)] == []
+    assert [line for line in done.stderr.splitlines() if not line.startswith("compiling ")] == []
     return done.stdout
 
 
@@ -57,7 +57,7 @@ def test_answers_are_read():
     assert read({"decide": "a, b"}).limits[0].uses == {"b": 80.0}
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("flag", "text", "phrase"),
     [
         ("decide", "letter", "two names or more"),

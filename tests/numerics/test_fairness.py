@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 from scipy.optimize import brentq
 
 from evenhand.numerics.fairness import best_response, marginal, power_root, utility
+from tests.each import for_each
 
 ALPHAS = (0.01, 0.3, 0.5, 1.0, 2.0, 7.5, 100.0)
 
@@ -23,9 +24,9 @@ def test_roots_are_roots(alpha, c, k):
     assert abs(left / slope) <= 1e-14 * (s + abs(c) / slope)
 
 
-@pytest.mark.parametrize("alpha", ALPHAS[1:])
-@pytest.mark.parametrize("c", [-3.0, -0.1, 0.0, 1e-9, 0.2, 40.0])
-@pytest.mark.parametrize("k", [1e-6, 0.01, 5.0])
+@for_each("alpha", ALPHAS[1:])
+@for_each("c", [-3.0, -0.1, 0.0, 1e-9, 0.2, 40.0])
+@for_each("k", [1e-6, 0.01, 5.0])
 def test_roots_are_those_of_bisection(alpha, c, k):
     with np.errstate(over="ignore"):
         log_root = brentq(lambda x: np.exp(x) - c - k * np.exp(-alpha * x), -60, 10, xtol=1e-13, rtol=1e-13)
@@ -55,8 +56,8 @@ def test_outside_the_domain_nothing_is_nan(alpha):
     assert (slope[:2, 0] == np.inf).all()
 
 
-@pytest.mark.parametrize("alpha", ALPHAS[:-1])
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-0.05, 0.4), (0.3, 1.3)])
+@for_each("alpha", ALPHAS[:-1])
+@for_each(("low", "high"), [(0.0, 1.0), (-0.05, 0.4), (0.3, 1.3)])
 def test_best_responses_are_those_of_a_grid(alpha, low, high):
     grid, w = np.linspace(low, high, 2001), np.full(5, 0.7)
     theta = np.array([[-5.0, -1.0, -0.5, 0.0, 2.0]])

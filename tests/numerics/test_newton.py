@@ -5,6 +5,7 @@ from scipy.optimize import minimize
 from evenhand.numerics.likelihood import LOGISTIC
 from evenhand.numerics.newton import fit, sigmoid, solve
 from evenhand.numerics.precision import dot
+from tests.each import for_each
 
 
 def nothing(n):
@@ -88,7 +89,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@for_each("name", CASES)
 def test_the_fit_is_scipys_optimum(name):
     x, y, ridge = CASES[name]
     theta = np.zeros(x.shape[1])
@@ -101,7 +102,7 @@ def test_the_fit_is_scipys_optimum(name):
 
 
 @pytest.mark.parametrize("ridge", [1.0, 1e-3, 1e-6])
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_a_warm_start_at_every_observation_stays_at_the_optimum(ridge, seed):
     """The first rounds of a run, which are separable more often than not, refitted as each observation comes."""
     x, y = random_data(40, 4, 10 + seed)

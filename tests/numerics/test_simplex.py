@@ -7,6 +7,7 @@ from scipy.optimize import linprog
 
 from evenhand.numerics.simplex import lotteries, share_alike
 from tests.drawn import drawn
+from tests.each import for_each
 
 
 def by_highs(worth, use, bound):
@@ -51,7 +52,7 @@ def test_no_lottery_is_better_by_highs(arms, m, chance, digits, shift, negative,
         np.testing.assert_array_equal(alone[0], p[r])
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_without_ties_few_arms_have_a_chance_and_neither_order_nor_units_matter(seed):
     rng = np.random.default_rng(seed)
     worth, use, bound = rng.random((30, 40)), rng.random((30, 8, 40)), np.full(8, 0.5)
@@ -102,7 +103,7 @@ def test_a_program_that_makes_dantzigs_rule_cycle_ends():
     assert worth[0] @ p[0] == pytest.approx(by_highs(worth[0], use[0], bound)[1], abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_many_arms_on_few_corners(seed):
     """All numbers are 0, 1/2 or 1: almost every pivot is degenerate."""
     rng = np.random.default_rng(seed)

@@ -9,6 +9,7 @@ from hypothesis import given, strategies as st
 from evenhand.objectives import AlphaFair, Conjugate, EqualExposure, GeneralizedGini, Linear, WeightedSum
 from evenhand.objectives.base import conjugate
 from evenhand.objectives.steepness import steepness
+from tests.each import for_each
 from tests.examples.objectives import OBJECTIVES
 from tests.objectives import twins
 
@@ -24,7 +25,7 @@ def box(rng, m):
 
 
 @CONJUGATES
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_the_conjugate_is_that_of_cvxpy(objective, seed):
     rng = np.random.default_rng(seed)
     m = len(objective.outcomes)

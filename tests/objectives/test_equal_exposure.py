@@ -1,7 +1,7 @@
 import numpy as np
-import pytest
 
 from evenhand.objectives import EqualExposure
+from tests.each import for_each
 
 NAMES = ("a", "b", "c", "d")
 
@@ -12,8 +12,8 @@ def test_it_is_minus_the_norm_of_deviations_over_m():
     np.testing.assert_allclose(EqualExposure(NAMES).value(z), -z.std(1) / np.sqrt(4))
 
 
-@pytest.mark.parametrize("level", [0.0, 0.1, 0.7, 1e9])
-@pytest.mark.parametrize("m", [2, 3, 7, 49])
+@for_each("level", [0.0, 0.1, 0.7, 1e9])
+@for_each("m", [2, 3, 7, 49])
 def test_at_equality_the_gradient_is_exactly_zero(level, m):
     objective, z = EqualExposure(tuple(map(str, range(m)))), np.full((2, m), level)
     assert not objective.supergradient(z).any()

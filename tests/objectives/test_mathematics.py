@@ -10,6 +10,7 @@ from hypothesis.extra.numpy import arrays
 from evenhand.objectives import Conjugate, EqualExposure, GeneralizedGini, Linear, Proximal, Tangential
 from evenhand.objectives.base import conjugate
 from evenhand.objectives.smoothing import moreau_gradient
+from tests.each import for_each
 from tests.examples.objectives import OBJECTIVES, SUMS, WRITTEN
 from tests.objectives import twins
 from tests.objectives.envelopes import envelope
@@ -58,7 +59,7 @@ def test_its_value_is_what_cvxpy_says(objective):
 
 
 @EVERY
-@pytest.mark.parametrize("shape", [(1,), (7,), (3, 4), (0,)])
+@for_each("shape", [(1,), (7,), (3, 4), (0,)])
 def test_a_batch_has_bit_for_bit_what_each_has_alone(objective, shape):
     rng = np.random.default_rng(2)
     m = len(objective.outcomes)
@@ -90,7 +91,7 @@ def test_sums_of_many_outcomes_have_one_order(build):
 
 
 @WITH_PROX_AND_TWIN
-@pytest.mark.parametrize("beta", BETAS)
+@for_each("beta", BETAS)
 def test_the_prox_is_that_of_cvxpy(objective, beta):
     rng = np.random.default_rng(3)
     for _ in range(3):
@@ -112,7 +113,7 @@ def test_nothing_near_the_prox_is_better(objective, data, beta):
 
 
 @WITH_PROX
-@pytest.mark.parametrize("beta", [0.03, 0.7])
+@for_each("beta", [0.03, 0.7])
 def test_the_gradient_of_the_envelope_is_its_slope(objective, beta):
     rng = np.random.default_rng(4)
     m, h = len(objective.outcomes), 1e-6

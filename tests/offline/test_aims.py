@@ -17,6 +17,7 @@ from evenhand.offline.fair import FairFrontier
 from evenhand.offline.lines import planned
 from evenhand.offline.scores import Estimate
 from evenhand.problem import Budget, Outcome, Parity
+from tests.each import for_each
 from tests.objectives.twins import expression
 from tests.offline.bootstraps import resampled
 from tests.offline.logs import draw, problem
@@ -59,7 +60,7 @@ def aim_of(objective, tables):
     return Aim(objective, tuple(Tables(z, z) for z in each), np.full(len(each), 0.5)), np.stack(each)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 @pytest.mark.parametrize("name", OBJECTIVES)
 def test_plans_are_within_a_millionth_of_the_optimum(name, seed):
     tables, cost, groups = amounts(seed)

@@ -6,6 +6,7 @@ from scipy.optimize import linprog
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.offline import FairFrontier, Frontier
+from tests.each import for_each
 
 
 def optimum(worth, cost, groups, budget, tolerance):
@@ -23,7 +24,7 @@ def optimum(worth, cost, groups, budget, tolerance):
     return None if found.status == 2 else -found.fun / rows
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", range(12))
 def test_fair_frontiers_are_optima_of_linear_programs(seed):
     rng = np.random.default_rng(seed)
     rows, actions = 40, 2 + seed % 3

@@ -7,6 +7,7 @@ from scipy.sparse import kron
 
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Frontier
+from tests.each import for_each
 
 
 def optimum(worth, cost, budget):
@@ -39,7 +40,7 @@ def drawn(kind, rows, actions, seed):
 
 
 @pytest.mark.parametrize("kind", ["each", "ties", "shared", "alike", "wide"])
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_frontiers_are_optima_of_linear_programs(kind, seed):
     worth, cost = drawn(kind, 30, 2 + seed, seed)
     frontier = Frontier.of(worth, cost)

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.offline.resources import Resource
 from evenhand.offline.sifting import allocate
+from tests.each import for_each
 
 
 def whole(worth, resources):
@@ -66,12 +67,12 @@ def checked(worth, resources, free):
         assert (z.used(found.actions) <= len(worth) * z.most + limits * z.units + 1e-6 * z.units).all()
 
 
-@pytest.mark.parametrize("seed", range(30))
+@for_each("seed", range(30))
 def test_the_optimum_of_the_whole_list(seed):
     checked(*instance(seed, 400), free=40)
 
 
-@pytest.mark.parametrize("seed", range(15))
+@for_each("seed", range(15))
 def test_lists_of_which_many_cases_are_alike(seed):
     checked(*instance(seed, 600, coarse=True), free=30)
 

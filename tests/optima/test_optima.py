@@ -3,6 +3,7 @@
 import pytest
 
 from evenhand import environments, recipes
+from tests.each import for_each
 from tests.optima.__main__ import PAGE
 from tests.optima.calls import CALLS, OTHERS
 from tests.optima.page import HEAD
@@ -62,7 +63,7 @@ def test_a_recipe_without_a_row_is_no_worse_than_uniform_draws(recipe):
             assert row.share + 3 * row.se >= nothing_or_uniform(name, CHECKED_ON, REPLICAS), name
 
 
-@pytest.mark.parametrize(("recipe", "name"), REFUSED, ids=["-".join(pair) for pair in REFUSED])
+@for_each(("recipe", "name"), REFUSED, ids=["-".join(pair) for pair in REFUSED])
 def test_a_recipe_that_refuses_says_what_it_needs(recipe, name):
     """Anything but an `InvalidInput` or an `InfeasibleProblem` is raised by `made`."""
     assert made(recipe, name) == Refused(STATED[recipe][name])

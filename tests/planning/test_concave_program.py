@@ -8,6 +8,7 @@ import evenhand.planning.mixing as module
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.objectives import AlphaFair, EqualExposure, GeneralizedGini, Linear, WeightedSum
 from evenhand.planning.concave_program import Truth, maximize
+from tests.each import for_each
 from tests.objectives.twins import expression
 
 NAMES = ("a", "b", "c")
@@ -40,7 +41,7 @@ def direct(objective, truth, limit):
     return problem.value, np.array([c.dual_value for c in within[2:]]), z.value
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 @pytest.mark.parametrize("objective", OBJECTIVES, ids=lambda f: type(f).__name__)
 def test_it_agrees_with_cvxpy_and_knows_how_far_off_it_is(objective, seed):
     """Values to twice the tolerance of 1e-6 (1 + |f*|); prices to 1e-3, as they are slopes of that."""
@@ -57,7 +58,7 @@ def test_it_agrees_with_cvxpy_and_knows_how_far_off_it_is(objective, seed):
     assert objective.value(end) == pytest.approx(found.value, abs=1e-5)
 
 
-@pytest.mark.parametrize("unit", [1e-9, 1e-6, 1e-5, 1e-4, 1e6])
+@for_each("unit", [1e-9, 1e-6, 1e-5, 1e-4, 1e6])
 @pytest.mark.parametrize("objective", [f for f in OBJECTIVES if not isinstance(f, AlphaFair)], ids=repr)
 def test_units_of_outcomes_and_rows_change_no_digit_that_counts(objective, unit):
     """Functions of degree 1; rows in the inverse unit. The solver's tolerances, and those of the gap, are absolute."""

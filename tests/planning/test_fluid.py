@@ -7,6 +7,7 @@ from evenhand.planning.fluid import Fluid, Program, Solution, dual, solve_fluid,
 from evenhand.planning.program import Sample, dual_value, solve
 from evenhand.planning.shared_arms import NOT_SHARED, arms_of
 from evenhand.planning.soft_lists import Sampled
+from tests.each import for_each
 
 ONE = np.ones(1)  # place
 NONE = arms_of(NOT_SHARED, 0, 1, 1.0)
@@ -32,7 +33,7 @@ def prices(g, u, low, high, temperatures=(0.05, 0.01, 0.002), start=None, warm=F
     return mu[0], plan[0], noise[0]
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_at_a_low_temperature_prices_are_those_of_the_program(seed):
     g, u, high = instance(seed)
     sample = Sample(g, np.swapaxes(u, 1, 2), np.ones(g.shape))
@@ -44,7 +45,7 @@ def test_at_a_low_temperature_prices_are_those_of_the_program(seed):
     assert (plan <= high + 0.02).all()
 
 
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_two_sided_bounds_have_signed_prices(seed):
     rng = np.random.default_rng(seed)
     g = rng.uniform(0, 1, (400, 2))
@@ -137,7 +138,7 @@ def test_units_of_rewards_and_consumption_do_not_matter(units, reward):
         assert (mu > 0).any()
 
 
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_a_plan_meets_its_priced_bounds_to_six_digits(seed):
     """At a positive price the slope of the smoothed dual is 0; the first digits that differ are the eighth or later."""
     g, u, high = instance(seed)

@@ -11,6 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear
 from evenhand.planning.optimistic_program import Intervals, optimistic_lottery
 from tests.choices import plain
+from tests.each import for_each
 
 NAMES = ("a", "b", "c")
 
@@ -73,7 +74,7 @@ def objectives(rng, m):
     ]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@for_each("seed", range(40))
 def test_it_is_the_program_that_a_conic_solver_solves(seed):
     m, budgets, d = 1 + seed % 3, seed % 4, (0, 2, 3)[seed % 3]
     rng, known, bound, allowed = instance(seed, m, budgets, d)
@@ -104,7 +105,7 @@ def test_it_is_the_program_that_a_conic_solver_solves(seed):
             assert np.linalg.norm(v - ball.center) <= ball.radius + 1e-6
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(10))
 def test_no_lottery_on_a_grid_is_better(seed):
     """Three arms, all lotteries in steps of 1/40, all corners of what is hoped for: a linear f is largest on one."""
     rng, known, bound, _ = instance(seed, 2, 2, 2)
@@ -132,7 +133,7 @@ def test_no_lottery_on_a_grid_is_better(seed):
         assert (planes.a @ plan.placed[0] <= planes.b + 1e-8).all()
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", range(12))
 def test_where_nothing_is_feasible_the_largest_excess_is_as_small_as_can_be(seed):
     """Each budget as a part of the largest number in its row, the distance as one of the largest outcome."""
     _, known, _, allowed = instance(seed, 1, 2, 2)
@@ -148,8 +149,8 @@ def test_where_nothing_is_feasible_the_largest_excess_is_as_small_as_can_be(seed
     assert max(far, over_budget) == pytest.approx(float(e.value), abs=1e-4)
 
 
-@pytest.mark.parametrize("unit", [2.0**-30, 2.0**30])
-@pytest.mark.parametrize("seed", range(20))
+@for_each("unit", [2.0**-30, 2.0**30])
+@for_each("seed", range(20))
 def test_units_of_budgets_and_sets_do_not_matter(seed, unit):
     """Also where nothing is feasible, as in about a third of these."""
     rng, known, bound, allowed = instance(seed, 1, 2, 4, replicas=4)
@@ -226,7 +227,7 @@ class TestChoice:
         said = plain.worth(np.array([[[0.9, 0.3], [-0.8, -0.2]]]))
         np.testing.assert_allclose(plain.pick(choice, said, plain.offer([True, True])).lottery, [[0.0, 1.0]])
 
-    @pytest.mark.parametrize("seed", range(5))
+    @for_each("seed", range(5))
     def test_a_linear_goal_under_budgets_is_the_linear_program(self, seed):
         """B2 is a case of B1."""
         rng = np.random.default_rng(seed)

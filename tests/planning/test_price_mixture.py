@@ -6,6 +6,7 @@ import pytest
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.planning.moments import Block, Held, Terms
 from evenhand.planning.price_mixture import best_mixture
+from tests.each import for_each
 from tests.planning.programs import optimum, program
 
 
@@ -29,7 +30,7 @@ def kept(found, terms):
     return bool((found.used <= terms.bound + 1e-9 * np.where(terms.bound == 0.0, 1.0, np.abs(terms.bound))).all())
 
 
-@pytest.mark.parametrize("seed", range(80))
+@for_each("seed", range(80))
 def test_the_optimum_of_all_contexts(seed):
     block, terms = program(seed)
     best, contexts = optimum(block, terms), Counted(block)

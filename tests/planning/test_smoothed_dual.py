@@ -6,10 +6,11 @@ from scipy.optimize import minimize
 
 from evenhand.planning.moments import Held, smoothed
 from evenhand.planning.smoothed_dual import minimise, scale_of
+from tests.each import for_each
 from tests.planning.programs import optimum, program
 
 
-@pytest.mark.parametrize("seed", range(14))
+@for_each("seed", range(14))
 def test_prices_are_those_of_a_general_minimiser(seed):
     """Newton's steps end where they would gain less than a hundredth of the squared temperature."""
     block, terms = program(seed)

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import brentq
 
 from evenhand.planning.soft_lists import Moments, Sampled, soft_lists
+from tests.each import for_each
 
 
 def smoothed(worth, u, position, temperature):
@@ -48,8 +49,8 @@ def instance(seed, candidates=9, places=4, rows=3, closed=0):
     return worth, rng.normal(size=(rows, candidates)), np.sort(rng.uniform(0, 1, places))[::-1].copy()
 
 
-@pytest.mark.parametrize("temperature", [0.01, 0.1, 0.5, 3.0])
-@pytest.mark.parametrize(("places", "closed"), [(1, 0), (2, 0), (4, 0), (4, 3), (4, 5), (4, 7), (9, 0), (12, 0)])
+@for_each("temperature", [0.01, 0.1, 0.5, 3.0])
+@for_each(("places", "closed"), [(1, 0), (2, 0), (4, 0), (4, 3), (4, 5), (4, 7), (9, 0), (12, 0)])
 def test_values_and_exposures_are_those_of_one_program_per_place(temperature, places, closed):
     for seed in range(5):
         worth, u, position = instance(seed, places=places, closed=closed)

@@ -11,6 +11,7 @@ from evenhand.problem import Budget
 from evenhand.problem.clock import Clock
 from evenhand.problem.spans import Spans
 from evenhand.problem.traffic import Traffic
+from tests.each import for_each
 
 BERLIN = timezone(timedelta(hours=1))
 NOVEMBER = Clock.between("2026-11-25", "2026-12-03", 0)  # a Wednesday, up to a Thursday
@@ -124,7 +125,7 @@ def test_a_forecast_follows_its_shape_from_any_start():
     np.testing.assert_allclose(even.begin(clock, np.array([2.5])), [0.25])  # two whole days, and what there is of this
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("make", "said"),
     [
         (lambda: Clock.between("yesterday", "2026-12-03", 0), "since: expected a date, such as"),

@@ -30,6 +30,7 @@ from evenhand.recipes import (
     ucb_bwk,
 )
 from evenhand.run import opt, simulate
+from tests.each import for_each
 from tests.shop import OFFERS, PRICE, Shop
 
 RIDGE = Ridge(n_features=6, n_outcomes=2)
@@ -67,7 +68,7 @@ def played(recipe, shop, replicas=3):
 EACH = [(r, 1) for r in RECIPES.values()] + [(r, 2) for r in RANKINGS.values()]
 
 
-@pytest.mark.parametrize("f", [1.0, 40.0])
+@for_each("f", [1.0, 40.0])
 @pytest.mark.parametrize(("recipe", "plays"), EACH, ids=[*RECIPES, *(f"{name}, ranking" for name in RANKINGS)])
 def test_a_factor_that_is_one_number_is_another_unit(recipe, plays, f):
     """A factor of 1 changes no bit, and one of 40 is an outcome in [0, 40]."""

@@ -18,6 +18,7 @@ from evenhand.recipes import bwcr, greedy_bwk, pd_bwk, ucb_bwcr, ucb_bwk
 from evenhand.run import opt, play, simulate
 from evenhand.sets import Ball, Box
 from tests.ads import CLICKS, Ads
+from tests.each import for_each
 
 RECIPES = {"ucb_bwk": ucb_bwk, "ucb_bwcr": ucb_bwcr, "greedy_bwk": greedy_bwk, "pd_bwk": pd_bwk}
 
@@ -102,7 +103,7 @@ def shares(policy, world, replicas=10, seed=0):
 
 
 @pytest.mark.parametrize("name", RECIPES)
-@pytest.mark.parametrize("seed", range(5))
+@for_each("seed", range(5))
 def test_hard_budgets_are_never_exceeded_on_any_instance(name, seed):
     world = WithoutContexts(LinearArms(seed=seed, horizon=400))
     policy = RECIPES[name](world.problem, tabular(world.problem, 0.1))

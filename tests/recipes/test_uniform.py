@@ -6,6 +6,7 @@ from evenhand.problem import Budget, Outcome, Problem
 from evenhand.problem.constraints import constraint_rows
 from evenhand.recipes import uniform
 from evenhand.recipes.uniform import even_lottery
+from tests.each import for_each
 from tests.examples.problems import EVERYTHING, LITTLE
 from tests.worlds import Market
 
@@ -32,7 +33,7 @@ def random_problem(seed):
     )
 
 
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(10))
 def test_the_lottery_fits_and_no_other_that_fits_is_more_even(seed):
     problem = random_problem(seed)
     p = np.array(even_lottery(problem))

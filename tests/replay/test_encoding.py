@@ -6,6 +6,7 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.replay.log import environment, read_rows
 from evenhand.replay.problem_file import read_spec
+from tests.each import for_each
 from tests.replay import shop
 
 
@@ -111,7 +112,7 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("column", "value", "reason"), BAD, ids=[f"{shop.HEADER[c]}={v}" for c, v, _ in BAD])
+@for_each(("column", "value", "reason"), BAD, ids=[f"{shop.HEADER[c]}={v}" for c, v, _ in BAD])
 def test_a_bad_row_is_left_out_and_reported(tmp_path, column, value, reason):
     lines = shop.rows(300)
     for i in (200, 7):

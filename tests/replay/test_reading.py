@@ -11,6 +11,7 @@ from evenhand.replay.columns import as_number
 from evenhand.replay.csv_rows import parts
 from evenhand.replay.growing import GrowingNames, GrowingNumbers
 from evenhand.replay.reading import read_csv
+from tests.each import for_each
 
 PLACES = {"b": "features.numeric", "a": "action.column"}
 
@@ -50,7 +51,7 @@ def plainly(text, fields):
     return rows, torn
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_parts_of_any_size_have_the_rows_and_lines_of_a_plain_reader(seed):
     luck = np.random.default_rng(seed)
     made = ["1,2", "", '"a\nb",c', '"a\r\nb\rc",', "x", "1,2,3", '"q""\n\n",z']

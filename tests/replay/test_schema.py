@@ -9,6 +9,7 @@ from evenhand.core.errors import EvenhandError
 from evenhand.replay.keys import Key, keys
 from evenhand.replay.problem_file import parse
 from evenhand.replay.schema import schema
+from tests.each import for_each
 from tests.malformed.files import PROBLEM_FILES
 from tests.replay import shop
 from tests.replay.test_factors import PROBLEM as PRICED
@@ -53,7 +54,7 @@ def parsed(text):
 WRONG = [name for name in PROBLEM_FILES if name not in BEYOND and parsed(PROBLEM_FILES[name][0]) is not None]
 
 
-@pytest.mark.parametrize("name", WRONG)
+@for_each("name", WRONG)
 def test_what_the_reader_refuses(name):
     text = PROBLEM_FILES[name][0]
     with pytest.raises(EvenhandError):

@@ -6,7 +6,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +21,7 @@ from evenhand.replay.verdicts import most
 from evenhand.report import rows, style
 from evenhand.run import simulate
 from tests.replay import shop
+from tests.waits import LONG
 
 FEW = Runs(replicas=3, bootstrap=4, seed=3)
 QUIET = Execution(progress=False)
@@ -259,9 +259,8 @@ def test_a_run_that_is_stopped_loses_nothing_that_had_finished(files, tmp_path, 
     run = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=os.environ)
     first = run.stderr.readline()
     assert first.startswith("pgd: 160 runs in")
-    time.sleep(0.2)
     run.send_signal(number)
-    out, _ = run.communicate(timeout=120)
+    out, _ = run.communicate(timeout=LONG)
     assert run.returncode == (-9 if number == signal.SIGKILL else 130)
     if number == signal.SIGINT:
         assert out.startswith("INTERRUPTED: nothing is known about lin_cbwk")

@@ -14,6 +14,7 @@ from evenhand.replay.log import environment, read_rows
 from evenhand.replay.problem_file import parse
 from evenhand.replay.systems import systems
 from evenhand.run import simulate
+from tests.each import for_each
 from tests.replay import shop
 
 START, DAYS = datetime(2026, 12, 14), 4
@@ -98,7 +99,7 @@ def test_a_file_states_a_forecast():
     assert (spec.since, spec.until) == ("2026-12-14", date(2026, 12, 18))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("head", "span", "more", "said"),
     [
         (NINE, "total = [[2026-12-14, 2026-12-16, 9]]", "", "Budget('post').total: expected a span"),

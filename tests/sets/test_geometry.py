@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import nnls
 
 from evenhand.sets import Ball, Box, Convex, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex
+from tests.each import for_each
 from tests.examples.sets import lens
 from tests.sets import twins
 
@@ -53,7 +54,7 @@ def test_projections_are_in_the_set_and_no_other_point_is_nearer(s):
 
 
 @EACH
-@pytest.mark.parametrize("norm", NORMS)
+@for_each("norm", NORMS)
 def test_distances_are_those_that_cvxpy_finds(s, norm):
     z = cloud(s, 4)
     found = s.distance(z, norm)
@@ -105,7 +106,7 @@ def test_half_spaces_are_the_set(s):
 
 
 @EACH
-@pytest.mark.parametrize("norm", NORMS)
+@for_each("norm", NORMS)
 def test_what_is_near_a_shrunk_set_is_in_the_set(s, norm):
     rng = np.random.default_rng(5)
     try:
@@ -196,7 +197,7 @@ def test_many_inequalities_keep_their_precision():
             assert nnls(normals[i].T, z[i] - p[i])[1] <= 1e-9
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", range(12))
 def test_projections_with_hidden_coordinates_reach_the_nearest_point(seed):
     """Hulls whose facets are too many to list, and what is below hulls: points inside are a hard case."""
     rng = np.random.default_rng(seed)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from evenhand.sets import Ball, Box, Convex, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex, _barrier
+from tests.each import for_each
 from tests.examples.sets import lens
 from tests.sets import twins
 
@@ -29,7 +30,7 @@ def in_unit(s, u):
 
 
 @pytest.mark.parametrize("s", [*SHIPPED, PAIR], ids=lambda s: f"{type(s).__name__}{s.dim}")
-@pytest.mark.parametrize("q", [1.2, 1.5, 3.0, 20.0])
+@for_each("q", [1.2, 1.5, 3.0, 20.0])
 def test_distances_are_those_that_cvxpy_finds_in_any_unit(s, q):
     z = np.random.default_rng(1).normal(0.3, 1.0, (2, s.dim))
     there = [twins.distance(s, row, q) for row in z]
@@ -37,7 +38,7 @@ def test_distances_are_those_that_cvxpy_finds_in_any_unit(s, q):
         assert in_unit(s, unit).distance(unit * z, q) / unit == pytest.approx(there, abs=2e-7)
 
 
-@pytest.mark.parametrize("q", [1.0001, 20.0, 1000.0, 1e6])
+@for_each("q", [1.0001, 20.0, 1000.0, 1e6])
 @pytest.mark.parametrize("s", [*SHIPPED, PAIR], ids=lambda s: f"{type(s).__name__}{s.dim}")
 def test_orders_far_from_2_are_between_those_that_have_closed_forms(s, q):
     z = np.random.default_rng(2).normal(0.3, 1.0, (2, s.dim))

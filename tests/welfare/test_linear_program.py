@@ -8,12 +8,13 @@ from evenhand.core.errors import InvalidInput
 from evenhand.welfare import Capped, Linear, Logarithmic, Power, Round, bound, satisfaction
 from evenhand.welfare.linear_program import solve_relaxation
 from evenhand.welfare.lines import lines
+from tests.each import for_each
 from tests.examples.oracles import CURVES
 from tests.welfare.instances import round_of
 
 
-@pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES.keys())
-@pytest.mark.parametrize("most", [1e-3, 1.0, 40.0, 1e5])
+@for_each("curve", CURVES.values(), ids=CURVES.keys())
+@for_each("most", [1e-3, 1.0, 40.0, 1e5])
 def test_lines_are_above_the_curve_and_within_the_error(curve, most):
     found = lines(curve.curves(3), np.full(3, most))
     for x in np.append(0.0, np.geomspace(1e-6 * most, most, 2000)):

@@ -6,6 +6,7 @@ from hypothesis import given, strategies as st
 
 from evenhand.core.errors import InvalidInput
 from evenhand.welfare import Capped, ContinuousGreedy, Exact, Round, Rounded, bound, satisfaction
+from tests.each import for_each
 from tests.examples.oracles import CURVES, ORACLES
 from tests.welfare.instances import brute_force, is_allowed, round_of, welfare_of
 
@@ -43,7 +44,7 @@ def test_exact_finds_the_best_allocation_and_the_bound_is_above(curve, users, ho
 
 
 @pytest.mark.parametrize("name", CAPPED)
-@pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES.keys())
+@for_each("curve", CURVES.values(), ids=CURVES.keys())
 def test_capacities_and_holes_are_kept(name, curve):
     oracle = ORACLES[name][0]
     for seed in range(3):
@@ -54,7 +55,7 @@ def test_capacities_and_holes_are_kept(name, curve):
 
 
 @pytest.mark.parametrize("name", ORACLES)
-@pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES.keys())
+@for_each("curve", CURVES.values(), ids=CURVES.keys())
 def test_guarantees_hold(name, curve):
     """On average over the luck, less three standard errors."""
     oracle, _, share = ORACLES[name]

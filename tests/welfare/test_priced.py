@@ -8,6 +8,7 @@ from evenhand.welfare import Capped, Greedy, Linear, Logarithmic, Piecewise, Pow
 from evenhand.welfare._case import Case, Held
 from evenhand.welfare.curves import plain
 from evenhand.welfare.local_search import climb
+from tests.each import for_each
 from tests.examples.oracles import CURVES
 from tests.welfare.instances import all_allowed, is_allowed, round_of, welfare_of
 
@@ -102,9 +103,9 @@ SCALED = {
 }
 
 
-@pytest.mark.parametrize("name", SCALED)
-@pytest.mark.parametrize("unit", [1e-12, 1e-6, 1e6, 1e12])
-@pytest.mark.parametrize("room", [None, (6, 6, 5, 5)])
+@for_each("name", SCALED)
+@for_each("unit", [1e-12, 1e-6, 1e6, 1e12])
+@for_each("room", [None, (6, 6, 5, 5)])
 def test_units_do_not_matter(name, unit, room):
     case = round_of(3, 20, 4, holes=0.1, room=room, bonus=0.3, replicas=10)
     there = case._replace(value=case.value * unit, bonus=case.bonus * unit)
@@ -146,9 +147,9 @@ def test_the_order_of_users_and_arms_hardly_matters(name, room):
         np.testing.assert_allclose(there, plain, rtol=0.01)
 
 
-@pytest.mark.parametrize("bonus", [0.0, 0.3, 15.0])
-@pytest.mark.parametrize("room", [50, 6, 5])
-@pytest.mark.parametrize("curve", [Capped(5.0), Logarithmic(3.0)], ids=repr)
+@for_each("bonus", [0.0, 0.3, 15.0])
+@for_each("room", [50, 6, 5])
+@for_each("curve", [Capped(5.0), Logarithmic(3.0)], ids=repr)
 def test_tight_rooms_and_large_noise(curve, room, bonus):
     """Measured over eight rounds: 0.986 to 1 of the bound; greedy 0.925 to 1."""
     for case in _matchings(Matching(curve=curve), 4, bonus, room):

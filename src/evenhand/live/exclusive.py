@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from contextlib import AbstractContextManager
+from time import monotonic
 
 from evenhand.core.errors import ConcurrentUse
 from evenhand.live.events import Busy
@@ -55,7 +55,7 @@ class Exclusive:
     def take(self) -> None:
         """Wait for the lock."""
         self.check()
-        asked, taken = time.monotonic(), False
+        asked, taken = monotonic(), False
         try:
             with self._gate:  # the next one waits here with the gate closed behind it
                 taken = self._lock.acquire()
@@ -72,7 +72,7 @@ class Exclusive:
 
     def tell(self, error: Busy) -> None:
         """Note that the holder could not begin a transaction, which it may have waited for."""
-        self._told_at, self._told = time.monotonic(), str(error)
+        self._told_at, self._told = monotonic(), str(error)
 
     def forget(self) -> None:
         """Note that the holder began a transaction, so that the store can be written again."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from time import monotonic
 from typing import Generic, TypeVar
 
 from evenhand.core.errors import EvenhandError
@@ -22,7 +22,7 @@ class _Call(Generic[C, T]):
     """A call of one thread, and what it came to."""
 
     def __init__(self, verb: C) -> None:
-        self.verb, self.is_done, self.since = verb, False, time.monotonic()
+        self.verb, self.is_done, self.since = verb, False, monotonic()
         self._found: list[T] = []
         self._error: Exception | None = None
 
@@ -116,7 +116,7 @@ class Sharing(Generic[C, T]):
     def _tell(self, error: Busy) -> None:
         """Fail the calls that have waited for so long that they should not wait for another transaction to fail."""
         with self._changed:
-            begun = time.monotonic() - PATIENCE
+            begun = monotonic() - PATIENCE
             for call in self._waiting:
                 if call.since < begun:
                     call.fail(error)

@@ -10,10 +10,10 @@ import os
 import re
 import secrets
 import stat
-import time
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Literal, get_args
 
 from evenhand.core.arguments import build
@@ -181,7 +181,7 @@ class Tokens:
         self._single = [] if single is None else [whole(single)]
         self._seen = self._stamp()
         self._all = [*self._single, *([] if path is None else read_file(path))]
-        self._next = time.monotonic() + _EVERY
+        self._next = monotonic() + _EVERY
 
     @property
     def have_names(self) -> bool:
@@ -190,7 +190,7 @@ class Tokens:
 
     def find(self, given: bytes) -> Token | None:
         """Return the token that was given, None if it is none; the time does not depend on which one it is."""
-        if self._path is not None and time.monotonic() >= self._next:
+        if self._path is not None and monotonic() >= self._next:
             self._look(self._path)
         hashed, found = hash_of(given), None
         for token in self._all:
@@ -200,7 +200,7 @@ class Tokens:
 
     def _look(self, path: Path) -> None:
         """Read the file again if it changed."""
-        self._next = time.monotonic() + _EVERY
+        self._next = monotonic() + _EVERY
         stamp = self._stamp()
         if stamp == self._seen:
             return

@@ -10,7 +10,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.types import Floats
-from evenhand.core.validate import file, folder
+from evenhand.core.validate import file, writable
 from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed
@@ -90,7 +90,7 @@ def value(
         if name in (*asked, LOGGED, *(f"all {action}" for action in evidence.names)):
             raise InvalidInput("policies", "names that no other policy of the table has", name)
         asked[name] = probabilities(name, policy, evidence)
-    out = None if out is None else folder(file("out", out))
+    out = None if out is None else writable(file("out", out))
     crossed = Crossed(evidence, folds, seed, model)
     tables, unasked, budgets = crossed.tables, policies_of(crossed), limits(evidence)
     for name in asked.keys() & unasked.policies.keys():

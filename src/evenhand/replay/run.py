@@ -8,7 +8,7 @@ from pathlib import Path
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import closest
-from evenhand.core.validate import file, folder
+from evenhand.core.validate import file, writable
 from evenhand.environments.logged import Logged
 from evenhand.policy.policy import Policy
 from evenhand.replay.checks.refused import refuse_misfit
@@ -72,7 +72,7 @@ def replay_log(
     10.0
     """
     runs = Runs(replicas=replicas, bootstrap=bootstrap, seed=seed)
-    out = None if out is None else folder(file("out", out))
+    out = None if out is None else writable(file("out", out))
     found = replay_files(log_path, problem_path, policy, runs, Execution(progress=progress))
     if out is not None:
         write(found, out)

@@ -8,7 +8,6 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -94,7 +93,9 @@ def run_until(
 def _in_processes(
     run: Callable[[Task, Watch], Result], tasks: list[Task], shown: Work, jobs: int, asked: Callable[[], bool]
 ) -> list[Result]:
-    from joblib import Parallel, delayed  # only where there is something to share
+    from concurrent.futures.process import BrokenProcessPool  # here, as few runs have something to share
+
+    from joblib import Parallel, delayed
 
     with tempfile.TemporaryDirectory(prefix="evenhand-", ignore_cleanup_errors=True) as place:
         path = Path(place) / "board"

@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import Outlook
 from evenhand.core.progress import Work
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Ints
@@ -256,10 +257,11 @@ def _run(task: _Task, watch: Watch) -> Trace:
     if kept is not None:
         kept.refuse(world)
     step, end = here.record.steps, here.record.steps if here.complete else world.steps
-    blocks = _blocks(task, state, world, recorder, end - step)
+    blocks, began, outlook = _blocks(task, state, world, recorder, end - step), step, Outlook()
     while step < end:
-        first, step = step, min(end, (step // _EVERY + 1) * _EVERY)
+        first, step = step, min(end, (step // _EVERY + 1) * _EVERY, max(began + 1, 2 * step - began))
         advance(policy, state, world, recorder, blocks, range(first, step))
+        outlook.tell(step - began, end - step)
         if step % _EVERY == 0:
             ended = comes.ended(step)
             if grid and recorder.all_arrived and (policy.over(state) | ended).all():

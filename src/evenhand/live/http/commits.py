@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Hashable, Sequence
 from concurrent.futures import Future
 from heapq import heapify, heappop, heappush
+from time import monotonic
 from typing import Any, NamedTuple, Protocol
 
 from evenhand.core.errors import EvenhandError
@@ -101,7 +101,7 @@ class Commits:
             turn = max(self._now, self._ends.get(client, 0.0)) + max(len(verbs), 1)
             self._ends[client] = turn
             self._number += 1
-            heappush(self._jobs, _Job(turn, self._number, verbs, found, time.monotonic(), client))
+            heappush(self._jobs, _Job(turn, self._number, verbs, found, monotonic(), client))
             self._some.notify()
 
     def waiting(self) -> int:
@@ -160,7 +160,7 @@ class Commits:
     def _late(self) -> list[_Job]:
         """Take out the jobs that have waited for so long that they should not wait for another transaction to fail."""
         with self._lock:
-            begun = time.monotonic() - PATIENCE
+            begun = monotonic() - PATIENCE
             late = [job for job in self._jobs if job.since < begun]
             self._jobs = [job for job in self._jobs if job.since >= begun]
             heapify(self._jobs)

@@ -16,12 +16,12 @@ from starlette.types import ASGIApp
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import compile_in_background
 from evenhand.core.validate import number, one_of
 from evenhand.live.campaign import Campaign
 from evenhand.live.http.app import shell
 from evenhand.live.http.doors import Doors, allowed, raise_limit
 from evenhand.live.http.lines import Kind, to_stderr
-from evenhand.live.http.trying import try_out
 from evenhand.live.http.upkeep import keeping_up
 from evenhand.live.tokens import Tokens, whole
 
@@ -43,7 +43,7 @@ def serve(
 ) -> None:
     """Serve campaigns until the process is told to stop.
 
-    It listens once the kernels that decisions need are compiled, or are found on disk.
+    It listens at once: kernels are interpreted until a thread has read them from disk or compiled those that are used.
 
     Traffic is not encrypted: put an encrypting proxy in front of a server that other machines reach.
 
@@ -66,8 +66,7 @@ def serve(
         one_of("log", log, ("json", "text"))
     each = [campaigns] if isinstance(campaigns, Campaign) else campaigns
     made = shell(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
-    for campaign in each:
-        try_out(campaign)
+    compile_in_background()
     raise_limit()
     with _free(host, port):
         listening = socket.create_server((host, port), family=_family(host))
