@@ -7,7 +7,6 @@ minute, or the last few units, as a process becomes faster once it has compiled;
 
 from __future__ import annotations
 
-import shutil
 import sys
 import time
 from collections import deque
@@ -62,6 +61,8 @@ class Screen:
             return
         self._last = self._clock()
         if drawn:
+            import shutil  # which takes longer to import than all else here
+
             line = line[: shutil.get_terminal_size().columns - 1]
             self._out.write(f"\r{line.ljust(self._width)}")
             self._width = len(line)
