@@ -51,6 +51,15 @@ def compile_in_silence():
     COMPILING.after = math.inf
 
 
+@pytest.fixture(autouse=True)
+def work_takes_no_time(monkeypatch):
+    """Tests of what is written on stderr do not depend on how long anything takes."""
+    from evenhand.core.progress import SCREEN
+
+    monkeypatch.setattr(SCREEN, "_clock", lambda: 0.0)
+    monkeypatch.setattr(SCREEN, "_last", 0.0)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def check_pictures():
     """Every picture that a test writes keeps its texts apart and inside; one of an experiment, too."""

@@ -20,7 +20,7 @@ name = "uniform"
 BARE = """
 import sys
 from importlib.machinery import PathFinder
-CORE = {"evenhand", "numpy", "scipy", "numba", "llvmlite", "joblib", "cloudpickle", "tqdm"} | sys.stdlib_module_names
+CORE = {"evenhand", "numpy", "scipy", "numba", "llvmlite", "joblib", "cloudpickle"} | sys.stdlib_module_names
 class Bare:
     def find_spec(name, path=None, target=None):
         return PathFinder.find_spec(name, path, target) if path or name in CORE else None

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.core.compiling import COMPILING
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.luck import check_seed
+from evenhand.core.progress import Work
 from evenhand.core.validate import numbered, writable
 from evenhand.experiments.estimate import estimate
 from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session
@@ -19,7 +20,6 @@ from evenhand.report.results import Results
 from evenhand.report.summary import Ending, endings
 from evenhand.run.kept import once
 from evenhand.run.parallel import check_jobs, deferred_interrupt
-from evenhand.run.progress import bar
 from evenhand.run.simulation import simulate
 
 INTERRUPTED = "INTERRUPTED: the systems below are complete, the others are missing"
@@ -113,13 +113,14 @@ def _run(
     runs: list[Run] = []
     earlier, points = results.rows, section.points
     progress = session.progress if len(points) > 1 else False
-    for point in bar(points, desc=experiment.name, unit="point", progress=progress):
-        results.interrupted = not _run_point(experiment, section, point, session, runs, kept)
-        results.rows = earlier + section.measure(runs)
-        if out is not None:
-            results.write(out)
-        if results.interrupted:
-            break
+    with Work(experiment.name, "point", progress=progress) as work:
+        for point in work.each(points):
+            results.interrupted = not _run_point(experiment, section, point, session, runs, kept)
+            results.rows = earlier + section.measure(runs)
+            if out is not None:
+                results.write(out)
+            if results.interrupted:
+                break
     return runs
 
 

@@ -113,7 +113,7 @@ def curve(
     for by, tolerance in fair_ones:
         name = f"fair by {by}, {amount(tolerance, 6)}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
-    lines, bands = together(policies, seed, crossed.rows.order)
+    lines, bands = together(policies, at, seed, crossed.rows.order)
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,

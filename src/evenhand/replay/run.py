@@ -50,7 +50,7 @@ def replay_log(
         bootstrap: the number of resamples of the rows, at least 2, or 0 for no standard errors.
         seed: the seed of all random numbers, in [0, 2**64).
         out: a folder for results.json, report.html, and if they can be written, replay.parquet and pictures.
-        progress: whether to show progress bars. None shows them in a terminal, and writes lines elsewhere.
+        progress: whether to show how far it has come. None draws a line in a terminal, and writes some elsewhere.
 
     Raises:
         InvalidInput: a key, column or argument is wrong, or too many rows are bad; the error names them.

@@ -10,6 +10,7 @@ from evenhand.core import faces
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
+from evenhand.core.progress import Work
 from evenhand.core.registry import meant
 from evenhand.environments.base import Environment
 from evenhand.report.summary import COLUMNS, Summary, number, table
@@ -152,10 +153,11 @@ def compare(
     """
     refuse(policies, environment)
     traces: list[Trace] = []
-    for policy in policies:
-        traces.append(simulate(policy, environment, replicas=replicas, seed=seed, jobs=jobs, progress=progress))
-        if not traces[-1].finished:
-            break
+    with Work("compare", "policy", progress=progress) as work:
+        for policy in work.each(policies):
+            traces.append(simulate(policy, environment, replicas=replicas, seed=seed, jobs=jobs, progress=progress))
+            if not traces[-1].finished:
+                break
     return Comparison(tuple(traces))
 
 

@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,12 +15,12 @@ from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import kinds
 from evenhand.core.kernel import Kernel, code_of, kernels
+from evenhand.core.progress import Work
 from evenhand.models import BayesianLogistic, BayesianRidge, Fixed, Logistic, PerAction, Ridge
 from evenhand.policy.entries import checksum
 from evenhand.policy.policy import Policy
 from evenhand.problem import Budget, Categorical, Groups, Numeric, Outcome, Parity, Problem
 from evenhand.recipes import fw_dual, lin_cbwk, pgd, resolving, square_cbwk, ucb, uniform
-from evenhand.run.progress import bar
 
 _ROUNDS = 12
 
@@ -43,10 +44,8 @@ def warm(jobs: Mapping[str, Callable[[], object]], *, progress: bool | None = No
         InvalidInput: there is no folder where compiled kernels can be kept.
     """
     folder, before, began = kept_in(), compiled(), time.perf_counter()
-    bars = bar(jobs.items(), desc="warm", unit="policy", total=len(jobs), progress=progress)
-    with kernels("compiled"), bars as shown:
-        for name, job in shown:
-            shown.set_description_str(name, refresh=False)
+    with kernels("compiled"), Work("warm", "policy", progress=progress) as work:
+        for _, job in work.each(jobs.items(), told=itemgetter(0)):
             job()
     return Warmed(compiled() - before, time.perf_counter() - began, folder)
 
