@@ -11,21 +11,25 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _LISTED = """
-choices/test_allocate.py::test_prices_go_on_only_by_decisions_that_count choices/test_fair_learn.py
+choices/test_allocate.py::test_prices_go_on_only_by_decisions_that_count
+choices/test_allocate.py::test_users_who_look_alike_are_drawn_for_an_arm_with_little_room choices/test_fair_learn.py
 documents/test_python.py::test_what_is_shown_is_what_runs
 environments/test_instances.py
 experiments/test_square_cbwk.py
-experiments/test_sweep_file.py::test_the_command_prints_a_row_per_cell_and_writes_them
+
 live/test_against.py live/test_archives.py live/test_audit_in_parallel.py live/test_browser.py live/test_busy.py
 live/test_clipped.py live/test_commits.py live/test_copies.py live/test_crowds.py live/test_doors.py
 live/test_erasing.py live/test_faults.py live/test_frozen.py live/test_going_on.py live/test_heads.py
 live/test_http_clock.py live/test_http_erasing.py live/test_http_life.py live/test_http_security.py
-live/test_kept_problem.py live/test_learning_beside.py live/test_leases.py live/test_lines.py
+live/test_kept_problem.py live/test_learning_beside.py live/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles live/test_lines.py
 live/test_postgres.py live/test_postgres_failures.py live/test_routers.py live/test_runs.py
 live/test_runs_of_lives.py live/test_same_as_simulated.py live/test_schedules.py live/test_schemas.py
 live/test_several.py live/test_snapshots.py live/test_sqlite.py live/test_switched_files.py
 live/test_switching.py live/test_switching_beside.py live/test_tally_kept.py live/test_taught.py
-live/test_tokens.py live/test_trying.py live/test_upkeep.py
+live/test_trying.py live/test_upkeep.py
+live/test_why.py::test_the_outcomes_that_were_expected_are_those_of_the_worth_without_a_bonus
+live/test_corrections.py::test_a_storm_is_learned_a_little_at_every_request
+live/test_corrections.py::test_folds_of_corrections_cost_no_more_than_one_and_a_half_of_the_log
 malformed/test_asked_of_logs.py malformed/test_rounds.py
 models/test_memories.py
 objectives/test_convex_accuracy.py
