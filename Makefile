@@ -20,7 +20,7 @@ demo: $(VENV)/.plot
 	$(BIN)/evenhand demo --out out/demo
 
 test: $(VENV)/.test
-	$(BIN)/python $(PYTEST) -m "not slow"
+	$(BIN)/python $(PYTEST) -m "not slow" --budgets
 
 # Everything, and nothing is skipped for want of a package.
 check: $(VENV)/.dev

@@ -20,7 +20,7 @@ SECONDS = {
     "objectives": 40, "offline": 60, "optima": 25, "packages": 1, "planning": 40, "problem": 20, "recipes": 60,
     "replay": 60, "sets": 40, "src": 30, "tests": 200, "welfare": 40,
 }  # fmt: skip
-MARK = "thorough"  # of tests that only `make check` runs
+MARK = "slow"  # of tests that only `make check` runs
 
 
 def seconds() -> float:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from tests import budgets
+from tests.thorough import is_only_checked
 
 # Before NumPy is imported. Each core has a test of its own, and threads of BLAS that wait for each other took longer
 # than what they share.
@@ -29,6 +30,15 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.pluginmanager.register(budgets.Budgets(config, budgets.SECONDS), "budgets")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Mark what only `make check` runs, before tests are chosen by their marks."""
+    for item in items:
+        params = item.callspec.params.values() if hasattr(item, "callspec") else ()
+        if is_only_checked(item.nodeid, [*getattr(item, "fixturenames", ()), *params]):
+            item.add_marker(pytest.mark.slow)
 
 
 def pytest_sessionstart():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +9,7 @@ import pandas as pd
 import pytest
 
 import evenhand as eh
+from evenhand.cli import main
 from evenhand.core.errors import EvenhandError
 from evenhand.experiments.sweep_file import parse
 from tests.each import for_each
@@ -132,13 +131,15 @@ def test_a_file_without_policies_is_refused():
         parse(PLAIN.partition("[[policy]]")[0], "court.toml")
 
 
-def test_the_command_prints_a_row_per_cell_and_writes_them(tmp_path: Path):
+def test_the_command_prints_a_row_per_cell_and_writes_them(tmp_path: Path, capsys):
     (tmp_path / "sweep.toml").write_text(PLAIN)
-    command = [sys.executable, "-m", "evenhand", "sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out")]
-    first, again = (subprocess.run(command, capture_output=True, text=True, timeout=300) for _ in range(2))
-    assert (first.returncode, first.stderr) == (0, "")
-    assert again.stdout == first.stdout
-    head, _, *rows = first.stdout.splitlines()
+    command = ["sweep", str(tmp_path / "sweep.toml"), "--out", str(tmp_path / "out")]
+    assert main(command) == 0
+    first = capsys.readouterr()
+    assert first.err == ""
+    assert main(command) == 0
+    assert capsys.readouterr().out == first.out
+    head, _, *rows = first.out.splitlines()
     assert head.split()[:3] == ["ride", "policy", "appears"]
     assert [row.split()[0] for row in rows[:4]] == ["0.05", "0.05", "0.1", "0.1"]
     frame = pd.read_parquet(tmp_path / "out" / "sweep.parquet")

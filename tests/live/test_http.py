@@ -122,7 +122,13 @@ def test_one_key_asked_for_by_many_at_once_is_one_decision(client, campaign):
     assert len(events(campaign)) == 1
 
 
-def test_a_store_that_is_locked_decides_nothing(client, campaign, tmp_path):
+def test_a_store_that_is_locked_decides_nothing(tmp_path):
+    campaign = opened(tmp_path, timeout=0.2)
+    with serving(app(campaign)) as client:
+        decides_nothing_while_locked(client, campaign, tmp_path)
+
+
+def decides_nothing_while_locked(client, campaign, tmp_path):
     other = sqlite3.connect(tmp_path / "log.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     for path, body in (("/decide", asked("one")), ("/decide", [asked("one"), asked("two")]), ("/cancel", {"id": 2})):
