@@ -71,6 +71,17 @@ def work_takes_no_time(monkeypatch):
 
 
 @pytest.fixture(autouse=True, scope="session")
+def compile_in_no_thread():
+    """A server in this process interprets: Numba colours errors that it catches, for which colorama swaps `sys.stdout`.
+
+    A thread that compiles would do so while another test reads what was printed.
+    """
+    from evenhand.core.kernel import Background
+
+    Background.ask = lambda *_: None
+
+
+@pytest.fixture(autouse=True, scope="session")
 def check_pictures():
     """Every picture that a test writes keeps its texts apart and inside; one of an experiment, too."""
     try:

@@ -23,7 +23,8 @@ from importlib.machinery import PathFinder
 CORE = {"evenhand", "numpy", "scipy", "numba", "llvmlite", "joblib", "cloudpickle"} | sys.stdlib_module_names
 class Bare:
     def find_spec(name, path=None, target=None):
-        return PathFinder.find_spec(name, path, target) if path or name in CORE else None
+        is_own = path or name in CORE or name.startswith("_sysconfigdata")
+        return PathFinder.find_spec(name, path, target) if is_own else None
 sys.meta_path[sys.meta_path.index(PathFinder)] = Bare
 for extra in ("matplotlib", "pandas", "sklearn", "fastapi", "httpx"):
     try:

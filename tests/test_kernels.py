@@ -224,7 +224,7 @@ import numpy as np
 from evenhand.core.kernel import Outlook, compile_in_background, kernel
 from evenhand.policy.entries import fitting, first_misfit, take_prices
 
-compile_in_background()
+(beside := compile_in_background()).__enter__()
 x, o = np.zeros(2), np.zeros(2, bool)
 ask = lambda: (first_misfit(x, o), take_prices(np.zeros((1, 1, 2, 1)), np.zeros((1, 1), np.int64)))
 ask()

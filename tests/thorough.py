@@ -21,7 +21,8 @@ live/test_against.py live/test_archives.py live/test_audit_in_parallel.py live/t
 live/test_clipped.py live/test_commits.py live/test_copies.py live/test_crowds.py live/test_doors.py
 live/test_erasing.py live/test_faults.py live/test_frozen.py live/test_going_on.py live/test_heads.py
 live/test_http_clock.py live/test_http_erasing.py live/test_http_life.py live/test_http_security.py
-live/test_kept_problem.py live/test_learning_beside.py live/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles live/test_lines.py
+live/test_kept_problem.py live/test_learning_beside.py live/test_lines.py
+live/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles
 live/test_postgres.py live/test_postgres_failures.py live/test_routers.py live/test_runs.py
 live/test_runs_of_lives.py live/test_same_as_simulated.py live/test_schedules.py live/test_schemas.py
 live/test_several.py live/test_snapshots.py live/test_sqlite.py live/test_switched_files.py
@@ -44,7 +45,7 @@ replay/test_pages.py replay/test_several.py replay/test_span_reports.py replay/t
 sets/test_lq_distance.py
 welfare/test_priced.py
 test_after_horizon.py test_averages_in_spans.py test_blocks.py test_blocks_of_plans.py test_checkpoints.py
-test_compiling.py test_kernel_cache.py test_pages_in_a_browser.py test_peers.py test_pictures.py
+test_kernel_cache.py test_pages_in_a_browser.py test_peers.py test_pictures.py
 test_refund_ledger.py test_units.py test_units_of_kinds.py
 """
 ONLY_CHECK = frozenset(_LISTED.split())

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cached_property, partial, update_wrapper
+from importlib import import_module
 from queue import SimpleQueue
 from threading import Lock, Thread
 from types import MethodType
@@ -35,6 +36,7 @@ R = TypeVar("R")
 Way = Literal["auto", "compiled", "interpreted"]
 WAYS = get_args(Way)
 
+COMPILER = "evenhand.core.machine_code"  # by name, as it is imported when it is needed, and not before
 # Seconds of a core; `python -m benchmarks.kernels` measures them.
 PRICE = 4e-4  # to compile a kernel, per byte of the code of all functions that are compiled with it
 READ = 0.004  # to read machine code from disk
@@ -97,9 +99,7 @@ class Kernel(partial[Any]):
     def code(self) -> Any:
         """The same as `machine_code.Code`, which is compiled or read from disk when it is called."""
         if self._code is None:
-            from evenhand.core.machine_code import Code
-
-            self._code, _process.loaded = Code.of(self), True
+            self._code, _process.loaded = import_module(COMPILER).Code.of(self), True
         return self._code
 
     @property
@@ -236,7 +236,7 @@ class Background:
     """A thread that reads and compiles machine code, while calls are interpreted."""
 
     def __init__(self) -> None:
-        self._asked: SimpleQueue[tuple[Kernel, tuple[Any, ...], bool]] = SimpleQueue()
+        self._asked: SimpleQueue[tuple[Kernel, tuple[Any, ...], bool] | None] = SimpleQueue()
         self._busy = Lock()
         if hasattr(os, "register_at_fork"):  # a child of a process that compiles would wait for the compiler for ever
             import logging  # noqa: F401  whose lock is to be taken after ours, as the compiler needs it
@@ -248,12 +248,16 @@ class Background:
         """Ask for the machine code of a kernel for such arguments, if it is due or on disk."""
         self._asked.put((kernel, kernel.code.types(arguments), due))
 
+    def end(self) -> None:
+        """Compile nothing more, once what has been asked for until now is done."""
+        self._asked.put(None)
+
     def _work(self) -> None:
         with self._busy, short_turns():
-            from evenhand.core.machine_code import Code  # noqa: F401  the compiler, before anybody asks for it
+            import_module(COMPILER)  # before anybody asks for it
         _process.loaded = True
-        while True:
-            kernel, types, due = self._asked.get()
+        while (asked := self._asked.get()) is not None:
+            kernel, types, due = asked
             with self._busy, short_turns():
                 if not kernel.calls_code and (due or kernel.code.has(types)):
                     with suppress(Exception):  # a caller meets the error
@@ -335,10 +339,18 @@ class Outlook:
             COMPILING.expect({name(kernel): z.price for kernel, z in due})
 
 
-def compile_in_background() -> None:
-    """Compile in a thread from now on, while calls are interpreted, as a server does."""
-    if _process.way == "auto" and _process.background is None:
-        _process.background = Background()
+@contextmanager
+def compile_in_background() -> Iterator[None]:
+    """Compile in a thread within the block, while calls are interpreted, as a server does."""
+    if _process.way != "auto" or _process.background is not None:
+        yield
+        return
+    _process.background = background = Background()
+    try:
+        yield
+    finally:
+        _process.background = None
+        background.end()
 
 
 def measured(price: float, took: float) -> None:

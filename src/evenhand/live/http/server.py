@@ -66,14 +66,13 @@ def serve(
         one_of("log", log, ("json", "text"))
     each = [campaigns] if isinstance(campaigns, Campaign) else campaigns
     made = shell(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
-    compile_in_background()
     raise_limit()
     with _free(host, port):
         listening = socket.create_server((host, port), family=_family(host))
     # asyncio sends at once only where a socket names its protocol, which this one does not; clients waited for 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     settings: dict[str, Any] = {} if log is None else {"log_config": None}
-    with listening, to_stderr(log), keeping_up(each), _settled():
+    with listening, to_stderr(log), keeping_up(each), _settled(), compile_in_background():
         if ready is not None:
             at = f"[{host}]" if _family(host) == socket.AF_INET6 else host
             ready(f"http://{at}:{listening.getsockname()[1]}")
