@@ -10,6 +10,7 @@ import pytest
 
 from evenhand.core.progress import SCREEN, Work
 from evenhand.run import cells, parallel, sweep
+from evenhand.run.parallel import deferred_interrupt
 from tests.test_sweeps import blind, court
 
 
@@ -75,3 +76,13 @@ def test_ctrl_c_while_kept_cells_are_read_ends_a_sweep(tmp_path, monkeypatch, la
     assert not found.finished
     assert list(found.comparisons) == [0.05]
     assert found[0.05].names == (("one", "two") if last else ("one",))
+
+
+def test_a_ctrl_c_is_known_to_a_block_that_begins_after_it():
+    with deferred_interrupt() as outer:
+        os.kill(os.getpid(), signal.SIGINT)
+        with deferred_interrupt() as inner:
+            assert inner()
+        assert outer()
+    with deferred_interrupt() as later:
+        assert not later()

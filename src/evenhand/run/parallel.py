@@ -38,13 +38,22 @@ def check_jobs(jobs: int) -> None:
         raise InvalidInput("jobs", f"at most {_MOST_JOBS} processes", jobs)
 
 
+_deferring: list[Callable[[], bool]] = []  # what blocks of the main thread yield, the innermost last
+
+
 @contextmanager
 def deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Yield a function that says whether Ctrl-C was pressed, as an exception could break off a step half-way."""
+    """Yield a function that says whether Ctrl-C was pressed, as an exception could break off a step half-way.
+
+    It may have been pressed before this block, in one around it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    asked = False
+    asked, outer = False, _deferring.copy()
+
+    def answer() -> bool:
+        return asked or any(z() for z in outer)
 
     def note(number: int, frame: object) -> None:
         nonlocal asked
@@ -53,10 +62,12 @@ def deferred_interrupt() -> Iterator[Callable[[], bool]]:
         asked = True
 
     before = signal.signal(signal.SIGINT, note)
+    _deferring.append(answer)
     try:
-        yield lambda: asked
+        yield answer
     finally:
         signal.signal(signal.SIGINT, before)
+        _deferring.pop()
 
 
 def run_chunks(run: Callable[[Task, Watch], Result], tasks: list[Task], shown: Work, jobs: int) -> list[Result]:
