@@ -1,5 +1,6 @@
 """Every kernel is compiled for one order and one type of arrays: each further one would cost users its compilation."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,16 @@ COUNTED = {
     "evenhand.core.luck.uniform_within",
     "evenhand.core.luck.normal_within",
 }  # of whole and real rounds
+LEFT_OUT = (
+    "evenhand.models._laplace.",
+    "evenhand.models.bayesian_logistic._fade",
+    "evenhand.models.bayesian_logistic._update",
+    "evenhand.planning.fluid.",
+    "evenhand.planning.plain_first._beyond",
+    "evenhand.planning.plain_first._exposed",
+    "evenhand.planning.shared_arms.",
+    "evenhand.planning.soft_lists.",
+)  # kernels that take None for what most users do not need, and then leave out the code for it
 CODE = """
 import gc
 from evenhand.core.kernel import kernels
@@ -29,7 +40,9 @@ for k in [k for k in gc.get_objects() if isinstance(k, Code)]:
 @pytest.mark.slow
 def test_all_recipes_compile_every_kernel_once():
     command, folder = [sys.executable, "-c", CODE], Path(__file__).parent.parent
-    out = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True).stdout
+    compiled = {**os.environ, "EVENHAND_KERNELS": "compiled"}
+    out = subprocess.run(command, cwd=folder, env=compiled, capture_output=True, text=True, check=True).stdout
     found = {name: int(count) for name, count in (line.split() for line in out.splitlines())}
     assert len(found) > 80
-    assert {name for name, count in found.items() if count > 1} <= COUNTED
+    most = {name: 3 if name.startswith(LEFT_OUT) else 2 if name in COUNTED else 1 for name in found}
+    assert {name: count for name, count in found.items() if count > most[name]} == {}

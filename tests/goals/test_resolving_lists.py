@@ -11,8 +11,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Worth
 from evenhand.environments import Absences, Delayed, Listeners, Ranking
 from evenhand.models import Bilinear, Fixed
-from evenhand.planning.fluid import Fluid, Solution, solve_fluid, spread
-from evenhand.planning.shared_arms import NOT_SHARED
+from evenhand.planning.fluid import Fluid, Solution, places, solve_fluid, spread
 from evenhand.problem import Budget, Floor, Outcome
 from evenhand.recipes import primal_lp, resolving
 from evenhand.run import play, simulate
@@ -57,7 +56,7 @@ def test_prices_are_those_of_the_linear_program_over_lists(seed):
     cold = 0.001
     falling = size[:, None] * np.array([0.05, 0.01, cold])
     low = np.full((1, 2), -np.inf)
-    fluid = Fluid(weight, g[None], kept, position[None], NOT_SHARED, size, low, high[None], falling)
+    fluid = Fluid(weight, g[None], kept, places(position[None]), None, size, low, high[None], falling)
     solve_fluid(fluid, u[None], one, ~one, Solution(mu, np.zeros((1, 0)), plan, noise))
     worth = np.sort(g - np.einsum("i,sia->sa", mu[0], u), 1)[:, ::-1]
     dual = mu[0] @ high + (worth[:, :3] @ position).mean()

@@ -3,14 +3,12 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.fluid import Fluid, Program, Solution, dual, solve_fluid, spread
+from evenhand.planning.fluid import Fluid, Places, Program, Solution, dual, solve_fluid, spread
 from evenhand.planning.program import Sample, dual_value, solve
-from evenhand.planning.shared_arms import NOT_SHARED, arms_of
 from evenhand.planning.soft_lists import Sampled
 from tests.each import for_each
 
-ONE = np.ones(1)  # place
-NONE = arms_of(NOT_SHARED, 0, 1, 1.0)
+ONE = Places(np.ones(1), None)
 
 
 def instance(seed: int, samples: int = 300, actions: int = 3, rows: int = 2):
@@ -28,7 +26,7 @@ def prices(g, u, low, high, temperatures=(0.05, 0.01, 0.002), start=None, warm=F
     weight, kept = np.ones((1, len(g))), np.array([len(g)])
     size = spread(weight, g[None], kept)
     falling = size[:, None] * np.array(temperatures)
-    fluid = Fluid(weight, g[None], kept, ONE[None], NOT_SHARED, size, low[None], high[None], falling)
+    fluid = Fluid(weight, g[None], kept, ONE, None, size, low[None], high[None], falling)
     solve_fluid(fluid, u[None], one, one if warm else ~one, Solution(mu, np.zeros((1, 0)), plan, noise))
     return mu[0], plan[0], noise[0]
 
@@ -112,7 +110,7 @@ def test_the_gradient_and_hessian_are_those_of_the_smooth_part():
     mu, k, h = np.array([0.4, 0.7]), 2, 1e-6
     gradient, hessian, scratch, other = np.empty(k), np.empty((k, k)), np.empty(k), np.empty((k, k))
     low = np.full(k, -1.0)
-    program = Program(Sampled(np.full(len(g), 1 / len(g)), g, u, ONE), NONE, low, high)
+    program = Program(Sampled(np.full(len(g), 1 / len(g)), g, u, 1.0, None), None, low, high)
     dual(program, mu, 0.1, gradient, hessian)
     for i in range(k):
         step = np.eye(k)[i] * h

@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.fluid import Fluid, Solution, alike, solve_fluid, spread
+from evenhand.planning.fluid import Fluid, Places, Solution, alike, solve_fluid, spread
 from evenhand.planning.plain_first import largest, solve_plain_first
-from evenhand.planning.shared_arms import NOT_SHARED
 
 GAIN = np.array([0.0, -1.0, -1.0])
 
@@ -23,7 +22,7 @@ def solve(plain, hope, floors):
     size = spread(weight, gain, kept)
     due, temperatures = np.ones(count, bool), size[:, None] * np.array([0.05, 0.0125])
     low = np.full((count, k), -np.inf)
-    fluid = Fluid(weight, gain, kept, np.ones((count, 1)), NOT_SHARED, size, low, -floors, temperatures)
+    fluid = Fluid(weight, gain, kept, Places(np.ones(count), None), None, size, low, -floors, temperatures)
     read = solve_plain_first(fluid, plain, hope, due, ~due, Solution(mu, np.zeros((count, 0)), plan, noise))
     return mu, plan, read
 
@@ -51,7 +50,7 @@ def test_where_nothing_is_hoped_it_is_the_fluid_problem():
     mu, plan, read = solve(plain, plain, floors)
     assert read is plain
     one, size, other, found, noise = np.ones(1, bool), np.ones(1), *np.zeros((3, 1, 2))
-    sample = np.ones((1, 1)), GAIN[None, None], np.ones(1, np.int64), np.ones((1, 1)), NOT_SHARED, size
+    sample = np.ones((1, 1)), GAIN[None, None], np.ones(1, np.int64), Places(np.ones(1), None), None, size
     fluid = Fluid(*sample, np.full((1, 2), -np.inf), -floors, np.array([[0.05, 0.0125]]))
     solve_fluid(fluid, plain, one, ~one, Solution(other, np.zeros((1, 0)), found, noise))
     np.testing.assert_array_equal(mu, other)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.planning.fluid import Fluid, Program, Solution, dual, solve_fluid, spread
+from evenhand.planning.fluid import Fluid, Places, Program, Solution, dual, solve_fluid, spread
 from evenhand.planning.shared_arms import Shared, arms_of, soft_arms
 from evenhand.planning.soft_lists import Moments, Sampled, soft_lists
 from evenhand.welfare import Capped, Logarithmic, Round, satisfaction
@@ -11,7 +11,7 @@ from evenhand.welfare.fluid import fluid
 from evenhand.welfare.slopes import conjugate
 from tests.examples.oracles import CURVES
 
-ONE = np.ones((1, 1))  # place
+ONE = Places(np.ones(1), None)
 USERS = 12.0
 
 
@@ -80,7 +80,7 @@ def test_gradients_and_curvatures_are_those_of_differences(curve):
 
     def at(price):
         gradient, hessian = np.empty(5), np.empty((5, 5))
-        value = dual(Program(Sampled(share, bonus, use, ONE[0]), arms, *bounds), price, 0.1, gradient, hessian)
+        value = dual(Program(Sampled(share, bonus, use, 1.0, None), arms, *bounds), price, 0.1, gradient, hessian)
         return value, gradient, np.tril(hessian) + np.tril(hessian, -1).T
 
     _, gradient, hessian = at(x)
@@ -97,7 +97,7 @@ def test_without_prices_of_matches_users_are_cases_of_one_play():
     price, share = np.array([0.3, -0.1, 0.9, 0.9, 0.9]), np.full(40, 1.0 / 40.0)
     mean, square, both = np.empty(5), np.empty(2), np.empty((5, 5))
     arms = arms_of(Shared(match[None], USERS, False, *CURVES["power"].curves(3)), 0, 40, 1.0)._replace(match=match)
-    cases = Sampled(share, bonus, use, np.array([0.8]))
+    cases = Sampled(share, bonus, use, 0.8, None)
     found = soft_arms(cases, arms, price, 0.05, Moments(mean, square, both))
     plain, squares, some = np.empty(2), np.empty(2), np.empty((2, 2))
     worth = cases._replace(gain=bonus + 0.9 * match)

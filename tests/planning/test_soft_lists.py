@@ -12,9 +12,9 @@ def smoothed(worth, u, position, temperature):
     """Value, mean, mean square and spread (whole)."""
     k = len(u)
     mean, square, spread = np.empty(k), np.empty(k), np.empty((k, k))
-    value = soft_lists(
-        Sampled(np.ones(1), worth[None], u[None], position), np.zeros(k), temperature, Moments(mean, square, spread)
-    )
+    further = position[1:].copy() if len(position) > 1 else None
+    cases = Sampled(np.ones(1), worth[None], u[None], position[0], further)
+    value = soft_lists(cases, np.zeros(k), temperature, Moments(mean, square, spread))
     return value, mean, square, np.tril(spread) + np.tril(spread, -1).T
 
 

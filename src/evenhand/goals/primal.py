@@ -17,10 +17,9 @@ from evenhand.goals.linear_reward import LinearReward
 from evenhand.models.base import Ask
 from evenhand.planning import history
 from evenhand.planning.appended import Appended
-from evenhand.planning.fluid import Fluid, Solution, solve_fluid, spread
+from evenhand.planning.fluid import Fluid, Places, Solution, solve_fluid, spread
 from evenhand.planning.forecast import forecast
 from evenhand.planning.history import HistoryState
-from evenhand.planning.shared_arms import NOT_SHARED
 from evenhand.problem.merged_rows import MergedRows, merge, separate
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
@@ -116,8 +115,8 @@ class Primal:
         low, high = self._merged.bounds(self.bound + slack)
         size = spread(look.weight, look.gain, look.kept)
         falling = np.minimum(self.temperature * _RUNGS, np.maximum(0.1 * size, self.temperature)[:, None])
-        plan, noise, place = np.zeros_like(state.mu), np.zeros_like(state.mu), np.ones((len(due), 1))
-        fluid = Fluid(look.weight, look.gain, look.kept, place, NOT_SHARED, size, low, high, falling)
+        plan, noise, place = np.zeros_like(state.mu), np.zeros_like(state.mu), Places(np.ones(len(due)), None)
+        fluid = Fluid(look.weight, look.gain, look.kept, place, None, size, low, high, falling)
         solution = Solution(state.mu, np.zeros((len(due), 0)), plan, noise)
         solve_fluid(fluid, look.hope, due, state.solved > 0, solution)
         state.due = np.where(due, t + np.clip(np.floor(self.growth * t), 1, self.every), state.due)

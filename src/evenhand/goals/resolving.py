@@ -25,7 +25,7 @@ from evenhand.models.base import Ask
 from evenhand.objectives.base import sloped
 from evenhand.planning import history
 from evenhand.planning.appended import Appended
-from evenhand.planning.fluid import Fluid, Solution, alike, spread
+from evenhand.planning.fluid import Fluid, Solution, alike, places, spread
 from evenhand.planning.forecast import Forecast, forecast
 from evenhand.planning.pace import Pace
 from evenhand.planning.plain_first import largest, solve_plain_first
@@ -303,7 +303,7 @@ class Resolving:
         temperatures = size[:, None] * np.array(self.temperatures)
         plain, hope, low, high, scale = self._uses(state, left, sample)
         bounds = low / scale, high / scale
-        fluid = Fluid(sample.weight, gain, sample.kept, left.position, shared, size, *bounds, temperatures)
+        fluid = Fluid(sample.weight, gain, sample.kept, places(left.position), shared, size, *bounds, temperatures)
         solution = Solution(state.mu, state.matches, state.plan, state.noise)
         read = solve_plain_first(fluid, plain, hope, due, state.solved > 0, solution)
         state.plan[due] *= scale[due]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
-from evenhand.models._laplace import BELIEVED, Known, fit_evidence
+from evenhand.models._laplace import BELIEVED, Known, fit_evidence, given_up
 from evenhand.models._parts import logistic_parts
 from evenhand.models._shared import check_binary, check_exploration, check_sizes, count_round, optimism, without_data
 from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, Lesson, WithoutLuck, Worth
@@ -54,9 +54,22 @@ class BayesianLogisticState:
 
 
 @kernel
-def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
+def _value(
+    theta: Floats,
+    inverse: Floats,
+    count: Floats,
+    rounds: Floats,
+    taught: Floats,
+    horizon: Floats,
+    part: Floats,
+    plays: Floats,
+    scale: float,
+    believed: float,
+    ends: Floats,
+    x: Floats,
+    w: Floats,
+) -> tuple[Floats, Floats]:
     """Mean worth and optimism at prices, `(A,n),(K,1|A,1)->(K,A),(K,A)`."""
-    theta, inverse, count, rounds, taught, horizon, part, plays, scale, believed, ends = s
     mean = np.zeros((len(x), w.shape[1], x.shape[1]))
     bonus = np.zeros((len(x), w.shape[1], x.shape[1]))
     n, actions = theta.shape[1], len(theta) // len(x)
@@ -80,34 +93,35 @@ def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
 
 
 @kernel
-def _value(
-    theta: Floats,
+def _update(
     inverse: Floats,
+    theta: Floats,
+    ridge: Floats,
     count: Floats,
+    fitted: Floats,
     rounds: Floats,
     taught: Floats,
-    horizon: Floats,
-    part: Floats,
-    plays: Floats,
-    scale: float,
+    size: Floats,
+    origin: Floats,
     believed: float,
-    ends: Floats,
+    strong: float | None,
+    past: Arrays,
+    growth: float,
+    room: int,
     x: Floats,
-    w: Floats,
-) -> tuple[Floats, Floats]:
-    """Mean worth and optimism at prices, `(A,n),(K,1|A,1)->(K,A),(K,A)`."""
-    return _predict((theta, inverse, count, rounds, taught, horizon, part, plays, scale, believed, ends), x, w)
-
-
-@kernel
-def _absorb(s: Any, x: Floats, y: Floats, seen: Bools, share: Floats, weight: float, others: bool) -> None:
+    y: Floats,
+    seen: Bools,
+    share: Floats,
+    weight: float,
+    others: bool,
+) -> None:
     """Absorb plays, those of an action after those of the one before it."""
-    inverse, theta, ridge, count, fitted, rounds, taught, size, origin, believed, past, growth, room = s
+    known = Known(inverse, theta, ridge, count, fitted, size, origin, believed, strong, past)
     n, actions = theta.shape[1], len(theta) // len(x)
     lead, gain, line = x.shape[2] - n, np.empty(n), np.empty(n)
     past_x, past_y, kept, weights = past[:4]
     for r in range(len(x)):
-        some, first, own = False, r * actions, slice(r * actions, (r + 1) * actions)
+        some, first = False, r * actions
         for a in range(actions):
             row = first + a
             for p in range(x.shape[1]):
@@ -117,9 +131,7 @@ def _absorb(s: Any, x: Floats, y: Floats, seen: Bools, share: Floats, weight: fl
                 if blank(z):
                     continue
                 if kept[row] >= room:  # what is folded is folded at an estimate that knows it
-                    known = Known(past, first, size[r], count[r], origin[own], believed)
-                    ridge[r] = fit_evidence(known, ridge[r], theta[own], inverse[own])
-                    fitted[r] = count[r]
+                    fit_evidence(known, r)
                     fold_older(past, row, LOGISTIC, theta[row])
                 s = int(kept[row])
                 for i in range(n):
@@ -138,43 +150,7 @@ def _absorb(s: Any, x: Floats, y: Floats, seen: Bools, share: Floats, weight: fl
         if some:
             count_round(Lesson(share, weight, others), r, rounds, taught)
         if count[r] > fitted[r] and count[r] >= growth * fitted[r]:
-            known = Known(past, first, size[r], count[r], origin[own], believed)
-            ridge[r] = fit_evidence(known, ridge[r], theta[own], inverse[own])
-            fitted[r] = count[r]
-
-
-@kernel
-def _update(
-    inverse: Floats,
-    theta: Floats,
-    ridge: Floats,
-    count: Floats,
-    fitted: Floats,
-    rounds: Floats,
-    taught: Floats,
-    size: Floats,
-    origin: Floats,
-    believed: float,
-    past: Arrays,
-    growth: float,
-    room: int,
-    x: Floats,
-    y: Floats,
-    seen: Bools,
-    share: Floats,
-    weight: float,
-    others: bool,
-) -> None:
-    """Absorb plays, those of an action after those of the one before it."""
-    _absorb(
-        (inverse, theta, ridge, count, fitted, rounds, taught, size, origin, believed, past, growth, room),
-        x,
-        y,
-        seen,
-        share,
-        weight,
-        others,
-    )
+            fit_evidence(known, r)
 
 
 @kernel
@@ -189,10 +165,12 @@ def _fade(
     size: Floats,
     origin: Floats,
     believed: float,
+    strong: float | None,
     past: Arrays,
     keep: Floats,
 ) -> None:
     """Multiply the weights of all observations, and fit again, `(),()->`; `LEAST` of one and less is nothing."""
+    known = Known(inverse, theta, ridge, count, fitted, size, origin, believed, strong, past)
     n, actions = theta.shape[1], len(theta) // len(keep)
     kept, weight, slope, curve = past[2], past[3], past[5], past[6]
     for r in range(len(keep)):
@@ -206,7 +184,7 @@ def _fade(
         taught[r] *= part
         size[r] *= part
         fitted[r] = count[r]
-        first, own = r * actions, slice(r * actions, (r + 1) * actions)
+        first = r * actions
         for row in range(first, first + actions):
             for s in range(int(kept[row])):
                 weight[row, s] *= part
@@ -215,8 +193,7 @@ def _fade(
                 for j in range(n):
                     curve[row, i, j] *= part
         if count[r] > 0.0:
-            known = Known(past, first, size[r], count[r], origin[own], believed)
-            ridge[r] = fit_evidence(known, ridge[r], theta[own], inverse[own])
+            fit_evidence(known, r)
         else:
             ridge[r] = 0.0
             for row in range(first, first + actions):
@@ -236,6 +213,7 @@ class _BayesianLogisticView(NamedTuple):
     size: Floats
     origin: Floats
     believed: float
+    strong: float | None
     past: Arrays
     horizon: Floats
     ahead: Floats
@@ -248,13 +226,13 @@ class _BayesianLogisticView(NamedTuple):
     @kernel
     def value(self, x: Floats, w: Floats) -> tuple[Floats, Floats]:
         books = self.observations, self.rounds, self.taught, self.horizon, self.ahead, self.affordable
-        return _predict((self.theta, self.inverse, *books, self.scale, self.believed, self.ends), x, w)
+        return _value(self.theta, self.inverse, *books, self.scale, self.believed, self.ends, x, w)
 
     @kernel
     def update(self, x: Floats, y: Floats, seen: Bools, w: Floats) -> None:
         books = self.ridge, self.observations, self.fitted, self.rounds, self.taught, self.size
-        settings, once = (self.origin, self.believed, self.past, self.growth, self.most), (np.ones(1), 1.0, False)
-        _absorb((self.inverse, self.theta, *books, *settings), x, y, seen, *once)
+        settings = self.origin, self.believed, self.strong, self.past, self.growth, self.most
+        _update(self.inverse, self.theta, *books, *settings, x, y, seen, np.ones(1), 1.0, False)
 
     @kernel
     def grows(self, d: Decision) -> bool:
@@ -350,21 +328,23 @@ class BayesianLogistic(WithoutLuck):
         self, state: BayesianLogisticState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND
     ) -> None:
         """Append plays whose outcome was seen; refit if the history grew enough, `(P,n),(P,1),(P,1),(K,1|P,1)`."""
-        s, settings, (share, weight, taught) = state, (float(self.growth), self.buffer), lesson
+        s, believed, (share, weight, taught) = state, state.spread.item(), lesson
+        settings = float(self.growth), self.buffer
         s.past.make_room(x.shape[1], self.buffer)
-        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, s.spread.item()
+        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, believed, given_up(believed)
         _update(s.inverse, s.theta, *books, s.past.arrays, *settings, x, y, seen, share, weight, taught)
 
     def view(self, state: BayesianLogisticState) -> _BayesianLogisticView:
         s, believed = state, state.spread.item()
-        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, believed, s.past.arrays
-        settings = s.horizon, s.ahead, s.affordable, s.ends, float(self.scale), float(self.growth), self.buffer
-        return _BayesianLogisticView(s.inverse, s.theta, *books, *settings)
+        books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, believed, given_up(believed)
+        after = s.horizon, s.ahead, s.affordable, s.ends, float(self.scale), float(self.growth), self.buffer
+        return _BayesianLogisticView(s.inverse, s.theta, *books, s.past.arrays, *after)
 
     def fade(self, state: BayesianLogisticState, keep: Floats, ahead: Floats) -> None:
         """Multiply the weights of what is kept and the quadratic of what is folded, and fit again, `(),()->`."""
         s = state
         s.ahead[:] = ahead
         if (keep < 1.0).any():
-            books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, s.spread.item()
+            believed = s.spread.item()
+            books = s.ridge, s.count, s.fitted, s.rounds, s.taught, s.size, s.origin, believed, given_up(believed)
             _fade(s.inverse, s.theta, *books, s.past.arrays, keep)

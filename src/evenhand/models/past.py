@@ -10,7 +10,7 @@ from evenhand.core.errors import CannotErase
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Context
 from evenhand.core.types import Floats, Ints
-from evenhand.numerics.likelihood import fold
+from evenhand.numerics.likelihood import Data, fold
 
 Arrays = tuple[Floats, Floats, Floats, Floats, Floats, Floats, Floats]
 
@@ -78,6 +78,19 @@ def no_past(n_replicas: int, n: int, most: int) -> Past:
 def lacks_room(past: Arrays, plays: int, most: int) -> bool:
     """Whether the arrays have to grow before the plays of a round fit in."""
     return bool(min(int(past[2].max()) + plays, most) > past[1].shape[1])
+
+
+@kernel
+def latest(past: Arrays, r: int) -> Data:
+    """The observations that a replica keeps."""
+    s = int(past[2][r])
+    return past[0][r, :s], past[1][r, :s], past[3][r, :s]
+
+
+@kernel
+def older(past: Arrays, r: int) -> tuple[Floats, Floats, Floats]:
+    """The quadratic of a replica."""
+    return past[4][r], past[5][r], past[6][r]
 
 
 @kernel

@@ -47,8 +47,11 @@ def cholesky(matrix: Floats) -> None:
 
 @kernel
 def solve(matrix: Floats, right: Floats, out: Floats) -> None:
-    """Solve matrix out = right, `(n,n),(n)->(n)`; leaves the Cholesky factor in the lower half of the matrix."""
-    n = len(right)
+    """Solve matrix out = right, `(n,n),(n)->(n)`; leaves the Cholesky factor in the lower half of the matrix.
+
+    Vectors may have more room.
+    """
+    n = len(matrix)
     cholesky(matrix)
     for i in range(n):
         total = right[i]

@@ -23,7 +23,7 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.numerics.newton import solve
-from evenhand.planning.shared_arms import Arms, Shared, add_satisfaction, arms_of, soft_arms
+from evenhand.planning.shared_arms import Arms, Shared, add_satisfaction, arms_of, soft_arms, units_of
 from evenhand.planning.soft_lists import Moments, Sampled, soft_lists
 
 _STEPS = 40  # Newton steps per temperature, at most; two or three are usual
@@ -34,14 +34,29 @@ _LEAST = 1.0 / 64.0  # of the damping: a step from one cap to the other
 _TOLERANCE = 1e-9  # of the value, in units of the spread of rewards
 
 
+class Places(NamedTuple):
+    """With which probability each place is exposed, never increasing."""
+
+    first: Floats  # (R,)
+    further: Floats | None  # (R, P - 1)
+
+
+def places(position: Floats) -> Places:
+    """Tell the first place from further ones, `(P)->(),(P-1)`."""
+    return Places(position[:, 0].copy(), position[:, 1:].copy() if position.shape[1] > 1 else None)
+
+
 class Fluid(NamedTuple):
-    """The fluid problem of every replica, without the uses of candidates."""
+    """The fluid problem of every replica, without the uses of candidates.
+
+    Code for further places, and for shared arms, is compiled where there are some: a half of all.
+    """
 
     weight: Floats  # (R, S) of the contexts
     gain: Floats  # (R, S, A)
     kept: Ints  # (R,) contexts
-    position: Floats  # (R, P) with which probability each place is exposed
-    shared: Shared
+    places: Places
+    shared: Shared | None
     spread: Floats  # (R,) of the rewards
     low: Floats  # (R, k)
     high: Floats  # (R, k)
@@ -61,17 +76,25 @@ class Program(NamedTuple):
     """The fluid problem of one replica, in the units of a solver."""
 
     sampled: Sampled
-    arms: Arms
+    arms: Arms | None
     low: Floats  # (k + A,)
     high: Floats  # (k + A,)
 
 
 @kernel
-def _smoothed(program: Program, price: Floats, temperature: float, moments: Moments) -> float:
+def _smoothed(arms: Arms | None, sampled: Sampled, price: Floats, temperature: float, moments: Moments) -> float:
     """The smoothed worth of the best lists, or of the best arms where users share them."""
-    if program.arms.match.shape[1] > 0:
-        return soft_arms(program.sampled, program.arms, price, temperature, moments)
-    return soft_lists(program.sampled, price, temperature, moments)
+    if arms is None:
+        return soft_lists(sampled, price, temperature, moments)
+    return soft_arms(sampled, arms, price, temperature, moments)
+
+
+@kernel
+def _further(further: Floats | None, r: int) -> Floats | None:
+    if further is None:
+        return None
+    own: Floats = further[r]
+    return own
 
 
 @kernel
@@ -80,8 +103,8 @@ def dual(program: Program, mu: Floats, temperature: float, gradient: Floats, hes
 
     Where users share arms, the prices of their matches follow those of the rows in mu, and have bounds of 0.
     """
-    arms, low, high, k = program.arms, program.low, program.high, program.sampled.use.shape[1]
-    value = _smoothed(program, mu, temperature, Moments(gradient, np.empty(k), hessian))
+    sampled, arms, low, high = program
+    value = _smoothed(arms, sampled, mu, temperature, Moments(gradient, np.empty(sampled.use.shape[1]), hessian))
     for i in range(len(mu)):
         gradient[i] = -gradient[i]
         for j in range(i + 1):
@@ -90,7 +113,7 @@ def dual(program: Program, mu: Floats, temperature: float, gradient: Floats, hes
             value += high[i] * mu[i]
         elif mu[i] < 0.0:
             value += low[i] * mu[i]
-    return value + add_satisfaction(arms, mu[k:], temperature, gradient, hessian)
+    return value + add_satisfaction(arms, mu, temperature, gradient, hessian)
 
 
 @kernel
@@ -134,12 +157,12 @@ def _descend(program: Program, mu: Floats, temperature: float) -> int:
         count = _orthant(mu, gradient, low, high, free, slope)
         if count == 0:
             break
-        matrix = np.zeros((count, count))
+        matrix = np.empty((count, count))
         for i in range(count):
             for j in range(i + 1):
                 matrix[i, j] = hessian[free[i], free[j]]
             matrix[i, i] += 1e-6 * matrix[i, i] + damping * abs(slope[i]) + 1e-12
-        solve(matrix, slope[:count], step[:count])
+        solve(matrix, slope, step)
         decrement = 0.0
         for i in range(count):
             decrement += slope[i] * step[i]
@@ -217,8 +240,8 @@ def _difference(g: Floats) -> float:
 
 
 @kernel
-def _sizes(share: Floats, g: Floats, u: Floats, size: Floats) -> None:
-    """Typical consumption per direction in contexts where rewards differ, `(S),(S,A),(S,k,A),(k)`; 0 if there is none.
+def _sizes(share: Floats, g: Floats, u: Floats, r: int, size: Floats) -> None:
+    """Typical consumption per direction in contexts where rewards differ, `->(k)`; 0 if there is none.
 
     The spread of rewards over this size is the price at which decisions change.
     """
@@ -226,9 +249,9 @@ def _sizes(share: Floats, g: Floats, u: Floats, size: Floats) -> None:
         weighted, total, plain = 0.0, 0.0, 0.0
         for s in range(len(share)):
             most = 0.0
-            for a in range(g.shape[1]):
-                most = max(most, abs(u[s, i, a]))
-            d = _difference(g[s])
+            for a in range(g.shape[2]):
+                most = max(most, abs(u[r, s, i, a]))
+            d = _difference(g[r, s])
             weighted += share[s] * d * most
             total += share[s] * d
             plain += share[s] * most
@@ -236,9 +259,9 @@ def _sizes(share: Floats, g: Floats, u: Floats, size: Floats) -> None:
 
 
 @kernel
-def _missed(mu: Floats, plan: Floats, low: Floats, high: Floats) -> bool:
+def _missed(mu: Floats, plan: Floats, low: Floats, high: Floats, k: int) -> bool:
     """Whether a plan misses its bounds, or prices a slack one, by 1% of typical consumption, `(k),(k),(k),(k)`."""
-    for i in range(len(mu)):
+    for i in range(k):
         over, under = plan[i] - high[i], low[i] - plan[i]
         if abs(mu[i]) < _CAP and (over > 0.01 or under > 0.01):
             return True
@@ -248,25 +271,25 @@ def _missed(mu: Floats, plan: Floats, low: Floats, high: Floats) -> bool:
 
 
 @kernel
-def _shares(weight: Floats) -> Floats:
-    share, total = np.empty(len(weight)), 0.0
-    for s in range(len(weight)):
-        total += weight[s]
-    for s in range(len(weight)):
-        share[s] = weight[s] / total
+def _shares(weight: Floats, r: int, kept: int) -> Floats:
+    share, total = np.empty(kept), 0.0
+    for s in range(kept):
+        total += weight[r, s]
+    for s in range(kept):
+        share[s] = weight[r, s] / total
     return share
 
 
 @kernel
-def _in_units(g: Floats, u: Floats, spread: float, size: Floats) -> tuple[Floats, Floats]:
-    """Divide rewards by their spread and uses by their sizes, `(S,A),(S,k,A),(),(k)->(S,A),(S,k,A)`."""
-    rewards, uses = np.empty(g.shape), np.empty(u.shape)
-    for s in range(u.shape[0]):
-        for a in range(u.shape[2]):
-            rewards[s, a] = g[s, a] / spread
-        for i in range(u.shape[1]):
-            for a in range(u.shape[2]):
-                uses[s, i, a] = u[s, i, a] / size[i]
+def _in_units(g: Floats, u: Floats, r: int, kept: int, spread: float, size: Floats) -> tuple[Floats, Floats]:
+    """Divide a replica's rewards by their spread and uses by their sizes, `(S,A),(S,k,A),(),(),(k)->(S,A),(S,k,A)`."""
+    k, actions = len(size), g.shape[2]
+    rewards, uses = np.empty((kept, actions)), np.empty((kept, k, actions))
+    for s in range(kept):
+        for a in range(actions):
+            rewards[s, a] = g[r, s, a] / spread
+            for i in range(k):
+                uses[s, i, a] = u[r, s, i, a] / size[i]
     return rewards, uses
 
 
@@ -278,44 +301,46 @@ def solve_fluid(fluid: Fluid, use: Floats, due: Bools, warm: Bools, solution: So
     at fifty times the price at which decisions change, because an infeasible problem would let them grow without bound.
     Returns the number of evaluations of the dual.
     """
-    weight, gain, kept, position = fluid.weight, fluid.gain, fluid.kept, fluid.position
-    spread, temperatures = fluid.spread, fluid.temperatures
-    mu, lam, plan, noise = solution.mu, solution.lam, solution.plan, solution.noise
+    weight, gain, kept, exposed, shared, spread, low, high, temperatures = fluid
+    mu, lam, plan, noise = solution
     evaluations, k, width = 0, mu.shape[1], mu.shape[1] + lam.shape[1]
     size, price, mean = np.empty(k), np.empty(width), np.empty(width)
-    least, most = np.zeros(width), np.zeros(width)
+    least, most = np.empty(width), np.empty(width)
     last = temperatures.shape[1] - 1
     for r in range(len(mu)):
         if not due[r] or kept[r] == 0:
             continue
-        share, rewards, uses = _shares(weight[r, : kept[r]]), gain[r, : kept[r]], use[r, : kept[r]]
-        arms = arms_of(fluid.shared, r, kept[r], spread[r])
-        _sizes(share, rewards, uses, size)
+        share = _shares(weight, r, kept[r])
+        arms = arms_of(shared, r, kept[r], spread[r])
+        matches, unit = units_of(arms)
+        _sizes(share, gain, use, r, size)
         for i in range(k):
             if size[i] == 0.0:  # nobody consumes this: no price helps
                 size[i], mu[r, i], least[i], most[i] = 1.0, 0.0, -np.inf, np.inf
             else:
-                least[i], most[i] = fluid.low[r, i] / size[i], fluid.high[r, i] / size[i]
+                least[i], most[i] = low[r, i] / size[i], high[r, i] / size[i]
             price[i] = min(max(mu[r, i] * size[i] / spread[r], -_CAP), _CAP)
         for a in range(lam.shape[1]):
-            price[k + a] = min(max(lam[r, a] * arms.matches / arms.unit, -_CAP), _CAP)
-        rewards, uses = _in_units(rewards, uses, spread[r], size)
-        program = Program(Sampled(share, rewards, uses, position[r]), arms, least, most)
+            price[k + a] = min(max(lam[r, a] * matches / unit, -_CAP), _CAP)
+            least[k + a] = most[k + a] = 0.0
+        rewards, uses = _in_units(gain, use, r, kept[r], spread[r], size)
+        sampled = Sampled(share, rewards, uses, exposed.first[r], _further(exposed.further, r))
+        program = Program(sampled, arms, least, most)
         for first in (last, 0):
             if first == last and last > 0 and not warm[r]:
                 continue
             for step in range(first, last + 1):
                 evaluations += _descend(program, price, temperatures[r, step] / spread[r])
             coldest = temperatures[r, last] / spread[r]
-            _smoothed(program, price, coldest, Moments(mean, noise[r], np.empty((width, width))))
+            _smoothed(arms, sampled, price, coldest, Moments(mean, noise[r], np.empty((width, width))))
             for i in range(k):
                 plan[r, i] = mean[i]
-            if not _missed(price[:k], plan[r], least, most):
+            if not _missed(price, plan[r], least, most, k):
                 break
         for i in range(k):
             mu[r, i] = price[i] * spread[r] / size[i]
             plan[r, i] *= size[i]
             noise[r, i] *= size[i] * size[i]
         for a in range(lam.shape[1]):
-            lam[r, a] = price[k + a] * arms.unit / arms.matches
+            lam[r, a] = price[k + a] * unit / matches
     return evaluations

@@ -18,11 +18,21 @@ _MISSED = 0.01  # of the largest use: what a plan is off by no more than this is
 
 
 @kernel
+def _exposed(first: float, further: Floats | None, r: int) -> float:
+    """The mean number of places that are exposed."""
+    if further is not None:
+        for exposed in further[r]:
+            first += exposed
+    return first
+
+
+@kernel
 def _beyond(fluid: Fluid, u: Floats, differs: Bools) -> Bools:
     """Mark the directions that differ and that no lottery keeps within their bounds, `.,(S,k,A),(k)->(k)`."""
     weight, g, kept, low, high = fluid.weight, fluid.gain, fluid.kept, fluid.low, fluid.high
     out = np.zeros(low.shape, np.bool_)
     for r in range(len(low)):
+        exposed = _exposed(fluid.places.first[r], fluid.places.further, r)
         for i in range(low.shape[1]):
             if not differs[r, i]:
                 continue
@@ -33,23 +43,12 @@ def _beyond(fluid: Fluid, u: Floats, differs: Bools) -> Bools:
                     if g[r, s, a] > -np.inf:
                         bottom, top = min(bottom, u[r, s, i, a]), max(top, u[r, s, i, a])
                 if top > -np.inf:
-                    least += weight[r, s] * fluid.position[r].sum() * bottom
-                    most += weight[r, s] * fluid.position[r].sum() * top
+                    least += weight[r, s] * exposed * bottom
+                    most += weight[r, s] * exposed * top
                     size = max(size, abs(bottom), abs(top))
                 total += weight[r, s]
             slack = _MISSED * size
             out[r, i] = least > (high[r, i] + slack) * total or most < (low[r, i] - slack) * total
-    return out
-
-
-@kernel
-def _missed(plan: Floats, low: Floats, high: Floats, most: Floats) -> Bools:
-    """Mark the directions that a plan does not keep within their bounds, `(k),(k),(k),(k)->(k)`."""
-    out = np.zeros(plan.shape, np.bool_)
-    for r in range(len(plan)):
-        for i in range(plan.shape[1]):
-            slack = _MISSED * most[r, i]
-            out[r, i] = plan[r, i] > high[r, i] + slack or plan[r, i] < low[r, i] - slack
     return out
 
 
@@ -75,30 +74,6 @@ def _differs(plain: Floats, hope: Floats, due: Bools) -> Bools:
     return out
 
 
-@kernel
-def _in_turn(fluid: Fluid, plain: Floats, hope: Floats, due: Bools, warm: Bools, solution: Solution) -> Floats:
-    """`solve_plain_first`, where some uses differ."""
-    differs, before, read, waits = _differs(plain, hope, due), solution.mu.copy(), plain.copy(), due.copy()
-    hoped = _beyond(fluid, plain, differs)
-    for r in range(len(due)):
-        for i in range(plain.shape[2]):
-            if hoped[r, i]:
-                read[r, :, i] = hope[r, :, i]
-    while waits.any():
-        solve_fluid(fluid, read, waits, warm, solution)
-        missed = _missed(solution.plan, fluid.low, fluid.high, largest(read, fluid.kept))
-        for r in range(len(due)):
-            again = False
-            for i in range(plain.shape[2]):
-                if waits[r] and differs[r, i] and not hoped[r, i] and missed[r, i]:
-                    hoped[r, i], again = True, True
-                    read[r, :, i] = hope[r, :, i]
-            waits[r] = again
-            if again:
-                solution.mu[r] = before[r]
-    return read
-
-
 def solve_plain_first(fluid: Fluid, plain: Floats, hope: Floats, due: Bools, warm: Bools, solution: Solution) -> Floats:
     """`solve_fluid` at plain uses, and again with missed rows read at their ends, until it misses no others.
 
@@ -108,4 +83,16 @@ def solve_plain_first(fluid: Fluid, plain: Floats, hope: Floats, due: Bools, war
     if hope is plain:
         solve_fluid(fluid, plain, due, warm, solution)
         return plain
-    return _in_turn(fluid, plain, hope, due, warm, solution)
+    differs, before, read, waits = _differs(plain, hope, due), solution.mu.copy(), plain, due
+    missed = _beyond(fluid, plain, differs)
+    hoped = np.zeros_like(missed)
+    while waits.any():
+        hoped |= missed
+        read = np.where(hoped[:, None, :, None], hope, plain)
+        solve_fluid(fluid, read, waits, warm, solution)
+        slack = _MISSED * largest(read, fluid.kept)
+        off = (solution.plan > fluid.high + slack) | (solution.plan < fluid.low - slack)
+        missed = np.asarray(off & waits[:, None] & differs & ~hoped)
+        waits = np.asarray(missed.any(1))
+        solution.mu[waits] = before[waits]
+    return read

@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.planning.forecast import Forecast
-from evenhand.planning.shared_arms import NOT_SHARED, Shared
+from evenhand.planning.shared_arms import Shared
 from evenhand.welfare._kernels import first_slope
 from evenhand.welfare.curves import Curve
 
@@ -19,7 +19,7 @@ class Plannable(NamedTuple):
 
     worth: Floats  # (R, S, A) what one play is worth at most, which is the unit of temperatures
     gain: Floats  # (R, S, A) what it adds beside what is shared; -inf where not offered
-    shared: Shared
+    shared: Shared | None
 
 
 class Rounds(Protocol):
@@ -58,7 +58,7 @@ class Lists:
         return np.zeros((n_replicas, 0))
 
     def read(self, look: Forecast, n_plays: int) -> Plannable:
-        return Plannable(look.gain, look.gain, NOT_SHARED)
+        return Plannable(look.gain, look.gain, None)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,7 +23,7 @@ _RARE = 1e-9  # chance below which an arm does not count in the spread
 
 
 class Shared(NamedTuple):
-    """Arms that all users of a round share; no arms where a case has candidates of its own."""
+    """Arms that all users of a round share."""
 
     match: Floats  # (R, S, A) what a user brings to an arm
     users: float  # N, per round
@@ -32,10 +32,6 @@ class Shared(NamedTuple):
     size: Floats  # (A,)
     knots: Floats  # (A, J)
     values: Floats  # (A, J)
-
-
-_NONE = np.zeros((0, 2))
-NOT_SHARED = Shared(np.zeros((1, 0, 0)), 1.0, False, np.zeros(0, np.int64), np.zeros(0), _NONE, _NONE)
 
 
 class Arms(NamedTuple):
@@ -56,7 +52,7 @@ def soft_arms(sampled: Sampled, arms: Arms, price: Floats, temperature: float, m
     `(k+A),()->()`; u is extended by -m, and moments have k + A coordinates, but for the square, which has k. To stay
     without an arm is worth 0 and uses none.
     """
-    share, g, u, exposed = sampled.share, sampled.gain, sampled.use, sampled.position[0]
+    share, g, u, exposed, _ = sampled
     mean, square, spread = moments.mean, moments.square, moments.spread
     match, stays = arms.match, arms.stays
     (users, count_arms), k = g.shape, u.shape[1]
@@ -113,16 +109,18 @@ def soft_arms(sampled: Sampled, arms: Arms, price: Floats, temperature: float, m
 
 
 @kernel
-def add_satisfaction(arms: Arms, price: Floats, temperature: float, gradient: Floats, hessian: Floats) -> float:
-    """Add the gain of arms at prices lam of matches, with slope and curvature, `(A)->()`; the last A of k + A.
+def add_satisfaction(arms: Arms | None, price: Floats, temperature: float, gradient: Floats, hessian: Floats) -> float:
+    """Add the gain of arms at prices lam of matches, with slope and curvature, `(k+A)->()`; the last A of k + A.
 
     It is smoothed by a bend that moves the prices of arms by about a temperature.
     """
-    count, value = len(price), 0.0
-    first = len(gradient) - count
+    if arms is None:
+        return 0.0
+    count, value = arms.match.shape[1], 0.0
+    first = len(price) - count
     for a in range(count):
         bend = temperature * count / arms.most
-        gain, taken, reaction = conjugate(arms.curves, a, price[a], arms.most, bend, arms.matches, arms.unit)
+        gain, taken, reaction = conjugate(arms.curves, a, price[first + a], arms.most, bend, arms.matches, arms.unit)
         value += gain
         gradient[first + a] -= taken
         hessian[first + a, first + a] += reaction
@@ -130,8 +128,10 @@ def add_satisfaction(arms: Arms, price: Floats, temperature: float, gradient: Fl
 
 
 @kernel
-def arms_of(shared: Shared, r: int, kept: int, spread: float) -> Arms:
+def arms_of(shared: Shared | None, r: int, kept: int, spread: float) -> Arms | None:
     """The arms of a replica; a match is as large as the best one of a typical user."""
+    if shared is None:
+        return None
     match, size, most = shared.match[r if len(shared.match) > 1 else 0, :kept], 0.0, 0.0
     for s in range(len(match)):
         best = 0.0
@@ -143,3 +143,11 @@ def arms_of(shared: Shared, r: int, kept: int, spread: float) -> Arms:
         size = most = 1.0
     curves = Curves(shared.kind, shared.size, shared.knots, shared.values)
     return Arms(match / size, shared.stays, curves, shared.users * size, shared.users * spread, most / size)
+
+
+@kernel
+def units_of(arms: Arms | None) -> tuple[float, float]:
+    """The sum of matches in a round per mean of a user, and satisfaction of a round per worth of a user."""
+    if arms is None:
+        return 1.0, 1.0
+    return arms.matches, arms.unit

@@ -28,7 +28,8 @@ class Sampled(NamedTuple):
     share: Floats  # (S,) of each case
     gain: Floats  # (S, A) g of each candidate, -inf where it is not offered
     use: Floats  # (S, k, A) u
-    position: Floats  # (P,) with which probability each place is exposed
+    first: float  # with which probability the first place is exposed
+    further: Floats | None  # (P - 1,) the same for each further place; code for them is compiled where there are some
 
 
 class Moments(NamedTuple):
@@ -39,29 +40,22 @@ class Moments(NamedTuple):
     spread: Floats  # (k, k) in its lower half, temp times the second derivative of the value
 
 
-class Softmax(NamedTuple):
-    """The softmax of the candidates after the best ones, in one case."""
-
-    level: float  # temp log sum exp(x / temp)
-    middle: Floats  # (k,) mean of u
-    here: Floats  # (k, k) spread of u
-
-
 @kernel
 def soft_lists(sampled: Sampled, mu: Floats, temperature: float, moments: Moments) -> float:
     """The value of the smoothed best lists at worths g - mu.u, as a mean over cases, and their moments, `(k),()->()`.
 
     Candidates with g = -inf are not played; if the others are too few, the last places stay empty.
     """
-    share, g, u, position = sampled.share, sampled.gain, sampled.use, sampled.position
+    share, g, u, first, further = sampled
     mean, square, spread = moments.mean, moments.square, moments.spread
-    (samples, actions), k, places = g.shape, len(mu), len(position)
+    (samples, actions), k, places = g.shape, len(mu), _places(further)
     worth, rest, order = np.empty(actions), np.empty(actions), np.empty(places, np.int64)
     middle, here, sums, squares = np.empty(k), np.empty((k, k)), np.empty(k), np.empty(k)
     value, others = 0.0, 1.0 - 1.0 / places
-    mean[:] = 0.0
-    square[:] = 0.0
-    spread[:] = 0.0
+    for i in range(k):
+        mean[i] = square[i] = 0.0
+        for h in range(i + 1):
+            spread[i, h] = 0.0
     for s in range(samples):
         top, total, last = -np.inf, 0.0, -1
         for a in range(actions):
@@ -76,16 +70,15 @@ def soft_lists(sampled: Sampled, mu: Floats, temperature: float, moments: Moment
         if last == -1:  # nothing was offered
             continue
         if last > 0:
-            for a in range(actions):
-                worth[a] = rest[a]
-            top = _rank(rest, order, last)
+            top = _rank(further, rest, worth, order, last)
         for a in range(actions):
             rest[a] = math.exp((rest[a] - top) / temperature)
             total += rest[a]
         for i in range(k):
-            middle[i] = 0.0
+            center = 0.0
             for a in range(actions):
-                middle[i] += rest[a] * u[s, i, a] / total
+                center += rest[a] * u[s, i, a] / total
+            middle[i] = center
             for h in range(i + 1):
                 here[i, h] = 0.0
         for a in range(actions):
@@ -98,15 +91,16 @@ def soft_lists(sampled: Sampled, mu: Floats, temperature: float, moments: Moment
                             here[i, h] += off * (u[s, h, a] - middle[h])
         level = top + temperature * math.log(total)
         if last == 0:
-            value += share[s] * position[0] * level
+            value += share[s] * first * level
             for i in range(k):
-                sums[i] = position[0] * middle[i]
-                squares[i] = position[0] * (here[i, i] + middle[i] * middle[i])
+                sums[i] = first * middle[i]
+                squares[i] = first * (here[i, i] + middle[i] * middle[i])
                 for h in range(i + 1):
-                    spread[i, h] += share[s] * position[0] * here[i, h]
+                    spread[i, h] += share[s] * first * here[i, h]
         else:
-            rest_of, found = Softmax(level, middle, here), Moments(sums, squares, spread)
-            value += _add_ranks(sampled, s, worth, temperature, order, last, rest_of, found)
+            value += _add_ranks(
+                further, sampled, s, worth, temperature, order, last, level, middle, here, sums, squares, spread
+            )
         for i in range(k):
             mean[i] += share[s] * sums[i]
             square[i] += share[s] * (squares[i] + others * sums[i] * sums[i])
@@ -114,8 +108,19 @@ def soft_lists(sampled: Sampled, mu: Floats, temperature: float, moments: Moment
 
 
 @kernel
-def _rank(rest: Floats, order: Ints, count: int) -> float:
-    """Fill in the best candidates and take them out of the rest, of which the best is returned."""
+def _places(further: Floats | None) -> int:
+    if further is None:
+        return 1
+    return 1 + len(further)
+
+
+@kernel
+def _rank(further: Floats | None, rest: Floats, worth: Floats, order: Ints, count: int) -> float:
+    """Fill in all worths and the best candidates, and take these out of the rest, of which the best is returned."""
+    if further is None:
+        return 0.0
+    for a in range(len(rest)):
+        worth[a] = rest[a]
     best = 0
     for j in range(count + 1):
         best = 0
@@ -130,24 +135,29 @@ def _rank(rest: Floats, order: Ints, count: int) -> float:
 
 @kernel
 def _add_ranks(
+    further: Floats | None,
     sampled: Sampled,
     s: int,
     worth: Floats,
     temperature: float,
     order: Ints,
     last: int,
-    rest: Softmax,
-    moments: Moments,
+    lowest: float,
+    middle: Floats,
+    here: Floats,
+    sums: Floats,
+    squares: Floats,
+    spread: Floats,
 ) -> float:
     """Go on from the softmax of the candidates after the first `last` ones to the whole list, in case s.
 
-    The moments are those of this case, but for the spread, to which it is added.
+    The softmax has the level `lowest`, temp log sum exp(x / temp), the mean `middle` and the spread `here` of u. Sums
+    and squares become those of this case; its spread is added.
     """
+    if further is None:
+        return 0.0
     share: float = sampled.share[s]
-    u, position = sampled.use[s], sampled.position
-    lowest, middle, here = rest.level, rest.middle, rest.here
-    sums, squares, spread = moments.mean, moments.square, moments.spread
-    k = len(middle)
+    u, exposed, k = sampled.use[s], sampled.first, len(middle)
     level, free, capped, step = np.empty(last + 1), np.zeros(last + 1), np.zeros(last + 1), np.empty(k)
     level[last] = lowest
     for j in range(last - 1, -1, -1):
@@ -155,7 +165,9 @@ def _add_ranks(
         level[j] = high + temperature * math.log1p(math.exp((low - high) / temperature))
     value, j = 0.0, 0  # j candidates are capped at 1; it never decreases from place to place
     for p in range(last + 1):
-        c = position[p] - (position[p + 1] if p < last else 0.0)
+        after = further[p] if p < last else 0.0
+        c = exposed - after
+        exposed = after
         while j < p and (p + 1 - j) * math.exp((worth[order[j]] - level[j]) / temperature) > 1.0:
             j += 1
         free[j] += c * (p + 1 - j)
