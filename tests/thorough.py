@@ -16,12 +16,12 @@ choices/test_allocate.py::test_users_who_look_alike_are_drawn_for_an_arm_with_li
 documents/test_python.py::test_what_is_shown_is_what_runs
 environments/test_instances.py
 experiments/test_square_cbwk.py
-
 live/test_against.py live/test_archives.py live/test_audit_in_parallel.py live/test_browser.py live/test_busy.py
 live/test_clipped.py live/test_commits.py live/test_copies.py live/test_crowds.py live/test_doors.py
 live/test_erasing.py live/test_faults.py live/test_frozen.py live/test_going_on.py live/test_heads.py
 live/test_http_clock.py live/test_http_erasing.py live/test_http_life.py live/test_http_security.py
-live/test_kept_problem.py live/test_learning_beside.py live/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles live/test_lines.py
+live/test_kept_problem.py live/test_learning_beside.py live/test_lines.py
+live/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles
 live/test_postgres.py live/test_postgres_failures.py live/test_routers.py live/test_runs.py
 live/test_runs_of_lives.py live/test_same_as_simulated.py live/test_schedules.py live/test_schemas.py
 live/test_several.py live/test_snapshots.py live/test_sqlite.py live/test_switched_files.py
