@@ -1,55 +1,57 @@
-# A newcomer needs `make demo` and `make test`; both set everything up first.
+# A newcomer needs `make demo` and `make test`; each installs what it needs first, with uv where it is there.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
 PEERS := .venv-peers
-PEERS_READY := $(PEERS)/.ready
+
+UV := $(shell command -v uv 2> /dev/null)
+# What is installed is compiled by the first import that needs it, as most of it is never imported.
+WITH_PIP := -m pip install --quiet --disable-pip-version-check --no-compile
+INSTALL = $(if $(UV),$(UV) pip install --quiet --python $(1),$(1) $(WITH_PIP))
+INSTALLER := $(if $(UV),python,pip)
 
 PYTEST := -m pytest -n 2 --dist worksteal
 # Tests start many processes, each of which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-PARTS := choices goals models numerics planning problem sets welfare
+.PHONY: demo test check lint docs bench bench-peers clean
 
-.PHONY: demo test slow fast lint docs bench bench-peers clean
-
-demo: $(READY)
+demo: $(VENV)/.plot
 	$(BIN)/evenhand demo --out out/demo
 
-test: $(READY)
-	$(BIN)/python $(PYTEST) -m "not slow"
+test: $(VENV)/.test
+	$(BIN)/python $(PYTEST) -m "not slow" --budgets
 
-slow: $(READY)
-	$(BIN)/python $(PYTEST) -m slow
+# Everything, and nothing is skipped for want of a package.
+check: $(VENV)/.dev
+	EVENHAND_EXTRAS=all $(BIN)/python $(PYTEST)
 
-fast: $(READY)
-	$(BIN)/python $(PYTEST) -m "not slow" $(PARTS:%=tests/%)
-
-lint: $(READY)
+lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-docs: $(READY)
+docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -W error -m mkdocs build
 
-bench: $(READY)
+bench: $(VENV)/.dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.run
 
-bench-peers: $(PEERS_READY)
+bench-peers: $(PEERS)/.peers
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(PEERS)/bin/python -m benchmarks.peers
 
-$(READY): pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python >= 3.11; set PYTHON=...")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+# An extra of pyproject.toml: what is there already is kept.
+$(VENV)/.%: pyproject.toml | $(BIN)/$(INSTALLER)
+	$(call INSTALL,$(BIN)/python) --editable '.[$*]'
 	touch $@
 
-$(PEERS_READY): pyproject.toml benchmarks/peers.txt
-	$(PYTHON) -m venv $(PEERS)
-	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --requirement benchmarks/peers.txt
+$(PEERS)/.peers: pyproject.toml benchmarks/peers.txt | $(PEERS)/bin/$(INSTALLER)
+	$(call INSTALL,$(PEERS)/bin/python) --editable . --requirement benchmarks/peers.txt
 	touch $@
+
+$(BIN)/$(INSTALLER) $(PEERS)/bin/$(INSTALLER):
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "evenhand needs Python >= 3.11; set PYTHON=...")'
+	$(PYTHON) -m venv $(if $(UV),--without-pip) $(@:/bin/$(INSTALLER)=)
 
 clean:
 	rm -rf $(VENV) $(PEERS) out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -28,9 +28,8 @@ from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from tqdm import tqdm
-
 from evenhand.core.errors import EvenhandError
+from evenhand.core.progress import Work
 from evenhand.replay.problem_file import read_spec
 from evenhand.replay.reading import read_csv
 
@@ -174,12 +173,12 @@ def main(arguments=None):
     plan = [(number, began + n / options.rate, row) for n, (number, row) in enumerate(rows)]
     clients = [Client(options, plan[k :: options.clients], stop) for k in range(options.clients)]
     try:
-        with tqdm(total=len(plan), unit="row", disable=None) as bar:  # shown in a terminal
+        with Work("playing", "row", len(plan)) as work:
             for client in clients:
                 client.start()
             while any(client.is_alive() for client in clients):
                 time.sleep(0.02)
-                bar.update(sum(client.counts["played"] for client in clients) - bar.n)
+                work.update(sum(client.counts["played"] for client in clients) - work.done)
     except KeyboardInterrupt:
         stop.set()
         print("stopped; this was done:")

@@ -25,7 +25,7 @@ TEXTS = """() => [...document.querySelectorAll("svg.chart")].flatMap((chart) => 
 @contextmanager
 def started():
     """A browser that ends with the block; skips where the package that drives it is not installed."""
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    driver = pytest.importorskip("playwright.sync_api", reason="needs playwright")
     with driver.sync_playwright() as running:
         made = running.chromium.launch(executable_path=PATH, args=SETTINGS)
         yield made

@@ -1,6 +1,7 @@
-"""Fixed examples for Hypothesis, and a look at every picture that is written."""
+"""Fixed examples for Hypothesis, packages that must be there, and a look at every picture that is written."""
 
 import gc
+import importlib
 import math
 import os
 
@@ -13,6 +14,10 @@ from tests.thorough import is_only_checked
 # Before NumPy is imported. Each core has a test of its own, and threads of BLAS that wait for each other took longer
 # than what they share.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# As `make check` sets it, which has every extra: a test that lacks a package fails and is not skipped.
+if os.environ.get("EVENHAND_EXTRAS") == "all":
+    pytest.importorskip = lambda module, reason=None: importlib.import_module(module)
 
 # The same examples every time: a test that passes once passes always.
 settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40, database=None)
@@ -51,9 +56,29 @@ def pytest_collection_finish():
 @pytest.fixture(autouse=True, scope="session")
 def compile_in_silence():
     """Tests of what is written on stderr do not depend on which kernels are compiled already."""
-    from evenhand.core.kernel_parts import Kernel
+    from evenhand.core.compiling import COMPILING
 
-    Kernel.announcer.after = math.inf
+    COMPILING.after = math.inf
+
+
+@pytest.fixture(autouse=True)
+def work_takes_no_time(monkeypatch):
+    """Tests of what is written on stderr do not depend on how long anything takes."""
+    from evenhand.core.progress import SCREEN
+
+    monkeypatch.setattr(SCREEN, "_clock", lambda: 0.0)
+    monkeypatch.setattr(SCREEN, "_last", 0.0)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def compile_in_no_thread():
+    """A server in this process interprets: Numba colours errors that it catches, for which colorama swaps `sys.stdout`.
+
+    A thread that compiles would do so while another test reads what was printed.
+    """
+    from evenhand.core.kernel import Background
+
+    Background.ask = lambda *_: None
 
 
 @pytest.fixture(autouse=True, scope="session")

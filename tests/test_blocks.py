@@ -422,15 +422,14 @@ class View(NamedTuple):
 """
 ASKS = """
 from evenhand.core.kernel import kernel
-from evenhand.core.views import view_of
-import evenhand.core.views
+import evenhand.core.held
 from inner import View
 
 @kernel
 def ask(view):
     return view.radius(1, 2)
 
-print(ask(View(1.0)), sum(ask.stats.cache_misses.values()))
+print(ask(View(1.0)), ask.misses)
 """
 
 

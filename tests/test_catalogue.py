@@ -18,6 +18,19 @@ def test_every_row_is_listed(row):
     assert row in {s.id for s in catalogue()}
 
 
+def test_every_named_system_is_listed():
+    """A system that no package of a kind exports would be missing."""
+    marked = {
+        (call.args[0].value, thing.name)
+        for path in (ROOT / "src" / "evenhand").rglob("*.py")
+        for thing in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(thing, ast.ClassDef | ast.FunctionDef)
+        for call in thing.decorator_list
+        if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "named"
+    }
+    assert marked == {(s.id, s.name) for s in catalogue()}
+
+
 STATED = [s for s in catalogue() if s.kind == "recipe"]
 
 

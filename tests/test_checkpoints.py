@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.progress import Work
 from evenhand.environments import Court, Delayed, WithoutContexts
 from evenhand.experiments import Session
 from evenhand.experiments.fair_ranking import AIMS, FairRankingExperiment
@@ -19,7 +20,6 @@ from evenhand.experiments.fair_ranking.study import sections
 from evenhand.models import Logistic, Sklearn
 from evenhand.recipes import pgd, uniform
 from evenhand.run import Checkpoints, Trace, checkpoint, simulate, simulation
-from evenhand.run.progress import bar
 from tests.examples.recipes import RECIPES
 from tests.resume import CASES
 
@@ -187,12 +187,14 @@ def test_checkpoints_are_written_when_they_are_due_and_leave_nothing_half_writte
     assert not list(tmp_path.iterdir())
 
 
-def test_the_progress_bar_stands_where_the_run_was(tmp_path, monkeypatch):
+def test_what_is_shown_begins_where_the_run_was(tmp_path, monkeypatch):
     settings, shown = Checkpoints(folder=tmp_path), []
     cut_short(monkeypatch, BLIND, COURT, 200, settings, replicas=2)
-    monkeypatch.setattr(simulation, "bar", lambda **given: shown.append(given) or bar(**given))
+    monkeypatch.setattr(
+        simulation, "Work", lambda *given, **more: shown.append((given[2], more["done"])) or Work(*given, **more)
+    )
     simulate(BLIND, COURT, replicas=2, progress=False, checkpoints=settings)
-    assert (shown[0]["initial"], shown[0]["total"]) == (200, 500)
+    assert shown == [(500, 200)]
 
 
 def test_another_run_has_another_checkpoint(tmp_path, monkeypatch):

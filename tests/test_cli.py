@@ -21,6 +21,11 @@ def test_help_loads_nothing_heavy():
     assert not modules & {"numpy", "numba", "scipy", "pandas", "matplotlib", "tqdm"}
 
 
+def test_systems_are_listed_without_pictures_and_programs():
+    modules = loaded("from evenhand.cli import main\nmain(['systems', '--json'])")
+    assert not modules & {"pandas", "matplotlib", "scipy.optimize", "evenhand.experiments.court.study"}
+
+
 @pytest.mark.parametrize(
     "command", ["", "demo", "reproduce", *(f"reproduce {e}" for e in EXPERIMENTS), "replay", "warm", "systems"]
 )

@@ -1,70 +1,105 @@
-"""A first run says which kernels it compiles; one that finds all of them says nothing."""
+"""Long compiling is told, with how much of it is left."""
 
-import subprocess
-import sys
+import io
 
-from evenhand.core.kernel_parts import Kernel
-from evenhand.run.compiling import shown
-from tests.test_kernel_cache import write
+import pytest
 
-SAYS = "compiling kernels for this machine, once"
-RUN = """
-import sys
-from evenhand.run.compiling import shown
-import outer
-
-with shown({}):
-    outer.twice(1.0)
-    outer.twice(1)
-"""
+from evenhand.core.compiling import Compiling
+from evenhand.core.progress import Screen
 
 
-def said(folder, progress):
-    command = [sys.executable, "-c", RUN.format(progress)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=True)
-    assert done.stdout == ""
-    return done.stderr
+class Clock:
+    def __init__(self):
+        self.now = 0.0
+
+    def __call__(self):
+        return self.now
 
 
-def test_kernels_are_named_once_and_not_where_they_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
-    write(tmp_path)
-    assert said(tmp_path, None) == f"{SAYS}: outer.twice, ...\n"  # no terminal: one line for two types
-    assert said(tmp_path, None) == ""
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
 
 
-def test_a_bar_counts_kernels_and_goes(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
-    write(tmp_path)
-    shows = said(tmp_path, True)
-    assert f"{SAYS}: 0 kernels" in shows
-    assert f"{SAYS}: 1 kernels" in shows
-    assert ", outer.twice]" in shows
-    assert [line for line in shows.splitlines() if line][-1].isspace()
-    assert said(tmp_path, True) == ""
+def compiled(compiling, clock, name, price, took):
+    with compiling.watch(name, price):
+        clock.now += took
 
 
-def test_nothing_is_said_where_bars_are_off(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
-    write(tmp_path)
-    assert said(tmp_path, False) == ""
-    before = Kernel.watch
-    with shown(True):
-        assert Kernel.watch != before
-    assert Kernel.watch == before
+@pytest.fixture
+def clock():
+    return Clock()
 
 
-def test_a_run_that_compiles_for_long_says_so_once_by_itself(tmp_path, monkeypatch):
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kernels"))
-    write(tmp_path)
+def test_a_line_comes_at_most_every_ten_seconds(clock):
+    out = io.StringIO()
+    compiling = Compiling(Screen(out, clock), clock)
+    compiling.expect({f"kernel {i}": 2.0 for i in range(20)})
+    for i in range(20):
+        compiled(compiling, clock, f"kernel {i}", 2.0, 4.0)
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "compiling 1 of 20 kernels, some 40 s left; kept for next time"
+    # The machine takes twice as long as prices say, which is known after the first.
+    assert lines[1] == "compiling 4 of 20 kernels, some 68 s left; kept for next time"
+    assert len(lines) == 7  # 80 seconds, kernels of 4 s each
+    assert compiling.seconds == 80.0
+    assert compiling.count == 20
 
-    def alone(after):
-        lines = f"from evenhand.core.kernel_parts import Kernel; Kernel.announcer.after = {after}"
-        lines += "; Kernel.announcer.hint = ' (so)'"
-        command = [sys.executable, "-c", f"{lines}; import outer; outer.twice(1.0); outer.twice(1)"]
-        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True).stderr
 
-    assert alone(0.0) == f"{SAYS} (so): outer.twice, ...\n"
-    assert alone(0.0) == ""  # all are kept
-    (tmp_path / "kernels").rename(tmp_path / "elsewhere")
-    assert alone(600.0) == ""  # too short to be told
+def test_what_takes_less_than_three_seconds_is_not_told(clock):
+    out = io.StringIO()
+    compiling = Compiling(Screen(out, clock), clock)
+    compiled(compiling, clock, "short", 2.0, 0.5)
+    compiled(compiling, clock, "long", 2.0, 0.5)
+    assert out.getvalue() == ""
+
+
+def test_where_it_is_unknown_what_follows_kernels_are_counted(clock):
+    out = io.StringIO()
+    compiling = Compiling(Screen(out, clock), clock)
+    compiling.hint = " (`evenhand warm` does this ahead)"
+    compiled(compiling, clock, "first", 2.0, 2.0)
+    compiled(compiling, clock, "second", 5.0, 5.0)
+    assert out.getvalue() == "compiling kernel 2, some 5 s left; kept for next time (`evenhand warm` does this ahead)\n"
+
+
+def test_in_a_terminal_one_line_changes_and_goes(clock):
+    out = Terminal()
+    compiling = Compiling(Screen(out, clock), clock)
+    compiling.expect({"a": 4.0, "b": 4.0})
+    compiled(compiling, clock, "a", 4.0, 4.0)
+    first = "\rcompiling 1 of 2 kernels, some 8 s left; kept for next time"
+    assert out.getvalue() == first
+    compiled(compiling, clock, "b", 4.0, 4.0)
+    assert (
+        out.getvalue().removeprefix(first).split("\r")[1].rstrip()
+        == "compiling kernel 2, some 4 s left; kept for next time"
+    )
+    assert out.getvalue().endswith(" \r")
+
+
+def test_the_time_is_left_out_of_rates(clock):
+    screen = Screen(io.StringIO(), clock)
+    compiled(Compiling(screen, clock), clock, "a", 4.0, 6.0)
+    assert screen.left_out == 6.0
+
+
+def test_nothing_is_told_in_silence(clock):
+    out = Terminal()
+    compiling = Compiling(Screen(out, clock), clock)
+    with compiling.silent():
+        compiled(compiling, clock, "a", 40.0, 40.0)
+    with compiling.silent(False):
+        compiled(compiling, clock, "b", 40.0, 40.0)
+    assert out.getvalue().count("compiling") == 1
+
+
+def test_a_kernel_that_fails_to_compile_is_no_longer_due(clock):
+    out = io.StringIO()
+    compiling = Compiling(Screen(out, clock), clock)
+    compiling.expect({"a": 4.0, "b": 4.0})
+    with pytest.raises(ValueError, match="no such type"), compiling.watch("a", 4.0):
+        raise ValueError("no such type")
+    compiled(compiling, clock, "b", 4.0, 4.0)
+    assert compiling.count == 2
+    assert "of 2" in out.getvalue()

@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from numba.core import pythonapi, types
 
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import code_of, kernel
 from evenhand.core.kernel_boxes import _box, known_types
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 
 
+@code_of
 @kernel
 def several(n):
     mask = np.zeros((n, 2), np.bool_)
@@ -22,6 +23,7 @@ def several(n):
     return np.arange(n), np.full((1, n), 0.5), mask.T
 
 
+@code_of
 @kernel
 def given(z):
     return z[1:]

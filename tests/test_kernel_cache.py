@@ -9,7 +9,7 @@ import time
 import pytest
 
 from evenhand.core import kernel_cache
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import code_of, kernel
 
 INNER = """
 from evenhand.core.kernel import kernel
@@ -32,7 +32,7 @@ def twice(x):
     return add(x) + {call}(x)
 
 for kind in sys.argv[1:]:
-    print(float(twice({{"int": 1, "float": 1.0, "complex": 1j}}[kind]).real), sum(twice.stats.cache_misses.values()))
+    print(float(twice({{"int": 1, "float": 1.0, "complex": 1j}}[kind]).real), twice.misses)
 """
 
 
@@ -42,8 +42,9 @@ def write(folder, *, number=1, step=0.0, doc="Add.", call="add"):
 
 
 def apart(folder):
-    """The environment of processes that keep kernels in a folder, and no bytecode, which can hide an edit."""
-    return {**os.environ, "NUMBA_CACHE_DIR": str(folder / "kernels"), "PYTHONDONTWRITEBYTECODE": "1"}
+    """The environment of processes that compile, keep kernels in a folder, and no bytecode, which can hide an edit."""
+    own = {"EVENHAND_KERNELS": "compiled", "NUMBA_CACHE_DIR": str(folder / "kernels"), "PYTHONDONTWRITEBYTECODE": "1"}
+    return {**os.environ, **own}
 
 
 def start(folder, *kinds):
@@ -120,12 +121,9 @@ import sys
 from inner import add
 from outer_of import twice
 
-def misses(kernel):
-    return sum(kernel.stats.cache_misses.values())
-
 for name in sys.argv[1:]:
     kernel = {"add": add, "twice": twice}[name]
-    print(float(kernel(1.0)), misses(kernel))
+    print(float(kernel(1.0)), kernel.misses)
 """
 OUTER_OF = """
 from evenhand.core.kernel import kernel
@@ -240,6 +238,7 @@ def refuses(monkeypatch, tmp_path):
     def whole(n):
         return part(n) + 1
 
+    whole = code_of(whole)
     monkeypatch.setattr(whole._cache._cache_file, "folder", tmp_path)
     return whole
 

@@ -12,13 +12,15 @@ COUNTED = {
 }  # of whole and real rounds
 CODE = """
 import gc
-from evenhand.core.kernel_parts import Kernel
+from evenhand.core.kernel import kernels
+from evenhand.core.machine_code import Code
 from evenhand.run import simulate
 from tests.examples.recipes import RECIPES
 for pairs in RECIPES.values():
     for policy, world in pairs:
-        simulate(policy, world, replicas=2, seed=5)
-for k in [k for k in gc.get_objects() if isinstance(k, Kernel)]:
+        with kernels("compiled"):
+            simulate(policy, world, replicas=2, seed=5)
+for k in [k for k in gc.get_objects() if isinstance(k, Code)]:
     if k.signatures:
         print(f"{k.__module__}.{k.__name__}", len(k.signatures))
 """

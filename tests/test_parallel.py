@@ -7,14 +7,29 @@ import signal
 import time
 
 import pytest
-from tqdm import tqdm
 
+from evenhand.core.progress import SCREEN, Work
 from evenhand.run import cells, parallel, sweep
+from evenhand.run.parallel import deferred_interrupt
 from tests.test_sweeps import blind, court
 
 
 def if_wanted(task: int, watch: parallel.Watch) -> int | None:
     return task if watch(0) else None
+
+
+def compiling(task: int, watch: parallel.Watch) -> bool:
+    SCREEN.leave_out(task)
+    return watch(1)
+
+
+def test_the_time_that_processes_leave_out_is_left_out_once(monkeypatch):
+    """They compile beside each other: what the longest took is left out."""
+    monkeypatch.setattr(SCREEN, "left_out", 0.0)
+    with Work("sweep", "step", 3, progress=False) as work:
+        assert parallel.run_chunks(compiling, [5, 60, 20], work, 2) == [True] * 3
+    assert SCREEN.left_out == 60.0
+    assert work.done == 3
 
 
 class Pressing(list[int]):
@@ -37,7 +52,7 @@ def test_tasks_that_are_handed_out_after_ctrl_c_do_not_begin_where_nobody_sees_t
         return board
 
     monkeypatch.setattr(parallel, "_board", alone)
-    found = parallel.run_chunks(if_wanted, Pressing(range(12)), tqdm(disable=True), 2)
+    found = parallel.run_chunks(if_wanted, Pressing(range(12)), Work("", progress=False), 2)
     assert found == [0, 1, 2, 3, *[None] * 8]
 
 
@@ -61,3 +76,13 @@ def test_ctrl_c_while_kept_cells_are_read_ends_a_sweep(tmp_path, monkeypatch, la
     assert not found.finished
     assert list(found.comparisons) == [0.05]
     assert found[0.05].names == (("one", "two") if last else ("one",))
+
+
+def test_a_ctrl_c_is_known_to_a_block_that_begins_after_it():
+    with deferred_interrupt() as outer:
+        os.kill(os.getpid(), signal.SIGINT)
+        with deferred_interrupt() as inner:
+            assert inner()
+        assert outer()
+    with deferred_interrupt() as later:
+        assert not later()

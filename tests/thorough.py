@@ -32,7 +32,7 @@ live/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles live/tes
 live/test_postgres_failures.py live/test_routers.py live/test_runs.py live/test_runs_of_lives.py
 live/test_same_as_simulated.py live/test_schedules.py live/test_schemas.py live/test_several.py
 live/test_snapshots.py live/test_sqlite.py live/test_switched_files.py live/test_switching.py
-live/test_switching_beside.py live/test_tally_kept.py live/test_taught.py live/test_trying.py
+live/test_switching_beside.py live/test_tally_kept.py live/test_taught.py
 live/test_upkeep.py
 live/test_why.py::test_the_outcomes_that_were_expected_are_those_of_the_worth_without_a_bonus
 live/test_why.py::test_the_parts_add_up_to_the_difference_of_worths
@@ -57,7 +57,7 @@ sets/test_lq_distance.py
 welfare/test_priced.py
 test_after_horizon.py test_appending.py::test_a_better_offer_that_is_appended_is_found test_averages_in_spans.py
 test_blocks.py test_blocks_of_plans.py test_books.py::test_a_trace_reads_exact_sums test_checkpoints.py
-test_compiling.py test_door.py::test_a_status_says_what_a_trace_says
+test_door.py::test_a_status_says_what_a_trace_says
 test_exact_sums.py::test_ten_million_additions_of_a_tenth_are_a_million
 test_floors_in_spans.py::test_days_reach_their_floors_in_the_mean_and_the_report_says_so test_kernel_cache.py
 test_pages_in_a_browser.py test_peers.py test_pictures.py test_refund_ledger.py test_units.py

@@ -20,9 +20,9 @@ def until(holds: Callable[[], object]) -> None:
 
 
 def until_steps(stream: IO[str], steps: int) -> None:
-    """Wait until the bar of a process, of which this is the stderr, has come to so many steps."""
+    """Wait until a process, of which this is the stderr, has come to so many steps."""
     said = ""
-    while not any(int(n) >= steps for n in re.findall(r" (\d+)/\d+ \[", said)):
+    while not any(int(n.replace(",", "")) >= steps for n in re.findall(r" step ([\d,]+) of ", said)):
         more = stream.read(1)
         assert more, said
         said = said[-200:] + more

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from evenhand.cli_campaign import add_name
 from evenhand.cli_source import add_source, is_store, source_of
+from evenhand.core.progress import Work
 
 if TYPE_CHECKING:
     from evenhand.offline import Regressor, Saved
@@ -144,17 +145,18 @@ def _draft(o: argparse.Namespace) -> int:
 
 
 def _value(o: argparse.Namespace) -> int:
-    from evenhand.core.validate import folder
+    from evenhand.core.validate import writable
     from evenhand.offline import Evidence, for_whom, value
 
     policies = _served(o)
     log_of = None if o.served is not None and not is_store(o.log) else o.campaign  # else it names that of --served
-    evidence = Evidence.read(source_of(o.log, log_of), o.problem)
-    if o.out is not None:
-        folder(o.out)
-    found = value(evidence, rules=o.rule, policies=policies, folds=o.folds, seed=o.seed, model=_model(o))
-    if o.for_whom:
-        found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed, model=_model(o)))
+    with Work("value"):
+        evidence = Evidence.read(source_of(o.log, log_of), o.problem)
+        if o.out is not None:
+            writable(o.out)
+        found = value(evidence, rules=o.rule, policies=policies, folds=o.folds, seed=o.seed, model=_model(o))
+        if o.for_whom:
+            found = replace(found, whom=for_whom(evidence, folds=o.folds, seed=o.seed, model=_model(o)))
     print(found)
     return _written([] if o.out is None else found.write(o.out, o.said))
 
@@ -169,21 +171,22 @@ def _served(o: argparse.Namespace) -> dict[str, Saved]:
 
 def _curve(o: argparse.Namespace) -> int:
     from evenhand.core.extras import no_picture
-    from evenhand.core.validate import folder
+    from evenhand.core.validate import writable
     from evenhand.offline import curve
 
     if o.out is not None:
-        folder(o.out)
+        writable(o.out)
     budgets = sorted(set(o.at)) or o.budgets
-    found = curve(
-        source_of(o.log, o.campaign),
-        o.problem,
-        budgets=budgets,
-        tolerances=o.tolerance,
-        folds=o.folds,
-        seed=o.seed,
-        model=_model(o),
-    )
+    with Work("curve"):
+        found = curve(
+            source_of(o.log, o.campaign),
+            o.problem,
+            budgets=budgets,
+            tolerances=o.tolerance,
+            folds=o.folds,
+            seed=o.seed,
+            model=_model(o),
+        )
     print(found)
     return _written([] if o.out is None else found.write(o.out, o.said), without=no_picture())
 
@@ -201,15 +204,16 @@ def _assign(o: argparse.Namespace) -> int:
     if report == o.out:
         raise InvalidInput("out", "a name that does not end in .html, which is the name of its report", o.out.name)
     check(o.out)
-    found = assign(
-        o.cases,
-        o.problem,
-        learn_from=o.learn_from,
-        budget=o.budget,
-        holdout=o.holdout,
-        seed=o.seed,
-        model=_model(o),
-    )
+    with Work("assign"):
+        found = assign(
+            o.cases,
+            o.problem,
+            learn_from=o.learn_from,
+            budget=o.budget,
+            holdout=o.holdout,
+            seed=o.seed,
+            model=_model(o),
+        )
     print(found)
     return _written([found.write(o.out, verbatim=o.verbatim), found.page(o.said).write(report)])
 

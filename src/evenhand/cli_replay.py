@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from evenhand.cli_campaign import add_name
 from evenhand.cli_source import add_source, source_of
+from evenhand.core.progress import SCREEN
 
 ABOUT = (
     "Unbiased replay by rejection: a row counts when the policy chooses what was logged. The TOML file names the "
@@ -74,18 +74,18 @@ def _rates(text: str) -> list[float]:
 
 def _replay(o: argparse.Namespace) -> int:
     from evenhand.core.errors import InvalidInput
-    from evenhand.core.validate import folder
+    from evenhand.core.validate import writable
     from evenhand.replay.execution import Execution, Runs
 
     if o.resume and o.out is None:
         raise InvalidInput("resume", "a folder --out, in which runs are kept", "none")
-    keep = folder(o.out) / "traces" if o.resume else None
+    keep = None if o.out is None or not o.resume else writable(o.out) / "traces"
     runs = Runs(replicas=o.replicas, bootstrap=o.bootstrap, seed=o.seed)
-    how = Execution(jobs=o.jobs, keep=keep, tell=partial(print, file=sys.stderr, flush=True))
+    how = Execution(jobs=o.jobs, keep=keep, tell=SCREEN.say)
     names = o.policy.split(",") if o.policy else []
     log = source_of(o.log, o.campaign)
     if o.out is not None:
-        folder(o.out)
+        writable(o.out)
     if len(names) > 1 or o.rates:
         if o.errors:
             raise InvalidInput("errors", "one policy and the budget of its file, whose tables have them", "several")

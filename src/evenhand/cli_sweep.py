@@ -5,6 +5,10 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evenhand.run.sweeps import Sweep
 
 ABOUT = """Run policies in an environment whose settings vary over a grid. The TOML file names all three:
 
@@ -38,39 +42,46 @@ def add(parser_of: Callable[[str, str], argparse.ArgumentParser], count: Callabl
 
 def _sweep(o: argparse.Namespace) -> int:
     from dataclasses import replace
-    from importlib import import_module
 
-    from evenhand.core.beside import beside
-    from evenhand.core.extras import data_frame, has_parquet
+    from evenhand.core.extras import no_picture
     from evenhand.core.luck import check_seed
-    from evenhand.core.validate import folder
+    from evenhand.core.validate import writable
     from evenhand.experiments.sweep_file import read_sweep
 
     told = read_sweep(o.file)
     given = {key: value for key, value in (("replicas", o.replicas), ("seed", o.seed)) if value is not None}
     told = replace(told, **given)
     check_seed(told.seed)
-    kept = None
-    if o.out is not None:
-        data_frame([])  # which refuses before the work where pandas is not installed
-        import_module("evenhand.report.plots")
-        kept = folder(o.out) / "cells"
+    kept = None if o.out is None else writable(o.out) / "cells"
     found = told.run(jobs=o.jobs, out=kept)
     if found.comparisons:
         print(found.table())
         print(f"per round; se: of the mean over {told.replicas} replicas; worst: the worst replica")
     if o.out is not None and found.comparisons:
-        from evenhand.report.plots import save
-
-        frame = found.to_frame()
-        with beside(o.out / "sweep.csv") as path:
-            frame.to_csv(path, index=False)
-        written = [o.out / "sweep.csv", save(found.plot().axes, o.out / "sweep.png")]
-        if has_parquet():
-            with beside(o.out / "sweep.parquet") as path:
-                frame.to_parquet(path, index=False)
-            written.insert(1, o.out / "sweep.parquet")
-        print(f"written: {', '.join(map(str, written))}")
+        print("\n".join(filter(None, [f"written: {', '.join(map(str, _written(found, o.out)))}", no_picture()])))
     if not found.finished:
         print("INTERRUPTED: " + ("the same command goes on" if o.out else "with --out a sweep could go on"))
     return 0 if found.finished else 130
+
+
+def _written(found: Sweep, out: Path) -> list[Path]:
+    """Write sweep.csv, and sweep.parquet and sweep.png where what they need is installed; returns the files."""
+    import csv
+
+    from evenhand.core.beside import beside
+    from evenhand.core.extras import has_matplotlib, has_parquet
+
+    written = [out / "sweep.csv"]
+    with beside(written[0]) as path, path.open("w", newline="", encoding="utf-8") as file:
+        rows = csv.writer(file, lineterminator="\n")
+        rows.writerow(found.columns())
+        rows.writerows(["" if value != value else value for value in row] for row in found.records())  # NaN: unknown
+    if has_parquet():
+        written.append(out / "sweep.parquet")
+        with beside(written[-1]) as path:
+            found.to_frame().to_parquet(path, index=False)
+    if has_matplotlib():
+        from evenhand.report.plots import save
+
+        written.append(save(found.plot().axes, out / "sweep.png"))
+    return written

@@ -107,10 +107,9 @@ ELSEWHERE = {
 
 # By command: a line of .ci/run or of .ci/packages, which run it.
 IN_CI = {
+    "make check": "make check",
     "make docs": "make docs",
     "make lint": "make lint",
-    "make slow": "make slow",
-    "make test": "make test",
     "pip install .": "uv build",
 }
 
@@ -121,7 +120,8 @@ NOT_RUN = {
     "RUN evenhand warm && chmod -R a+rwX /kernels": "a line of a Dockerfile",
     "python -m benchmarks.live_attacks 2000 1 4": "mounts a small disk and fills it, which not every machine allows",
     "make bench": "measures for minutes; tests/test_benchmarks.py loads its modules",
-    "make fast": "a part of `make test`",
+    "make test": "a part of `make check`",
+    "python -m benchmarks.kernels": "measures for minutes; tests/test_benchmarks.py loads its modules",
     **{f"pip install '{what}'": "`.ci/packages` installs the extra `all`, which contains it" for what in
        (".[live]", ".[plot,data]", ".[plot]", "evenhand[client]", "evenhand[dask]", "evenhand[postgresql]")},
 }  # fmt: skip

@@ -1,9 +1,6 @@
 """What the demonstration says it showed, from results that are known."""
 
-import importlib.util
 from dataclasses import replace
-
-import pytest
 
 from evenhand.cli import main
 from evenhand.environments import Court
@@ -52,20 +49,15 @@ def test_the_time_is_told_for_the_run_that_was_timed():
     assert TIME not in title(replicas=11)
 
 
-@pytest.mark.parametrize("drawn", [False, True])
-def test_the_demo_draws_where_it_can_and_says_how_otherwise(drawn, tmp_path, monkeypatch, capsys):
-    import evenhand.experiments.loop as loop
-
+def test_the_demo_writes_into_a_folder_of_its_own_unless_one_is_stated(monkeypatch, capsys):
     asked = []
 
     def ran(experiment, *, out, resume):
-        asked.append(out)
+        asked.append(str(out))
         return results({"resolving": 0.0})
 
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(loop, "run", ran)
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: object() if drawn else None)
-    assert main(["demo"]) == 0
-    *_, last = capsys.readouterr().out.splitlines()
-    assert str(asked[0]) == ("evenhand-demo" if drawn else "None")
-    assert last.startswith("picture: evenhand-demo/demo.png" if drawn else "no picture: `pip install 'evenhand[plot]'`")
+    monkeypatch.setattr("evenhand.experiments.loop.run", ran)
+    for options in ([], ["--out", "other"]):
+        assert main(["demo", *options]) == 0
+        assert capsys.readouterr().out.splitlines()[-1] == f"picture: {asked[-1]}/demo.png"
+    assert asked == ["evenhand-demo", "other"]

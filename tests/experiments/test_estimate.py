@@ -1,6 +1,5 @@
 """An estimate of time comes from a trial of every system, and knows what is kept."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -92,9 +91,3 @@ def test_what_is_kept_of_a_run_is_left_out(tmp_path, monkeypatch):
     simulate(BLIND, COURT, progress=False, **options)
     assert done_before(BLIND, COURT, **options) == (2000 + 640) / 4000
     assert done_before(replace(BLIND, name="twin"), COURT, **options) == 0.0
-
-
-def test_progress_bars_show_what_is_left(capsys):
-    simulate(BLIND, COURT, replicas=1, progress=True)
-    shown = capsys.readouterr().err
-    assert re.search(r"uniform: +\d+%.*/2000 \[\d\d:\d\d<(\?|\d\d:\d\d)", shown)

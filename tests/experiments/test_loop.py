@@ -189,7 +189,7 @@ def test_an_experiment_goes_on_in_the_middle_of_a_run(tmp_path, monkeypatch):
     whole = run(Own(rounds=300), progress=False, log=lambda _: None)
     real = simulation.run_chunks
 
-    def pressed_in_the_middle(task, tasks, bar, jobs):
+    def pressed_in_the_middle(task, tasks, shown, jobs):
         return [task(tasks[0], lambda steps: steps == 0)]  # Ctrl-C is seen after 64 steps
 
     with monkeypatch.context() as patch:
@@ -199,9 +199,9 @@ def test_an_experiment_goes_on_in_the_middle_of_a_run(tmp_path, monkeypatch):
     assert [f.name.split("-")[0] for f in (tmp_path / "traces").glob("*.half.npz")] == ["uniform"]
     played = []
 
-    def counted(task, tasks, bar, jobs):
-        played.append(bar.total - bar.n)
-        return real(task, tasks, bar, jobs)
+    def counted(task, tasks, shown, jobs):
+        played.append(shown.total - shown.done)
+        return real(task, tasks, shown, jobs)
 
     monkeypatch.setattr(simulation, "run_chunks", counted)
     again = run(Own(rounds=300), out=tmp_path, resume=True, progress=False, log=lambda _: None)

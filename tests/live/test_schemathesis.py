@@ -1,6 +1,5 @@
 """A running server against requests that Schemathesis derives from its description: every answer is one that it has."""
 
-import importlib.util
 import os
 import subprocess
 import sys
@@ -18,10 +17,8 @@ SETTINGS = Path(__file__).with_name("schemathesis.toml")
 TOKEN = "a secret of this test"
 VERBS = "^/(decide|observe|cancel|decisions)"
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(importlib.util.find_spec("schemathesis") is None, reason="schemathesis is not installed"),
-]
+pytest.importorskip("schemathesis", reason="needs schemathesis")
+pytestmark = pytest.mark.slow
 
 
 def check(folder, client, *options):

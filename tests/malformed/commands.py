@@ -4,7 +4,8 @@ DID = "did you mean"
 REPLAY = ["replay", "{folder}/log.csv", "--problem", "{folder}/problem.toml"]
 SMALL = ["reproduce", "court", "--replicas", "1", "--rounds", "60"]
 CURVE = ["curve", "{folder}/log.csv", "--problem", "{folder}/problem.toml"]
-SERVE = ["serve", "{folder}/none.toml", "--store", "sqlite:///{folder}/log.db"]
+LOST = ["{folder}/log.csv", "--problem", "{folder}/x.toml"]
+SERVE = ["serve", "{folder}/none.toml", "--store", "sqlite:///{folder}/new/log.db"]
 
 COMMANDS = {
     "an empty command": ([""], "COMMAND", "invalid choice"),
@@ -61,19 +62,19 @@ COMMANDS = {
         ["reproduce", "court", "--tau", "-1", "--replicas", "1", "--rounds", "60"], "Parity", "at least 0",
     ),
     "a folder below a file": ([*SMALL, "--out", "/dev/null/x"], "out", "Not a directory"),
-    "a file for a folder": ([*SMALL, "--out", "{folder}/log.csv"], "out", "File exists"),
+    "a file for a folder": ([*SMALL, "--out", "{folder}/log.csv"], "out", "Not a directory"),
     "a folder that cannot be made": ([*SMALL, "--out", "/proc/none/x"], "out", "one that can be made"),
     "a folder that cannot be written to": ([*SMALL, "--out", "/proc"], "out", "a folder that can be written to"),
     "an endless folder": ([*SMALL, "--out", "{folder}/" + "x" * 5000], "out", "File name too long"),
     "to resume nothing": ([*SMALL, "--resume"], "resume", "a folder"),
-    "to resume below a file": ([*SMALL, "--resume", "--out", "{folder}/log.csv"], "out", "File exists"),
+    "to resume below a file": ([*SMALL, "--resume", "--out", "{folder}/log.csv"], "out", "Not a directory"),
     "a replay of nothing": (["replay"], "LOG.csv", "required"),
     "a replay without a problem": (["replay", "{folder}/log.csv"], "--problem", "required"),
     "a log that is not there": (
         ["replay", "{folder}/lgo.csv", "--problem", "{folder}/problem.toml"], "lgo.csv", "No such file",
     ),
     "a problem that is not there": (
-        ["replay", "{folder}/log.csv", "--problem", "{folder}/x.toml"], "x.toml", "No such file",
+        ["replay", *LOST], "x.toml", "No such file",
     ),
     "a folder for a log": (["replay", "{folder}", "--problem", "{folder}/problem.toml"], "", "a folder of them"),
     "a folder for a problem": (["replay", "{folder}/log.csv", "--problem", "{folder}"], "", "Is a directory"),
@@ -90,6 +91,15 @@ COMMANDS = {
     "too many shuffles": ([*REPLAY, "--replicas", "1000000000"], "replicas + 3 bootstrap", "at most"),
     "half a resample": ([*REPLAY, "--bootstrap", "0.5"], "--bootstrap", "a whole number"),
     "a seed of a replay": ([*REPLAY, "--seed", "-1"], "seed", "in [0, 2**64)"),
-    "a file for a folder of a replay": ([*REPLAY, "--out", "{folder}/log.csv"], "out", "File exists"),
+    "a file for a folder of a replay": ([*REPLAY, "--out", "{folder}/log.csv"], "out", "Not a directory"),
+    "no problem of a replay into a new folder": (
+        ["replay", *LOST, "--out", "{folder}/new"], "x.toml", "No such file",
+    ),
+    "no problem of a curve into a new folder": (
+        ["curve", *LOST, "--out", "{folder}/new"], "x.toml", "No such file",
+    ),
+    "a rule of no action into a new folder": (
+        ["value", *REPLAY[1:], "--rule", "letter", "--out", "{folder}/new"], "rule", "expected",
+    ),
     "a replay written nowhere": ([*REPLAY, "--out", "/proc"], "out", "a folder that can be written to"),
 }  # fmt: skip

@@ -12,7 +12,7 @@ def test_the_argument_is_named_and_nothing_is_written(name, tmp_path, capsys):
     arguments, field, phrase = COMMANDS[name]
     tmp_path.joinpath("log.csv").write_bytes(LOG)
     tmp_path.joinpath("problem.toml").write_text(PROBLEM)
-    before = sorted(tmp_path.iterdir())
+    before = sorted(tmp_path.rglob("*"))
     try:
         status = main([a.replace("{folder}", str(tmp_path)) for a in arguments])
     except SystemExit as stop:  # of argparse, which shows the usage first
@@ -25,4 +25,4 @@ def test_the_argument_is_named_and_nothing_is_written(name, tmp_path, capsys):
     assert field in message
     assert phrase in message
     assert "Traceback" not in error
-    assert sorted(tmp_path.iterdir()) == before
+    assert sorted(tmp_path.rglob("*")) == before

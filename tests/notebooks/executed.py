@@ -6,8 +6,6 @@ import os
 import tempfile
 from pathlib import Path
 
-from evenhand.core.announcing import COMPILING
-
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 KEPT = ("text/html", "text/plain", "image/png")  # of what a cell shows
@@ -48,7 +46,7 @@ def executed(path):
 
 def _tells_of_compiling(output):
     """Whether an output is the line of a first run on a machine."""
-    return output.output_type == "stream" and output.name == "stderr" and output.text.startswith(COMPILING)
+    return output.output_type == "stream" and output.name == "stderr" and output.text.startswith("compiling ")
 
 
 def _smaller(picture):

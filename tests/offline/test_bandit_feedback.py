@@ -1,6 +1,7 @@
 """Logs of the Open Bandit Pipeline: read as they are, made again, and judged as the real package judges them."""
 
 from dataclasses import replace
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -163,9 +164,9 @@ def test_problems_that_do_not_fit(problem, message):
         from_bandit_feedback(feedback(), problem)
 
 
+@pytest.mark.skipif(find_spec("obp") is None, reason="the Open Bandit Pipeline is in no extra")
 def test_the_real_package_agrees():
     """Values by IPS, SNIPS, the model alone, doubly robust and switch, by the Open Bandit Pipeline and by `value`."""
-    pytest.importorskip("obp", reason="the Open Bandit Pipeline is not installed")
     from obp import ope
     from obp.dataset import SyntheticBanditDataset, linear_behavior_policy, logistic_reward_function
 

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import dask
-import dask.dataframe as dd
 import numpy as np
 import pyarrow as pa
 import pyarrow.dataset
@@ -27,6 +25,15 @@ KNOWN = np.array([0.0, 80.0, 200.0])
 @pytest.fixture(scope="module")
 def crowd():
     return arrays(COUNT)
+
+
+@pytest.fixture
+def dask():
+    """Dask, which works in the process of the test."""
+    found = pytest.importorskip("dask", reason="needs dask")
+    pytest.importorskip("dask.dataframe", reason="needs dask")
+    with found.config.set(scheduler="synchronous"):
+        yield found
 
 
 @pytest.fixture(scope="module")
@@ -235,11 +242,10 @@ def test_units_change_nothing(crowd, planned):
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask
-def test_partitions_of_dask_and_files_have_the_same_bits(folder, planned):
-    frame = dd.read_parquet(folder)
-    with dask.config.set(scheduler="synchronous"):
-        found = plan(ALL, frame)
-        assert (found.assign(frame) == found.assign(folder)).all()
+def test_partitions_of_dask_and_files_have_the_same_bits(folder, planned, dask):
+    frame = dask.dataframe.read_parquet(folder)
+    found = plan(ALL, frame)
+    assert (found.assign(frame) == found.assign(folder)).all()
     with dask.config.set(scheduler="threads", num_workers=3):
         other = plan(ALL, frame)
     assert found.value == other.value
@@ -248,29 +254,33 @@ def test_partitions_of_dask_and_files_have_the_same_bits(folder, planned):
     same(found, planned)
 
 
-def test_samples_are_spread_over_all_contexts(crowd, folder):
-    """The first outcome tells contexts apart: so many of them are in the sample, from the first to the last."""
+def spread(crowd, contexts):
+    """Whether a sample is of all contexts: the first outcome tells them apart."""
     order = np.argsort(crowd["sale"][:, 1])
-    for contexts in (crowd, table(crowd), folder, dd.from_pandas(table(crowd), npartitions=3)):
-        source = source_of(contexts)
-        with dask.config.set(scheduler="synchronous"):
-            found = source.sample(stated(ALL, source).reading, 2000, 0).outcomes[0, 1]
-        at = order[np.searchsorted(crowd["sale"][order, 1], found)]
-        assert len(set(at.tolist())) == 2000
-        assert at.min() < 0.1 * COUNT
-        assert at.max() > 0.9 * COUNT
-        assert np.histogram(at, 7)[0].min() > 100
+    source = source_of(contexts)
+    found = source.sample(stated(ALL, source).reading, 2000, 0).outcomes[0, 1]
+    at = order[np.searchsorted(crowd["sale"][order, 1], found)]
+    assert len(set(at.tolist())) == 2000
+    return at.min() < 0.1 * COUNT and at.max() > 0.9 * COUNT and np.histogram(at, 7)[0].min() > 100
 
 
-def test_empty_partitions_of_dask_leave_samples_whole(crowd):
+def test_samples_are_spread_over_all_contexts(crowd, folder):
+    for contexts in (crowd, table(crowd), folder):
+        assert spread(crowd, contexts)
+
+
+def test_samples_are_spread_over_all_partitions_of_dask(crowd, dask):
+    assert spread(crowd, dask.dataframe.from_pandas(table(crowd), npartitions=3))
+
+
+def test_empty_partitions_of_dask_leave_samples_whole(crowd, dask):
     """Of 40 partitions all contexts are in one, which is none of those that are tried first."""
     frame = table({k: v[:4000] for k, v in crowd.items()})
     empty = frame.iloc[:0]
-    mixed = dd.from_map(lambda i: frame if i == 1 else empty, range(40), meta=empty)
-    with dask.config.set(scheduler="synchronous"):
-        source = source_of(mixed)
-        assert len(source.sample(stated(ALL, source).reading, 2000, 0).cell) > 0
-        assert plan(ALL, mixed).value == pytest.approx(plan(ALL, frame).value, rel=2e-6)
+    mixed = dask.dataframe.from_map(lambda i: frame if i == 1 else empty, range(40), meta=empty)
+    source = source_of(mixed)
+    assert len(source.sample(stated(ALL, source).reading, 2000, 0).cell) > 0
+    assert plan(ALL, mixed).value == pytest.approx(plan(ALL, frame).value, rel=2e-6)
 
 
 def test_sums_are_added_in_their_order():

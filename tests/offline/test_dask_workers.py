@@ -3,12 +3,10 @@
 import os
 import signal
 
-import dask.dataframe as dd
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from distributed import Client, LocalCluster
 
 from evenhand.offline import plan
 from evenhand.offline.context_sources import Read, source_of
@@ -16,6 +14,9 @@ from evenhand.offline.context_tables import Partitions
 from evenhand.offline.context_terms import stated
 from evenhand.planning.moments import SmoothJob
 from tests.offline.crowds import ALL, arrays, table
+
+dd = pytest.importorskip("dask.dataframe", reason="needs dask")
+distributed = pytest.importorskip("distributed", reason="needs dask's workers")
 
 
 class KillsOnce:
@@ -41,8 +42,8 @@ def test_a_killed_worker_changes_no_bit(tmp_path):
         part = pa.Table.from_pandas(frame.iloc[i * 10_000 : (i + 1) * 10_000], preserve_index=False)
         pq.write_table(part, tmp_path / f"{i}.parquet")
     alone = plan(ALL, tmp_path)
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
-    with cluster, Client(cluster) as client:
+    cluster = distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None)
+    with cluster, distributed.Client(cluster) as client:
         contexts = dd.read_parquet(tmp_path)
         before = set(client.run(os.getpid).values())
         found = plan(ALL, contexts)

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -82,8 +83,10 @@ def test_every_form_of_a_log_is_read_with_the_same_bits(tmp_path, form):
     assert all(np.array_equal(mine[c], theirs[c], equal_nan=mine[c].dtype.kind == "f") for c in mine)
 
 
+@pytest.mark.skipif(find_spec("polars") is None, reason="polars is in no extra")
 def test_polars_too(tmp_path):
-    pl = pytest.importorskip("polars", reason="needs polars")
+    import polars as pl
+
     log, toml, forms = written(tmp_path)
     assert bits(read_log(pl.from_arrow(forms["pyarrow"]), toml)) == bits(read_log(log, toml))
 

@@ -1,4 +1,4 @@
-"""The catalogue of named systems: a decorator marks the implementations, and a walk over the package finds them."""
+"""The catalogue of named systems: a decorator marks implementations, which are found among the exports of packages."""
 
 from __future__ import annotations
 
@@ -88,13 +88,12 @@ def _marked(only: str = "") -> Iterator[System]:
         if only not in ("", kind):
             continue
         home = importlib.import_module(place)
-        inside = pkgutil.walk_packages(home.__path__, f"{place}.") if hasattr(home, "__path__") else ()
-        for name in (place, *(info.name for info in inside)):
-            module = importlib.import_module(name)
+        inside = pkgutil.iter_modules(getattr(home, "__path__", ()), f"{place}.")
+        for module in (home, *(importlib.import_module(info.name) for info in inside if info.ispkg)):
             for thing in vars(module).values():
                 mark = getattr(thing, "__named__", None)
-                if isinstance(mark, tuple) and thing.__module__ == name:
-                    yield System(mark[0], thing.__name__, kind, name, mark[1], says(thing), _fit(thing))
+                if isinstance(mark, tuple) and f"{thing.__module__}.".startswith(f"{place}."):
+                    yield System(mark[0], thing.__name__, kind, thing.__module__, mark[1], says(thing), _fit(thing))
 
 
 def says(part: object) -> str:

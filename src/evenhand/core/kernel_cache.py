@@ -15,7 +15,7 @@ import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import CodeType, ModuleType
+from types import CodeType
 from typing import Any
 
 import llvmlite
@@ -25,6 +25,9 @@ from numba.core import types
 from numba.core.caching import FunctionCache
 from numba.core.dispatcher import Dispatcher
 from numba.core.serialize import dumps
+
+from evenhand.core.interpreter import called, named
+from evenhand.core.kernel import Kernel
 
 try:
     import fcntl
@@ -66,12 +69,6 @@ class KernelCache(FunctionCache):
         key = self._index_key(sig, target.codegen())
         with _lock(self._cache_file.path(key)):
             yield
-
-
-def is_kept(kernel: object, types: tuple[Any, ...]) -> bool:
-    """Whether there is machine code of a kernel on disk for these types of its arguments."""
-    cache, target = getattr(kernel, "_cache", None), getattr(kernel, "targetctx", None)
-    return isinstance(cache, KernelCache) and cache.holds(types, target)
 
 
 def is_part(compiled: Any) -> bool:
@@ -146,7 +143,7 @@ class _Entries:
                 path.unlink(missing_ok=True)
 
 
-def text(kernel: Dispatcher) -> str:
+def text(kernel: Any) -> str:
     """A hash of the code of a kernel, of all kernels that it reaches, of the constants that they read, and of Numba."""
     seen: dict[int, str] = {}
     _read(kernel, seen)
@@ -154,16 +151,16 @@ def text(kernel: Dispatcher) -> str:
     return hashlib.sha256(repr((versions, sorted(seen.values()))).encode()).hexdigest()
 
 
-def _read(kernel: Dispatcher, seen: dict[int, str]) -> None:
+def _read(kernel: Any, seen: dict[int, str]) -> None:
     function: Any = kernel.py_func
     if id(function) in seen:
         return
     seen[id(function)] = ""  # kernels may call each other
+    for inner in called(kernel):
+        _read(inner, seen)
     constants: list[Any] = []
-    for name, value in _named(function):
-        if isinstance(value, Dispatcher):
-            _read(value, seen)
-        elif isinstance(value, np.ndarray):
+    for name, value in named(function):
+        if isinstance(value, np.ndarray):
             constants.append((name, value.dtype.str, value.shape, value.tobytes()))
         elif isinstance(value, bool | int | float | complex | str | bytes | tuple):
             constants.append((name, repr(value)))
@@ -173,38 +170,16 @@ def _read(kernel: Dispatcher, seen: dict[int, str]) -> None:
     seen[id(function)] = repr((function.__qualname__, _code(function.__code__, function.__doc__), constants, options))
 
 
-def _methods(kind: Any) -> Iterator[Dispatcher]:
+def _methods(kind: Any) -> Iterator[Any]:
     """The kernels that are methods of the NamedTuples in a type of arguments."""
     if isinstance(kind, types.StructRef):
         for inner in kind.field_dict.values():
             yield from _methods(inner)
     if isinstance(kind, types.BaseTuple):
         if isinstance(kind, types.BaseNamedTuple):
-            yield from (z for z in vars(kind.instance_class).values() if isinstance(z, Dispatcher))
+            yield from (z for z in vars(kind.instance_class).values() if isinstance(z, Kernel))
         for inner in kind:
             yield from _methods(inner)
-
-
-def called(kernel: Dispatcher) -> list[Dispatcher]:
-    """The compiled functions that a kernel names."""
-    return [value for _, value in _named(kernel.py_func) if isinstance(value, Dispatcher)]
-
-
-def _named(function: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the values of a function's names: globals, and attributes of modules."""
-    names = sorted({name for code in _codes(function.__code__) for name in code.co_names})
-    for name in names:
-        value = function.__globals__.get(name)
-        yield name, value
-        if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in ("numpy", "math"):
-            yield from ((f"{name}.{inner}", getattr(value, inner, None)) for inner in names)
-
-
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    yield code
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            yield from _codes(inner)
 
 
 def _code(code: CodeType, doc: str | None = None) -> str:

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.kernel import kernel
+from evenhand.core.kernel import in_python, kernel
 from evenhand.core.types import Floats, Ints
 
 __all__ = ["Luck", "Stream"]
@@ -24,6 +24,7 @@ _HALF = np.uint64(32)
 _M0, _M1 = np.uint64(0xD2E7470EE14C6C93), np.uint64(0xCA5A826395121157)
 _W0, _W1 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBB67AE8584CAA73B)
 _SHIFT = np.uint64(11)
+_WORD = 2**64 - 1
 
 
 class Stream(IntEnum):
@@ -61,6 +62,20 @@ def philox(
         c0, c1, c2, c3 = h1 ^ c1 ^ k0, l1, h0 ^ c3 ^ k1, l0
         k0, k1 = k0 + _W0, k1 + _W1
     return c0, c1, c2, c3
+
+
+@in_python(philox)
+def _philox(
+    c0: np.uint64, c1: np.uint64, c2: np.uint64, c3: np.uint64, k0: np.uint64, k1: np.uint64
+) -> tuple[np.uint64, ...]:
+    """The same with whole numbers of Python, which do not wrap around."""
+    a, b, c, d, first, second = int(c0), int(c1), int(c2), int(c3), int(k0), int(k1)
+    m0, m1, w0, w1 = int(_M0), int(_M1), int(_W0), int(_W1)
+    for _ in range(10):
+        x, y = m0 * a, m1 * c
+        a, b, c, d = y >> 64 ^ b ^ first, y & _WORD, x >> 64 ^ d ^ second, x & _WORD
+        first, second = first + w0 & _WORD, second + w1 & _WORD
+    return np.uint64(a), np.uint64(b), np.uint64(c), np.uint64(d)
 
 
 @kernel

@@ -20,6 +20,7 @@ from evenhand.core.types import Bools, Floats, Ints
 EXACT = 2**53  # whole numbers up to this are the same as floats
 MOST = 10**7  # replicas
 LEAST_WEIGHT, MOST_WEIGHT = 1e-6, 1e6  # of what is taught: beyond them, sums of weighted observations lose the others
+_FOLDER = "a folder, or the name of one that can be made"
 LARGEST = 1e100  # the largest feature or outcome: sums of squares of such numbers stay finite
 
 
@@ -198,12 +199,27 @@ def picklable(field: str, build: object) -> None:
 
 
 def folder(path: Path) -> Path:
-    """Create a folder for results, before the work starts.
+    """Create a folder for results.
 
     Raises:
         InvalidInput: the folder cannot be created or written to, or is a file.
     """
-    with on_disk("out", "a folder, or the name of one that can be made"):
+    with on_disk("out", _FOLDER):
         path.mkdir(parents=True, exist_ok=True)
-    with on_disk("out", "a folder that can be written to"), tempfile.TemporaryFile(dir=path):
-        return path
+    return writable(path)
+
+
+def writable(path: Path) -> Path:
+    """Check, before the work starts, that a folder for results can be created and written to; nothing is left there.
+
+    Raises:
+        InvalidInput: the folder cannot be created or written to, or is a file.
+
+    >>> place = Path(tempfile.mkdtemp()) / "of" / "results"
+    >>> writable(place).exists(), writable(folder(place)).exists()
+    (False, True)
+    """
+    with on_disk("out", "a folder that can be written to" if os.path.isdir(path) else _FOLDER):
+        there = next(place for place in (path, *path.absolute().parents) if place.exists())
+        with tempfile.TemporaryFile(dir=there):
+            return path

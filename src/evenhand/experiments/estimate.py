@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from evenhand.core.progress import duration
 from evenhand.experiments.experiment import Experiment, Section
 from evenhand.run.kept import done
 from evenhand.run.simulation import TRIAL, pace
@@ -51,14 +52,3 @@ def estimate(
         f"about {duration(seconds)} for {len(rounds)} systems of {longest}{finished}, "
         f"by {TRIAL} rounds of each on this machine, as busy as it is{hint}"
     )
-
-
-def duration(seconds: float) -> str:
-    """Format a duration to two digits.
-
-    >>> [duration(s) for s in (0.2, 48, 100, 1560, 8000, 200_000)]
-    ['1 s', '48 s', '1.7 min', '26 min', '2.2 h', '56 h']
-    """
-    size, unit = next((x for x in ((3600.0, "h"), (60.0, "min")) if seconds >= 1.5 * x[0]), (1.0, "s"))
-    value = max(seconds / size, 1.0)
-    return f"{value:.1f} {unit}" if unit != "s" and value < 10 else f"{value:.0f} {unit}"

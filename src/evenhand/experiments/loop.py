@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 
-from evenhand.core.errors import InvalidInput
+from evenhand.core.compiling import COMPILING
+from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.luck import check_seed
-from evenhand.core.validate import folder, numbered
+from evenhand.core.progress import Work
+from evenhand.core.validate import numbered, writable
 from evenhand.experiments.estimate import estimate
 from evenhand.experiments.experiment import Experiment, Point, Run, Section, Session
 from evenhand.experiments.options import settings
 from evenhand.report.results import Results
 from evenhand.report.summary import Ending, endings
-from evenhand.run.compiling import shown
 from evenhand.run.kept import once
 from evenhand.run.parallel import check_jobs, deferred_interrupt
-from evenhand.run.progress import bar
 from evenhand.run.simulation import simulate
 
 INTERRUPTED = "INTERRUPTED: the systems below are complete, the others are missing"
@@ -41,7 +40,7 @@ def run(
 
     Args:
         experiment: an experiment of evenhand, such as `find("court")(replicas=3)`, or a user's own.
-        out: a folder for results and pictures.
+        out: a folder for results, and for pictures if matplotlib is installed.
         resume: whether to store the traces of finished systems and, every minute, checkpoints of others in `out`, and
             to continue from those there.
         progress: as for `simulate`.
@@ -49,7 +48,6 @@ def run(
 
     Raises:
         InvalidInput: an option is out of its range, the folder cannot be created, or `resume` is set without one.
-        MissingExtra: `out` is given, and matplotlib is not installed.
 
     >>> from evenhand.experiments import find
     >>> found = run(find("demo")(replicas=1, rounds=60), progress=False, log=lambda text: None)
@@ -62,11 +60,10 @@ def run(
     if resume and out is None:
         raise InvalidInput("resume", "a folder `out`, in which traces are kept", "none")
     if out is not None:
-        folder(out)
-        import_module("evenhand.report.plots")  # refuses before the work starts if matplotlib is not installed
+        writable(out)
     kept = out / "traces" if resume and out is not None else None
-    results, drawn = Results(experiment.name, settings(experiment)), False
-    with shown(progress), deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
+    results, drawn, missing = Results(experiment.name, settings(experiment)), False, ""
+    with COMPILING.silent(progress is False), deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
         ahead = True  # during the estimate, sections skip the work after their cases
         session = Session(progress, lambda: ahead or asked())
         sections = list(experiment.sections(session))
@@ -83,11 +80,16 @@ def run(
             for line in _endings(runs):
                 log(line)
             if out is not None and any(r.trace is not None for r in runs):
-                drawn |= bool(section.draw(runs, out))
+                try:
+                    drawn |= bool(section.draw(runs, out))
+                except MissingExtra as error:  # the numbers are written all the same
+                    missing = f"pictures were left out: {error}"
             if results.interrupted:
                 break
     if out is not None:
         log(f"written: {out / 'results.json'}{' and plots' if drawn else ''}")
+    if missing:
+        log(missing)
     return results
 
 
@@ -111,13 +113,14 @@ def _run(
     runs: list[Run] = []
     earlier, points = results.rows, section.points
     progress = session.progress if len(points) > 1 else False
-    for point in bar(points, desc=experiment.name, unit="point", progress=progress):
-        results.interrupted = not _run_point(experiment, section, point, session, runs, kept)
-        results.rows = earlier + section.measure(runs)
-        if out is not None:
-            results.write(out)
-        if results.interrupted:
-            break
+    with Work(experiment.name, "point", progress=progress) as work:
+        for point in work.each(points):
+            results.interrupted = not _run_point(experiment, section, point, session, runs, kept)
+            results.rows = earlier + section.measure(runs)
+            if out is not None:
+                results.write(out)
+            if results.interrupted:
+                break
     return runs
 
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
+from evenhand.core.compiling import COMPILING
 from evenhand.core.errors import EvenhandWarning, InvalidInput
-from evenhand.core.kernel_parts import Kernel
+from evenhand.core.validate import on_disk
 from evenhand.live.auditing import Audit, audit, of_damaged
 from evenhand.live.campaign import Campaign
 from evenhand.live.clocks import accept_clock, set_clock
@@ -125,8 +126,11 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
     def ready(address: str) -> None:
         print(f"{address} (Ctrl-C stops)", flush=True)
 
-    Kernel.announcer.hint = " (`evenhand warm PROBLEM.toml` does this ahead of time)"
+    COMPILING.hint = " (`evenhand warm PROBLEM.toml` does this ahead of time)"
     before = there(url)
+    for problem_path in each.values():  # before a folder is made; it may be a pipe, which is read once
+        with on_disk(str(problem_path), "a file that can be read"):
+            problem_path.stat()
     make_folder(url)
     for name in each if opening.accept_clock else ():
         accept_clock(url, name)

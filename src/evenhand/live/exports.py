@@ -6,11 +6,13 @@ import csv
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from evenhand.core.beside import beside
 from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.progress import Work
 from evenhand.core.registry import meant
 from evenhand.core.sheets import quoted
 from evenhand.core.validate import on_disk
@@ -54,20 +56,26 @@ def export(
         InvalidInput: the format is unknown, the file cannot be written, or the outcome is missing.
         MissingExtra: the format is Parquet, and pyarrow is not installed.
     """
-    kind, number = _kind(out, kind), itertools.count()
+    kind = _kind(out, kind)
     if kind in _TABLES:
         if outcome is not None:
             raise InvalidInput("outcome", "none, as tables have all of them; or one of the formats obp and vw", outcome)
         history = History.of(store, campaign)
         wanted = (row for row in history if not observed or row["state"] == "observed")
         rows: Iterator[Row] = map(_quoted, wanted) if kind == "csv" and not verbatim else wanted
-        with on_disk("out", "a file that can be written"), beside(out, 0o600) as part:
-            _TABLES[kind](part, history, _count(rows, number))
+        with Work(f"writing {out.name}", "decision") as work, _new(out) as part:
+            _TABLES[kind](part, history, _count(rows, work))
     else:
         feedback = Feedback.of(store, campaign, outcome)
-        with on_disk("out", "a file that can be written"), beside(out, 0o600) as part:
-            (write_npz if kind == "obp" else write_vw)(part, feedback, _count(feedback, number))
-    return next(number)
+        with Work(f"writing {out.name}", "decision") as work, _new(out) as part:
+            (write_npz if kind == "obp" else write_vw)(part, feedback, _count(feedback, work))
+    return work.done
+
+
+@contextmanager
+def _new(out: Path) -> Iterator[Path]:
+    with on_disk("out", "a file that can be written"), beside(out, 0o600) as part:
+        yield part
 
 
 def _quoted(row: Row) -> Row:
@@ -79,10 +87,10 @@ def _quoted(row: Row) -> Row:
     return {name: quoted(z) if isinstance(z, str) else z for name, z in row.items()}
 
 
-def _count(rows: Iterable[T], number: Iterator[int]) -> Iterator[T]:
-    """Yield the rows and count them: the next value of `number` is how many were taken."""
+def _count(rows: Iterable[T], work: Work) -> Iterator[T]:
+    """Yield the rows and count them."""
     for row in rows:
-        next(number)
+        work.update()
         yield row
 
 

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.progress import Work
 from evenhand.live.events import Damaged, Event, digest, is_erased, sealed
 from evenhand.live.stores.base import Readable, SelfChecking
 
@@ -77,21 +78,23 @@ def prove(store: Readable, campaign: str, head: Head | None = None) -> Proof:
     found, last, before, at, changed = 0, 0, b"", 0, 0
     hashed, matches, erasures = True, head is None, _Erasures()
     try:
-        for event in store.scan(campaign):
-            found += 1
-            if event.seq != last + 1:
-                faults.append(f"event {last + 1} is missing: event {event.seq} follows event {last}")
-                break
-            hashed &= event.hash != b""
-            erasures.add(event)
-            if hashed and (event.hash != digest(event, before) or erasures.is_false(event)):
-                changed += 1
-                if changed <= _MOST:
-                    faults.append(f"event {event.seq} is not what was written: its hash differs")
-            if event.at < at and event.kind != "clock":
-                faults.append(f"event {event.seq} is earlier than the one before")
-            last, before, at = event.seq, event.hash, event.at
-            matches |= head is not None and last == head.seq and before == head.hash
+        with Work(f"checking {campaign}", "event") as work:
+            for event in store.scan(campaign):
+                found += 1
+                work.update()
+                if event.seq != last + 1:
+                    faults.append(f"event {last + 1} is missing: event {event.seq} follows event {last}")
+                    break
+                hashed &= event.hash != b""
+                erasures.add(event)
+                if hashed and (event.hash != digest(event, before) or erasures.is_false(event)):
+                    changed += 1
+                    if changed <= _MOST:
+                        faults.append(f"event {event.seq} is not what was written: its hash differs")
+                if event.at < at and event.kind != "clock":
+                    faults.append(f"event {event.seq} is earlier than the one before")
+                last, before, at = event.seq, event.hash, event.at
+                matches |= head is not None and last == head.seq and before == head.hash
     except Damaged as error:
         faults.append(f"the events after {last} cannot be read: {error}")
     if changed > _MOST:

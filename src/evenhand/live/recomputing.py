@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, pairwise, takewhile
 from typing import Any, NamedTuple
 
 import numpy as np
-from tqdm import tqdm
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.progress import Work
 from evenhand.core.records import Context, Decision
 from evenhand.live.as_of import AsOf
 from evenhand.live.cases import Teacher
@@ -28,10 +28,9 @@ from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import connect_to_read
 from evenhand.policy.state import PolicyState
 from evenhand.run.parallel import Watch, check_jobs, run_chunks
-from evenhand.run.progress import bar
 
 _EXACT = ("a", "n", "f", "r", "late")  # plays and flags; the other entries of a decision are real numbers
-_STEP = 256  # events from one look at the progress bar to the next
+_STEP = 256  # events from one look at Ctrl-C to the next
 
 
 @dataclass(frozen=True)
@@ -177,7 +176,7 @@ def recompute(given: Given, jobs: int = 1) -> Count:
     each = [_Stretch(a, b) for a, b in pairwise(edges)]
     tasks = [_Task(given, z, found, erasure, keeps=z.end < found.last) for z in each]
     count = Count(given.tolerance)
-    with bar(total=found.last, desc=f"audit {given.campaign}", unit="event") as shown:
+    with Work(f"recomputing {given.campaign}", "event", found.last) as shown:
         done = _whole(tasks, shown, jobs)
         for i, start in enumerate(starts):
             if not (_follows(start, done[i].state, given.tolerance) and done[i + 1].sound):
@@ -191,7 +190,7 @@ def recompute(given: Given, jobs: int = 1) -> Count:
     return count
 
 
-def _whole(tasks: list[_Task], shown: tqdm[Any], jobs: int) -> list[_Done]:
+def _whole(tasks: list[_Task], shown: Work, jobs: int) -> list[_Done]:
     """Run tasks; part of an audit would say nothing."""
     done = run_chunks(_run, tasks, shown, jobs)
     if not all(one.whole for one in done):
@@ -252,8 +251,16 @@ def _one(event: Event, folds: Folds, count: Count, at: AsOf) -> None:
 def _surveyed(given: Given, erasure: Event | None) -> Survey:
     """Survey a log, or what follows its last erasure, which begins there."""
     after = 0 if erasure is None else erasure.seq
-    until = takewhile(lambda event: event.kind != "erased", given.place.scan(given.campaign, after))  # a later one
-    return given.folding(given.first).survey(until, after)
+    with Work(f"reading {given.campaign}", "event") as work:
+        events = _told(given.place.scan(given.campaign, after), work)
+        until = takewhile(lambda event: event.kind != "erased", events)  # a later one
+        return given.folding(given.first).survey(until, after)
+
+
+def _told(events: Iterable[Event], work: Work) -> Iterator[Event]:
+    for event in events:
+        yield event
+        work.update()
 
 
 def _last(given: Given) -> Event:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Mapping
+from functools import cache
 
-import numba
 import numpy as np
-import scipy
-from llvmlite import binding
 
 from evenhand.live.events import Conflict, read
 from evenhand.live.stores.base import Readable
@@ -22,16 +20,26 @@ def here() -> dict[str, str]:
     >>> here()["evenhand"] == __version__
     True
     """
+    from llvmlite import binding  # slow to import
+
     return {
         "evenhand": __version__,
         "numpy": np.__version__,
-        "numba": numba.__version__,
-        "scipy": scipy.__version__,
+        "numba": _version("numba"),
+        "scipy": _version("scipy"),
         "python": platform.python_version(),
         "machine": platform.machine(),
         "processor": binding.get_host_cpu_name(),
         "libc": " ".join(platform.libc_ver()),
     }
+
+
+@cache
+def _version(package: str) -> str:
+    """Look a version up where packages are installed, as to import the package takes far longer."""
+    from importlib.metadata import version
+
+    return version(package)
 
 
 def other_version(found: str) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 
-from scipy.special import stdtrit
-
 
 def reach(se: float, freedom: float) -> float:
     """Compute how far the 95 % interval of a mean reaches to each side, NaN without a degree of freedom.
@@ -17,4 +15,6 @@ def reach(se: float, freedom: float) -> float:
     >>> round(reach(1.0, 10.0), 3), reach(1.0, 0.0)
     (2.228, nan)
     """
+    from scipy.special import stdtrit  # slow to import, and most runs have nothing to compare
+
     return float(stdtrit(freedom, 0.975)) * se if freedom > 0.0 else math.nan

@@ -13,6 +13,7 @@ from evenhand.core import faces
 from evenhand.core.catalogue import named
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.luck import check_seed
+from evenhand.core.progress import Work
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number, whole
 from evenhand.offline.context_reading import Reading
@@ -180,8 +181,9 @@ def plan(problem: Problem, contexts: Any, *, gap: float = 1e-6, seed: int = 0) -
         raise InvalidInput("contexts", "at least one", "none")
     counting = Read(source, asked.reading.groups_alone())
     (cells,) = counting.over(_Count(asked.reading.cells)) if asked.needs_shares else (np.ones(asked.reading.cells),)
-    terms, rows = asked.terms(cells), _Rows(Read(source, asked.reading))
-    found = best_mixture(rows, sample, terms, asked.labels, gap)
+    with Work("planning over contexts", "pass") as work:
+        terms, rows = asked.terms(cells), _Rows(Read(source, asked.reading), work)
+        found = best_mixture(rows, sample, terms, asked.labels, gap)
     if found.gap > gap:
         told = f"the plan is within {found.gap:.2g} of the optimum, not within {gap:.2g}"
         warnings.warn(told, EvenhandWarning, stacklevel=2)
@@ -205,12 +207,13 @@ def plan(problem: Problem, contexts: Any, *, gap: float = 1e-6, seed: int = 0) -
 class _Rows:
     """Contexts that remember how many they are."""
 
-    def __init__(self, read: Read) -> None:
-        self._read, self.count = read, 0
+    def __init__(self, read: Read, work: Work) -> None:
+        self._read, self._work, self.count = read, work, 0
 
     def over(self, job: Any) -> Sums:
         sums = self._read.over(job)
         self.count = int(sums[-1][0])
+        self._work.update()
         return sums
 
 

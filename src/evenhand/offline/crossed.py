@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evenhand.core.progress import Work
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.offline.aims import Aim
@@ -119,7 +120,11 @@ class Crossed:
         """
         count, parts = len(self.rows.members), [self.rows.runs.of(table) for table in tables]
         pairs = [(j, k) for j in range(count) for k in range(count) if j != k] if tables else []
-        found = {(j, k): list(self._apart(planner, outcome, j, k, [part[j] for part in parts])) for j, k in pairs}
+        with Work("planning", "pair of folds") as work:
+            found = {
+                (j, k): list(self._apart(planner, outcome, j, k, [part[j] for part in parts]))
+                for j, k in work.each(pairs)
+            }
         for b, own in enumerate(self.own(planner, outcome)):
             totals = np.zeros((len(tables), count, count))
             for m, each in enumerate(parts):

@@ -9,7 +9,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
-from evenhand.core.validate import file, folder
+from evenhand.core.validate import file, writable
 from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed, best, even
@@ -99,7 +99,7 @@ def curve(
     limit = limit_of(evidence)
     if limit is None:
         raise InvalidInput(f"{evidence.problem_file}: budget", "a budget of all groups together", "none")
-    out = None if out is None else folder(file("out", out))
+    out = None if out is None else writable(file("out", out))
     fair_ones = list(tolerances_of(evidence, limit.outcome, tolerances))
     crossed = Crossed(evidence, folds, seed, model)
     checks = _checks(crossed, limit)
@@ -113,7 +113,7 @@ def curve(
     for by, tolerance in fair_ones:
         name = f"fair by {by}, {amount(tolerance, 6)}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
-    lines, bands = together(policies, seed, crossed.rows.order)
+    lines, bands = together(policies, at, seed, crossed.rows.order)
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.progress import Work
 from evenhand.core.types import Floats, Ints, Texts
 from evenhand.core.validate import whole
 from evenhand.objectives import Linear
@@ -168,10 +169,12 @@ class Evidence:
         actions, rows = self.actions[order], np.arange(self.rows)
         q = [np.zeros((self.rows, len(p.actions))) for _ in p.learned]
         start = 0
-        for k, mine in enumerate(models.members):
-            for m, each in enumerate(self._predicted(models, k)):
-                q[m][start : start + len(mine)] = each
-            start += len(mine)
+        with Work("fitting the models", "fold") as work:
+            for k in work.each(range(len(models.members))):
+                mine = models.members[k]
+                for m, each in enumerate(self._predicted(models, k)):
+                    q[m][start : start + len(mine)] = each
+                start += len(mine)
         scored = []
         for m, each in enumerate(q):
             own = scores(each, actions, self.propensities[order], self.outcomes[order, m])
@@ -193,10 +196,11 @@ class Evidence:
         p, q = self.problem, []
         for m, _ in enumerate(p.learned):
             q.append(np.zeros((len(features), len(p.actions))))
-            for a in self._needed(m, ()):
-                seen = self.actions == a
-                own = predicted(model, self.features[seen], self.outcomes[seen, m], features)
-                q[m][:, a] = np.clip(own, p.low[m], p.high[m])
+            with Work(f"fitting the models of {p.learned[m]}", "action") as work:
+                for a in work.each(self._needed(m, ()).tolist()):
+                    seen = self.actions == a
+                    own = predicted(model, self.features[seen], self.outcomes[seen, m], features)
+                    q[m][:, a] = np.clip(own, p.low[m], p.high[m])
         return self._tables(q, q, known)
 
     def _predicted(self, models: Models, fold: int, other: int | None = None) -> list[Floats]:

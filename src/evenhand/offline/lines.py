@@ -10,6 +10,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
+from evenhand.core.progress import Work
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
 from evenhand.offline.aims import Aim, At
@@ -125,21 +126,25 @@ def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> I
             yield str(by), float(tolerance)
 
 
-def together(policies: Mapping[str, Iterator[At]], seed: int, rows: Ints) -> tuple[tuple[Line, ...], dict[str, Bands]]:
+def together(
+    policies: Mapping[str, Iterator[At]], budgets: Sequence[float], seed: int, rows: Ints
+) -> tuple[tuple[Line, ...], dict[str, Bands]]:
     """Follow policies over the budgets together, so that they can be compared row by row; the first is targeted.
 
     The seed is that of the multipliers of bands, and `(N)` rows are the numbers of those that policies have.
     """
     found: dict[str, list[tuple[Estimate, Estimate, float, Estimate, float]]] = {name: [] for name in policies}
     sums: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in policies}
-    for each in zip(*policies.values(), strict=True):
-        first = each[0]
-        for name, at in zip(policies, each, strict=True):
-            psi = first.psi - at.psi
-            less = Estimate.of(psi, first.value - at.value, first.moves - at.moves)
-            found[name].append((Estimate.of(at.psi, at.value, at.moves), less, at.spent, at.used, at.price))
-            sums[name].append((blocks(at.psi, rows), blocks(psi, rows)))
-        del each, first, at, psi  # before those of the next budget are made
+    with Work("weighing", "budget", len(budgets)) as work:
+        for each in zip(*policies.values(), strict=True):
+            first = each[0]
+            for name, at in zip(policies, each, strict=True):
+                psi = first.psi - at.psi
+                less = Estimate.of(psi, first.value - at.value, first.moves - at.moves)
+                found[name].append((Estimate.of(at.psi, at.value, at.moves), less, at.spent, at.used, at.price))
+                sums[name].append((blocks(at.psi, rows), blocks(psi, rows)))
+            del each, first, at, psi  # before those of the next budget are made
+            work.update()
     bands = {
         name: Bands(*(reach([sum_[part] for sum_ in each], seed, 2 * i + part) for part in range(2)))
         for i, (name, each) in enumerate(sums.items())

@@ -8,8 +8,9 @@ from pathlib import Path
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
+from evenhand.core.progress import Work
 from evenhand.core.types import Floats
-from evenhand.core.validate import file, folder
+from evenhand.core.validate import file, writable
 from evenhand.offline.checks import idle, support
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed
@@ -19,7 +20,7 @@ from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import unjudged
 from evenhand.offline.lines import beside
 from evenhand.offline.outcome_models import Regressor
-from evenhand.offline.policies import LOGGED, limits, policies_of, probabilities, valued
+from evenhand.offline.policies import LOGGED, Valued, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
 from evenhand.offline.value_table import Value
 from evenhand.replay.arrow import Frame
@@ -89,18 +90,22 @@ def value(
         if name in (*asked, LOGGED, *(f"all {action}" for action in evidence.names)):
             raise InvalidInput("policies", "names that no other policy of the table has", name)
         asked[name] = probabilities(name, policy, evidence)
-    out = None if out is None else folder(file("out", out))
+    out = None if out is None else writable(file("out", out))
     crossed = Crossed(evidence, folds, seed, model)
     tables, unasked, budgets = crossed.tables, policies_of(crossed), limits(evidence)
     for name in asked.keys() & unasked.policies.keys():
         raise InvalidInput("policies", "names that no other policy of the table has", name)
     all_policies = unasked.policies | asked
-    each = tuple(valued(evidence, tables, all_policies, unasked.moved))
+    each = list[Valued]()
+    with Work("weighing", "policy", 1 + len(all_policies)) as work:
+        for one in valued(evidence, tables, all_policies, unasked.moved):
+            each.append(one)
+            work.update()
     found = Value(
         log=evidence.log,
         problem_file=evidence.problem_file,
         objective=objective_name(evidence.problem),
-        policies=each,
+        policies=tuple(each),
         limits=budgets,
         rows=evidence.rows,
         folds=folds,

@@ -15,6 +15,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
+from evenhand.core.progress import Work
 from evenhand.core.types import Floats, Ints
 from evenhand.offline.aims import Aim
 from evenhand.offline.coefficients import Coefficient, coefficients
@@ -208,13 +209,14 @@ def for_whom(
     whole = _plans(crossed, limit, worth)
     first, lottery = worth.at(whole.own, cost, whole.totals), whole.own.probabilities(len(evidence.names))
     adds = []
-    for feature, columns in evidence.coding.of_column.items():
-        if columns:
-            less = replace(evidence, features=np.delete(evidence.features, columns, axis=1))
-            plans = _plans(Crossed(less, folds, seed, model), limit, worth)
-            other = worth.at(plans.own, cost, plans.totals)
-            value = Estimate.of(first.psi - other.psi, first.value - other.value, first.moves - other.moves)
-            adds.append(Added(feature, value))
+    with Work("leaving out", "feature") as work:
+        for feature, columns in work.each(evidence.coding.of_column.items()):
+            if columns:
+                less = replace(evidence, features=np.delete(evidence.features, columns, axis=1))
+                plans = _plans(Crossed(less, folds, seed, model), limit, worth)
+                other = worth.at(plans.own, cost, plans.totals)
+                value = Estimate.of(first.psi - other.psi, first.value - other.value, first.moves - other.moves)
+                adds.append(Added(feature, value))
     return ForWhom(
         log=evidence.log,
         problem_file=evidence.problem_file,

@@ -6,15 +6,11 @@ from typing import Any, NamedTuple
 from warnings import warn
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError
 
 from evenhand.core.errors import EvenhandWarning
-from evenhand.core.kernel import kernel
-from evenhand.core.kernel_cache import is_kept
+from evenhand.core.kernel import code_of, kernel, way
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats
-from evenhand.core.views import held, type_of, type_of_held, type_together
 from evenhand.policy import compiled, entries
 from evenhand.policy.compiled import Compiled
 from evenhand.policy.policy import Policy
@@ -86,7 +82,7 @@ class Deciding:
         self._policy, self._at = policy, at
         each: Any = (np.ascontiguousarray(z[:, None]) for z in contexts[:4])
         self._contexts = Context(*each)
-        self._views = views(policy, at) if len(at.t) == 1 and isinstance(_decide, Dispatcher) else None
+        self._views = views(policy, at) if len(at.t) == 1 and way() != "interpreted" else None
 
     @property
     def works(self) -> bool:
@@ -98,16 +94,18 @@ class Deciding:
         if self._views is None or len(self._contexts.features) < _PAYS_LOADED:
             return False
         types = self._types(choices)
-        return types not in _failed and (types in _loaded or (coming >= _PAYS_KEPT and is_kept(_decide, types)))
+        return types not in _failed and (types in _loaded or (coming >= _PAYS_KEPT and code_of(_decide).has(types)))
 
     def run(self, choices: Choices, first: int, last: int) -> int:
         """Decide cases from one to before `last`; returns the first one that is left to Python, `last` if none is."""
+        from evenhand.core.held import UNTYPED, held
+
         self._views = views(self._policy, self._at)
         if self._views is None:
             return first
         try:
-            reached = _decide(Compiled(*map(held, self._views)), self._contexts, choices, first, last)
-        except NumbaError as error:  # before anything ran
+            reached = code_of(_decide)(Compiled(*map(held, self._views)), self._contexts, choices, first, last)
+        except UNTYPED as error:  # before anything ran
             warn(f"cases cannot be decided by compiled code, so Python does it: {error}", EvenhandWarning, 2)
             _failed.add(self._types(choices))
             self._views = None
@@ -117,5 +115,7 @@ class Deciding:
 
     def _types(self, choices: Choices) -> tuple[Any, ...]:
         """The types of the arguments of the kernel."""
+        from evenhand.core.held import type_of, type_of_held, type_together
+
         number, of_policy = type_of(0), type_together(Compiled, *map(type_of_held, self._views or ()))
         return of_policy, type_of(self._contexts), type_of(choices), number, number

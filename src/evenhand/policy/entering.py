@@ -11,15 +11,11 @@ from typing import Any, NamedTuple
 from warnings import warn
 
 import numpy as np
-from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError
 
 from evenhand.core.errors import EvenhandWarning
-from evenhand.core.kernel import kernel
-from evenhand.core.kernel_cache import is_kept
+from evenhand.core.kernel import code_of, kernel, way
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
-from evenhand.core.views import held, type_of, type_of_held, type_together
 from evenhand.policy import checks, compiled, entries
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
@@ -124,7 +120,7 @@ class Entering:
         self._policy, self._state = policy, state
         self._key: tuple[Any, Any] | None = None  # types of arguments for which kernels pay
         self._entry: Any = None
-        usual = len(state.t) == 1 and not len(state.receipts.split) and isinstance(_enter, Dispatcher)
+        usual = len(state.t) == 1 and not len(state.receipts.split) and way() != "interpreted"
         self._views = entry_views(policy, state) if usual else None
 
     def pays(self, steps: Steps, coming: int) -> bool:
@@ -132,6 +128,8 @@ class Entering:
         if self._views is None or coming < _PAYS_LOADED:
             return False
         if self._key is None:
+            from evenhand.core.held import type_of, type_of_held, type_together
+
             entry = type_together(Entry, *map(type_of_held, self._views))
             key = entry, type_of(steps)
             if key in _failed:
@@ -139,7 +137,7 @@ class Entering:
                 return False
             number = type_of(0)
             types = *key, type_of(self._state.nothing), number, number
-            if not (key in _loaded or coming >= _PAYS or (coming >= _PAYS_KEPT and is_kept(_enter, types))):
+            if not (key in _loaded or coming >= _PAYS or (coming >= _PAYS_KEPT and code_of(_enter).has(types))):
                 return False
             self._key = key
             _loaded.add(key)
@@ -149,7 +147,7 @@ class Entering:
         """Load or compile what enters such steps; returns whether there is such a thing."""
         if not self.pays(steps, _PAYS) or not self._hold():
             return False
-        _enter(self._entry, steps, np.zeros((1, len(self._policy.problem.columns))), 0, 0)
+        code_of(_enter)(self._entry, steps, np.zeros((1, len(self._policy.problem.columns))), 0, 0)
         return True
 
     def is_of(self, policy: Policy, state: PolicyState) -> bool:
@@ -162,6 +160,8 @@ class Entering:
         Raises:
             InvalidInput: predictions that no plan can use; the decision is cancelled then.
         """
+        from evenhand.core.held import UNTYPED
+
         policy, state, last = self._policy, self._state, len(steps.what)
         with policy._alone(state):
             while first < last:
@@ -169,8 +169,8 @@ class Entering:
                     return first
                 shares = np.zeros((1, len(policy.problem.columns)))
                 try:
-                    reached, plans = _enter(self._entry, steps, shares, first, last)
-                except NumbaError as error:  # before anything ran
+                    reached, plans = code_of(_enter)(self._entry, steps, shares, first, last)
+                except UNTYPED as error:  # before anything ran
                     warn(f"events cannot be entered by compiled code, so Python does it: {error}", EvenhandWarning, 2)
                     _loaded.discard(self._key)
                     _failed.add(self._key)
@@ -200,6 +200,8 @@ class Entering:
         self._entry = None
 
     def _hold(self) -> bool:
+        from evenhand.core.held import held
+
         self._views = entry_views(self._policy, self._state)
         if self._views is not None:
             self._entry = Entry(*map(held, self._views))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from evenhand.core.kernel import inlined, kernel
+from evenhand.core.kernel import in_python, inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import LARGEST
 
@@ -122,6 +122,13 @@ def believed(groups: Ints, offered: Bools, seen: Floats, t: Floats, declared: Fl
 @inlined
 def _fold(checksum: int, value: int) -> int:
     return (checksum ^ value) * 1099511628211  # the step of FNV-1a hashing, which wraps around
+
+
+@in_python(_fold)
+def _fold_whole(checksum: int, value: int) -> int:
+    """The same with whole numbers of Python, which do not wrap around."""
+    number = (int(checksum) ^ int(value)) * 1099511628211 & 2**64 - 1
+    return number - 2**64 if number >= 2**63 else number
 
 
 @kernel

@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.core.errors import InvalidInput, MissingExtra
+from evenhand.core.progress import Work
 from evenhand.core.validate import on_disk
 from evenhand.replay.arrow_columns import ArrowNames, ArrowNumbers, Nested
 from evenhand.replay.columns import Columns
@@ -68,7 +69,8 @@ def read_parquet(
     with whole_files(path.name):
         files = _files(found, places)
         batches = found.to_batches(columns=list(places), batch_size=_AT_ONCE, batch_readahead=1, fragment_readahead=1)
-        columns = _columns(path.name, _first(batches, most), places, numbers, form)
+        with Work(f"reading {path.name}", "row", found.count_rows() if most is None else most) as work:
+            columns = _columns(path.name, _told(work, _first(batches, most)), places, numbers, form)
     if len(files) < 2:
         return columns
     starts = np.array([start for start, _ in files])
@@ -184,6 +186,12 @@ def _first(batches: Iterable[Any], most: int | None) -> Iterable[Any]:
             left -= len(batch)
             if left <= 0:
                 return
+
+
+def _told(work: Work, batches: Iterable[Any]) -> Iterator[Any]:
+    for batch in batches:
+        yield batch
+        work.update(len(batch))
 
 
 def _check(name: str, header: Sequence[str], places: Mapping[str, str]) -> None:

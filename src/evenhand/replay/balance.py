@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import chdtrc
 
 from evenhand.core.types import Floats, Ints
 from evenhand.replay.columns import Columns, Names
@@ -78,4 +77,6 @@ def chance(counts: Floats, expected: Floats, freedom: int) -> float:
     >>> round(chance(np.array([60.0, 40.0]), np.array([50.0, 50.0]), 1), 4)
     0.0455
     """
+    from scipy.special import chdtrc  # slow to import
+
     return float(chdtrc(freedom, ((counts - expected) ** 2 / expected).sum()))

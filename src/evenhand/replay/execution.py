@@ -10,6 +10,7 @@ from pathlib import Path
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
+from evenhand.core.progress import Work
 from evenhand.core.validate import MOST, whole
 from evenhand.environments.logged import Logged
 from evenhand.policy.policy import Policy
@@ -67,7 +68,7 @@ class Execution:
     Args:
         jobs: the number of processes that share the runs of a system.
         keep: a folder for what has finished, which the same call finds again; by default nothing is kept.
-        progress: whether to show progress bars. None shows them in a terminal, and writes lines elsewhere.
+        progress: whether to show how far it has come. None draws a line in a terminal, and writes some elsewhere.
         tell: takes a line when a system has finished, with its time.
 
     Raises:
@@ -91,8 +92,9 @@ def run_all(policies: Sequence[tuple[str, Policy]], log: Logged, runs: Runs, how
     """
     found: list[Run] = []
     start = time.monotonic()
-    with deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
-        for name, policy in policies:
+    shown = Work("replay", "system", progress=how.progress)
+    with shown, deferred_interrupt() as asked:  # Ctrl-C may also come between two runs
+        for name, policy in shown.each(policies):
             if asked():
                 break
             before = time.monotonic()

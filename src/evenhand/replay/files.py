@@ -76,6 +76,12 @@ def read_text(path: Path, expected: str) -> str:
         return file.read()
 
 
+def position(file: TextIO) -> int:
+    """Return how many bytes of a file on disk were read, of `text_file`."""
+    data = file.buffer
+    return data.fileobj.tell() if isinstance(data, gzip.GzipFile) else data.tell()
+
+
 def marked(path: Path, expected: str) -> tuple[bool, str | None]:
     """Return whether a file is compressed, and the encoding that its byte-order mark states, if it has one.
 

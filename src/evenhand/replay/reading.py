@@ -16,10 +16,11 @@ from typing import TextIO, TypeVar
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.progress import Work
 from evenhand.core.registry import meant
 from evenhand.replay.columns import Columns
 from evenhand.replay.csv_rows import EXPECTED, parts
-from evenhand.replay.files import UTF8, Undecodable, marked, text_file
+from evenhand.replay.files import UTF8, Undecodable, marked, position, text_file
 from evenhand.replay.form import Form
 from evenhand.replay.growing import GrowingNames, GrowingNumbers
 
@@ -29,6 +30,7 @@ LONGEST = 300  # characters of a header in a message
 WINDOWS = "cp1252"  # what a file that is not in UTF-8 is written in, mostly
 _SAID = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _FORM = Form()
+_MB = 10**6  # bytes
 
 T = TypeVar("T")
 
@@ -53,7 +55,8 @@ def read_csv(
 
     def read(file: TextIO) -> Columns:
         cut = form.separator or _delimiter(file, places)
-        found = _read(path.name, file, cut, places, numbers, form.decimal, most).lacking(form.missing)
+        with Work(f"reading {path.name}", "MB", path.stat().st_size // _MB + 1) as work:
+            found = _read(path.name, file, cut, places, numbers, form.decimal, most, work).lacking(form.missing)
         return found if cut == "," or form.separator else replace(found, notes=[f"fields separated by {_SAID[cut]}"])
 
     found, said = _decoded(path, form, read)
@@ -125,6 +128,7 @@ def _read(
     numbers: Collection[str],
     decimal: str,
     most: int | None,
+    work: Work,
 ) -> Columns:
     file.seek(0)
     reader = csv.reader(file, delimiter=cut, strict=True)
@@ -137,6 +141,7 @@ def _read(
             column.extend(list(map(itemgetter(i), part.rows)))
         lines.append(part.lines)
         torn += part.torn
+        work.update(position(file) // _MB - work.done)
     each = {name: column.column() for name, column in growing.items()}
     found = Columns(each=each, lines=np.concatenate(lines), torn=torn, decimal=decimal)
     _refuse_zeros(name, found)

@@ -8,7 +8,7 @@ from pathlib import Path
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import closest
-from evenhand.core.validate import file, folder
+from evenhand.core.validate import file, writable
 from evenhand.environments.logged import Logged
 from evenhand.policy.policy import Policy
 from evenhand.replay.checks.refused import refuse_misfit
@@ -50,7 +50,7 @@ def replay_log(
         bootstrap: the number of resamples of the rows, at least 2, or 0 for no standard errors.
         seed: the seed of all random numbers, in [0, 2**64).
         out: a folder for results.json, report.html, and if they can be written, replay.parquet and pictures.
-        progress: whether to show progress bars. None shows them in a terminal, and writes lines elsewhere.
+        progress: whether to show how far it has come. None draws a line in a terminal, and writes some elsewhere.
 
     Raises:
         InvalidInput: a key, column or argument is wrong, or too many rows are bad; the error names them.
@@ -72,7 +72,7 @@ def replay_log(
     10.0
     """
     runs = Runs(replicas=replicas, bootstrap=bootstrap, seed=seed)
-    out = None if out is None else folder(file("out", out))
+    out = None if out is None else writable(file("out", out))
     found = replay_files(log_path, problem_path, policy, runs, Execution(progress=progress))
     if out is not None:
         write(found, out)

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import lsq_linear
 
 from evenhand.core.types import Floats
+from evenhand.numerics.isotonic import pool
 from evenhand.report import style
 from evenhand.report.style import Axes, ConnectionPatch, Look, ScaledTranslation
 
@@ -90,13 +90,10 @@ def apart(at: Floats, tall: Floats) -> Floats:
     >>> apart(np.array([1.0, 1.0]), np.full(2, 0.2)).round(9).tolist()
     [0.9, 0.7]
     """
-    gaps = np.concatenate([[0.0], (tall[1:] + tall[:-1]) / 2])
-    below = np.cumsum(gaps)
-    steps = np.tril(np.ones((len(at), len(at))))
-    steps[:, 1:] *= -1.0  # a place is the first one less the distances to it
-    low = np.concatenate([[-np.inf], gaps[1:]])
-    found = steps @ lsq_linear(steps, at, (low, np.inf), method="bvls").x
-    return np.asarray(np.clip(found + below, tall[-1] / 2 + below[-1], 1.0 - tall[0] / 2) - below)
+    below = np.cumsum(np.concatenate([[0.0], (tall[1:] + tall[:-1]) / 2]))
+    depth = -(at + below)  # with the distances added, places need only fall
+    pool(depth, np.empty(len(at)), np.empty(len(at), np.int64))
+    return np.asarray(np.clip(-depth, tall[-1] / 2 + below[-1], 1.0 - tall[0] / 2) - below)
 
 
 def _wrapped(name: str) -> str:

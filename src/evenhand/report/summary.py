@@ -155,12 +155,16 @@ class Summary(NamedTuple):
         """Say that the objective is that of true means, beside constraints of what arrived; empty if it is not."""
         return f"; {self.at_means}: at the true means of the plays" if self.at_means else ""
 
+    def records(self) -> list[tuple[object, ...]]:
+        """Return the rows of `to_frame`."""
+        first = bool(self.interrupted), self.policy, self.under_way[1]
+        return [(*first, *x) for x in self.lines]
+
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per line; the first, the objective, is at true means if the world has them.
 
         `under way` is the most rounds of a replica without outcomes."""
-        first = bool(self.interrupted), self.policy, self.under_way[1]
-        return data_frame([(*first, *x) for x in self.lines], COLUMNS)
+        return data_frame(self.records(), COLUMNS)
 
 
 def endings(stopped: Ending, restricted: Ending) -> list[str]:

@@ -7,16 +7,12 @@ part has no view. Luck is a pure function of the round, so results do not depend
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 from warnings import warn
 
-from numba.core.dispatcher import Dispatcher
-from numba.core.errors import NumbaError
-
 from evenhand.core.errors import EvenhandWarning
-from evenhand.core.kernel import kernel
-from evenhand.core.kernel_cache import KernelCache
-from evenhand.core.views import alike, held, hold, type_held, type_of, type_of_held, type_together, view_of
+from evenhand.core.kernel import code_of, kernel, way
+from evenhand.core.views import alike, view_of
 from evenhand.environments.base import World
 from evenhand.policy import compiled
 from evenhand.policy.policy import Policy
@@ -28,7 +24,6 @@ from evenhand.run.recorder import Recorder
 # Least rounds x replicas at which blocks pay: if cached, and if they must be compiled.
 _PAYS_KEPT, _PAYS = 2_000, 300_000
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_UNTYPED = NumbaError, ValueError  # a view has a field that Numba cannot type
 
 
 class _Run(NamedTuple):
@@ -83,23 +78,25 @@ class Blocks:
         self._held: Any = None
         self._renew = True
         self.played = 0  # rounds in blocks
-        self.works = self._views is not None and isinstance(_rounds, Dispatcher)
+        self.works = self._views is not None and way() != "interpreted"
 
     def pays(self, steps: int) -> bool:
         """Whether loading or compiling blocks takes less time than they save in the given number of steps."""
         if self._views is None or not self.works:
             return False
-        rounds, cache = steps * len(self._state.t), getattr(_rounds, "_cache", None)
-        if rounds >= _PAYS or rounds < _PAYS_KEPT or not isinstance(cache, KernelCache):
+        rounds = steps * len(self._state.t)
+        if rounds >= _PAYS or rounds < _PAYS_KEPT:
             return rounds >= _PAYS
+        from evenhand.core.held import UNTYPED, type_held, type_of, type_of_held, type_together
+
         v, step = self._views, type_of(steps)
         try:
             of_policy = type_together(compiled.Compiled, *map(type_of_held, v.policy))
             run = type_together(_Run, of_policy, type_of_held(v.world), type_of(v.record))
-        except _UNTYPED as error:
+        except UNTYPED as error:
             self._give_up(error)
             return False
-        return cache.holds((type_held(run), step, step), cast(Any, _rounds).targetctx)
+        return bool(code_of(_rounds).has((type_held(run), step, step)))
 
     def renew(self) -> None:
         """Look up the parts again, as the ordinary loop may have replaced arrays of the state."""
@@ -112,14 +109,16 @@ class Blocks:
 
     def run(self, first: int, last: int) -> int:
         """Play steps up to `last` as far as possible, and return the step that comes next."""
+        from evenhand.core.held import UNTYPED
+
         state, recorder = self._state, self._recorder
         while self.works and first < last and state.recent.compared and not state.receipts.waiting().size:
             if self._renew and not self._hold():
                 break
             stop = min(last, recorder.next_kept)
             try:
-                reached, committed, truth = _rounds(self._held, first, stop)
-            except NumbaError as error:  # before anything ran
+                reached, committed, truth = code_of(_rounds)(self._held, first, stop)
+            except UNTYPED as error:  # before anything ran
                 self._give_up(error)
                 break
             _skip(state.receipts, committed)
@@ -140,6 +139,8 @@ class Blocks:
 
     def _hold(self) -> bool:
         """Look at the parts as kernels take them, if these still have views; the views themselves keep the arrays."""
+        from evenhand.core.held import UNTYPED, held, hold
+
         v, self._renew = self._look(), False
         self.works = v is not None
         if v is None:
@@ -148,7 +149,7 @@ class Blocks:
             self._views = v
             try:
                 self._held = hold(_Run(compiled.Compiled(*map(held, v.policy)), held(v.world), v.record))
-            except _UNTYPED as error:
+            except UNTYPED as error:
                 self._give_up(error)
         return self.works
 

@@ -7,11 +7,11 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
+from evenhand.core.progress import Work
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.run.kept import done, once
 from evenhand.run.parallel import Watch, deferred_interrupt, run_until
-from evenhand.run.progress import bar
 from evenhand.run.simulation import watched
 from evenhand.run.trace import Trace
 
@@ -36,7 +36,7 @@ class Cell(NamedTuple):
 
 
 def run_cells(cells: Sequence[Cell], jobs: int, progress: bool | None) -> list[Trace | None]:
-    """Run the cells in several processes with one bar over all; None for those that Ctrl-C left without a step.
+    """Run the cells in several processes, shown as one work; None for those that Ctrl-C left without a step.
 
     A cell that is kept is read. One that has finished is kept at once, in one step, so that neither a killed worker
     nor a killed sweep loses it. Traces do not depend on the number of processes, but for the threads of BLAS: see
@@ -46,7 +46,7 @@ def run_cells(cells: Sequence[Cell], jobs: int, progress: bool | None) -> list[T
     steps = [cell.steps for cell in cells]
     initial = int(sum(part * n for part, n in zip(before, steps, strict=True)))
     found: dict[int, Trace | None] = {}
-    shown = bar(total=sum(steps), initial=initial, desc="sweep", unit="step", progress=progress)
+    shown = Work("sweep", "step", sum(steps), done=initial, progress=progress)
     with shown, deferred_interrupt() as asked:  # Ctrl-C may also come while kept cells are read
         for kept, several in ((True, 1), (False, jobs)):  # to read a file takes no process of its own
             some = [i for i, part in enumerate(before) if (part == 1.0) == kept]

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING
 from evenhand.core import faces
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import data_frame
+from evenhand.core.progress import Work
 from evenhand.core.registry import meant
 from evenhand.environments.base import Environment
-from evenhand.report.summary import Summary, number, table
+from evenhand.report.summary import COLUMNS, Summary, number, table
 from evenhand.run.paired import Paired, paired
 from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace
@@ -99,6 +101,10 @@ class Comparison:
         first = self.traces[0] if beyond is None else self[beyond]
         return tuple(paired([first, *(trace for trace in self.traces if trace is not first)]))
 
+    def records(self) -> list[tuple[object, ...]]:
+        """Return the rows of `to_frame`."""
+        return [record for summary in self.summaries() for record in summary.records()]
+
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame with a row per policy and quantity: mean, standard error, worst replica and limit.
 
@@ -106,10 +112,7 @@ class Comparison:
 
         `pandas.DataFrame(comparison.differences())` has the differences to the first policy.
         """
-        frames = [summary.to_frame() for summary in self.summaries()]
-        import pandas as pd  # which `to_frame` has found
-
-        return pd.concat(frames, ignore_index=True)
+        return data_frame(self.records(), COLUMNS)
 
     def plot(self) -> Figure:
         """Draw every quantity over the rounds, with a band over replicas; the first policy has the thickest curve."""
@@ -150,10 +153,11 @@ def compare(
     """
     refuse(policies, environment)
     traces: list[Trace] = []
-    for policy in policies:
-        traces.append(simulate(policy, environment, replicas=replicas, seed=seed, jobs=jobs, progress=progress))
-        if not traces[-1].finished:
-            break
+    with Work("compare", "policy", progress=progress) as work:
+        for policy in work.each(policies):
+            traces.append(simulate(policy, environment, replicas=replicas, seed=seed, jobs=jobs, progress=progress))
+            if not traces[-1].finished:
+                break
     return Comparison(tuple(traces))
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
+from evenhand.core.progress import Work
 from evenhand.core.types import Floats
 from evenhand.core.validate import numbered, whole
 from evenhand.environments.base import Environment
@@ -28,7 +29,6 @@ from evenhand.problem.rows import select
 from evenhand.report.summary import standard_error
 from evenhand.run.by_span import by_span, goes_by_time, refuse_margin
 from evenhand.run.mixed import mixed
-from evenhand.run.progress import bar
 from evenhand.run.sampled import Sampled, expected_rows, sampled
 
 
@@ -192,7 +192,8 @@ def _averaged(
     """Solve for every replica, and average."""
     ids = numbered("replicas", replicas)
     check_seed(seed)
-    found = [solved(replica) for replica in bar(ids.tolist(), desc="OPT", unit="program", progress=progress)]
+    with Work("OPT", "program", progress=progress) as work:
+        found = [solved(replica) for replica in work.each(ids.tolist())]
     values, prices = np.array([z.value for z in found]), np.array([z.prices for z in found])
     spread = np.array([standard_error(p) for p in prices.T])
     gap = max(z.gap for z in found)

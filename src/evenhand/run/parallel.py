@@ -1,4 +1,4 @@
-"""Tasks in one process or several, by joblib, with one progress bar; Ctrl-C keeps the work so far."""
+"""Tasks in one process or several, by joblib, and how far they have come; Ctrl-C keeps the work so far."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import signal
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
-from tqdm import tqdm
 
 from evenhand.core.errors import EvenhandError, InvalidInput
+from evenhand.core.progress import SCREEN, Work
 from evenhand.core.types import Ints
 from evenhand.core.validate import whole
 
@@ -39,13 +38,22 @@ def check_jobs(jobs: int) -> None:
         raise InvalidInput("jobs", f"at most {_MOST_JOBS} processes", jobs)
 
 
+_deferring: list[Callable[[], bool]] = []  # what blocks of the main thread yield, the innermost last
+
+
 @contextmanager
 def deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Yield a function that says whether Ctrl-C was pressed, as an exception could break off a step half-way."""
+    """Yield a function that says whether Ctrl-C was pressed, as an exception could break off a step half-way.
+
+    It may have been pressed before this block, in one around it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield lambda: False
         return
-    asked = False
+    asked, outer = False, _deferring.copy()
+
+    def answer() -> bool:
+        return asked or any(z() for z in outer)
 
     def note(number: int, frame: object) -> None:
         nonlocal asked
@@ -54,56 +62,66 @@ def deferred_interrupt() -> Iterator[Callable[[], bool]]:
         asked = True
 
     before = signal.signal(signal.SIGINT, note)
+    _deferring.append(answer)
     try:
-        yield lambda: asked
+        yield answer
     finally:
         signal.signal(signal.SIGINT, before)
+        _deferring.pop()
 
 
-def run_chunks(run: Callable[[Task, Watch], Result], tasks: list[Task], bar: tqdm[Any], jobs: int) -> list[Result]:
+def run_chunks(run: Callable[[Task, Watch], Result], tasks: list[Task], shown: Work, jobs: int) -> list[Result]:
     """Run each task, in several processes if there are several tasks and jobs; results have the order of the tasks.
 
     Processes are those of joblib, so `joblib.parallel_config` chooses where tasks run. It gives each process its part
     of the threads of BLAS, whose products of about a hundred rows and more are rounded differently with other numbers
-    of threads, unless `OPENBLAS_NUM_THREADS` says how many. The bar may stand where an earlier run of the same tasks
-    came to. After Ctrl-C every task that has not ended is told to stop at its next watch, those that begin later
+    of threads, unless `OPENBLAS_NUM_THREADS` says how many. What is shown may begin where an earlier run of the same
+    tasks came to. After Ctrl-C every task that has not ended is told to stop at its next watch, those that begin later
     included.
 
     Raises:
         EvenhandError: a worker process was killed.
     """
     with deferred_interrupt() as asked:
-        return run_until(asked, run, tasks, bar, jobs)
+        return run_until(asked, run, tasks, shown, jobs)
 
 
 def run_until(
-    asked: Callable[[], bool], run: Callable[[Task, Watch], Result], tasks: list[Task], bar: tqdm[Any], jobs: int
+    asked: Callable[[], bool], run: Callable[[Task, Watch], Result], tasks: list[Task], shown: Work, jobs: int
 ) -> list[Result]:
     """Run tasks as `run_chunks` does, for a caller that defers Ctrl-C itself and says whether it was pressed."""
     jobs = min(jobs, len(tasks))
     if jobs > 1:
-        return _in_processes(run, tasks, bar, jobs, asked)
+        return _in_processes(run, tasks, shown, jobs, asked)
 
     def watch(steps: int) -> bool:
-        bar.update(steps)
+        shown.update(steps)
         return not asked()
 
     return [run(task, watch) for task in tasks]
 
 
 def _in_processes(
-    run: Callable[[Task, Watch], Result], tasks: list[Task], bar: tqdm[Any], jobs: int, asked: Callable[[], bool]
+    run: Callable[[Task, Watch], Result], tasks: list[Task], shown: Work, jobs: int, asked: Callable[[], bool]
 ) -> list[Result]:
-    from joblib import Parallel, delayed  # only where there is something to share
+    from concurrent.futures.process import BrokenProcessPool  # here, as few runs have something to share
+
+    from joblib import Parallel, delayed
 
     with tempfile.TemporaryDirectory(prefix="evenhand-", ignore_cleanup_errors=True) as place:
         path = Path(place) / "board"
-        path.write_bytes(bytes(8 * (len(tasks) + 1)))
-        board, before, over = _board(path), bar.n, threading.Event()
+        path.write_bytes(bytes(8 * (len(tasks) + 2)))
+        board, before, over, left_out = _board(path), shown.done, threading.Event(), 0
+
+        def look() -> None:
+            nonlocal left_out
+            told, left_out = left_out, int(board[-2])
+            SCREEN.leave_out((left_out - told) / 1e6)
+            shown.update(before + int(board[:-2].sum()) - shown.done)
 
         def follow() -> None:
             while not over.wait(_PAUSE):
-                bar.update(before + int(board[:-1].sum()) - bar.n)
+                look()
                 board[-1] = asked()
 
         follower = threading.Thread(target=follow, daemon=True)
@@ -122,11 +140,15 @@ def _in_processes(
         finally:
             over.set()
             follower.join()
-            bar.update(before + int(board[:-1].sum()) - bar.n)
+            look()
 
 
 def _board(path: Path) -> Ints:
-    """Open the numbers that processes share: the steps that each task has done, and whether to stop."""
+    """Open the numbers that processes share.
+
+    These are the steps that each task has done; the most microseconds that a task has spent on what is left out of
+    rates; and whether to stop.
+    """
     with path.open("r+b") as file:
         return np.frombuffer(mmap.mmap(file.fileno(), 0), np.int64)
 
@@ -134,9 +156,10 @@ def _board(path: Path) -> Ints:
 def _work(run: Callable[[Task, Watch], Result], task: Task, path: Path, number: int, over: bool) -> Result:
     """Run one task in a worker, which stops at its first watch if it was handed out after Ctrl-C.
 
-    One on a machine that cannot see the board has no bar, and goes on to its end if it was handed out before.
+    One on a machine that cannot see the board shows nothing, and goes on to its end if it was handed out before.
     """
     board: Ints | None = None
+    before = SCREEN.left_out
     with suppress(OSError):
         board = _board(path)
 
@@ -144,6 +167,7 @@ def _work(run: Callable[[Task, Watch], Result], task: Task, path: Path, number: 
         if board is None:
             return not over
         board[number] += steps
+        board[-2] = max(int(board[-2]), int(1e6 * (SCREEN.left_out - before)))
         return not (over or board[-1])
 
     with _deaf():

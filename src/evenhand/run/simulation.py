@@ -12,6 +12,8 @@ import numpy as np
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import Outlook
+from evenhand.core.progress import Work
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Ints
 from evenhand.environments.base import Arrival, Environment, World, passing
@@ -21,7 +23,6 @@ from evenhand.run.blocks import Blocks
 from evenhand.run.checkpoint import Checkpoint, Checkpoints, Halfway
 from evenhand.run.joining import join
 from evenhand.run.parallel import Watch, check_jobs, run_chunks
-from evenhand.run.progress import bar
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.trace import Trace
 from evenhand.run.wrapped import AnyPolicy
@@ -89,7 +90,7 @@ def simulate(
             every play as well.
         jobs: processes to share the replicas among. No number depends on it where BLAS has the same threads in all
             processes, which matters to models of about a hundred parameters and more: set `OPENBLAS_NUM_THREADS`.
-        progress: whether to show a progress bar. None shows one in a terminal, and writes a line every 10 s elsewhere.
+        progress: whether to show how far it has come. None draws a line in a terminal, and writes some elsewhere.
         checkpoints: a folder for the state of the run, or `run.Checkpoints(folder)` with settings, so that the same
             call goes on after an interruption and gives what an uninterrupted one gives, bit for bit. The number of
             jobs must be the same. A file that was cut off is ignored with a warning; so is the wish, where a part of
@@ -120,7 +121,7 @@ def simulate(
         kept.prepare()
     work = [t._replace(compiled=compiled) for t in _tasks(policy, environment, replicas, seed, record, jobs, kept)]
     steps, done = environment.start(seed, work[0].replicas[:1]).steps * len(work), sum(_done(task) for task in work)
-    with bar(total=steps, initial=done, desc=policy.name, unit="step", progress=progress) as shown:
+    with Work(policy.name, "step", steps, done=done, progress=progress) as shown:
         trace = join(run_chunks(_run, work, shown, jobs))
     for task in work:
         if task.kept is not None and trace.finished:
@@ -137,7 +138,7 @@ def watched(
     checkpoints: Checkpoints | None,
     watch: Watch,
 ) -> Trace:
-    """Run all replicas in this process, as `simulate` does with one job, for a caller that shows the progress bar."""
+    """Run all replicas in this process, as `simulate` does with one job, for a caller that shows the work."""
     (task,) = _tasks(policy, environment, replicas, seed, "grid", 1, checkpoints)
     trace = _run(task, watch)
     if task.kept is not None and trace.finished:
@@ -256,10 +257,11 @@ def _run(task: _Task, watch: Watch) -> Trace:
     if kept is not None:
         kept.refuse(world)
     step, end = here.record.steps, here.record.steps if here.complete else world.steps
-    blocks = _blocks(task, state, world, recorder, end - step)
+    blocks, began, outlook = _blocks(task, state, world, recorder, end - step), step, Outlook()
     while step < end:
-        first, step = step, min(end, (step // _EVERY + 1) * _EVERY)
+        first, step = step, min(end, (step // _EVERY + 1) * _EVERY, max(began + 1, 2 * step - began))
         advance(policy, state, world, recorder, blocks, range(first, step))
+        outlook.tell(step - began, end - step)
         if step % _EVERY == 0:
             ended = comes.ended(step)
             if grid and recorder.all_arrived and (policy.over(state) | ended).all():

@@ -13,7 +13,7 @@ from evenhand.core import faces
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
-from evenhand.core.validate import file, folder, number
+from evenhand.core.validate import file, number, writable
 from evenhand.environments.base import Environment
 from evenhand.policy.policy import Policy
 from evenhand.problem.problem import Problem
@@ -88,20 +88,20 @@ class Sweep:
         """
         return {at: comparison.differences(beyond=beyond) for at, comparison in self.comparisons.items()}
 
+    def columns(self) -> list[str]:
+        """Return the names of the columns of `to_frame`."""
+        return [*self._names, *COLUMNS]
+
+    def records(self) -> list[tuple[object, ...]]:
+        """Return the rows of `to_frame`."""
+        return [(*_point(at), *row) for at, comparison in self.comparisons.items() for row in comparison.records()]
+
     def to_frame(self) -> pd.DataFrame:
         """Make a data frame like that of a `Comparison`, with the parameters in the first columns.
 
         It has no rows where the sweep ended before its first cell.
         """
-        if not self.comparisons:
-            return data_frame([], [*self._names, *COLUMNS])
-        frames = [comparison.to_frame() for comparison in self.comparisons.values()]
-        for at, frame in zip(self.comparisons, frames, strict=True):
-            for i, (name, value) in enumerate(zip(self._names, _point(at), strict=True)):
-                frame.insert(i, name, value)
-        import pandas as pd  # which `to_frame` has found
-
-        return pd.concat(frames, ignore_index=True)
+        return data_frame(self.records(), self.columns())
 
     def plot(self) -> Figure:
         """Draw every quantity at the end of the runs over the first parameter: a curve per policy, one for the limit.
@@ -249,7 +249,7 @@ def swept(
 ) -> Sweep:
     """Run a sweep whose points, environments and policies are known; see `sweep`."""
     check_jobs(jobs)
-    place = None if out is None else folder(file("out", out))
+    place = None if out is None else writable(file("out", out))
     cells: dict[Any, list[Cell]] = {}
     for at, (environment, some) in cases.items():
         refuse(some, environment)

@@ -7,21 +7,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import NamedTuple
-
-import numba
-from numba.core.dispatcher import Dispatcher
 
 from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import kinds
+from evenhand.core.kernel import Kernel, code_of, kernels
+from evenhand.core.progress import Work
 from evenhand.models import BayesianLogistic, BayesianRidge, Fixed, Logistic, PerAction, Ridge
 from evenhand.policy.entries import checksum
 from evenhand.policy.policy import Policy
 from evenhand.problem import Budget, Categorical, Groups, Numeric, Outcome, Parity, Problem
 from evenhand.recipes import fw_dual, lin_cbwk, pgd, resolving, square_cbwk, ucb, uniform
-from evenhand.run.progress import bar
 
 _ROUNDS = 12
 
@@ -45,9 +44,8 @@ def warm(jobs: Mapping[str, Callable[[], object]], *, progress: bool | None = No
         InvalidInput: there is no folder where compiled kernels can be kept.
     """
     folder, before, began = kept_in(), compiled(), time.perf_counter()
-    with bar(jobs.items(), desc="warm", unit="policy", total=len(jobs), progress=progress) as shown:
-        for name, job in shown:
-            shown.set_description_str(name, refresh=False)
+    with kernels("compiled"), Work("warm", "policy", progress=progress) as work:
+        for _, job in work.each(jobs.items(), told=itemgetter(0)):
             job()
     return Warmed(compiled() - before, time.perf_counter() - began, folder)
 
@@ -55,8 +53,8 @@ def warm(jobs: Mapping[str, Callable[[], object]], *, progress: bool | None = No
 def compiled() -> int:
     """Count the kernels that this process compiled because they were not on disk."""
     modules = [m for name, m in sys.modules.copy().items() if name.startswith("evenhand.")]
-    kernels = {id(z): z for m in modules for z in vars(m).values() if isinstance(z, Dispatcher)}
-    return sum(sum(kernel.stats.cache_misses.values()) for kernel in kernels.values())
+    every = {id(z): z for m in modules for z in vars(m).values() if isinstance(z, Kernel)}
+    return sum(z.misses for z in every.values())
 
 
 def kept_in() -> Path:
@@ -68,7 +66,9 @@ def kept_in() -> Path:
     off = os.environ.get("NUMBA_DISABLE_JIT", "0")
     if off != "0":
         raise InvalidInput("NUMBA_DISABLE_JIT", "0, as nothing is compiled otherwise", off)
-    asked, path = numba.config.CACHE_DIR, checksum.stats.cache_path  # type: ignore[attr-defined]
+    import numba
+
+    asked, path = numba.config.CACHE_DIR, code_of(checksum).stats.cache_path  # type: ignore[attr-defined]
     if asked and (path is None or not Path(path).is_relative_to(Path(asked).absolute())):
         raise InvalidInput("NUMBA_CACHE_DIR", "a folder that can be written to, for compiled kernels", asked)
     if path is None:

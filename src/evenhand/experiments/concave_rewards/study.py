@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.choices import Rate
 from evenhand.core.errors import InvalidInput
+from evenhand.core.progress import Work
 from evenhand.core.records import Worth
 from evenhand.core.types import Bools, Floats
 from evenhand.environments import MultiObjective
@@ -28,7 +29,6 @@ from evenhand.recipes import fw_epsilon_greedy, fw_linucb, fw_squarecb, molincb,
 from evenhand.report.leaders import leads
 from evenhand.report.results import Measurement, Results
 from evenhand.run.optimum import best, draw
-from evenhand.run.progress import bar
 from evenhand.run.trace import Trace
 
 EARLY = 50
@@ -154,10 +154,11 @@ class Instances:
         """Compute the optima in hindsight; none after Ctrl-C."""
         found, world, s = [], self.world, self.settings
         replicas = range(min(s.replicas, SOLVED))
-        for r in bar(replicas, desc=OPTIMUM, unit="replica", progress=self.session.progress):
-            if self.session.asked_to_stop():
-                return []
-            found.append(best(world.problem, draw(world, world.horizon, s.seed, replica=r), np.zeros(0)).value)
+        with Work(OPTIMUM, "replica", progress=self.session.progress) as work:
+            for r in work.each(replicas):
+                if self.session.asked_to_stop():
+                    return []
+                found.append(best(world.problem, draw(world, world.horizon, s.seed, replica=r), np.zeros(0)).value)
         return found
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:

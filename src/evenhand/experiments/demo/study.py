@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from evenhand.core.faces import count
+from evenhand.core.progress import Work
 from evenhand.environments import Court
 from evenhand.experiments.court.picture import picture
 from evenhand.experiments.court.study import MEASURES, METRICS, WORST, fairness, model
@@ -28,7 +28,7 @@ from evenhand.report.summary import number, standard_error, table
 from evenhand.run.optimum import Optimum, opt
 from evenhand.run.trace import Trace
 
-TIME = ": some 20 seconds on one core, and about a minute the first time, as kernels are compiled then"
+TIME = ": some 20 seconds on one core, and twice as long the first time, as kernels are compiled then"
 
 
 def policies(problem: Problem) -> list[Policy]:
@@ -69,12 +69,12 @@ class Comparison(Section):
         )
 
     def cases(self, point: Point) -> Iterator[Case]:
-        _ = self.optimum  # computed before the policies run, as it takes time and has its own progress bar
+        _ = self.optimum  # computed before the policies run, as it takes time and is shown for itself
         every = policies(self.court.problem)
-        for i, policy in enumerate(every, 1):
-            if not self.session.asked_to_stop() and self.session.progress is None and not sys.stderr.isatty():
-                print(f"policy {i} of {len(every)}: {policy.name}", file=sys.stderr, flush=True)
-            yield Case(point, policy.name, self.court, policy)
+        progress = False if self.session.asked_to_stop() else self.session.progress
+        with Work("demo", "policy", progress=progress) as work:
+            for policy in work.each(every):
+                yield Case(point, policy.name, self.court, policy)
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:
         found = [

@@ -73,7 +73,7 @@ class Lesson(Section):
         return f"generalised Gini of {len(SUBJECTS)} subjects, {s.rounds} rounds, {s.replicas} replicas, seed {s.seed}"
 
     def cases(self, point: Point) -> Iterator[Case]:
-        _ = self.optima  # computed before the policies run, as it takes time and has its own progress bar
+        _ = self.optima  # computed before the policies run, as it takes time and is shown for itself
         yield from cases(self.settings.rounds)
 
     def measure(self, runs: Sequence[Run]) -> list[Measurement]:

@@ -16,12 +16,12 @@ from starlette.types import ASGIApp
 
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
+from evenhand.core.kernel import compile_in_background
 from evenhand.core.validate import number, one_of
 from evenhand.live.campaign import Campaign
 from evenhand.live.http.app import shell
 from evenhand.live.http.doors import Doors, allowed, raise_limit
 from evenhand.live.http.lines import Kind, to_stderr
-from evenhand.live.http.trying import try_out
 from evenhand.live.http.upkeep import keeping_up
 from evenhand.live.tokens import Tokens, whole
 
@@ -43,7 +43,7 @@ def serve(
 ) -> None:
     """Serve campaigns until the process is told to stop.
 
-    It listens once the kernels that decisions need are compiled, or are found on disk.
+    It listens at once: kernels are interpreted until a thread has read them from disk or compiled those that are used.
 
     Traffic is not encrypted: put an encrypting proxy in front of a server that other machines reach.
 
@@ -66,15 +66,13 @@ def serve(
         one_of("log", log, ("json", "text"))
     each = [campaigns] if isinstance(campaigns, Campaign) else campaigns
     made = shell(each, token=token, hosts=tuple(dict.fromkeys((*hosts, host))), known=known)
-    for campaign in each:
-        try_out(campaign)
     raise_limit()
     with _free(host, port):
         listening = socket.create_server((host, port), family=_family(host))
     # asyncio sends at once only where a socket names its protocol, which this one does not; clients waited for 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     settings: dict[str, Any] = {} if log is None else {"log_config": None}
-    with listening, to_stderr(log), keeping_up(each), _settled():
+    with listening, to_stderr(log), keeping_up(each), _settled(), compile_in_background():
         if ready is not None:
             at = f"[{host}]" if _family(host) == socket.AF_INET6 else host
             ready(f"http://{at}:{listening.getsockname()[1]}")

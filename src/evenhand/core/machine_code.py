@@ -1,4 +1,4 @@
-"""Compilation of a kernel together with the functions that it calls.
+"""Machine code of a kernel, compiled together with the functions that it calls.
 
 Numba optimises every function, translates it to machine code, links it into its callers, and does the same there: a
 function that is called through three others is compiled four times. Here a function that is compiled on behalf of a
@@ -10,23 +10,27 @@ from __future__ import annotations
 
 import ctypes
 import gc
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, ClassVar
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Any
 
-from numba import _dynfunc as dynfunc
+from numba import _dynfunc as dynfunc, njit, typeof
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
-from numba.core.dispatcher import Dispatcher
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
+from numba.core.types import Dispatcher as DispatcherType
+from numba.extending import typeof_impl
 
-from evenhand.core.announcing import Announcer
+from evenhand.core.compiling import COMPILING
+from evenhand.core.interpreter import reached
+from evenhand.core.kernel import Kernel, measured, name
 from evenhand.core.kernel_boxes import known_types
-from evenhand.core.kernel_cache import KernelCache, called, is_part
+from evenhand.core.kernel_cache import KernelCache, is_part
 
 
-class _Code(JITCodeLibrary):
+class _Library(JITCodeLibrary):
     """The code of a function, which is optimised and translated unless it is a part."""
 
     is_part = True
@@ -54,23 +58,49 @@ class _Code(JITCodeLibrary):
             self._finalize_final_module()
 
 
-class Kernel(CPUDispatcher):
-    """A function with its machine code by the types of its arguments; see `numba.njit`."""
+class Code(CPUDispatcher):
+    """The machine code of a kernel by the types of its arguments; see `numba.njit`."""
 
-    announcer: ClassVar[Announcer] = Announcer()
-    watch: ClassVar[Callable[[str], AbstractContextManager[None]]] = announcer.watch  # entered while one is compiled
-    _outer: Kernel | None = None  # the kernel that is being compiled for Python, under the lock of the compiler
+    kernel: Kernel | None = None
+    _outer: Code | None = None  # what is being compiled for Python, under the lock of the compiler
+
+    @classmethod
+    def of(cls, kernel: Kernel) -> Code:
+        """The machine code of a kernel, which is compiled, or read from disk, when it is called."""
+        options = njit(**kernel.targetoptions)(kernel.py_func).targetoptions
+        made = cls(kernel.py_func, targetoptions={**options, "no_cfunc_wrapper": True})
+        made.kernel = kernel
+        with suppress(RuntimeError):  # no folder can be written to: every process compiles for itself
+            made._cache = KernelCache(made)
+        return made
+
+    @property
+    def misses(self) -> int:
+        """How often it was compiled in this process, as it was not on disk."""
+        return sum(self.stats.cache_misses.values())
+
+    def types(self, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The types of some arguments."""
+        return tuple(map(typeof, arguments))
+
+    def is_kept(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether there is machine code on disk for such arguments."""
+        return self.has(self.types(arguments))
+
+    def has(self, types: tuple[Any, ...]) -> bool:
+        """Whether there is machine code on disk for these types of arguments."""
+        return isinstance(self._cache, KernelCache) and self._cache.holds(types, self.targetctx)
 
     def compile(self, sig: Any) -> Any:
         """Return the compiled function for types of arguments."""
         with global_compiler_lock:
             args = tuple(normalize_signature(sig)[0])
-            if Kernel._outer is not None:
+            if Code._outer is not None:
                 return self._compile_part(sig)
-            reached = _reached(self)
-            if self in reached:
+            found = reached(self)
+            if any(z is self.kernel for z in found):
                 self._cache.disable()  # Numba cannot read functions that call themselves from disk
-            elif all(isinstance(z, Kernel) for z in reached):
+            elif all(isinstance(z, Kernel) for z in found):
                 return self._compile_whole(sig, args)
             return super().compile(sig)
 
@@ -79,7 +109,7 @@ class Kernel(CPUDispatcher):
             self.overloads[tuple(cres.signature.args)] = cres  # Python does not find it here
             return
         super().add_overload(cres)
-        if isinstance(cres.library, _Code):
+        if isinstance(cres.library, _Library):
             for env in cres._find_referenced_environments():
                 self.targetctx.codegen().set_env(env.env_name, env)
 
@@ -94,42 +124,41 @@ class Kernel(CPUDispatcher):
     def _compile_whole(self, sig: Any, args: tuple[Any, ...]) -> Any:
         if args in self.overloads and is_part(self.overloads[args]):
             del self.overloads[args]
-        Kernel._outer = self
+        Code._outer = self
         try:
             with self._alone(sig), self._watched(sig), _parts_of(self), known_types():
                 return super().compile(sig)
         finally:
-            Kernel._outer = None
+            Code._outer = None
 
-    def _watched(self, sig: Any) -> AbstractContextManager[None]:
-        if isinstance(self._cache, KernelCache) and self._cache.holds(sig, self.targetctx):
-            return nullcontext()
-        return Kernel.watch(f"{self.py_func.__module__.rpartition('.')[2]}.{self.py_func.__qualname__}")
+    @contextmanager
+    def _watched(self, sig: Any) -> Iterator[None]:
+        if self.kernel is None or self.has(sig):
+            yield
+            return
+        began = time.thread_time()
+        with COMPILING.watch(name(self.kernel), self.kernel.price):
+            yield
+        measured(self.kernel.price, time.thread_time() - began)
 
     def _alone(self, sig: Any) -> AbstractContextManager[None]:
         return self._cache.alone(sig, self.targetctx) if isinstance(self._cache, KernelCache) else nullcontext()
 
 
-def _reached(kernel: Dispatcher) -> list[Dispatcher]:
-    """The functions that are compiled with a kernel, which is one of them if it calls itself."""
-    found: list[Dispatcher] = []
-    ahead = called(kernel)
-    while ahead:
-        one = ahead.pop()
-        if one not in found:
-            found.append(one)
-            ahead.extend(called(one))
-    return found
+@typeof_impl.register(Kernel)
+def _type(kernel: Kernel, _: Any) -> Any:
+    """What a kernel is to the kernels that call it."""
+    return DispatcherType(kernel.code)
 
 
 @contextmanager
-def _parts_of(kernel: Kernel) -> Iterator[None]:
+def _parts_of(kernel: Code) -> Iterator[None]:
     """Let Numba compile every function but a kernel as a part; garbage is collected afterwards."""
     target, codegen, collects = kernel.targetctx, kernel.targetctx.codegen(), gc.isenabled()
     library, executable, set_env = codegen._library_class, target.get_executable, codegen.set_env
     own = kernel.py_func.__module__, kernel.py_func.__qualname__
 
-    def whole_or_part(code: _Code, description: Any, env: Any) -> Any:
+    def whole_or_part(code: _Library, description: Any, env: Any) -> Any:
         if (description.modname, description.qualname) == own:
             code.make_whole()
         if code.is_part:
@@ -143,7 +172,7 @@ def _parts_of(kernel: Kernel) -> Iterator[None]:
 
     try:
         gc.disable()
-        codegen._library_class, target.get_executable, codegen.set_env = _Code, whole_or_part, set_known
+        codegen._library_class, target.get_executable, codegen.set_env = _Library, whole_or_part, set_known
         yield
     finally:
         codegen._library_class, target.get_executable, codegen.set_env = library, executable, set_env
