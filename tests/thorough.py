@@ -12,41 +12,56 @@ from collections.abc import Iterable
 
 _LISTED = """
 choices/test_allocate.py::test_prices_go_on_only_by_decisions_that_count
-choices/test_allocate.py::test_users_who_look_alike_are_drawn_for_an_arm_with_little_room choices/test_fair_learn.py
+choices/test_allocate.py::test_users_who_look_alike_are_drawn_for_an_arm_with_little_room
+choices/test_fair_learn.py
 documents/test_python.py::test_what_is_shown_is_what_runs
 environments/test_instances.py
 experiments/test_square_cbwk.py
-
+goals/test_hard_budget.py::test_no_total_is_ever_exceeded_whatever_costs_turn_out_to_be
+goals/test_mirrors.py::test_regret_is_within_the_bound_of_the_theorem
+goals/test_resolving_lists.py::test_a_budget_is_used_up_evenly_and_never_overspent_whoever_is_absent
+goals/test_resolving_lists.py::test_floors_and_budgets_of_known_chances_reach_the_linear_program
 live/test_against.py live/test_archives.py live/test_audit_in_parallel.py live/test_browser.py live/test_busy.py
-live/test_clipped.py live/test_commits.py live/test_copies.py live/test_crowds.py live/test_doors.py
-live/test_erasing.py live/test_faults.py live/test_frozen.py live/test_going_on.py live/test_heads.py
-live/test_http_clock.py live/test_http_erasing.py live/test_http_life.py live/test_http_security.py
-live/test_kept_problem.py live/test_learning_beside.py live/test_lines.py
-live/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles
-live/test_postgres.py live/test_postgres_failures.py live/test_routers.py live/test_runs.py
-live/test_runs_of_lives.py live/test_same_as_simulated.py live/test_schedules.py live/test_schemas.py
-live/test_several.py live/test_snapshots.py live/test_sqlite.py live/test_switched_files.py
-live/test_switching.py live/test_switching_beside.py live/test_tally_kept.py live/test_taught.py
-live/test_upkeep.py
-live/test_why.py::test_the_outcomes_that_were_expected_are_those_of_the_worth_without_a_bonus
+live/test_clipped.py live/test_commits.py live/test_copies.py
 live/test_corrections.py::test_a_storm_is_learned_a_little_at_every_request
 live/test_corrections.py::test_folds_of_corrections_cost_no_more_than_one_and_a_half_of_the_log
+live/test_crowds.py live/test_doors.py live/test_erasing.py live/test_faults.py live/test_frozen.py
+live/test_going_on.py live/test_heads.py live/test_http_clock.py live/test_http_erasing.py
+live/test_http_life.py live/test_http_security.py live/test_kept_problem.py live/test_learning_beside.py
+live/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles live/test_lines.py live/test_postgres.py
+live/test_postgres_failures.py live/test_routers.py live/test_runs.py live/test_runs_of_lives.py
+live/test_same_as_simulated.py live/test_schedules.py live/test_schemas.py live/test_several.py
+live/test_snapshots.py live/test_sqlite.py live/test_switched_files.py live/test_switching.py
+live/test_switching_beside.py live/test_tally_kept.py live/test_taught.py
+live/test_upkeep.py
+live/test_why.py::test_the_outcomes_that_were_expected_are_those_of_the_worth_without_a_bonus
+live/test_why.py::test_the_parts_add_up_to_the_difference_of_worths
 malformed/test_asked_of_logs.py malformed/test_rounds.py
-models/test_memories.py
+models/test_aggregation.py::test_the_loss_is_that_of_the_best_expert_plus_a_constant_for_every_sequence
+models/test_bayesian_bilinear.py::test_it_needs_no_width_to_come_near_the_optimum
+models/test_fading.py::test_exploration_neither_dies_nor_goes_beyond_that_of_a_model_without_data
+models/test_memories.py models/test_optimistic_draw.py::test_draws_are_uniform_in_the_ellipsoid_of_the_widths
+models/test_oracles.py::test_the_regret_of_newton_steps_grows_like_a_logarithm
 objectives/test_convex_accuracy.py
 offline/test_aims.py offline/test_bandit_feedback.py offline/test_bands.py offline/test_context_plans.py
 offline/test_delta.py offline/test_frozen.py offline/test_learned_costs.py offline/test_whom.py
 optima/test_optima.py
 planning/test_optimistic_program.py planning/test_plain_first.py planning/test_price_mixture.py
 planning/test_shared_arms.py
-recipes/test_factors.py recipes/test_ignorance.py recipes/test_own_constraints.py recipes/test_units_of_sides.py
+recipes/test_factors.py recipes/test_ignorance.py recipes/test_own_constraints.py
+recipes/test_rankings.py::test_fees_are_never_exceeded_in_any_replica recipes/test_units_of_sides.py
 recipes/test_within.py
-replay/test_pages.py replay/test_several.py replay/test_span_reports.py replay/test_standard_errors.py
+replay/test_checks.py::test_replays_say_what_is_wrong_at_their_top replay/test_pages.py replay/test_several.py
+replay/test_span_reports.py replay/test_standard_errors.py
 sets/test_lq_distance.py
 welfare/test_priced.py
-test_after_horizon.py test_averages_in_spans.py test_blocks.py test_blocks_of_plans.py test_checkpoints.py
-test_kernel_cache.py test_pages_in_a_browser.py test_peers.py test_pictures.py
-test_refund_ledger.py test_units.py test_units_of_kinds.py
+test_after_horizon.py test_appending.py::test_a_better_offer_that_is_appended_is_found test_averages_in_spans.py
+test_blocks.py test_blocks_of_plans.py test_books.py::test_a_trace_reads_exact_sums test_checkpoints.py
+test_door.py::test_a_status_says_what_a_trace_says
+test_exact_sums.py::test_ten_million_additions_of_a_tenth_are_a_million
+test_floors_in_spans.py::test_days_reach_their_floors_in_the_mean_and_the_report_says_so test_kernel_cache.py
+test_pages_in_a_browser.py test_peers.py test_pictures.py test_refund_ledger.py test_units.py
+test_units_of_kinds.py
 """
 ONLY_CHECK = frozenset(_LISTED.split())
 SERVERS = frozenset({"server", "url", "postgresql"})  # fixtures and parameters of tests that need PostgreSQL
