@@ -71,6 +71,14 @@ def work_takes_no_time(monkeypatch):
 
 
 @pytest.fixture(autouse=True, scope="session")
+def compile_early():
+    """Hundreds of tests call the same kernels, so that compiling pays sooner than a process can know."""
+    from evenhand.core import kernel
+
+    kernel.PRICE /= 10.0
+
+
+@pytest.fixture(autouse=True, scope="session")
 def compile_in_no_thread():
     """A server in this process interprets: Numba colours errors that it catches, for which colorama swaps `sys.stdout`.
 
