@@ -45,7 +45,6 @@ models/test_oracles.py::test_the_regret_of_newton_steps_grows_like_a_logarithm
 objectives/test_convex_accuracy.py
 offline/test_aims.py offline/test_bandit_feedback.py offline/test_bands.py offline/test_context_plans.py
 offline/test_delta.py offline/test_frozen.py offline/test_learned_costs.py offline/test_whom.py
-optima/test_optima.py
 planning/test_optimistic_program.py planning/test_plain_first.py planning/test_price_mixture.py
 planning/test_shared_arms.py
 recipes/test_factors.py recipes/test_ignorance.py recipes/test_own_constraints.py
