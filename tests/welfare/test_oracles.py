@@ -55,7 +55,7 @@ def test_capacities_and_holes_are_kept(name, curve):
 
 
 @pytest.mark.parametrize("name", ORACLES)
-@for_each("curve", CURVES.values(), ids=CURVES.keys())
+@pytest.mark.parametrize("curve", CURVES.values(), ids=CURVES.keys())
 def test_guarantees_hold(name, curve):
     """On average over the luck, less three standard errors."""
     oracle, _, share = ORACLES[name]
