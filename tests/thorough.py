@@ -11,11 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 _LISTED = """
+choices/test_allocate.py::test_arms_of_equal_gain_are_drawn_as_the_plan_mixes_them
 choices/test_allocate.py::test_prices_go_on_only_by_decisions_that_count
 choices/test_allocate.py::test_users_who_look_alike_are_drawn_for_an_arm_with_little_room
 choices/test_fair_learn.py
+choices/test_random_lists.py::test_the_product_of_the_places_is_how_often_a_list_is_drawn
+choices/test_top_k.py::test_lists_come_with_the_stated_chances_in_any_order_of_the_candidates
 documents/test_python.py::test_what_is_shown_is_what_runs
 environments/test_instances.py
+environments/test_matching.py::test_fast_normal_numbers_are_normal_and_a_replica_alone_has_the_same
 experiments/test_square_cbwk.py
 goals/test_hard_budget.py::test_no_total_is_ever_exceeded_whatever_costs_turn_out_to_be
 goals/test_mirrors.py::test_regret_is_within_the_bound_of_the_theorem
@@ -32,8 +36,7 @@ live/test_leases.py::test_a_kill_at_any_write_neither_loses_nor_doubles live/tes
 live/test_postgres_failures.py live/test_routers.py live/test_runs.py live/test_runs_of_lives.py
 live/test_same_as_simulated.py live/test_schedules.py live/test_schemas.py live/test_several.py
 live/test_snapshots.py live/test_sqlite.py live/test_switched_files.py live/test_switching.py
-live/test_switching_beside.py live/test_tally_kept.py live/test_taught.py
-live/test_upkeep.py
+live/test_switching_beside.py live/test_tally_kept.py live/test_taught.py live/test_upkeep.py
 live/test_why.py::test_the_outcomes_that_were_expected_are_those_of_the_worth_without_a_bonus
 live/test_why.py::test_the_parts_add_up_to_the_difference_of_worths
 malformed/test_asked_of_logs.py malformed/test_rounds.py
@@ -47,11 +50,16 @@ offline/test_aims.py offline/test_bandit_feedback.py offline/test_bands.py offli
 offline/test_delta.py offline/test_frozen.py offline/test_learned_costs.py offline/test_whom.py
 planning/test_optimistic_program.py planning/test_plain_first.py planning/test_price_mixture.py
 planning/test_shared_arms.py
-recipes/test_factors.py recipes/test_ignorance.py recipes/test_own_constraints.py
+recipes/test_bwcr_sets.py::test_an_optimistic_program_may_take_either_side recipes/test_factors.py
+recipes/test_holdout.py::test_both_sides_are_reported_as_their_plays_say
+recipes/test_holdout.py::test_probabilities_are_floored_exact_and_paid_for recipes/test_ignorance.py
+recipes/test_knapsacks.py::test_hard_budgets_are_never_exceeded_on_any_instance recipes/test_own_constraints.py
+recipes/test_pgd.py::test_budgets_are_kept_on_average_and_help_is_shared_alike
 recipes/test_rankings.py::test_fees_are_never_exceeded_in_any_replica recipes/test_units_of_sides.py
 recipes/test_within.py
-replay/test_checks.py::test_replays_say_what_is_wrong_at_their_top replay/test_pages.py replay/test_several.py
-replay/test_span_reports.py replay/test_standard_errors.py
+replay/test_checks.py::test_replays_say_what_is_wrong_at_their_top
+replay/test_factors.py::test_the_revenue_of_a_replay_is_sales_times_the_prices_of_their_rows
+replay/test_pages.py replay/test_several.py replay/test_span_reports.py replay/test_standard_errors.py
 sets/test_lq_distance.py
 welfare/test_priced.py
 test_after_horizon.py test_appending.py::test_a_better_offer_that_is_appended_is_found test_averages_in_spans.py
