@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 WARM = """\
-Compile ahead. A process interprets its kernels, some ten times slower, until they are compiled or found on disk.
+Compile ahead. A process interprets its kernels, some five times slower, until they are compiled or found on disk.
 This command makes a few decisions with the most common recipes and models (resolving, ucb, pgd, fw_dual, square_cbwk,
 lin_cbwk and uniform; BayesianRidge, BayesianLogistic, Ridge and Logistic, with coefficients per action as well; hard
 budgets and parity), so that later processes find their kernels compiled. Run it while an image is built:
