@@ -12,12 +12,9 @@ import tempfile
 
 import numpy as np
 
-# Before the package is imported: the folder is chosen then.
-FOLDER = os.environ.setdefault("NUMBA_CACHE_DIR", tempfile.mkdtemp())
-
-from evenhand.core import kernel, machine_code  # noqa: E402
-from evenhand.core.kernel import kernels  # noqa: E402
-from evenhand.run.warm import common  # noqa: E402
+from evenhand.core import kernel
+from evenhand.core.kernel import kernels
+from evenhand.run.warm import common
 
 READ = """
 import time
@@ -46,6 +43,15 @@ print(time.process_time() - began)
 
 def main() -> None:
     """Print each constant as it is and as it is measured."""
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["NUMBA_CACHE_DIR"] = folder
+        measure()
+
+
+def measure() -> None:
+    """Compile, and read what was compiled, where nothing is yet."""
+    from evenhand.core import machine_code  # imports Numba, which reads the environment then
+
     bytes_, took = list[float](), list[float]()
 
     def measured(price: float, seconds: float) -> None:

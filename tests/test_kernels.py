@@ -124,6 +124,21 @@ def test_wrapped_numbers_records_and_tuples_come_out_as_of_compiled_code():
     assert [type(z) for z in value] == [int, bool, float, float]
 
 
+@kernel
+def shifted(x, by):
+    return x[0] + by
+
+
+@kernel
+def shifted_twice(x, by):
+    return shifted(x, by) + shifted(x, 1)
+
+
+def test_a_part_is_compiled_once_for_constants_and_variables():
+    assert shifted_twice.code(np.ones(1), 3) == 6.0
+    assert len(shifted.code.overloads) == 1
+
+
 def takes(monkeypatch, seconds):
     """Let every call of a kernel take so long."""
     monkeypatch.setattr(ways.time, "thread_time", (seconds * i for i in count()).__next__)

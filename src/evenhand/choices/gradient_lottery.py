@@ -32,7 +32,7 @@ def _onto_simplex(p: Floats, playable: Bools) -> None:
     It subtracts a common amount from all entries, drops those that would fall below 0, and repeats (Michelot 1986).
     """
     left, last, excess = playable.copy(), -1, 0.0
-    count = left.sum()
+    count = int(np.count_nonzero(left))
     while count > 0 and count != last:
         total = 0.0
         for a in range(len(p)):

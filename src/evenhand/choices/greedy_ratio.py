@@ -14,6 +14,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import nonnegative, whole
+from evenhand.numerics.precision import total
 
 
 @kernel
@@ -79,7 +80,7 @@ def _draw(
                 may_stay = rent == 0.0 and nothing >= 0 and playable[r, nothing] and cost[r, a] > share[r]
                 p[r, a] = (share[r] / cost[r, a] if may_stay else 1.0) / count
         if nothing >= 0 and playable[r, nothing]:
-            p[r, nothing] += max(1.0 - p[r].sum(), 0.0)
+            p[r, nothing] += max(1.0 - total(p[r]), 0.0)
     return draw(p, playable, worst, left, u, 1)
 
 

@@ -82,7 +82,7 @@ def _weigh(worth: Floats, free: Bools, rates: Floats) -> Floats:
     """Inverse-gap probabilities of the free candidates, `(A),(A),()->(A)`."""
     chances = np.zeros(worth.shape)
     for r in range(len(free)):
-        (top, edge, best), count = tied(worth, free, r), free[r].sum()
+        (top, edge, best), count = tied(worth, free, r), np.count_nonzero(free[r])
         rest = 0.0
         for a in range(free.shape[1]):
             if free[r, a] and worth[r, a] < edge:

@@ -14,6 +14,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
+from evenhand.numerics.precision import total
 
 _NEAR = 1e-6  # candidates this near to the line of the best lottery, as a part of their numbers, are looked at in pairs
 
@@ -79,7 +80,7 @@ def _lottery(mean: Floats, bonus: Floats, playable: Bools, wanted: int, nothing:
             for a in range(playable.shape[1]):
                 sums[r, a] += mean[r, k, a] + bonus[r, k, a]
         if nothing >= 0:
-            gain[r, nothing], slack[r, nothing] = constant[r, :wanted].sum(), constant[r, wanted:].sum()
+            gain[r, nothing], slack[r, nothing] = total(constant[r, :wanted]), total(constant[r, wanted:])
         price, worth = _price(gain, slack, playable, r)
         if worth == -np.inf:
             _, edge, count = tied(slack, playable, r)

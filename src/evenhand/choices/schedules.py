@@ -29,7 +29,7 @@ def _oracle(
     rates = np.empty(len(t))
     for r in range(len(t)):
         n = t[r] + 1.0
-        error = regret + growth * math.log(1.0 + n) + 8.0 * diameter**2 * (2.0 * math.log(2.0 * n) + risk)
+        error = regret + growth * math.log(1.0 + n) + 8.0 * diameter * diameter * (2.0 * math.log(2.0 * n) + risk)
         rates[r] = 2.0 / lipschitz * math.sqrt(n * candidates / error)
     return rates
 

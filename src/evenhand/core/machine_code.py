@@ -20,7 +20,7 @@ from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 from numba.core.sigutils import normalize_signature
-from numba.core.types import Dispatcher as DispatcherType
+from numba.core.types import Dispatcher as DispatcherType, unliteral
 from numba.extending import typeof_impl
 
 from evenhand.core.compiling import COMPILING
@@ -92,17 +92,17 @@ class Code(CPUDispatcher):
         return isinstance(self._cache, KernelCache) and self._cache.holds(types, self.targetctx)
 
     def compile(self, sig: Any) -> Any:
-        """Return the compiled function for types of arguments."""
+        """Return the compiled function for types of arguments, which is the same for a constant as for a variable."""
         with global_compiler_lock:
-            args = tuple(normalize_signature(sig)[0])
+            args = tuple(map(unliteral, normalize_signature(sig)[0]))
             if Code._outer is not None:
-                return self._compile_part(sig)
+                return self._compile_part(args)
             found = reached(self)
             if any(z is self.kernel for z in found):
                 self._cache.disable()  # Numba cannot read functions that call themselves from disk
             elif all(isinstance(z, Kernel) for z in found):
-                return self._compile_whole(sig, args)
-            return super().compile(sig)
+                return self._compile_whole(args)
+            return super().compile(args)
 
     def add_overload(self, cres: Any) -> None:
         if is_part(cres):
@@ -113,27 +113,27 @@ class Code(CPUDispatcher):
             for env in cres._find_referenced_environments():
                 self.targetctx.codegen().set_env(env.env_name, env)
 
-    def _compile_part(self, sig: Any) -> Any:
+    def _compile_part(self, args: tuple[Any, ...]) -> Any:
         compiler, options = self._compiler, self._compiler.targetoptions
         compiler.targetoptions = {**options, "no_cpython_wrapper": True}
         try:
-            return super().compile(sig)
+            return super().compile(args)
         finally:
             compiler.targetoptions = options
 
-    def _compile_whole(self, sig: Any, args: tuple[Any, ...]) -> Any:
+    def _compile_whole(self, args: tuple[Any, ...]) -> Any:
         if args in self.overloads and is_part(self.overloads[args]):
             del self.overloads[args]
         Code._outer = self
         try:
-            with self._alone(sig), self._watched(sig), _parts_of(self), known_types():
-                return super().compile(sig)
+            with self._alone(args), self._watched(args), _parts_of(self), known_types():
+                return super().compile(args)
         finally:
             Code._outer = None
 
     @contextmanager
-    def _watched(self, sig: Any) -> Iterator[None]:
-        if self.kernel is None or self.has(sig):
+    def _watched(self, args: tuple[Any, ...]) -> Iterator[None]:
+        if self.kernel is None or self.has(args):
             yield
             return
         began = time.thread_time()
@@ -141,8 +141,8 @@ class Code(CPUDispatcher):
             yield
         measured(self.kernel.price, time.thread_time() - began)
 
-    def _alone(self, sig: Any) -> AbstractContextManager[None]:
-        return self._cache.alone(sig, self.targetctx) if isinstance(self._cache, KernelCache) else nullcontext()
+    def _alone(self, args: tuple[Any, ...]) -> AbstractContextManager[None]:
+        return self._cache.alone(args, self.targetctx) if isinstance(self._cache, KernelCache) else nullcontext()
 
 
 @typeof_impl.register(Kernel)

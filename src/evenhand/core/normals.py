@@ -56,8 +56,8 @@ def _slowly(word: np.uint64, c0: np.uint64, c1: np.uint64, c2: np.uint64, seed: 
                 attempt += np.uint64(1)
                 w0, w1, _, w3 = philox(c0, c1, c2, attempt, seed, stream)
         else:
-            low = math.exp(-0.5 * _EDGES[layer] ** 2)
-            high = math.exp(-0.5 * _EDGES[layer + 1] ** 2)
+            low = math.exp(-0.5 * (_EDGES[layer] * _EDGES[layer]))
+            high = math.exp(-0.5 * (_EDGES[layer + 1] * _EDGES[layer + 1]))
             if low + _fraction(w0) * (high - low) < math.exp(-0.5 * x * x):
                 return float(sign * x)
         word = w3

@@ -6,6 +6,7 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.numerics.precision import total
 
 _PULL = 2.0  # last temperatures by which a price moves per largest consumption of one round that is off plan
 
@@ -29,6 +30,6 @@ def pull(weight: Floats, kept: Ints, due: Bools, temperature: Floats, jump: Floa
     """Prices per unit off plan, times the share of repeats in the kept contexts, `(S),(),(),(),(k),(k)`."""
     for r in range(len(kept)):
         if due[r] and kept[r] > 0:
-            repeats = 1.0 - kept[r] / weight[r, : kept[r]].sum()
+            repeats = 1.0 - kept[r] / total(weight[r, : kept[r]])
             for i in range(jump.shape[1]):
                 per_unit[r, i] = _PULL * repeats * temperature[r] / jump[r, i] / jump[r, i] if jump[r, i] > 0.0 else 0.0

@@ -79,8 +79,9 @@ def _advance(
         for j in range(price.shape[1]):
             if not np.isnan(v[r, j]):
                 excess[r, j] += v[r, j] - counted[r] * bound[r if len(bound) > 1 else 0, j]
-            square += max(excess[r, j], 0.0) ** 2
-        if square > limits[int(regime[r])] ** 2:
+            square += max(excess[r, j], 0.0) * max(excess[r, j], 0.0)
+        limit = limits[int(regime[r])]
+        if square > limit * limit:
             regime[r] += 1.0
             excess[r] = 0.0
             if reset:

@@ -51,10 +51,10 @@ def _potential(weight: Floats, opinion: Floats, rate: float, y: float) -> float:
     """log sum_j weight_j exp(-rate (y - opinion_j)^2), weights given by their logarithms."""
     top = -np.inf
     for j in range(len(weight)):
-        top = max(top, weight[j] - rate * (y - opinion[j]) ** 2)
+        top = max(top, weight[j] - rate * ((y - opinion[j]) * (y - opinion[j])))
     total = 0.0
     for j in range(len(weight)):
-        total += math.exp(weight[j] - rate * (y - opinion[j]) ** 2 - top)
+        total += math.exp(weight[j] - rate * ((y - opinion[j]) * (y - opinion[j])) - top)
     return top + math.log(total)
 
 
@@ -100,10 +100,11 @@ def _update(weight: Floats, experts: _Experts, x: Floats, y: Floats, seen: Bools
             cell = cell_of(experts.cuts, x[r, p])
             for m in range(len(experts.low)):
                 low, high = experts.low[m], experts.high[m]
-                rate = 2.0 / (high - low) ** 2
+                rate = 2.0 / ((high - low) * (high - low))
                 _opinions(experts.levels[m], experts.slopes, low, high, x[r, p], opinion)
                 for j in range(len(opinion)):
-                    weight[r, m, cell, j] -= rate * (y[r, p, m] - opinion[j]) ** 2
+                    miss = y[r, p, m] - opinion[j]
+                    weight[r, m, cell, j] -= rate * (miss * miss)
 
 
 @named(

@@ -39,7 +39,10 @@ class OracleState:
 def project(theta: Floats, radius: float, whole: bool) -> None:
     """Scale every row back to a ball; if `whole`, scale all rows at once and drop signs, as in the published code."""
     if whole:
-        norm = math.sqrt((theta * theta).sum())
+        square = 0.0
+        for m in range(len(theta)):
+            square += norm2(theta[m])
+        norm = math.sqrt(square)
         theta[:] = np.abs(theta) * (radius / norm if norm > radius else 1.0)
         return
     for m in range(len(theta)):

@@ -13,7 +13,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.models._shared import check_sizes, optimism
 from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
 from evenhand.models.widths import Fixed, Width
-from evenhand.numerics.precision import absorb, dot, fresh
+from evenhand.numerics.precision import absorb, dot, fresh, total
 
 
 @dataclass
@@ -106,7 +106,7 @@ def _update(
         for p in range(x.shape[1]):
             if p == 0 or each:
                 for m in range(outcomes):
-                    g[m] = w[r, :, p, m].sum()
+                    g[m] = total(w[r, :, p, m])
             if not seen[r, p].all():
                 continue
             target = 0.0

@@ -186,7 +186,7 @@ def absorb_runs(
                     square += own[i] * v[i]
                 sound, scale = square > 0.0, 1.0 / math.sqrt(1.0 + max(square, 0.0))
                 for k in range(n):  # as in `absorb`: an inverse must stay positive definite
-                    sound = sound and (gain[k] * scale) ** 2 < diagonal[k]
+                    sound = sound and gain[k] * scale * (gain[k] * scale) < diagonal[k]
                 if not sound:
                     continue
                 log_det[b] += math.log1p(square)

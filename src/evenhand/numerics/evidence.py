@@ -215,7 +215,8 @@ def _climb(sums: Sums, ridge: float, spreads: Floats, made: Fit) -> float:
                 spread = spreads[m]
                 for b in range(blocks):
                     for i in range(n):
-                        spread += (math.sqrt(scale) * theta[b, m, i]) ** 2
+                        z = math.sqrt(scale) * theta[b, m, i]
+                        spread += z * z
                 spread /= 1.0 + part[m] * free
                 ratio += spread / sigma[m, m] / outcomes
             rho = scale / ratio

@@ -25,6 +25,15 @@ def dot(x: Floats, theta: Floats) -> float:
 
 
 @inlined
+def total(z: Floats) -> float:
+    """Add numbers one after another, `(n)->()`: NumPy would add them in an order of its own."""
+    found = 0.0
+    for i in range(len(z)):
+        found += z[i]
+    return found
+
+
+@inlined
 def blank(x: Floats) -> bool:
     """Whether a candidate has no features, `(n)->()`: a null action, whose outcome is 0 and not learned from."""
     return not dot(x, x) > FAINT

@@ -118,7 +118,7 @@ def start_at(
                 most = max(most, of_arms[i, a] - right[i])
             if most < least:
                 start, least = a, most
-    n = allowed.sum() - 1
+    n = np.count_nonzero(allowed) - 1
     table = np.zeros((rows + 1 + levels, n + others + 1))
     basic, free, k = np.empty(rows + 1, np.int64), np.empty(n + others, np.int64), 0
     for a in range(arms):

@@ -54,7 +54,7 @@ class _EnvelopeView(NamedTuple):
         if len(self.places) > _FEW:
             order = np.empty((len(z), len(self.places)), np.int64)
             for r in range(len(z)):
-                order[r] = np.argsort((z[r] + beta[r] * self.tilt)[self.places])
+                order[r] = np.argsort((z[r] + beta[r] * self.tilt)[self.places], kind="mergesort")
         return gini_gradient(z, self.tilt, self.places, order, self.ranked, self.factor, beta)
 
 

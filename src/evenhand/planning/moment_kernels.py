@@ -6,6 +6,8 @@ some prices the worth of action a in context i is offset[a, cell_i] + sum_v slop
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -101,10 +103,10 @@ def smooth_moments(
                 below = (x[a, i] - top[i]) / temperature
                 if below > -_FAR:
                     live[count] = a
-                    chance[count] = np.exp(below)
+                    chance[count] = math.exp(below)
                     total += chance[count]
                     count += 1
-            tops[0] += top[i] + temperature * np.log(total)
+            tops[0] += top[i] + temperature * math.log(total)
             mean[:] = 0.0
             for j in range(count):
                 chance[j] /= total

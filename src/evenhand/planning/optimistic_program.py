@@ -9,6 +9,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.numerics.precision import total
 from evenhand.numerics.simplex import enter_where_least, maximize, share_alike, sizes, start_at
 from evenhand.objectives.base import Objective, sloped
 from evenhand.sets.base import ConvexSet
@@ -155,7 +156,7 @@ def _master(
                 s[r] += unit * (x if label == arms + m + d else -x)
             elif label == arms + m + d + 2:
                 excess[r] = x
-        p[r] /= p[r].sum()
+        p[r] /= total(p[r])
         for a in range(arms):
             for j in range(m):
                 u[r, j] += low[r, j, a] * p[r, a]

@@ -40,6 +40,17 @@ class Moments(NamedTuple):
     spread: Floats  # (k, k) in its lower half, temp times the second derivative of the value
 
 
+class _Ranks(NamedTuple):
+    """The best candidates of one case, and the softmax of the others."""
+
+    worth: Floats  # (A,) of all candidates
+    order: Ints  # (P,) the best ones, best first
+    last: int  # how many of them there are
+    level: float  # of the softmax, temp log sum exp(x / temp)
+    middle: Floats  # (k,) its mean of u
+    here: Floats  # (k, k) in its lower half, its spread of u
+
+
 @kernel
 def soft_lists(sampled: Sampled, mu: Floats, temperature: float, moments: Moments) -> float:
     """The value of the smoothed best lists at worths g - mu.u, as a mean over cases, and their moments, `(k),()->()`.
@@ -98,9 +109,8 @@ def soft_lists(sampled: Sampled, mu: Floats, temperature: float, moments: Moment
                 for h in range(i + 1):
                     spread[i, h] += share[s] * first * here[i, h]
         else:
-            value += _add_ranks(
-                further, sampled, s, worth, temperature, order, last, level, middle, here, sums, squares, spread
-            )
+            ranks = _Ranks(worth, order, last, level, middle, here)
+            value += _add_ranks(further, sampled, s, temperature, ranks, Moments(sums, squares, spread))
         for i in range(k):
             mean[i] += share[s] * sums[i]
             square[i] += share[s] * (squares[i] + others * sums[i] * sums[i])
@@ -135,27 +145,16 @@ def _rank(further: Floats | None, rest: Floats, worth: Floats, order: Ints, coun
 
 @kernel
 def _add_ranks(
-    further: Floats | None,
-    sampled: Sampled,
-    s: int,
-    worth: Floats,
-    temperature: float,
-    order: Ints,
-    last: int,
-    lowest: float,
-    middle: Floats,
-    here: Floats,
-    sums: Floats,
-    squares: Floats,
-    spread: Floats,
+    further: Floats | None, sampled: Sampled, s: int, temperature: float, ranks: _Ranks, moments: Moments
 ) -> float:
-    """Go on from the softmax of the candidates after the first `last` ones to the whole list, in case s.
+    """Go on from the softmax of the candidates after the best ones to the whole list, in case s.
 
-    The softmax has the level `lowest`, temp log sum exp(x / temp), the mean `middle` and the spread `here` of u. Sums
-    and squares become those of this case; its spread is added.
+    Sums and squares become those of this case; its spread is added.
     """
     if further is None:
         return 0.0
+    worth, order, last, lowest, middle, here = ranks
+    sums, squares, spread = moments
     share: float = sampled.share[s]
     u, exposed, k = sampled.use[s], sampled.first, len(middle)
     level, free, capped, step = np.empty(last + 1), np.zeros(last + 1), np.zeros(last + 1), np.empty(k)

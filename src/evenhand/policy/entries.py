@@ -94,7 +94,7 @@ def believe(groups: Ints, offered: Bools, weight: Floats, seen: Floats) -> None:
                 seen[r, _within(groups[r, 0, g], seen)] += weight[r]
             continue
         may = offered[r if len(offered) > 1 else 0]
-        count = may.sum()
+        count = np.count_nonzero(may)
         for a in range(groups.shape[1]):
             if may[a]:
                 for g in range(groups.shape[2]):

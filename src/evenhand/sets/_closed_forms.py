@@ -72,7 +72,7 @@ def in_ball(
             for i in range(m):
                 x = centre[i] + at * slopes[r, i]
                 if below and slopes[r, i] < 0.0:
-                    fixed += max(low[i] - centre[i], 0.0) ** 2
+                    fixed += max(low[i] - centre[i], 0.0) * max(low[i] - centre[i], 0.0)
                 elif low[i] <= x <= high[i] and slopes[r, i] != 0.0:
                     moving += slopes[r, i] * slopes[r, i]
                 else:

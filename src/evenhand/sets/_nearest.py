@@ -214,7 +214,7 @@ def nearest_in_ball(z: Floats, rows: Floats, bounds: Floats, centre: Floats, rad
             k = nearest_point(at, rows, bounds, out[s], work, active, inside)
             gap = 0.0
             for i in range(n):
-                gap += (out[s, i] - centre[i]) ** 2
+                gap += (out[s, i] - centre[i]) * (out[s, i] - centre[i])
             gap = np.sqrt(gap)
             near = gap <= radius
             if k < 0 or (trial == 1 and gap > radius * (1.0 + 1e-12)):
@@ -261,7 +261,7 @@ def extreme_in_ball(
             k = nearest_point(at, rows, bounds, out[s], work, active, inside)
             gap = 0.0
             for i in range(n):
-                gap += (out[s, i] - centre[i]) ** 2
+                gap += (out[s, i] - centre[i]) * (out[s, i] - centre[i])
             gap = np.sqrt(gap)
             if k < 0 or (trial == 0 and gap > radius * (1.0 + 1e-12)):
                 found[s] = False

@@ -36,7 +36,7 @@ def _sequential(
                     best = max(best, weight[a])
             for a in range(n_arms):  # relative to the best, so that powers cannot vanish all at once
                 if weight[a] >= 0.0:
-                    weight[a] = (weight[a] / best) ** (n_arms - 1) if best > 0.0 else 1.0
+                    weight[a] = (weight[a] / best) ** (n_arms - 1.0) if best > 0.0 else 1.0
                 else:
                     weight[a] = 0.0
             chosen, chances[r, i] = drawn(weight, u[r, i])

@@ -28,7 +28,7 @@ from evenhand.report.summary import number, standard_error, table
 from evenhand.run.optimum import Optimum, opt
 from evenhand.run.trace import Trace
 
-TIME = ": some 20 seconds on one core, and twice as long the first time, as kernels are compiled then"
+TIME = ": some 15 seconds on one core, and 40 the first time, as kernels are compiled then"
 
 
 def policies(problem: Problem) -> list[Policy]:
