@@ -13,17 +13,21 @@ from evenhand.problem import Budget, Floor, Outcome, Problem
 
 CENTS = np.array([0.0, 80.0, 300.0])
 CHANCES = np.array([0.05, 0.15, 0.4])
+LEANING = np.array([[0.5, -0.5], [3.0, -1.0], [-1.0, 3.0]])  # of the log-odds, where cases differ
 
 
 @dataclass(frozen=True, kw_only=True)
 class Letters:
     """None, a letter at 80 or a call at 300 cents, a budget of 50 per case and play, and answers after `delay` rounds.
 
-    Cases differ, but `Letters` answers as often whatever the case.
+    The first `at_once` cases answer at once. Cases differ, and answer as often whatever they are, unless they `differ`:
+    then letters are for one kind of case and calls for another.
     """
 
     horizon: int
     delay: int
+    at_once: int = 0
+    differ: bool = False
     plays: int = 1
     learned: bool = False  # costs
     objective: object = "answer"
@@ -65,15 +69,21 @@ class _Letters:
 
     def expected(self, context, plays):
         played, p = (plays >= 0)[:, :, None], np.maximum(plays, 0)
-        means = [CHANCES[p], CHANCES[p] / 2] + [CENTS[p]] * self._letters.learned
+        chances = CHANCES[p]
+        if self._letters.differ:
+            x = np.take_along_axis(context.features, p[:, :, None], 1)[:, :, 1:] - 0.5
+            odds = chances / (1.0 - chances) * np.exp((LEANING[p] * x).sum(2))
+            chances = odds / (1.0 + odds)
+        means = [chances, chances / 2] + [CENTS[p]] * self._letters.learned
         return played * np.stack(means, 2)
 
     def respond(self, step, context, decision):
         y = self.expected(context, decision.plays)
         u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 2 * y.shape[1]).reshape(*y.shape[:2], 2)
         y[:, :, :2] = u < y[:, :, :2]
-        self._waiting[step + self._letters.delay] = Arrival(step, decision, y)
-        return decision, [self._waiting.pop(step)] if step in self._waiting else []
+        delay = self._letters.delay if step >= self._letters.at_once else 0
+        self._waiting.setdefault(step + delay, []).append(Arrival(step, decision, y))
+        return decision, self._waiting.pop(step, [])
 
 
 @dataclass(frozen=True, kw_only=True)

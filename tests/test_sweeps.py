@@ -172,11 +172,16 @@ def test_numbers_do_not_depend_on_the_number_of_processes(alone, tmp_path):
     same(eh.sweep(some, ("rides", "tolerance"), GRID, replicas=3, seed=4, jobs=3, out=tmp_path, progress=False), alone)
 
 
+def finished(place: Path) -> list[Path]:
+    """The files of finished cells; others are still being written."""
+    return [path for path in place.glob("*.npz") if "half" not in path.name]
+
+
 def kill_when_a_cell_is_there(place: Path, pids) -> threading.Thread:
     """Kill one of the workers, found by `pids`, as soon as a cell has finished."""
 
     def work() -> None:
-        while not list(place.glob("*.npz")):
+        while not finished(place):
             time.sleep(0.01)
         os.kill(pids()[0], signal.SIGKILL)
 
@@ -199,7 +204,7 @@ def test_a_killed_worker_loses_no_finished_cell_and_changes_no_number(tmp_path):
     with pytest.raises(EvenhandError, match=r"^a worker process was killed"):
         eh.sweep(blind, "rides", LONG, replicas=2, seed=1, jobs=2, out=tmp_path, progress=False)
     killer.join()
-    kept = {path: path.stat().st_mtime_ns for path in tmp_path.glob("*.npz") if "half" not in path.name}
+    kept = {path: path.stat().st_mtime_ns for path in finished(tmp_path)}
     assert 1 <= len(kept) < 8
     same(eh.sweep(blind, "rides", LONG, replicas=2, seed=1, jobs=2, out=tmp_path, progress=False), expected)
     assert all(path.stat().st_mtime_ns == at for path, at in kept.items())

@@ -43,6 +43,15 @@ def learns_all(state, x, y, seen, w, lesson=None):
     INNER.update(state, x, y, np.ones_like(seen), w)
 
 
+def gains(change):
+    """What plays add to an inverse, changed."""
+    return {"gains": lambda state, x: (change(z) for z in INNER.gains(state, x))}
+
+
+def reads_inverse(said, state, *args):
+    return said._replace(mean=said.mean + state.inverse[:, None, :1, 0])
+
+
 SURE = says(lambda said, *args: said._replace(random=True))
 FAULTS = [
     (says(moved), "`value` leaves the state as it is"),
@@ -61,6 +70,9 @@ FAULTS = [
     (says(lucky), "the mean does not depend on luck"),
     (says(lambda said, *args: tuple(said)), "what `value` returns is of type Worth, not tuple"),
     (says(lambda said, *args: said._replace(bonus=None)), "`bonus` of what `value` returns is an array"),
+    (gains(lambda z: z._replace(z=z.z[:, :, 1:])), "gains have n numbers"),
+    (gains(lambda z: z._replace(curvature=lambda z: -np.ones(len(z)))), "a curvature is at least 0 in each row"),
+    (says(reads_inverse), "means do not read an inverse that `gains` names"),
     ({"draws": lambda candidates: 0.5}, "draws is a whole number of at least 0, not 0.5"),
 ]  # fmt: skip
 

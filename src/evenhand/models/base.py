@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
@@ -112,6 +112,11 @@ def fades(model: Model) -> bool:
     return isinstance(model, Fades) and model.fades
 
 
+def waits(model: Model) -> bool:
+    """Return whether a model's widths can count plays whose outcomes are to come."""
+    return isinstance(model, Waits) and getattr(model, "waits", True)
+
+
 def notes(model: Model, state: Any, replica: int) -> tuple[Note, ...]:
     """Return the notes of a model about a replica's state; most models have none."""
     return model.notes(state, replica) if isinstance(model, Notes) else ()
@@ -187,6 +192,30 @@ class Fades(Model, Protocol):
         any data. `ahead` is the part of the horizon, in [0, 1], that is to come and in which what is learned now still
         counts; a model that explores by it takes it in place of that of a policy. Where `keep` is 1, only that changes.
         """
+
+
+class Gain(NamedTuple):
+    """What plays will add to the precision V of an estimate: a curvature times z z^T each."""
+
+    state: Any  # with `inverse`, V^-1, `(R A,n,n)`, which only widths read
+    z: Floats  # (R, P, n), or (R, P, 1+n) if the first of them is the index of an action
+    curvature: Callable[[Floats], Floats]  # at a mean z, `(R A,n)->(R A)`
+
+
+def flat(z: Floats) -> Floats:
+    """The curvature of a linear model, `(A,n)->(A)`."""
+    return np.ones(len(z))
+
+
+@runtime_checkable
+class Waits(Model, Protocol):
+    """A model whose bonus can count plays whose outcomes are to come: it knows what they will add to its precision.
+
+    A wrapper whose inner model cannot says so by `waits`.
+    """
+
+    def gains(self, state: Any, x: Floats) -> Iterator[Gain]:
+        """Yield what plays x will add to each estimate in a state, `(P,n)->`; always as many, in the same order."""
 
 
 @runtime_checkable

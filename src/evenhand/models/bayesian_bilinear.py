@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,10 +15,10 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import counts
 from evenhand.models._bayesian_ridge_state import BayesianRidgeState, empty
 from evenhand.models._shared import check_exploration, check_sizes, count_round
-from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
+from evenhand.models.base import ROUND, Gain, Lesson, WithoutLuck, Worth, flat
 from evenhand.models.bayesian_ridge import Estimates, priced, refit
 from evenhand.models.prior import Prior
-from evenhand.numerics.bilinear import absorb_runs, run_worth, scratch
+from evenhand.numerics.bilinear import absorb_runs, products, run_worth, scratch
 from evenhand.numerics.evidence import affordable, ahead, first, reach
 from evenhand.numerics.precision import FAINT, dot
 
@@ -195,6 +196,9 @@ class BayesianBilinear(WithoutLuck):
         s, scale, r = state, float(self.scale), self.n_user_features
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead, s.affordable
         return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units, r))
+
+    def gains(self, state: BayesianRidgeState, x: Floats) -> Iterator[Gain]:
+        yield Gain(state, products(x, self.n_user_features), flat)
 
     def update(
         self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from evenhand.core.validate import whole
 from evenhand.models._laplace import BELIEVED, Known, fit_evidence, given_up
 from evenhand.models._parts import logistic_parts
 from evenhand.models._shared import check_binary, check_exploration, check_sizes, count_round, optimism, without_data
-from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, Lesson, WithoutLuck, Worth
+from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, Gain, Lesson, WithoutLuck, Worth
 from evenhand.models.past import Arrays, Past, fold_older, lacks_room, no_past
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import LEAST, affordable, ahead, reach
@@ -202,6 +204,16 @@ def _fade(
                     theta[row, i] = origin[row, i]
 
 
+@kernel
+def _curvature(theta: Floats, z: Floats) -> Floats:
+    """p (1 - p) of some cases, `(A,n),(A,n)->(A)`."""
+    found = np.empty(len(z))
+    for row in range(len(z)):
+        center = sigmoid(dot(z[row], theta[row]))
+        found[row] = center * (1.0 - center)
+    return found
+
+
 class _BayesianLogisticView(NamedTuple):
     inverse: Floats
     theta: Floats
@@ -320,6 +332,9 @@ class BayesianLogistic(WithoutLuck):
         s, scale = state, float(self.scale)
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead, s.affordable
         return Worth(*_value(s.theta, s.inverse, *books, scale, s.spread.item(), s.ends, x, w))
+
+    def gains(self, state: BayesianLogisticState, x: Floats) -> Iterator[Gain]:
+        yield Gain(state, x, partial(_curvature, state.theta))
 
     def contributions(self, state: BayesianLogisticState, x: Floats, w: Floats) -> Floats:
         return logistic_parts(state.theta, x, w)

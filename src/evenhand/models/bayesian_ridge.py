@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,7 +15,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.models._bayesian_ridge_state import BayesianRidgeState, empty
 from evenhand.models._parts import linear_parts
 from evenhand.models._shared import check_exploration, check_sizes, count_round
-from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
+from evenhand.models.base import ROUND, Gain, Lesson, WithoutLuck, Worth, flat
 from evenhand.models.prior import Prior
 from evenhand.numerics.evidence import BELIEVED, LEAST, Fit, Sums, affordable, ahead, first, fit, reach
 from evenhand.numerics.precision import absorb, blank, dot, quadratic
@@ -320,6 +321,9 @@ class BayesianRidge(WithoutLuck):
         s, scale = state, float(self.scale)
         books = s.count, s.rounds, s.taught, s.horizon, s.ahead, s.affordable
         return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units))
+
+    def gains(self, state: BayesianRidgeState, x: Floats) -> Iterator[Gain]:
+        yield Gain(state, x, flat)
 
     def contributions(self, state: BayesianRidgeState, x: Floats, w: Floats) -> Floats:
         return linear_parts(state.theta, x, w * state.units)

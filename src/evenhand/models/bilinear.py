@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,10 +15,10 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import counts
 from evenhand.core.views import view_of
 from evenhand.models._shared import check_sizes, ends, optimism, unit
-from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
+from evenhand.models.base import ROUND, Gain, Lesson, WithoutLuck, Worth, flat
 from evenhand.models.ridge import RidgeState, drawn_worth, fresh_state
 from evenhand.models.widths import Fixed, Width
-from evenhand.numerics.bilinear import absorb_runs, run_worth, scratch
+from evenhand.numerics.bilinear import absorb_runs, products, run_worth, scratch
 
 
 @kernel
@@ -144,8 +145,10 @@ class Bilinear(WithoutLuck):
         arrays = s.theta, s.inverse, s.log_det, s.count, s.low, s.high
         return _BilinearView(*arrays, self.clipped, self.n_user_features, width)
 
+    def gains(self, state: RidgeState, x: Floats) -> Iterator[Gain]:
+        yield Gain(state, products(x, self.n_user_features), flat)
+
     def sample(self, state: RidgeState, x: Floats, w: Floats, z: Floats) -> Floats:
         """Compute the worth under drawn parameters as in `Ridge.sample`, `(A,r+s),(K,1|A,M),(U,Mn)->(K,A)`; O(n^3)."""
-        r = self.n_user_features
-        flat = (x[:, :, :r, None] * x[:, :, None, r:]).reshape(*x.shape[:2], -1)
-        return drawn_worth(state.theta, state.inverse, state.low, state.high, flat, w, z)
+        flattened = products(x, self.n_user_features)
+        return drawn_worth(state.theta, state.inverse, state.low, state.high, flattened, w, z)

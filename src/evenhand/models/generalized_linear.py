@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Protocol
@@ -17,7 +18,7 @@ from evenhand.core.validate import number
 from evenhand.core.views import view_of
 from evenhand.models._linked import Linked, check_fit, check_link, check_range, linear_unit, spread, turned
 from evenhand.models._shared import ends, optimism, unit
-from evenhand.models.base import ROUND, Lesson, Worth
+from evenhand.models.base import ROUND, Gain, Lesson, Worth, flat
 from evenhand.models.links import Canonical, bounded
 from evenhand.models.past import Arrays, Past, fold_older, lacks_room, no_past
 from evenhand.models.widths import Fixed, Width
@@ -208,6 +209,9 @@ class Fitted(Linked, Protocol):
         s.past.make_room(x.shape[1], self.buffer)
         books = s.theta, s.inverse, s.log_det, s.count, s.fitted, s.root
         _update(self._link, *books, s.past.arrays, x, y, seen, self._rule)
+
+    def gains(self, state: GeneralizedLinearState, x: Floats) -> Iterator[Gain]:
+        yield Gain(state, x, flat)
 
     def deviations(self, state: GeneralizedLinearState, z: Floats) -> Floats:
         """Compute deviations of draws from N(theta, unit^2 H^-1), `(U,n)->(U,n)`; unit is 1 unless links are linear.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -16,7 +17,20 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative, number
 from evenhand.models._judged import check_fades, missed, nats, steps, told
 from evenhand.models._shared import unit
-from evenhand.models.base import AHEAD, OWN_AHEAD, ROUND, Fades, Lesson, Note, WithoutLuck, Worth, Wraps, notes
+from evenhand.models.base import (
+    AHEAD,
+    OWN_AHEAD,
+    ROUND,
+    Fades,
+    Gain,
+    Lesson,
+    Note,
+    WithoutLuck,
+    Worth,
+    Wraps,
+    notes,
+    waits,
+)
 
 
 @dataclass
@@ -149,6 +163,16 @@ class Memories(Wraps, WithoutLuck):
         state.ahead[:] = ahead
         for life, member in zip(self._lives, state.members, strict=True):
             self.inner.fade(member, keep, self._memory(state, life))
+
+    @property
+    def waits(self) -> bool:
+        return waits(self.inner)
+
+    def gains(self, state: MemoriesState, x: Floats) -> Iterator[Gain]:
+        """Yield what plays will add to every memory, `(P,n)->`."""
+        inner: Any = self.inner
+        for member in state.members:
+            yield from inner.gains(member, x)
 
     def notes(self, state: MemoriesState, replica: int) -> tuple[Note, ...]:
         """Say which memory has which weight, and since when memories that forget predict better than all.

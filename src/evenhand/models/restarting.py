@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -15,7 +16,20 @@ from evenhand.core.validate import number, whole
 from evenhand.models._copies import copy_where
 from evenhand.models._judged import check_fades, missed, steps, told
 from evenhand.models._shared import unit
-from evenhand.models.base import AHEAD, OWN_AHEAD, ROUND, Fades, Lesson, Note, WithoutLuck, Worth, Wraps, notes
+from evenhand.models.base import (
+    AHEAD,
+    OWN_AHEAD,
+    ROUND,
+    Fades,
+    Gain,
+    Lesson,
+    Note,
+    WithoutLuck,
+    Worth,
+    Wraps,
+    notes,
+    waits,
+)
 from evenhand.numerics.evidence import BELIEVED
 
 
@@ -132,6 +146,16 @@ class Restarting(Wraps, WithoutLuck):
         left = np.minimum(np.maximum(s.horizon - s.rounds, 0.0) / s.horizon, s.ahead)
         for member in s.members:
             self.inner.fade(member, keep, left)
+
+    @property
+    def waits(self) -> bool:
+        return waits(self.inner)
+
+    def gains(self, state: RestartingState, x: Floats) -> Iterator[Gain]:
+        """Yield what plays will add to the champion, which alone is asked, `(P,n)->`."""
+        inner: Any = self.inner
+        for member in state.members[:1]:
+            yield from inner.gains(member, x)
 
     def notes(self, state: RestartingState, replica: int) -> tuple[Note, ...]:
         """Say when the model last restarted, an alarm for `alarm` rounds, and add the inner model's notes."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,7 +15,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.core.views import view_of
 from evenhand.models._parts import linear_parts
 from evenhand.models._shared import check_sizes, ends, optimism, unit
-from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
+from evenhand.models.base import ROUND, Gain, Lesson, WithoutLuck, Worth, flat
 from evenhand.models.widths import Fixed, Width
 from evenhand.numerics.newton import cholesky
 from evenhand.numerics.precision import absorb, dot, fresh, quadratic
@@ -175,6 +176,9 @@ class Ridge(WithoutLuck):
     def update(self, state: RidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         """Absorb plays whose outcomes are all seen, `(P,n),(P,M),(P,M),(K,1|P,M)`; O(n^2 + nM) each."""
         _update(state.theta, state.inverse, state.log_det, state.count, x, y, seen)
+
+    def gains(self, state: RidgeState, x: Floats) -> Iterator[Gain]:
+        yield Gain(state, x, flat)
 
     def view(self, state: RidgeState) -> _RidgeView | None:
         s, width = state, view_of(self.width, self.ridge)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, TypeVar
@@ -14,7 +15,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
 from evenhand.core.views import apart, view_of
-from evenhand.models.base import ROUND, Lesson, Model, Note, Worth, by_action, fades, notes, weighs
+from evenhand.models.base import ROUND, Gain, Lesson, Model, Note, Waits, Worth, by_action, fades, notes, waits, weighs
 from evenhand.models.null_model import NullView
 
 Columns = TypeVar("Columns", bound=np.ndarray[Any, Any])
@@ -136,6 +137,17 @@ class Stacked:
         parts: tuple[Any, ...] = self.parts
         for part, s in zip(parts, state.parts, strict=True):
             part.fade(s, keep, ahead)
+
+    @property
+    def waits(self) -> bool:
+        """Whether any part can; the others are certain meanwhile."""
+        return any(map(waits, self.parts))
+
+    def gains(self, state: StackedState, x: Floats) -> Iterator[Gain]:
+        """Yield what plays will add to each part that can wait, `(P,n)->`."""
+        for p, s in zip(self._cut, state.parts, strict=True):
+            if isinstance(p.model, Waits) and waits(p.model):
+                yield from p.model.gains(s, _block(x, p.features))
 
     def notes(self, state: StackedState, replica: int) -> tuple[Note, ...]:
         """Return the notes of all parts, in their order."""

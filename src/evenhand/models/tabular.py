@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from evenhand.core.kernel import kernel
 from evenhand.core.records import distinct
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import counts, number
-from evenhand.models.base import ROUND, Lesson, WithoutLuck, Worth
+from evenhand.models.base import ROUND, Gain, Lesson, WithoutLuck, Worth, flat
 
 _NOTHING, _UNCLEAR = -1, -2  # instead of an arm: all features are 0, or they are not one-hot
 
@@ -25,6 +26,7 @@ class TabularState:
 
     total: Floats  # (R, A, M) of outcomes, scaled to [0, 1]
     count: Floats  # (R, A)
+    inverse: Floats  # (R A, 1, 1) of N + 1, which widths read
     low: Floats  # (M,)
     high: Floats  # (M,)
 
@@ -52,7 +54,7 @@ def _arms(x: Floats) -> Ints:
 
 @kernel
 def _value(
-    total: Floats, count: Floats, confidence: float, low: Floats, high: Floats, arms: Ints, w: Floats
+    total: Floats, count: Floats, inverse: Floats, confidence: float, low: Floats, high: Floats, arms: Ints, w: Floats
 ) -> tuple[Floats, Floats]:
     candidates, each = arms.shape[1], w.shape[2] > 1
     mean = np.zeros((len(count), w.shape[1], candidates))
@@ -64,7 +66,7 @@ def _value(
         for a in range(candidates):
             known[a] = 1.0 if own[a] >= 0 else 0.0
             per_play[a] = 1.0 / (count[r, max(own[a], 0)] + 1.0)
-            least[a] = confidence * per_play[a]
+            least[a] = confidence * inverse[r * count.shape[1] + max(own[a], 0), 0, 0]
         for m in range(w.shape[3]):
             bottom, top = low[m], high[m]
             for a in range(candidates):  # by itself, so that the compiler takes several at once in the next loop
@@ -111,12 +113,15 @@ def _sample(total: Floats, count: Floats, low: Floats, high: Floats, arms: Ints,
 
 
 @kernel
-def _update(total: Floats, count: Floats, low: Floats, high: Floats, arms: Ints, y: Floats, seen: Bools) -> None:
+def _update(
+    total: Floats, count: Floats, inverse: Floats, low: Floats, high: Floats, arms: Ints, y: Floats, seen: Bools
+) -> None:
     for r in range(len(arms)):
         for p in range(arms.shape[1]):
             if arms[r, p] < 0 or not seen[r, p].all():
                 continue
             count[r, arms[r, p]] += 1.0
+            inverse[r * count.shape[1] + arms[r, p], 0, 0] = 1.0 / (count[r, arms[r, p]] + 1.0)
             for m in range(y.shape[2]):
                 total[r, arms[r, p], m] += (y[r, p, m] - low[m]) / (high[m] - low[m])
 
@@ -177,22 +182,30 @@ class Tabular(WithoutLuck):
         if not (np.isfinite(low).all() and np.isfinite(high).all()):
             raise InvalidInput("Tabular", "outcomes with finite declared ranges", f"low={low}, high={high}")
         total = np.zeros((n_replicas, self.arms, self.n_outcomes))
-        return TabularState(total, np.zeros((n_replicas, self.arms)), low, high)
+        count, inverse = np.zeros((n_replicas, self.arms)), np.ones((n_replicas * self.arms, 1, 1))
+        return TabularState(total, count, inverse, low, high)
 
     def value(self, state: TabularState, x: Floats, w: Floats, u: Floats) -> Worth:
         arms = _arms(distinct(x))
         _check(x, arms)
-        return Worth(*_value(state.total, state.count, self.confidence, state.low, state.high, arms, w))
+        s = state
+        return Worth(*_value(s.total, s.count, s.inverse, self.confidence, s.low, s.high, arms, w))
+
+    def gains(self, state: TabularState, x: Floats) -> Iterator[Gain]:
+        """Yield a play of its arm for each, `(P,n)->`."""
+        arms = np.maximum(_arms(x), 0)
+        yield Gain(state, np.stack([arms, np.ones(arms.shape)], 2), flat)
 
     def update(self, state: TabularState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND) -> None:
         arms = _arms(x)
         _check(x, np.where(np.asarray(seen.all(2)), arms, _NOTHING))
-        _update(state.total, state.count, state.low, state.high, arms, y, seen)
+        _update(state.total, state.count, state.inverse, state.low, state.high, arms, y, seen)
 
     def fade(self, state: TabularState, keep: Floats, ahead: Floats) -> None:
         """Multiply sums and counts, `(),()->`."""
         state.total *= keep[:, None, None]
         state.count *= keep[:, None]
+        state.inverse[:] = 1.0 / (state.count.reshape(-1, 1, 1) + 1.0)
 
     @property
     def n_parameters(self) -> int:

@@ -27,6 +27,12 @@ class Room(NamedTuple):
     square: Floats  # (A,) x^T V^-1 x, 0 at first
 
 
+def products(x: Floats, r: int) -> Floats:
+    """Compute flatten(u v^T) of candidates, `(A,r+s)->(A,r s)`."""
+    u, v = x[:, :, :r, None], x[:, :, None, r:]
+    return np.asarray((u * v).reshape(*x.shape[:2], r * v.shape[3]))
+
+
 @inlined
 def _fold(u: Floats, z: Floats, out: Floats) -> None:
     """Compute (u x I)^T z, `(r),(r s)->(s)`."""

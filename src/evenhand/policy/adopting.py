@@ -12,7 +12,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.goals.base import Compares, Goal, Learns, Replans
 from evenhand.models.base import Model
 from evenhand.policy import saving
-from evenhand.policy.appending import appends, grow, refuse_other_models, refuse_waiting
+from evenhand.policy.appending import appends, carries, grow, refuse_other_models, refuse_waiting
 from evenhand.policy.state import PolicyState
 from evenhand.problem.appended import refuse_other_actions, refuse_other_meanings
 from evenhand.problem.constraints import Credit
@@ -52,7 +52,7 @@ def adopt(new: Parts, old: Parts, state: PolicyState) -> PolicyState:
     fresh, shaped = (p.start(seed=state.seed, replicas=state.replicas.tolist()) for p in (new, old))
     mine, theirs = (dict(saving.flatten(z)) for z in (fresh, shaped))
     own = tuple(f".goals.{i}." for i, g in enumerate(new.goals) if not isinstance(g, Learns))  # weights, and no sums
-    own += (".model",) if appends(new, old) else ()
+    own += (".model", ".waiting.sums" if carries(new, old) else ".waiting") if appends(new, old) else ()
     for path in (z for z in {**mine, **theirs} if not z.startswith(own)):
         if path not in mine or path not in theirs or mine[path].shape != theirs[path].shape:
             expected = "as many rows, spans of time and candidates as in the state"

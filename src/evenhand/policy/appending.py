@@ -65,6 +65,8 @@ def refuse_waiting(new: Grown, old: Grown, state: PolicyState) -> None:
 def grow(new: Grown, old: Grown, fresh: PolicyState, state: PolicyState) -> None:
     """Copy the model from a state of fewer actions, and append the new actions to the contexts that goals keep."""
     take_over(fresh.model, copy.deepcopy(state.model), len(state.t))
+    for sums, of_fewer in zip(fresh.waiting.sums, state.waiting.sums, strict=True):
+        take_over(sums, of_fewer, len(state.t))
     before, problem = len(old.problem.actions), new.problem
     appended = Appended(
         before=before,

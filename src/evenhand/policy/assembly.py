@@ -16,6 +16,7 @@ from evenhand.policy.payable import Payable
 from evenhand.policy.questions import Questions
 from evenhand.policy.restating import Restating
 from evenhand.policy.settlement import Settlement
+from evenhand.policy.waiting import Delay
 from evenhand.policy.zeros import Zeros
 from evenhand.problem.problem import Problem
 
@@ -28,6 +29,7 @@ class Assembly(NamedTuple):
     questions: Questions
     payable: Payable
     zeros: Zeros
+    delay: Delay
     restating: Restating
     settlement: Settlement
     loop: Loop
@@ -36,11 +38,13 @@ class Assembly(NamedTuple):
 def assemble(problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Choice) -> Assembly:
     """Assemble the workings of a policy from its parts."""
     can = abilities(problem, goals, choice)
-    questions, payable = Questions(problem, model, can), Payable(problem)
+    payable, delay = Payable(problem), Delay(model, problem.n_plays)
+    questions = Questions(problem, model, can, delay)
     restating, zeros = Restating(problem, can.restating), Zeros(problem.free[:, : len(problem.learned)])
-    settlement = Settlement(problem, model, can, restating, payable, zeros, ByPeriod(problem))
-    loop = Loop(problem, model, choice, can, questions, restating, settlement, payable)
-    return Assembly(can, Encoder(problem=problem, model=model), questions, payable, zeros, restating, settlement, loop)
+    settlement = Settlement(problem, model, can, restating, payable, zeros, ByPeriod(problem), delay)
+    loop = Loop(problem, model, choice, can, questions, restating, settlement, payable, delay)
+    encoder = Encoder(problem=problem, model=model)
+    return Assembly(can, encoder, questions, payable, zeros, delay, restating, settlement, loop)
 
 
 def refuse_misfits(problem: Problem, model: Model, goals: tuple[Goal, ...], choice: Choice, can: Abilities) -> None:

@@ -210,13 +210,17 @@ class Entering:
     def _receive(self, steps: Steps, first: int, last: int) -> None:
         """Number the decisions of some steps, and settle those whose outcomes came."""
         receipts, ids, counted = self._state.receipts, steps.decisions.id, steps.decisions.counted
+        delay, d = self._policy._assembly.delay, steps.decisions
         for what, j in zip(steps.what[first:last].tolist(), steps.row[first:last].tolist(), strict=True):
             if counted[j, 0] == 0.0:
                 ids[j, 2] = -1
             elif what == DECIDES:
                 receipts.number(ids[j], ids[j, 2])
+                own = d.features[j].copy(), d.plays[j].copy(), counted[j].copy()
+                delay.commit(self._state, int(ids[j, 0]), *own)
             else:
                 receipts.settle_number(ids[j], ids[j, 2])
+                delay.settle(self._state, int(ids[j, 0]), d.features[j], d.plays[j], counted[j])
 
     def _plan(self, steps: Steps, j: int, shares: Floats) -> None:
         """Tell goals of the context of a decision that was entered otherwise."""

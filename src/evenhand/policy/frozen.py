@@ -16,7 +16,7 @@ from evenhand.core.types import Floats
 from evenhand.policy import entries
 from evenhand.policy.deciding import Choices, Deciding
 from evenhand.policy.policy import Policy
-from evenhand.policy.state import PolicyState
+from evenhand.policy.state import PolicyState, Waiting
 
 _PART = 20
 
@@ -48,7 +48,15 @@ def frozen(policy: Policy, state: PolicyState) -> PolicyState:
     """
     limits = {i for i, _ in policy._assembly.can.limits}
     goals = [deepcopy(own) if i in limits else own for i, own in enumerate(state.goals)]
-    found = replace(state, t=state.t.copy(), seen=state.seen.copy(), goals=goals, choice=deepcopy(state.choice))
+    found = replace(
+        state,
+        t=state.t.copy(),
+        seen=state.seen.copy(),
+        model=policy._assembly.delay.doubted(state),
+        goals=goals,
+        choice=deepcopy(state.choice),
+        waiting=Waiting(),  # which the model of this state counts already
+    )
     found.owner, found.recent.compared = state.owner, state.recent.compared
     return found
 

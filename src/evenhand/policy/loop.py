@@ -22,6 +22,7 @@ from evenhand.policy.questions import Questions
 from evenhand.policy.restating import Restating
 from evenhand.policy.settlement import Settlement
 from evenhand.policy.state import PolicyState
+from evenhand.policy.waiting import Delay
 from evenhand.problem.problem import Problem
 from evenhand.problem.withdrawn import present
 
@@ -40,6 +41,7 @@ class Loop:
     restating: Restating
     settlement: Settlement
     payable: Payable
+    delay: Delay
 
     def read(self, state: PolicyState, context: Context) -> Context:
         """Return a context that kernels can read, checked once."""
@@ -84,10 +86,11 @@ class Loop:
         offer = ask.offer(state, context, late=late)
         w, offset, row_prices, constant = ask.prices(state, context, shares)
         luck = state.luck(Stream.MODEL, self.model.draws(candidates))
-        said = ask.worth(state, context.features, w, luck)
-        mean = said.mean if self.can.fixed else said.mean + offset  # fixed prices have no offset
-        worth = Worth(mean, said.bonus, said.random, constant)
-        mix = ask.mix(state, context, shares, w, said, worth)
+        with self.delay.read(state):
+            said = ask.worth(state, context.features, w, luck)
+            mean = said.mean if self.can.fixed else said.mean + offset  # fixed prices have no offset
+            worth = Worth(mean, said.bonus, said.random, constant)
+            mix = ask.mix(state, context, shares, w, said, worth)
         if mix is not None:
             worth = Worth(mean, said.bonus, said.random, constant, mix)
         luck = state.luck(Stream.CHOICE, self.choice.draws(candidates))
@@ -138,6 +141,7 @@ class Loop:
         estimates = self.questions.estimates(state, decision) if self.can.estimates else {}
         if counts:  # nothing can be refused any more
             state.receipts.enter(decision, checksum)
+            self.delay.commit(state, int(d.id[0]), d.features, d.plays, d.counted)
         before = self.restating.shares(state) if self.can.restating else None
         state.t += decision.counted
         books.commit(d.plays, d.counted, d.groups, d.known, self.problem.certain, 1.0, state.books)
@@ -166,14 +170,15 @@ class Loop:
         shares = self.questions.shares(state)
         for i, goal in self.can.planning:
             if isinstance(goal, Replans):
-                with suppress(InvalidInput):  # of what the model says of earlier contexts
+                with suppress(InvalidInput), self.delay.read(state):  # of what the model says of earlier contexts
                     goal.plan_now(state.goals[i], shares, state.t, partial(self.questions.worth, state))
 
     def plan(self, state: PolicyState, context: Context, decision: Decision, *, counts: bool) -> None:
         """Tell planning goals of the context of a decision that was just counted; it is cancelled if they fail."""
         try:
-            for i, planner in self.can.planning:
-                planner.on_context(state.goals[i], context, decision, state.t, partial(self.questions.worth, state))
+            with self.delay.read_before(state):
+                for i, planner in self.can.planning:
+                    planner.on_context(state.goals[i], context, decision, state.t, partial(self.questions.worth, state))
         except InvalidInput:  # of what the model says of earlier contexts
             if counts:
                 self.settlement.cancel(state, decision)

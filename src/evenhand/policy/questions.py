@@ -15,6 +15,7 @@ from evenhand.models.base import Model, reads_once
 from evenhand.policy import checks, entries
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.state import PolicyState
+from evenhand.policy.waiting import Delay
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, stack
 
@@ -37,6 +38,7 @@ class Questions:
     problem: Problem
     model: Model
     can: Abilities
+    delay: Delay
 
     def believed(self, state: PolicyState, context: Context) -> Floats:
         """Return the shares of the groups: declared, or estimated from all cases so far and this one, `->(C)`."""
@@ -123,7 +125,8 @@ class Questions:
         """Return the worth of every candidate, with its bonus, at the prices of a decision, without luck, `->(A)`."""
         context = checks.context(context, len(state.t), self.model.n_features, self.problem)
         prices, offset = self.priced(state, context, decision)
-        said = self.worth(state, context.features, prices)
+        with self.delay.read_at(state, decision):
+            said = self.worth(state, context.features, prices)
         return entries.net(said.mean, said.bonus) + offset
 
     def priced(self, state: PolicyState, context: Context, decision: Decision) -> tuple[Floats, Floats]:

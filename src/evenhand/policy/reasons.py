@@ -62,7 +62,8 @@ def _reasons(ask: Questions, state: PolicyState, context: Context, d: Decision, 
     context = checks.context(context, len(state.t), ask.model.n_features, ask.problem)
     checks.replica(replica, len(state.t))
     prices, offset = ask.priced(state, context, d)
-    worth = ask.worth(state, context.features, prices)
+    with ask.delay.read_at(state, d):
+        worth = ask.worth(state, context.features, prices)
     mean, bonus = worth.mean.sum(1)[replica], worth.bonus.sum(1)[replica]
     offsets = np.broadcast_to(offset, worth.mean.sum(1).shape)[replica]
     played, playable = d.plays[replica], ask.offer(state, context, late=True).playable[replica].copy()

@@ -17,6 +17,7 @@ from evenhand.policy.parts import Part
 from evenhand.policy.payable import Payable
 from evenhand.policy.restating import Restating
 from evenhand.policy.state import PolicyState
+from evenhand.policy.waiting import Delay
 from evenhand.policy.wrong_outcome import wrong_outcome
 from evenhand.policy.zeros import Zeros
 from evenhand.problem.problem import Problem
@@ -33,6 +34,7 @@ class Settlement:
     payable: Payable
     zeros: Zeros
     by_period: ByPeriod
+    delay: Delay
 
     def learn(
         self,
@@ -109,10 +111,13 @@ class Settlement:
         return parts.arriving_part(decision, made if left is None else left, pending)
 
     def _settle(self, state: PolicyState, decision: Decision, checksum: int, part: Part | None) -> None:
+        d = decision
         if part is None:
             state.receipts.settle(decision, checksum)
+            self.delay.settle(state, int(d.id[0]), d.features, d.plays, d.counted)
         else:
             state.receipts.settle_part(decision, _checksum(decision), part.rest)
+            self.delay.settle(state, -1, d.features, part.decision.plays, d.counted)
 
     def _enter(
         self,
@@ -158,6 +163,7 @@ class Settlement:
             expected = "one of which nothing was learned yet; the rest of this one can expire"
             raise InvalidInput("decision", expected, f"number {d.id[0]}, of which some outcomes arrived")
         state.receipts.settle(d, checksum)
+        self.delay.settle(state, int(d.id[0]), d.features, d.plays, d.counted)
         books.commit(d.plays, d.counted, d.groups, d.known, self.problem.certain, -1.0, state.books)
         if state.periods is not None:
             self.by_period.commit(state.periods, d, -1.0)

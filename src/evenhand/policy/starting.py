@@ -39,6 +39,7 @@ def fresh(
         periods=ByPeriod(problem).start(count),
     )
     assembly.payable.begin(state)
+    assembly.delay.begin(state)
     return state
 
 

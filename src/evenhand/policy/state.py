@@ -49,6 +49,28 @@ class Recent:
     prices: tuple[Floats, Floats, Floats, Floats] | None = None  # where these are the same in all rounds
     ahead: list[Floats] | None = None  # arrays of the model's state that are told of the remaining rounds
     affordable: list[Floats] | None = None  # and of the plays of each action
+    doubts: list[Any] | None = None  # inverses that count what waits
+
+
+@dataclass
+class WaitingSums:
+    """Sums over plays whose outcomes are to come, for one estimate of a model."""
+
+    gram: Floats  # (R A, n, n) of z z^T
+    total: Floats  # (R A, n) of z
+    plays: Floats  # (R A,) how many there are
+
+
+@dataclass
+class Waiting:
+    """The plays whose outcomes are to come, of models whose bonuses count them."""
+
+    number: int = -1  # of the decision that was committed last, which is not in the sums; -1 without one
+    features: Floats = field(default_factory=lambda: np.zeros((0, 0, 0)))  # (R, P, n) its plays
+    plays: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int64))  # (R, P) which they are
+    counted: Floats = field(default_factory=lambda: np.zeros(0))  # (R,)
+    sums: list[WaitingSums] = field(default_factory=list)  # of the decisions before it
+    some: int = 0  # whether there is anything in the sums
 
 
 @dataclass
@@ -65,6 +87,7 @@ class PolicyState:
     goals: list[Any]
     choice: Any
     receipts: Receipts = field(default_factory=Receipts)
+    waiting: Waiting = field(default_factory=Waiting)
     periods: Floats | None = None  # (R, P, 1+C, 5+3S+2L) the same table by period, where there are spans of time
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from evenhand.core.records import Context, Decision, Worth
 from evenhand.core.types import Floats, Ints
 from evenhand.goals.base import Compares, Estimates, Goal, Learns, Limits, Priced, Restates, StepsAhead
-from evenhand.models.base import ROUND, Model, by_action, weighs
+from evenhand.models.base import ROUND, Model, Waits, by_action, waits, weighs
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Cases
 from evenhand.testing.frames import Draw, context_of, decision_of, shares_of
@@ -66,6 +66,8 @@ def _model_run(model: Model, ids: Ints, rounds: int, take: Callable[[Floats], Fl
         if t % 5 == 0 and not ghosts:
             _check_luck(model, state, query, w, u)
             _check_prices(model, state, query, w, u)
+            if isinstance(model, Waits) and waits(model):
+                _check_gains(model, state, query, w, u)
         unchanged(before, state, "`value` leaves the state as it is")
         x = take(draw(3, 2, n) * (draw(4, 2, n) < 0.7))
         seen = (draw(5, 2, m) < 0.9) & (draw(7, 2, 1) < 0.8)
@@ -101,6 +103,28 @@ def _check_prices(model: Model, state: Any, x: Floats, w: Floats, u: Floats) -> 
             same(z[:, :, one], for_all[:, :, one], "a candidate is valued at its own prices")
             close = np.abs(plain[:, :, one] - only) <= 1e-9 * (1.0 + np.abs(only))
             require(bool(close.all()), "a candidate is valued alike among others and alone")
+
+
+def _check_gains(model: Waits, state: Any, x: Floats, w: Floats, u: Floats) -> None:
+    """Require that gains are those of the rows of an inverse, which widths read and means do not."""
+    plain, gains = model.value(state, x, w, u), list(model.gains(state, x))
+    for gain in gains:
+        rows, n = gain.state.inverse.shape[:2]
+        require(gain.state.inverse.shape == (rows, n, n) and rows % len(x) == 0, "an inverse has shape (R A, n, n)")
+        lead = rows > len(x)
+        require(
+            gain.z.shape == (*x.shape[:2], n + lead), "gains have n numbers, after the action where rows are by action"
+        )
+        curve = gain.curvature(np.zeros((rows, n)))
+        require(curve.shape == (rows,) and bool((curve >= 0.0).all()), "a curvature is at least 0 in each row")
+    before = [gain.state.inverse for gain in gains]
+    for gain in gains:
+        gain.state.inverse = 0.25 * gain.state.inverse
+    narrow = model.value(state, x, w, u)
+    for gain, inverse in zip(gains, before, strict=True):
+        gain.state.inverse = inverse
+    same(plain.mean, narrow.mean, "means do not read an inverse that `gains` names")
+    require(bool((np.abs(narrow.bonus) <= np.abs(plain.bonus) + 1e-12).all()), "a smaller inverse has no larger bonus")
 
 
 def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30) -> None:

@@ -1,0 +1,239 @@
+"""Plays whose outcomes are on their way: bonuses count what they will teach, means know nothing of it.
+
+While outcomes wait, a bonus of what has arrived would stay as it is, and the candidate that it favours would be played
+until they come. A bonus that counts the plays on their way falls with every one of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from copy import deepcopy
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from evenhand.core.kernel import kernel
+from evenhand.core.records import Decision
+from evenhand.core.types import Floats, Ints
+from evenhand.models.base import Gain, Model, Waits, waits
+from evenhand.numerics.newton import cholesky, invert
+from evenhand.policy.saving import flatten
+from evenhand.policy.state import PolicyState, Waiting, WaitingSums
+
+_NOBODY = nullcontext()
+
+
+@kernel
+def _add(gram: Floats, total: Floats, plays: Floats, z: Floats, amount: Floats) -> None:
+    """Add plays, or take them away, `(A,n,n),(A,n),(A),(P,n),(P)`; where nothing is left, sums are exactly 0."""
+    n, actions = gram.shape[1], len(gram) // len(z)
+    lead = z.shape[2] - n
+    for r in range(len(z)):
+        for p in range(z.shape[1]):
+            if amount[r, p] == 0.0:
+                continue
+            row = r * actions + int(z[r, p, 0]) if lead > 0 else r
+            plays[row] += amount[r, p]
+            gone = plays[row] <= 0.0
+            if gone:
+                plays[row] = 0.0
+            for i in range(n):
+                x = z[r, p, lead + i]
+                total[row, i] = 0.0 if gone else total[row, i] + amount[r, p] * x
+                for j in range(n):
+                    more = amount[r, p] * (x * z[r, p, lead + j])
+                    gram[row, i, j] = 0.0 if gone else gram[row, i, j] + more
+
+
+@kernel
+def _expect(inverse: Floats, gram: Floats, curve: Floats, known: Floats, out: Floats) -> None:
+    """Invert V + curve * gram, V given by its inverse, `(A,n,n),(A,n,n),(A),(A,2 n^2 + 1)->(A,n,n)`.
+
+    `known` has what was inverted last, and rows that are the same are left as they are.
+    """
+    n = inverse.shape[1]
+    matrix, precision = np.empty((n, n)), np.empty((n, n))
+    for row in range(len(inverse)):
+        same = known[row, 2 * n * n] == curve[row]
+        for i in range(n):
+            for j in range(n):
+                at = i * n + j
+                same = same and known[row, at] == inverse[row, i, j] and known[row, n * n + at] == gram[row, i, j]
+        if same:
+            continue
+        weight, fresh = curve[row], True
+        known[row, 2 * n * n] = weight
+        for i in range(n):
+            for j in range(n):
+                at = i * n + j
+                known[row, at], known[row, n * n + at] = inverse[row, i, j], gram[row, i, j]
+                out[row, i, j] = matrix[i, j] = inverse[row, i, j]
+                fresh = fresh and gram[row, i, j] == 0.0
+        if fresh or not matrix[0, 0] > 0.0:  # nothing waits, or there is no penalty before any data
+            continue
+        cholesky(matrix)
+        invert(matrix, precision)
+        for i in range(n):
+            for j in range(n):
+                precision[i, j] += weight * gram[row, i, j]
+        cholesky(precision)
+        invert(precision, matrix)
+        for i in range(n):
+            for j in range(n):
+                out[row, i, j] = matrix[i, j]
+
+
+class Doubts(NamedTuple):
+    """Inverses that count what waits, and what they were made of."""
+
+    known: Floats  # (R A, 2 n^2 + 1)
+    inverse: Floats  # (R A, n, n)
+
+
+@dataclass(frozen=True, eq=False)
+class Delay:
+    """Counts the plays of one policy whose outcomes are to come, for the bonuses of its model.
+
+    Equation: the width of a candidate x is that of x^T (V + c W)^-1 x, with V the precision of what has arrived, W the
+    sum of x x^T over the plays that wait, and c the curvature of the model at their mean: 1 where it is linear. Where
+    nothing waits it is what it would be without. The plays are counted at commit; outcomes, whatever they are, an
+    expiry and a cancellation take them away.
+
+    Source: Desautels, Krause & Burdick 2014 (GP-BUCB) for linear models; the curvature at a mean is ours.
+    """
+
+    model: Model
+    n_plays: int
+
+    def begin(self, state: PolicyState) -> None:
+        """Give a new state sums of nothing."""
+        if self._waits is None:
+            return
+        features, plays, counted = self._nothing(len(state.t))
+        sums = list[WaitingSums]()
+        for gain in self._waits.gains(state.model, features):
+            shape = gain.state.inverse.shape
+            sums.append(WaitingSums(np.zeros(shape), np.zeros(shape[:2]), np.zeros(shape[0])))
+        state.waiting = Waiting(-1, features, plays, counted, sums)
+
+    def commit(self, state: PolicyState, number: int, features: Floats, plays: Ints, counted: Floats) -> None:
+        """Count the plays of a decision that was just numbered, `(P,n),(P),()`; those of the last one stay apart.
+
+        Most outcomes come before the next decision, and then nothing has to be added up.
+        """
+        if self._waits is None:
+            return
+        w = state.waiting
+        if w.number >= 0:
+            self._add_last(state)
+        w.number, w.features, w.plays, w.counted = number, features, plays, counted
+
+    def settle(self, state: PolicyState, number: int, features: Floats, plays: Ints, counted: Floats) -> None:
+        """Take away plays that no longer wait, `(P,n),(P),()`: those of a decision, or a part of them at number -1."""
+        w = state.waiting
+        if self._waits is None:
+            return
+        if 0 <= number == w.number:
+            self._forget(state)
+            return
+        if w.number >= 0:
+            self._add_last(state)
+        self._add(state, features, -amounts(plays, counted, features))
+        w.some = int(any(s.plays.any() for s in w.sums))
+
+    def doubted(self, state: PolicyState) -> Any:
+        """Return the state of the model as widths are to read it, which shares all other arrays with that one."""
+        last = state.waiting.number >= 0
+        if not (last or state.waiting.some):
+            return state.model
+        found = deepcopy(state.model, {id(z): z for _, z in flatten(state.model)})
+        doubts = self._doubts(state, list(self._gains(state, state.model)), last)
+        for gain, own in zip(self._gains(state, found), doubts, strict=True):
+            gain.state.inverse = own.inverse.copy()
+        return found
+
+    def read(self, state: PolicyState) -> AbstractContextManager[None]:
+        """Let the model's widths count what waits, within the block."""
+        last = state.waiting.number >= 0
+        return self._read(state, last) if last or state.waiting.some else _NOBODY
+
+    def read_at(self, state: PolicyState, d: Decision) -> AbstractContextManager[None]:
+        """The same, without the plays of a decision that is to be explained, if it is the last one."""
+        return self.read_before(state) if d.id[0] == state.waiting.number else self.read(state)
+
+    def read_before(self, state: PolicyState) -> AbstractContextManager[None]:
+        """The same, but for the plays of the last decision: as a plan reads widths that is made with it."""
+        return self._read(state, False) if state.waiting.some else _NOBODY
+
+    @contextmanager
+    def _read(self, state: PolicyState, last: bool) -> Iterator[None]:
+        gains = list(self._gains(state, state.model))
+        doubts, plain = self._doubts(state, gains, last), [g.state.inverse for g in gains]
+        try:
+            for gain, own in zip(gains, doubts, strict=True):
+                gain.state.inverse = own.inverse
+            yield
+        finally:
+            for gain, inverse in zip(gains, plain, strict=True):
+                gain.state.inverse = inverse
+
+    def _gains(self, state: PolicyState, model: Any) -> Iterator[Gain]:
+        assert self._waits is not None
+        return self._waits.gains(model, state.waiting.features)
+
+    def _doubts(self, state: PolicyState, gains: list[Gain], last: bool) -> list[Doubts]:
+        found, before, w = list[Doubts](), state.recent.doubts, state.waiting
+        amount = amounts(w.plays, w.counted, w.features)
+        for i, (gain, sums) in enumerate(zip(gains, w.sums, strict=True)):
+            gram, total, plays = sums.gram, sums.total, sums.plays
+            if last:
+                gram, total, plays = gram.copy(), total.copy(), plays.copy()
+                _add(gram, total, plays, gain.z, amount)
+            shape = gain.state.inverse.shape
+            own = before[i] if before is not None and before[i].inverse.shape == shape else None
+            if own is None:
+                own = Doubts(np.full((shape[0], 2 * shape[1] ** 2 + 1), np.nan), np.empty(shape))
+            curve = gain.curvature(total / np.maximum(plays, 1.0)[:, None])
+            _expect(gain.state.inverse, gram, curve, *own)
+            found.append(own)
+        state.recent.doubts = found
+        return found
+
+    def _add_last(self, state: PolicyState) -> None:
+        w = state.waiting
+        features, amount = w.features, amounts(w.plays, w.counted, w.features)
+        self._forget(state)
+        self._add(state, features, amount)
+        w.some = 1
+
+    def _forget(self, state: PolicyState) -> None:
+        """Forget the decision that was committed last."""
+        w = state.waiting
+        w.number, (w.features, w.plays, w.counted) = -1, self._nothing(len(state.t))
+
+    def _add(self, state: PolicyState, features: Floats, amount: Floats) -> None:
+        assert self._waits is not None
+        for gain, sums in zip(self._waits.gains(state.model, features), state.waiting.sums, strict=True):
+            _add(sums.gram, sums.total, sums.plays, gain.z, amount)
+
+    def _nothing(self, replicas: int) -> tuple[Floats, Ints, Floats]:
+        """The features, plays and rounds of no decision, `->(P,n),(P),()`."""
+        return _blank(replicas, self.n_plays, self.model.n_features)
+
+    @cached_property
+    def _waits(self) -> Waits | None:
+        return self.model if isinstance(self.model, Waits) and waits(self.model) else None
+
+
+def amounts(plays: Ints, counted: Floats, features: Floats) -> Floats:
+    """1 for every play that counts and teaches something, 0 for all others, `(P),(),(P,n)->(P)`."""
+    counts = (plays >= 0) & (counted > 0.0)[..., None] & features.any(-1)
+    return counts.astype(float)
+
+
+@cache
+def _blank(replicas: int, plays: int, n: int) -> tuple[Floats, Ints, Floats]:
+    return np.zeros((replicas, plays, n)), np.full((replicas, plays), -1), np.zeros(replicas)
