@@ -77,6 +77,7 @@ def test_means_are_within_their_intervals_as_often_as_the_lemma_says(v, confiden
     one, price = np.ones((runs, 1, 1)), np.tile(np.array([[[1.0]], [[-1.0]]]), (runs, 1, 1, 1))
     for t in (0, 1, 7):
         state.count[:], state.total[:, 0, 0] = float(t), y[:, :t].sum(1)
+        state.inverse[:] = 1.0 / (t + 1.0)
         said = model.value(state, one, price, np.zeros((runs, 0)))
         high, low = (said.mean + said.bonus)[:, 0, 0], -(said.mean + said.bonus)[:, 1, 0]
         np.testing.assert_allclose(high, np.minimum(mean[:, t] + half[:, t], 1.0))

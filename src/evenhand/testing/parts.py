@@ -111,10 +111,9 @@ def _check_gains(model: Waits, state: Any, x: Floats, w: Floats, u: Floats) -> N
     for gain in gains:
         rows, n = gain.state.inverse.shape[:2]
         require(gain.state.inverse.shape == (rows, n, n) and rows % len(x) == 0, "an inverse has shape (R A, n, n)")
-        lead = rows > len(x)
-        require(
-            gain.z.shape == (*x.shape[:2], n + lead), "gains have n numbers, after the action where rows are by action"
-        )
+        leads = (1,) if rows > len(x) else (0, 1)
+        sized = gain.z.shape[:2] == x.shape[:2] and gain.z.shape[2] - n in leads
+        require(sized, "gains have n numbers, after the action where rows are by action")
         curve = gain.curvature(np.zeros((rows, n)))
         require(curve.shape == (rows,) and bool((curve >= 0.0).all()), "a curvature is at least 0 in each row")
     before = [gain.state.inverse for gain in gains]
@@ -124,7 +123,7 @@ def _check_gains(model: Waits, state: Any, x: Floats, w: Floats, u: Floats) -> N
     for gain, inverse in zip(gains, before, strict=True):
         gain.state.inverse = inverse
     same(plain.mean, narrow.mean, "means do not read an inverse that `gains` names")
-    require(bool((np.abs(narrow.bonus) <= np.abs(plain.bonus) + 1e-12).all()), "a smaller inverse has no larger bonus")
+    require(bool((narrow.bonus <= plain.bonus + 1e-12).all()), "a smaller inverse has no larger bonus")
 
 
 def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30) -> None:
