@@ -112,7 +112,11 @@ class Outcome:
     def _check_mean(self, place: str, action: str, value: float) -> None:
         if action in self.free and value != 0.0:
             raise InvalidInput(place, "0, as the action is free", value)
-        for low, high in [self.ends(action)] if action in self._ranged else self._paid:
+        if action in self._ranged or not self.ranges_by_action:
+            ranges = [self.ends(action)]
+        else:
+            ranges = [] if action else self._paid  # one mean of all actions, or an end that is missing
+        for low, high in ranges:
             if not low <= value <= high:
                 raise InvalidInput(place, f"a mean in [{low:g}, {high:g}], its range", value)
 
