@@ -85,6 +85,26 @@ def test_what_cannot_be_is_refused_by_name(make, message):
         make()
 
 
+def test_a_budget_needs_a_finite_range_under_every_action():
+    cost = Outcome("cost", high={"a": 1.0, "b": np.inf})
+    stated = pose("gain", cost, subject_to=(Budget("cost", total=9.0),), horizon=9)
+    with pytest.raises(InvalidInput, match="an outcome with a finite declared range"):
+        hard_budget(stated)
+
+
+def test_states_are_saved_and_go_on(tmp_path):
+    policy = eh.resolving(routing())
+    state = policy.start(seed=2)
+    for _ in range(5):
+        decision = policy.act(state, policy.encode({}))
+        policy.observe(state, decision, {"solved": 1.0, "dollars": 0.0})
+    policy.save(state, tmp_path / "state.npz")
+    again = eh.resolving(routing()).load(tmp_path / "state.npz")
+    case = policy.encode({})
+    assert policy.decide(again, case).action == policy.decide(state, case).action
+    assert accounts.left(policy, again)[0, 0] == 9.0
+
+
 def test_a_fallback_is_within_the_range_of_every_action_that_is_not_free():
     Outcome("c", low={"a": 1, "b": 2}, high={"a": 3, "b": 4}, fallback=2.5)
     Outcome("c", low=-1, high={"a": 3, "b": -1}, free=("b",), fallback=2.5)
