@@ -14,12 +14,13 @@ from world import asked
 import evenhand as eh
 
 MODELS = {"small": 0.001, "large": 0.02, "expert": 0.08}  # dollars of a call, on average
+WORST = {model: 5 * dollars for model, dollars in MODELS.items()}  # the largest bill of a call
 FAILS = {"small": 0.9, "large": 0.3, "expert": 0.1}  # how often, where a request is as hard as can be
 REQUESTS, DOLLARS = 2000, 20.0
 problem = eh.Problem(
     actions=tuple(MODELS),
     features=(eh.Numeric("length", 0, 1), eh.Categorical("code", ("no", "yes"))),
-    outcomes=(eh.Outcome("solved"), eh.Outcome("dollars", high=0.4, mean=MODELS)),
+    outcomes=(eh.Outcome("solved"), eh.Outcome("dollars", high=WORST, mean=MODELS)),
     maximize="solved",
     subject_to=(eh.Budget("dollars", total=DOLLARS),),
     horizon=REQUESTS,

@@ -41,3 +41,12 @@ def test_only_replicas_that_are_asked_for_and_points_outside_change():
     np.testing.assert_array_equal(kept.normal[1:], before[1:])
     assert (kept.normal[0] != before[0]).any()
     assert (mu[1:] == 0.1).all()
+
+
+def test_a_tangent_that_is_there_already_keeps_its_place_and_its_price():
+    kept, mu = full(), np.array([[0.3, 0.2, 0.1, 0.4]])
+    before = kept.normal.copy(), kept.bound.copy(), mu.copy()
+    for z in ((0.0, 3.0), (1e-7, 2.0)):
+        assert kept.add((DISC,), np.array([z]), mu, np.ones(1, bool)).all()
+    for now, then in zip((kept.normal, kept.bound, mu), before, strict=True):
+        np.testing.assert_allclose(now, then, atol=1e-7)

@@ -177,6 +177,18 @@ def test_a_log_that_charges_for_what_is_free_has_bad_rows(tmp_path):
     assert not encoded.outcomes[encoded.actions == 0].any()
 
 
+def test_a_log_with_outcomes_outside_the_range_of_their_action_has_bad_rows(tmp_path):
+    ranges = "range = { none = [0, 1], a = [0, 0.5], b = [0, 1] }"
+    text = shop.PROBLEM.replace("range = [0, 1]", ranges).replace("horizon", "allow_bad = 0.9\nhorizon")
+    lines = shop.rows(300)
+    beyond = sum(line[2] == "A" and line[3] == "1" for line in lines)
+    _, encoded, bad = encode(tmp_path, lines, text)
+    assert beyond > 5
+    assert bad.count == beyond
+    assert "'visit' is not a number in [0, 0.5] under a" in next(iter(bad.messages()))
+    assert not encoded.outcomes[encoded.actions == 1].any()
+
+
 def test_groups_of_numbers_and_groups_without_cases_are_refused(tmp_path):
     """Parity by age has a group and a column per age; a group of one row in 400 has no case in most runs of 300."""
     by_age = shop.PROBLEM.replace('by = "town"', 'by = "age"').replace('numeric = ["age"]\n', "")

@@ -281,6 +281,22 @@ def test_a_learned_or_noisy_outcome_may_be_free_under_some_actions(tmp_path):
         read(tmp_path, text.replace('free = ["none"]', 'free = "none"'))
 
 
+def test_a_learned_or_noisy_outcome_may_have_a_range_for_each_action(tmp_path):
+    cents = '[outcomes.cents]\nrange = { a = [0, 2], b = [1, 9] }\nfree = ["none"]\n\n[outcomes.visit]'
+    text = shop.PROBLEM.replace("[outcomes.visit]", cents)
+    found = read(tmp_path, text).outcomes[0]
+    assert [found.ends(action) for action in ("none", "a", "b")] == [(0, 0), (0, 2), (1, 9)]
+    assert found.widest == (0, 9)
+    noisy = read(tmp_path, text.replace('free = ["none"]', "mean = { a = 1, b = 3 }")).outcomes[0]
+    assert [noisy.ends(action) for action in ("none", "a", "b")] == [(0, 0), (0, 2), (1, 9)]
+    with pytest.raises(InvalidInput, match=r"line 17: .*an end for every action that is not free, got none for 'none'"):
+        read(tmp_path, text.replace('free = ["none"]\n', ""))
+    for wrong in ("{ a = [0, 2], b = [9, 1] }", "{ a = 2, b = 9 }", "[2, 1]"):
+        expected = r"outcomes\.cents\.range: expected \[low, high\] with low < high, or a table of such by action"
+        with pytest.raises(InvalidInput, match=expected):
+            read(tmp_path, text.replace("{ a = [0, 2], b = [1, 9] }", wrong))
+
+
 @pytest.mark.parametrize("kind", ['free = ["none"]', "mean = { a = 2, b = 3 }", "mean = { a = 2, b = 3 }\nfree = []"])
 def test_a_total_below_what_any_paid_play_may_cost_is_refused_before_the_log_is_read(tmp_path, kind):
     """0.02 x 300 rounds are 6, and any letter may cost 9: nothing would ever be spent, and all systems be alike."""

@@ -8,6 +8,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import nnls
 
 from evenhand.sets import Ball, Box, Convex, DownwardClosed, Halfspaces, Intersection, Polytope, Simplex
+from evenhand.sets.units import in_units
 from tests.each import for_each
 from tests.examples.sets import lens
 from tests.sets import twins
@@ -214,3 +215,13 @@ def test_projections_with_hidden_coordinates_reach_the_nearest_point(seed):
     away = z[:, :4] - q
     assert (away >= -1e-9).all()  # else more would be below
     assert ((away @ points[:, :4].T).max(1) - (away * q).sum(1)).max() <= 1e-8
+
+
+def test_in_other_units_coordinates_that_a_projection_leaves_stay_exactly_where_they_are():
+    """49 times 1/49 is not 1: a run at the edge of a set would tell units apart by such a difference."""
+    scaled, unit = in_units(Intersection((Ball((0.0, 0.0), 49.0), Box((0.0, 0.0), (9.0, 49.0)))), np.full(2, 49.0))
+    for y in (0.11, 0.22, 0.67):
+        found = scaled.project(np.array([0.5, y]))
+        assert found[1] == y
+        np.testing.assert_allclose(found[0], 9.0 / 49.0, rtol=1e-15)
+    np.testing.assert_array_equal(unit, [49.0, 49.0])

@@ -282,7 +282,7 @@ class Logged:
         known = (self.actions >= 0) & (self.actions < len(problem.actions))
         _range("actions", self.actions, known, f"indices of the {len(problem.actions)} actions")
         _range("propensities", self.propensities, (self.propensities > 0) & (self.propensities <= 1), "in (0, 1]")
-        low, high = problem.span
+        low, high = problem.span_by_action[:, self.actions if problem.span_by_action.shape[1] > 1 else 0]
         inside = (self.outcomes >= low) & (self.outcomes <= high) & (np.abs(self.outcomes) <= LARGEST)
         _range("outcomes", self.outcomes, inside, f"within the declared ranges of {problem.observed}")
         if self.known is not None:

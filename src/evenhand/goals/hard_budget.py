@@ -92,7 +92,8 @@ class HardBudget:
     Args:
         rows: consumption, d rows that concern everybody.
         total: over the horizon, `(d)`.
-        low, high: ranges of the observed outcomes: learned ones, then noisy ones, `(M+B)`.
+        low, high: ranges of the observed outcomes: learned ones, then noisy ones, `(M+B)`; or of each candidate,
+            `(A,M+B)`, if every round has the same candidates.
         free: candidates under which an observed outcome is always 0, `(A,M+B)`, if every round has the same candidates.
         constraints: the one that each row belongs to, by which reports find it; none if the limit is of something else.
 
@@ -120,7 +121,7 @@ class HardBudget:
         if self.total.shape != (len(self.rows),) or not (np.isfinite(self.total).all() and (self.total > 0).all()):
             raise InvalidInput("HardBudget.total", f"{len(self.rows)} finite numbers above 0", self.total)
         for name, row in zip(self.rows.names, self.observed, strict=True):
-            if not (np.isfinite(self.low[row != 0]).all() and np.isfinite(self.high[row != 0]).all()):
+            if not np.isfinite([self.low[..., row != 0], self.high[..., row != 0]]).all():
                 raise InvalidInput(
                     f"HardBudget {name!r}", "an outcome with a finite declared range", "an unbounded one"
                 )
@@ -179,20 +180,26 @@ class HardBudget:
         return _HardBudgetView(state.taken, self._limits, rows, state.credit, self._any_waits or state.credit)
 
     def _seen(self, frame: Frame) -> Floats:
-        """Known outcomes, then the sizes of factors above 0 and of those below 0, `->(A,L+2F)`.
+        """Known outcomes, then the most that outcomes with a factor can bring, and take away, `->(A,L+2F)`.
 
-        What a learned outcome with a factor can use at most is linear in these, as what a known outcome uses is.
+        What such an outcome can use of a row at most is linear in these, as what a known outcome uses is. An outcome
+        of a play that is not exposed brings 0. That outcomes can offset each other is not used.
         """
         if not len(self._scaled):
             return frame.known
         f = self.rows.factors.of(frame.known, frame.plays)[..., self._scaled]  # type: ignore[union-attr]  # it has some
-        return np.concatenate([frame.known, np.maximum(f, 0.0), np.maximum(-f, 0.0)], 2)
+        low, high = (np.atleast_2d(z)[:, self._scaled] for z in (self.low, self.high))
+        if frame.plays is not None and len(low) > 1:
+            low, high = low[frame.plays], high[frame.plays]
+        ends = f * low, f * high
+        return np.concatenate([frame.known, np.maximum(np.maximum(*ends), 0.0), np.maximum(-np.minimum(*ends), 0.0)], 2)
 
     @cached_property
     def _limits(self) -> Floats:
         """All that kernels read, in one array: each array argument of a kernel costs a tenth of a microsecond."""
         waits, sure = ~self.rows.is_known, np.tile(self.rows.sure, (len(self.rows), 1))
-        ends = np.column_stack([self._most_of(self.rows.learned), self._most_of(-self.rows.learned)])
+        w = self.rows.learned[:, self._scaled]
+        ends = np.column_stack([np.maximum(w, 0.0), np.maximum(-w, 0.0)])
         return np.column_stack([waits, self._rounding, self.total, self._known, ends, sure, 0.0 * ends, self._most.T])
 
     @cached_property
@@ -200,17 +207,6 @@ class HardBudget:
         """The learned outcomes with a known factor that any row reads, `->(F)`."""
         scaled = self.rows.scaled
         return np.zeros(0, np.int64) if scaled is None else scaled.known[self.rows.learned[:, scaled.known].any(0)]
-
-    def _most_of(self, weights: Floats) -> Floats:
-        """The most that learned outcomes with factors can add to each row per unit of their factors, `(d,M)->(d,F)`.
-
-        An outcome of a play that is not exposed adds 0. That outcomes with factors can offset each other is not used.
-        """
-        w = weights[:, self._scaled]
-        low, high = self.low[self._scaled], self.high[self._scaled]
-        with np.errstate(invalid="ignore"):  # of rows that do not read an unbounded outcome
-            ends = np.where(w == 0.0, 0.0, np.maximum(w * low, w * high))
-        return np.asarray(np.maximum(ends, 0.0))
 
     @cached_property
     def _any_waits(self) -> bool:
@@ -224,7 +220,8 @@ class HardBudget:
         """
         w = self.observed.copy()
         w[:, self._scaled] = 0.0
-        ends = np.where(w > 0, w * np.where(w > 0, self.high, 0.0), w * np.where(w < 0, self.low, 0.0))[None]
+        low, high = (np.atleast_2d(z)[:, None] for z in (self.low, self.high))
+        ends = np.where(w > 0, w * np.where(w > 0, high, 0.0), w * np.where(w < 0, low, 0.0))
         if self.free is not None and self.free.any():
             ends = ends * ~self.free[:, None, :]
         billed = np.append(np.zeros(self.rows.learned.shape[1], bool), self.rows.sure[self.rows.noisy])

@@ -54,8 +54,8 @@ def _on_totals(problem: Problem, stated: Sequence[Stated]) -> HardBudget:
     return HardBudget(
         rows=rows,
         total=np.array(per_row(stated, lambda s: s.total if s.spans is None else float(s.spans.allowance.min()))),
-        low=problem.span[0],
-        high=problem.span[1],
+        low=problem.span_by_action[0],
+        high=problem.span_by_action[1],
         free=problem.free,
         constraints=tuple(per_row(stated, lambda s: s.constraint)),
     )

@@ -58,7 +58,7 @@ def advised(problem: Problem, n_features: int | None = None) -> Model:
 
 def _parts(problem: Problem, n_features: int) -> Iterator[Model]:
     """Return the models of the learned outcomes, in their order."""
-    ranges = [(o.low, o.high) == (0.0, 1.0) for o in problem.outcomes if o.is_learned]
+    ranges = [o.widest == (0.0, 1.0) for o in problem.outcomes if o.is_learned]
     if len(ranges) > 1 and all(ranges):
         ranges = [False] * len(ranges)
     for yes_or_no, outcomes in groupby(ranges):

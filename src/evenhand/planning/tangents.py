@@ -85,7 +85,8 @@ class Tangents:
     def add(self, shapes: tuple[Shape, ...], z: Floats, mu: Floats, which: Bools) -> Bools:
         """Add a tangent where a point is out of a set, and tell where, `(n),(c),()->()`; it replaces one that is slack.
 
-        A price that its tangent loses becomes 0, `mu` in place.
+        A price that its tangent loses becomes 0, `mu` in place. A tangent that is there already, as where no plan
+        reaches the set, keeps its place and its price: rounding would say how equal ones share a price.
         """
         first, added = 0, np.zeros(len(z), bool)
         for within, at in shapes:
@@ -98,8 +99,13 @@ class Tangents:
                 normal = np.zeros(z.shape[1])
                 normal[at] = gap[r] / far[r]
                 bound = float((gap[r] * near[r]).sum() / far[r])
-                slot = slots.start + self._spare(int(r), slots, mu, z[r])
-                self.normal[r, slot], self.bound[r, slot], mu[r, slot], added[r] = normal, bound, 0.0, True
+                apart = length(self.normal[r, slots] - normal, "euclidean")
+                if apart.min() <= _OFF:
+                    slot = slots.start + int(apart.argmin())
+                else:
+                    slot = slots.start + self._spare(int(r), slots, mu, z[r])
+                    mu[r, slot] = 0.0
+                self.normal[r, slot], self.bound[r, slot], added[r] = normal, bound, True
         return added
 
     def _spare(self, r: int, slots: slice, mu: Floats, z: Floats) -> int:

@@ -36,7 +36,6 @@ class Facts(NamedTuple):
     sure: Bools
     certain: Bools
     span: Floats
-    free: Bools
     n_noisy: int
     n_groups: int  # columns of groups
     draws: int  # of the choice
@@ -162,7 +161,7 @@ def arriving(p: Any, d: Decision, y: Floats, exposed: Bools) -> tuple[bool, Answ
     f = p.facts.part
     _, _, r, _, learned, known, seen = entries.at_arrival(
         *(d.plays, d.counted, d.time, d.groups, d.known, y, f.everywhere, exposed),
-        *(f.sure, f.n_noisy, f.span, f.free, f.everywhere),
+        *(f.sure, f.n_noisy, f.span, f.everywhere),
     )
     return r < 0, Answer(learned, known, seen, exposed)
 

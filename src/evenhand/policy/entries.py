@@ -289,16 +289,16 @@ def at_arrival(
     sure: Bools,
     n_noisy: int,
     ranges: Floats,
-    free: Bools,
     missing: Bools,
 ) -> tuple[int, bool, int, int, Floats, Floats, Bools]:
-    """Return the outcomes that count, `(P),(),(),(1|P,G),(P,L),(P,M+B),...,(2,M+B),(A,M+B)->(P,M),(P,L),(P,M)`.
+    """Return the outcomes that count, `(P),(),(),(1|P,G),(P,L),(P,M+B),...,(2,A|1,M+B)->(P,M),(P,L),(P,M)`.
 
     First the checksum and whether any round counts; then the replica and the outcome of the first number that is not
-    finite or not within its range, or that nothing can have brought about, -1 where there is none. Learned and known
-    outcomes are 0 wherever a play was not made, not exposed or not observed; noisy ones, the first B known outcomes,
-    are as observed. The mask says what teaches the model. In `missing`, `(P,M+L)`, outcomes of exposed plays, and
-    sure ones, are marked that were not observed. A mask that is empty is true everywhere, and then nothing is missing.
+    finite or not within the range of its play, or that nothing can have brought about, -1 where there is none. Learned
+    and known outcomes are 0 wherever a play was not made, not exposed or not observed; noisy ones, the first B known
+    outcomes, are as observed. The mask says what teaches the model. In `missing`, `(P,M+L)`, outcomes of exposed plays,
+    and sure ones, are marked that were not observed. A mask that is empty is true everywhere, and then nothing is
+    missing.
     """
     n_learned = y.shape[2] - n_noisy
     learned, z = np.zeros((len(y), y.shape[1], n_learned)), np.zeros(known.shape)
@@ -328,8 +328,8 @@ def at_arrival(
                     seen[r, p, m] = True
                 else:
                     z[r, p, m - n_learned] = y[r, p, m]
-                inside = ranges[0, m] <= y[r, p, m] <= ranges[1, m] and abs(y[r, p, m]) <= LARGEST
-                if not inside or (plays[r, p] < len(free) and free[plays[r, p], m] and y[r, p, m] != 0.0):
+                a = plays[r, p] if ranges.shape[1] > 1 else 0
+                if not (ranges[0, a, m] <= y[r, p, m] <= ranges[1, a, m] and abs(y[r, p, m]) <= LARGEST):
                     return number, True, r, m, learned, z, seen
     return number, _any(counted), -1, -1, learned, z, seen
 

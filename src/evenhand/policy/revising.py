@@ -103,7 +103,7 @@ def _observed(problem: Problem, d: Decision, outcomes: Outcomes) -> _Entry:
     y, observed, exposed = named.outcomes(problem, d.plays.shape[1], outcomes)
     y = checks.outcomes(y, observed, exposed, d, problem)
     missing = np.zeros((*y.shape[:2], len(problem.names)), bool)
-    of_problem = problem.sure, len(problem.noisy), problem.span, problem.free
+    of_problem = problem.sure, len(problem.noisy), problem.span_by_action
     said = d.plays, d.counted, d.time, d.groups, d.known, y, observed, exposed
     _, _, r, m, learned, known, _ = entries.at_arrival(*said, *of_problem, missing)
     if r >= 0:

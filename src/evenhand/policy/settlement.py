@@ -66,8 +66,7 @@ class Settlement:
             checks.EVERY_PLAY if exposed is None else exposed,
             self.problem.sure,
             len(self.problem.noisy),
-            self.problem.span,
-            self.problem.free,
+            self.problem.span_by_action,
             missing,
         )
         if r >= 0:

@@ -37,18 +37,18 @@ def wrong_outcome(
         return InvalidInput(place, "0 or NaN where a play is pending or was settled before", got)
     if (empty & (np.abs(y[r, :, m]) > 0.0)).any():
         return InvalidInput(place, "0 or NaN where nothing was played or a play was not exposed", got)
-    return _undeclared(place, m, got, problem)
+    return _undeclared(place, m, got, problem, arriving[r])
 
 
 def wrong_lesson(y: Floats, observed: Bools, action: int, problem: Problem) -> InvalidInput | None:
     """Return the error of an outcome of an action that others played, if it is not as declared, `(M+B),(M+B)->`."""
-    (low, high), free = problem.span, problem.free[action]
-    inside = (y >= low) & (y <= high) & (np.abs(y) <= LARGEST) & ~(free & (y != 0.0))
+    low, high = problem.span_by_action[:, action if problem.span_by_action.shape[1] > 1 else 0]
+    inside = (y >= low) & (y <= high) & (np.abs(y) <= LARGEST)
     wrong = np.flatnonzero(observed & ~inside)
     if not len(wrong):
         return None
     m = int(wrong[0])
-    return _undeclared(f"outcome {problem.observed[m]!r}", m, y[m], problem)
+    return _undeclared(f"outcome {problem.observed[m]!r}", m, y[m], problem, np.array([action]))
 
 
 def refuse_undeclared(y: Floats, observed: Bools, problem: Problem) -> None:
@@ -59,16 +59,21 @@ def refuse_undeclared(y: Floats, observed: Bools, problem: Problem) -> None:
     """
     low, high = problem.span
     for p, m in np.argwhere(observed[0] & ~((y[0] >= low) & (y[0] <= high))).tolist():
-        raise _undeclared(f"outcome {problem.observed[m]!r}", m, y[0, p, m], problem)
+        raise _undeclared(f"outcome {problem.observed[m]!r}", m, y[0, p, m], problem, np.zeros(0, np.int64))
 
 
-def _undeclared(place: str, m: int, got: object, problem: Problem) -> InvalidInput:
-    low, high = max(problem.span[0, m], -LARGEST), min(problem.span[1, m], LARGEST)
-    expected = f"a finite number in [{low:g}, {high:g}] (as declared)"
+def _undeclared(place: str, m: int, got: object, problem: Problem, plays: Ints) -> InvalidInput:
+    outcome = next(o for o in problem.outcomes if o.name == problem.observed[m])
+    played = [problem.actions[a] for a in np.unique(plays[plays >= 0]).tolist()] if outcome.ranges_by_action else []
+    ranges = [f"{_range(*outcome.ends(a))} under {a!r}" for a in played if not outcome.is_free(a)]
+    expected = f"a finite number in {', '.join(ranges) or _range(*outcome.widest)} (as declared)"
     free = tuple(a for a, is_free in zip(problem.actions, problem.free[:, m], strict=True) if is_free)
     if free:
         expected += f", 0 under {free}"
-    factor = next((o.times for o in problem.outcomes if o.name == problem.observed[m]), None)
-    if factor is not None:
-        expected += f": the outcome itself, which is multiplied by {factor!r} afterwards"
+    if outcome.times is not None:
+        expected += f": the outcome itself, which is multiplied by {outcome.times!r} afterwards"
     return InvalidInput(place, expected, got)
+
+
+def _range(low: float, high: float) -> str:
+    return f"[{max(low, -LARGEST):g}, {min(high, LARGEST):g}]"

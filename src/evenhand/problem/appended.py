@@ -65,5 +65,5 @@ def refuse_other_meanings(old: Stated, new: Stated, field: str) -> None:
 def _meaning(o: Outcome, actions: tuple[str, ...]) -> tuple[object, ...]:
     """What an outcome says of some actions."""
     kind = o.is_learned, o.is_noisy
-    each = [o.is_free(a) for a in actions], o.declared(actions)
-    return o.name, float(o.low), float(o.high), o.sure, o.fallback, o.times, kind, each
+    each = [o.is_free(a) for a in actions], o.declared(actions), [o.ends(a) for a in actions]
+    return o.name, o.widest, o.sure, o.fallback, o.times, kind, each  # models have the widest range

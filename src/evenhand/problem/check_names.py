@@ -56,15 +56,22 @@ def check_names(problem: Whole) -> None:
             raise InvalidInput("measures", f"a name that is none of {sorted(COLUMNS)}", repr(m.name))
         m.on(problem)  # this raises if it does not fit
     for o in problem.outcomes:
-        for field, mentioned in (("known", o.known), ("mean", o.mean), ("free", o.free)):
+        fields = {"known": o.known, "mean": o.mean, "free": o.free, "low": o.low, "high": o.high}
+        for field, mentioned in fields.items():
             for action in mentioned if isinstance(mentioned, Mapping | tuple | list) else ():
                 if action not in actions:
                     got = f"{action}{meant(action, problem.actions)}"
                     raise InvalidInput(f"Outcome({o.name!r}).{field}", f"one of the actions {problem.actions}", got)
         free = [a for a in problem.actions if o.is_free(a)]
-        if free and not o.low <= 0 <= o.high:
-            expected = f"a mean for every action, as 0 is outside the range [{o.low:g}, {o.high:g}]"
+        low, high = o.widest
+        if free and not low <= 0 <= high:
+            expected = f"a mean for every action, as 0 is outside the range [{low:g}, {high:g}]"
             raise InvalidInput(f"Outcome({o.name!r}).mean", expected, f"none for {some(free)}")
+        for field, ends in (("low", o.low), ("high", o.high)):
+            missing = [a for a in problem.actions if isinstance(ends, Mapping) and a not in ends and a not in free]
+            if missing:
+                expected = "an end for every action that is not free"
+                raise InvalidInput(f"Outcome({o.name!r}).{field}", expected, f"none for {some(missing)}")
     check_withdrawn(problem)
     check_factors(problem.outcomes, problem.actions)
     for g in problem.groups:

@@ -31,7 +31,8 @@ def reach(problem: Declared, rows: Rows) -> tuple[Floats, Floats]:
     w = rows.learned * rows.always[:, None]
     if problem.factors is not None:
         w = w * problem.factors.of(problem.declared[None])[0][:, None]
-    ends = np.where(w > 0, problem.low, problem.high), np.where(w > 0, problem.high, problem.low)
+    low, high = problem.span_by_action[:, :, None, : len(problem.learned)]
+    ends = np.where(w > 0, low, high), np.where(w > 0, high, low)
     parts = zip(fixed, ends, strict=True)
     least, most = (known + (w * np.where(w == 0.0, 0.0, end)).sum(-1) for known, end in parts)
     return least, most

@@ -28,6 +28,7 @@ from evenhand.problem.features import Feature
 from evenhand.problem.groups import Groups
 from evenhand.problem.measures import Measure
 from evenhand.problem.outcome import Outcome
+from evenhand.problem.ranges import ranges
 from evenhand.problem.traffic import Traffic
 
 
@@ -57,9 +58,10 @@ class Problem:
             `evenhand.welfare.Satisfaction`.
 
     Raises:
-        InvalidInput: a name that is unknown or used twice, a factor that is not known for certain, a horizon or number
-            of plays below 1, more plays than actions where these are free or divided into groups (elsewhere there may
-            be more candidates than actions), a hard constraint that spends nothing, or a measure that does not fit.
+        InvalidInput: a name that is unknown or used twice, a factor that is not known for certain, an end of a range
+            that is missing, a horizon or number of plays below 1, more plays than actions where these are free, have
+            ranges of their own or are divided into groups (elsewhere there may be more candidates than actions), a
+            hard constraint that spends nothing, or a measure that does not fit.
         InfeasibleProblem: no mixture of actions keeps to all constraints even if learned outcomes are at their best.
 
     >>> from evenhand.problem.constraints import Budget
@@ -108,7 +110,8 @@ class Problem:
             raise InvalidInput("actions and outcomes", "at least one each", f"{self.actions}, {self.outcomes}")
         check_names(self)
         if self.names_candidates and self.n_plays > len(self.actions):
-            expected = f"at most {len(self.actions)}, the number of actions, as some are free or divided into groups"
+            why = "as some are free, have ranges of their own, or are divided into groups"
+            expected = f"at most {len(self.actions)}, the number of actions, {why}"
             raise InvalidInput("n_plays", expected, self.n_plays)
         if not feasible(self):
             needed = [(s.constraint, s.limit) for s in conflict(self)]
@@ -184,6 +187,10 @@ class Problem:
         return tuple(named[name] for name in self.names)
 
     @cached_property
+    def _seen(self) -> tuple[Outcome, ...]:
+        return self._ordered[: len(self.observed)]
+
+    @cached_property
     def low(self) -> Floats:
         """Lower ends of the learned outcomes' ranges, `()->(M)`."""
         return self.span[0, : len(self.learned)].copy()
@@ -196,8 +203,14 @@ class Problem:
     @cached_property
     def span(self) -> Floats:
         """Lower and upper ends of the observed outcomes' ranges, `()->(2, M+B)` with B noisy outcomes."""
-        seen = self._ordered[: len(self.observed)]
-        return np.array([[o.low for o in seen], [o.high for o in seen]], float)
+        return np.array([o.widest for o in self._seen], float).reshape(-1, 2).T.copy()
+
+    @cached_property
+    def span_by_action(self) -> Floats:
+        """The same under each action, 0 to 0 where it is free, or for all where none differs, `()->(2, A|1, M+B)`."""
+        if not (self.free.any() or any(o.ranges_by_action for o in self._seen)):
+            return self.span[:, None]
+        return np.array([[o.ends(a) for o in self._seen] for a in self.actions], float).transpose(2, 0, 1).copy()
 
     @cached_property
     def factors(self) -> Factors | None:
@@ -223,8 +236,7 @@ class Problem:
     @cached_property
     def fallback(self) -> Floats:
         """The substitutes for observed outcomes that never arrive, NaN if there is none, `()->(M+B)`."""
-        seen = self._ordered[: len(self.observed)]
-        return np.array([np.nan if o.fallback is None else o.fallback for o in seen], float)
+        return np.array([np.nan if o.fallback is None else o.fallback for o in self._seen], float)
 
     @cached_property
     def declared(self) -> Floats:
@@ -325,21 +337,7 @@ class Problem:
             outcomes: names as for `row`.
             plays: how many are summed; those of a round by default.
         """
-        plays = self.n_plays if plays is None else plays
-        found = [self.row(name) for name in outcomes]
-        chosen = [outcome for outcome, _, _ in found]
-        waits = np.concatenate([np.zeros(len(self.learned), bool), ~self.sure])[chosen]
-        inside = np.array([c >= 0 for _, _, c in found], bool)
-        most = np.full(len(found), float(plays))
-        for i, (_, grouping, column) in enumerate(found):
-            if column >= 0:
-                most[i] = min(plays, self.groups[grouping].size(self.columns[column][1]))
-        least, most_of = self.amount_span[:, : len(self.learned)]
-        low = np.concatenate([least, self.declared.min(0)])[chosen]
-        high = np.concatenate([most_of, self.declared.max(0)])[chosen]
-        optional = waits | inside  # a play outside of the group, or one that is not exposed, brings 0
-        low, high = np.where(optional, np.minimum(low, 0.0), low), np.where(optional, np.maximum(high, 0.0), high)
-        return low * most, high * most
+        return ranges(self, outcomes, plays)
 
     def middle(self, outcomes: tuple[str, ...]) -> tuple[float, ...]:
         """The middle of the range of each outcome per round; 0 where the range is not finite."""
@@ -350,13 +348,13 @@ class Problem:
     @cached_property
     def free(self) -> Bools:
         """A mask of the actions under which each observed outcome is always 0, `()->(A, M+B)`."""
-        named = [[o.is_free(a) for o in self._ordered[: len(self.observed)]] for a in self.actions]
+        named = [[o.is_free(a) for o in self._seen] for a in self.actions]
         return np.array(named, bool).reshape(len(self.actions), len(self.observed))
 
     @cached_property
     def names_candidates(self) -> bool:
         """Whether anything is declared per action, so that candidates must be the actions in their order."""
-        return bool(self.free.any() or self.by_action.any() or self.withdrawn)
+        return bool(self.free.any() or self.span_by_action.shape[1] > 1 or self.by_action.any() or self.withdrawn)
 
     @cached_property
     def stated(self) -> tuple[Stated, ...]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Bools, Floats, Ints
+from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
 from evenhand.problem.clock import Clock
@@ -219,12 +219,18 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
             bad.keep(column, zero | columns.names(column).are(values), f"one of {', '.join(map(repr, values))}")
         z = columns.numbers(column) if values is None else columns.names(column).floats(partial(_stated, values))
         z = np.where(zero, 0.0, z) if zero.any() else z
-        inside: Bools = (z >= outcome.low) & (z <= outcome.high)
-        expected = f"a number in [{outcome.low:g}, {outcome.high:g}]"
-        expected += _thousands(columns, column)
+        told = _thousands(columns, column)
         if outcome.times is not None:
-            expected += f", before it is multiplied by {outcome.times}"
-        bad.keep(column, inside, expected + _in_words(columns, column))
+            told += f", before it is multiplied by {outcome.times}"
+        told += _in_words(columns, column)
+        low, high = outcome.widest
+        bad.keep(column, (z >= low) & (z <= high), f"a number in [{low:g}, {high:g}]{told}")
+        for action in (a for a in _names(spec) if outcome.ranges_by_action and a not in free):
+            low, high = outcome.ends(action)
+            played = columns.names(spec.logged).are([t for t, a in spec.actions.items() if a == action])
+            bad.keep(
+                column, ~played | ((z >= low) & (z <= high)), f"a number in [{low:g}, {high:g}] under {action}{told}"
+            )
         bad.keep(column, ~(under & (z != 0)), f"0 under {', '.join(sorted(free))}, as declared free")
         found.append(z)
     return np.stack(found, 1)

@@ -19,6 +19,7 @@ from evenhand.replay.kinds import (
     NUMBER,
     NUMBERS,
     RANGE,
+    RANGES,
     TABLE,
     TEXT,
     TEXT_OR_NAMES,
@@ -102,7 +103,13 @@ FEATURES = (
 )  # fmt: skip
 LEARNED = (
     Key("column", "The column of the outcome.", TEXT, None, "NAME"),
-    Key("range", "The range of the outcome, [low, high].", RANGE, (0.0, 1.0), "[0, 1]"),
+    Key(
+        "range",
+        "The range of the outcome, [low, high], or a table of them by action, free ones left out.",
+        RANGES,
+        (0.0, 1.0),
+        "[0, 1]",
+    ),
     Key("values", "The numbers that texts stand for, such as { yes = 1, no = 0 }.", NUMBERS, None, "numbers are read"),
     Key("mean", "The mean under each action, of an outcome that is noisy and not learned.", NUMBERS),
     Key("free", "The actions under which it is always 0, so that no budget on it masks them.", TEXTS, ()),

@@ -98,6 +98,10 @@ def _pair(z: Any) -> tuple[float, float] | None:
     return (low, high) if low is not None and high is not None and low < high else None
 
 
+def _pairs(z: Any) -> dict[str, tuple[float, float]] | None:
+    return _mapping(z, _pair)
+
+
 def _whole(z: Any) -> int | None:
     return z if type(z) is int else None
 
@@ -118,6 +122,9 @@ NUMBER = _kind("a finite number", finite, _A_NUMBER)
 NUMBERS = _kind("a table of finite numbers", lambda z: _mapping(z, finite), _of(_A_NUMBER))
 NAMES = _kind("a table of texts", lambda z: _mapping(z, _text), _of(_A_TEXT))
 RANGE = _kind("[low, high] with low < high", _pair, {"type": "array", "items": _END, "minItems": 2, "maxItems": 2})
+RANGES = either(
+    "[low, high] with low < high, or a table of such by action", RANGE, _kind("", _pairs, _of(RANGE.schema))
+)
 TEXT_OR_NUMBERS = either("a text, or a table of finite numbers", TEXT, NUMBERS)
 TEXT_OR_NAMES = either("a text, or a table of texts", TEXT, NAMES)
 TABLE = _kind("a table", lambda z: z if isinstance(z, dict) else None, {"type": "object"})

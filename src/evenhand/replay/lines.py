@@ -86,7 +86,8 @@ def _keys(data: dict[str, Any], field: str, got: str) -> Keys:
     first = re.split(r"\W", field)[0]
     kind = snake(first)
     if part and kind in ("outcome", "groups"):
-        return ["outcomes" if kind == "outcome" else kind, part[2], part[3]]
+        key = "range" if part[3] in ("low", "high") else part[3]
+        return ["outcomes" if kind == "outcome" else kind, part[2], key]
     if kind != first and isinstance(data.get(kind), list):
         name = part[2] if part else got.split(" (did you mean")[0]
         of_it = (i for i, z in enumerate(data[kind]) if name in (z.values() if isinstance(z, dict) else ()))

@@ -148,9 +148,10 @@ def _outcome(table: Table, name: str) -> _Read:
                 )
         return _Read(Outcome(name, low, high, known=known), by_case=by_case)
     t = table.table(name, LEARNED)
-    low, high = t.get("range")
+    stated: tuple[float, float] | dict[str, tuple[float, float]] = t.get("range")
+    lows, highs = stated if isinstance(stated, tuple) else ({a: z[i] for a, z in stated.items()} for i in range(2))
     made = Outcome(
-        name, low, high, mean=t.get("mean"), free=t.get("free"), fallback=t.get("fallback"), times=t.get("times")
+        name, lows, highs, mean=t.get("mean"), free=t.get("free"), fallback=t.get("fallback"), times=t.get("times")
     )
     return _Read(made, t.get("column") or name, t.get("values"))
 

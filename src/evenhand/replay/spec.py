@@ -189,9 +189,10 @@ class Spec:
                 raise InvalidInput(field, "one of indicator, drop, refuse, as the column has numbers", treatment)
         for name, values in self.values.items():
             outcome = next(o for o in self.outcomes if o.name == name)
+            low, high = outcome.widest
             for text, value in values.items():
-                if not outcome.low <= value <= outcome.high:
-                    expected = f"a number in [{outcome.low:g}, {outcome.high:g}], the range of the outcome"
+                if not low <= value <= high:
+                    expected = f"a number in [{low:g}, {high:g}], the range of the outcome"
                     raise InvalidInput(f"outcomes.{name}.values.{text}", expected, value)
 
     def _placeholder(self, grouping: Grouping) -> Mapping[str, float] | Sequence[str]:

@@ -41,9 +41,9 @@ def of_problem_file(path: Path) -> dict[str, Callable[[], object]]:
 def _made_up(problem: Problem) -> Logged:
     """Make a log of all actions in turn; varying propensities ensure that rows are rejected at random."""
     luck, actions = np.random.default_rng(0), np.arange(_ROWS) % len(problem.actions)
-    low, high = np.nan_to_num(problem.span, posinf=1.0, neginf=-1.0)
-    free = problem.free[actions, : len(problem.observed)]
-    outcomes = np.where(free, 0.0, luck.uniform(low, np.maximum(high, low), (_ROWS, len(problem.observed))))
+    ends = problem.span_by_action[:, actions if problem.span_by_action.shape[1] > 1 else 0]
+    low, high = np.nan_to_num(ends, posinf=1.0, neginf=-1.0)
+    outcomes = luck.uniform(low, np.maximum(high, low), (_ROWS, len(problem.observed)))
     ends = np.cumsum([0, *(len(g.names) for g in problem.groups)])
     columns = [luck.integers(a, b, _ROWS) for a, b in pairwise(ends)]
     return Logged(

@@ -68,10 +68,10 @@ class Scaled:
         return self.within.contains(self.unit * np.asarray(z), self.unit * tolerance)
 
     def project(self, z: Floats) -> Floats:
-        """Find the nearest point; points inside stay exactly where they are, `(m)->(m)`."""
+        """Find the nearest point; coordinates that it does not move stay exactly where they are, `(m)->(m)`."""
         there = self.unit * np.asarray(z)
         near = self.within.project(there)
-        return np.where((near == there).all(-1, keepdims=True), z, near / self.unit)
+        return np.where(near == there, z, near / self.unit)
 
     def distance(self, z: Floats, norm: Norm = "euclidean") -> Floats:
         return self.within.distance(self.unit * np.asarray(z), norm) / self.unit

@@ -28,10 +28,10 @@ class Draw(NamedTuple):
 def context_of(problem: Problem, draw: Draw, candidates: int, *, each: bool = False) -> Context:
     """Make a context whose candidates are random actions; each has its own groups, or all have the same.
 
-    If an outcome is always 0 under an action, the candidates are all actions in order.
+    If an outcome has another range under an action, such as 0 to 0, the candidates are all actions in order.
     """
     which = (draw(11, candidates) * len(problem.actions)).astype(np.int64)
-    if problem.free.any():
+    if problem.free.any() or problem.span_by_action.shape[1] > 1:
         which = np.tile(np.arange(len(problem.actions)), (len(which), 1))
         candidates = which.shape[1]
     sizes = np.array([len(g.names) for g in problem.groups], np.int64)

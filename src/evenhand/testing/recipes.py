@@ -168,6 +168,5 @@ class _Stalls:
 
     def _scaled(self, v: Floats, plays: Ints) -> Floats:
         p = self.problem
-        low, high = np.maximum(p.span[0], -1e9), np.minimum(p.span[1], 1e9)
-        free = p.free[np.maximum(plays, 0)] if p.names_candidates else np.zeros((*plays.shape, len(low)), bool)
-        return np.where((plays[:, :, None] >= 0) & ~free, low + (high - low) * v, 0.0)
+        low, high = p.span_by_action[:, np.maximum(plays, 0) if p.span_by_action.shape[1] > 1 else 0].clip(-1e9, 1e9)
+        return np.where(plays[:, :, None] >= 0, low + (high - low) * v, 0.0)

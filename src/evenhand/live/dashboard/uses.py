@@ -113,8 +113,7 @@ class Uses:
             exposed,
             problem.sure,
             len(problem.noisy),
-            problem.span,
-            problem.free,
+            problem.span_by_action,
             missing,
         )
         return self._settled(plays, known, learned, z, missing, exposed)

@@ -5,7 +5,7 @@ They describe; `asked` does the checks, with messages that name fields.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import FastAPI
@@ -16,6 +16,7 @@ from evenhand.live.coded import Coded
 from evenhand.live.http.bodies import MOST
 from evenhand.live.http.links import link
 from evenhand.problem.features import Categorical, Numeric
+from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 
 Schema = dict[str, Any]
@@ -223,12 +224,18 @@ def _example(schema: Schema) -> object:
     return found[0]
 
 
+def _outcome(problem: Problem, outcome: Outcome) -> Schema:
+    low, high = outcome.widest
+    found = {"type": ["number", "null"], "minimum": low, "maximum": high}
+    if not outcome.ranges_by_action:
+        return found
+    ranges = [f"{a}: {low:g} to {high:g}" for a in problem.actions for low, high in [outcome.ends(a)]]
+    return {**found, "description": f"its range by action, {'; '.join(ranges)}"}
+
+
 def _outcomes(problem: Problem) -> Schema:
     """Describe the outcomes of a play: outside of its range one is refused."""
-    by_name: Mapping[str, Any] = {outcome.name: outcome for outcome in problem.outcomes}
-    properties = {
-        name: {"type": ["number", "null"], "minimum": by_name[name].low, "maximum": by_name[name].high}
-        for name in problem.observed
-    }
+    by_name = {outcome.name: outcome for outcome in problem.outcomes}
+    properties = {name: _outcome(problem, by_name[name]) for name in problem.observed}
     found = {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
     return {**found, "not": {"properties": {name: {"type": "null"} for name in properties}}}  # one is observed

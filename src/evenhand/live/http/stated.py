@@ -28,7 +28,7 @@ def declared(problem: Problem, name: str) -> tuple[float, float] | None:
     (0.0, 200)
     """
     outcome = next(o for o in problem.outcomes if o.name == name)
-    return None if (outcome.low, outcome.high) == _DEFAULT else (outcome.low, outcome.high)
+    return None if outcome.widest == _DEFAULT else outcome.widest
 
 
 def refuse(verbs: Verbs, case: Mapping[str, Any], known: Mapping[str, Any] | None, accepted: bool) -> None:

@@ -126,7 +126,8 @@ def _shapes(c: Context, replicas: int, features: int, problem: Problem) -> None:
     if may[1:] != (x[1],) or may[0] not in (1, replicas):
         raise _misshapen("context.offered", may, (replicas, x[1]))
     if x[1] != len(problem.actions) and problem.names_candidates:
-        expected = f"{len(problem.actions)} candidates, as some actions are free, or divided into groups"
+        why = "as some actions are free, have ranges of their own, or are divided into groups"
+        expected = f"{len(problem.actions)} candidates, {why}"
         raise InvalidInput("context.features", expected, x)
     g = c.groups.shape
     if len(g) != 3 or g[0] != replicas or g[1] not in (1, x[1]) or g[2] != len(problem.groups):
@@ -155,11 +156,14 @@ def alike(c: Context, model: Model) -> bool:
 
 
 def _means(z: Floats, problem: Problem) -> None:
-    low, high = problem.span[:, len(problem.learned) :]
+    low, high = problem.span_by_action[:, :, len(problem.learned) :]
     outside = (z < low) | (z > high)
+    if problem.free.any():
+        outside &= ~problem.free[:, len(problem.learned) :]
     if outside.any():
         where = tuple(int(i) for i in np.argwhere(outside)[0])
-        expected = f"a mean of {problem.noisy[where[2]]!r} in [{low[where[2]]:g}, {high[where[2]]:g}], its range"
+        ends = problem.span_by_action[:, where[1] if len(low) > 1 else 0, len(problem.learned) + where[2]]
+        expected = f"a mean of {problem.noisy[where[2]]!r} in [{ends[0]:g}, {ends[1]:g}], its range"
         raise InvalidInput(f"context.known{list(where)}", expected, z[where])
 
 
