@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from evenhand.core.records import Decision, Offer, Worth
 from evenhand.core.types import Bools, Floats, Ints
 
-__all__ = ["Choice", "Follows", "Hears", "MayHear", "Offer", "Pick", "Warms", "Worth", "hearing"]
+__all__ = ["Choice", "Follows", "Hears", "MayHear", "Offer", "Pick", "Warms", "Worth", "greedy", "hearing"]
 
 
 class Pick(NamedTuple):
@@ -103,6 +103,11 @@ class MayHear(Hears, Protocol):
     @property
     def hears(self) -> bool:
         """Whether one of the others listens to exposures."""
+
+
+def greedy(choice: Choice) -> bool:
+    """Return whether a choice plays nothing but what is worth most, with its bonus: if so, models have to explore."""
+    return getattr(choice, "greedy", False)
 
 
 def hearing(choice: Choice) -> Hears | None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.choices._mixing import Around, check_one_play, mix
-from evenhand.choices.base import Choice, Offer, Pick, Worth
+from evenhand.choices.base import Choice, Offer, Pick, Worth, greedy
 from evenhand.choices.random import Random
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
@@ -51,6 +51,11 @@ class HeldOut(Around):
         number("HeldOut.share", self.share, "a number in (0, 1)", lambda x: 0 < x < 1)
         check_one_play("HeldOut.then", self.then)
         Random(self.weights)  # which refuses bad weights
+
+    @property
+    def greedy(self) -> bool:
+        """Whether some candidate is played for its worth alone: the lottery never plays it."""
+        return self.weights is not None and min(self.weights) == 0.0 and greedy(self.then)
 
     def pick(self, state: Any, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         candidates = offer.playable.shape[1]

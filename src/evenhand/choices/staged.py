@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Warms, Worth, hearing
+from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Warms, Worth, greedy, hearing
 from evenhand.choices.random import Random
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
@@ -100,6 +100,11 @@ class Staged:
     def reads_bonus(self) -> bool:
         """The same as for `then`, because exploration must not end with the warm-up."""
         return self.then.reads_bonus
+
+    @property
+    def greedy(self) -> bool:
+        """The same as for `then`: what a warm-up saw of an action may be bad luck, and nothing corrects it."""
+        return greedy(self.then)
 
     def draws(self, candidates: int) -> int:
         early = self._warmup.draws(candidates) if self.rounds else 0

@@ -48,6 +48,8 @@ class Loop:
         context = checks.context(context, len(state.t), self.model.n_features, self.problem, state.recent.context)
         if not state.recent.compared:
             state.recent.compared = checks.alike(context, self.model)
+            if state.recent.compared and not state.t.any():
+                checks.greed(self.model, state.model, self.choice, context.features)
         state.recent.context = context = self._offer(context)
         return context
 

@@ -1,0 +1,144 @@
+"""Policies that never explore lock in: they say so, and runs name the replicas that did."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import evenhand as eh
+from evenhand.choices import Floored, HeldOut, InverseGap, Staged, TopK
+from evenhand.choices.base import greedy
+from evenhand.core.errors import EvenhandWarning
+from evenhand.core.records import Context
+from evenhand.models import BayesianRidge, Fixed, Gradient, NullModel, Ridge, Sampled
+from evenhand.recipes import fw_dual, lyapunov, pgd, ucb, uniform
+
+T, REPLICAS = 200, 50
+SHOP = eh.Problem(
+    actions=("nothing", "call"),
+    outcomes=(eh.Outcome("sale"), eh.Outcome("calls", known={"call": 1})),
+    maximize="sale",
+    subject_to=(eh.Budget("calls", total=T),),
+    horizon=T,
+)
+CHANCES = np.array([0.2, 0.6])  # of a sale: without a call, and after one
+
+
+def by_action(model):
+    return eh.PerAction(inner=model, actions=2)
+
+
+def offered(replicas):
+    """Both actions, which have an intercept each."""
+    features = np.tile([[0.0, 1.0], [1.0, 1.0]], (replicas, 1, 1))
+    known = np.tile([[0.0], [1.0]], (replicas, 1, 1))
+    return Context(features, known, np.zeros((replicas, 1, 0), np.int64), np.ones((replicas, 2), bool))
+
+
+def plays(policy):
+    """Which action is played, `(T,R)`, in a world whose first two calls fail in every third replica."""
+    state, context, rng = policy.start(replicas=REPLICAS, seed=1), offered(REPLICAS), np.random.default_rng(2)
+    found, calls = np.zeros((T, REPLICAS), np.int64), np.zeros(REPLICAS)
+    for t in range(T):
+        decision = policy.act(state, context)
+        found[t] = a = decision.plays[:, 0]
+        unlucky = (np.arange(REPLICAS) % 3 == 0) & (a == 1) & (calls < 2)
+        sale = (rng.random(REPLICAS) < CHANCES[a]) & ~unlucky
+        calls += a
+        policy.learn(state, decision, sale.astype(float)[:, None, None])
+    return found
+
+
+def told(policy):
+    """The warnings of a first decision."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        policy.act(policy.start(), offered(1))
+    return [str(w.message) for w in found]
+
+
+def test_a_policy_without_optimism_locks_in_and_says_so():
+    with pytest.warns(EvenhandWarning, match=r"never explores: PerAction adds no width .*width=Fixed\(0.3\)") as found:
+        locked = (plays(eh.resolving(SHOP, by_action(Ridge(n_features=1)))) == 0).all(0)
+    assert [w.filename for w in found] == [__file__]  # once, at the line that decides
+    assert locked.sum() > REPLICAS / 4  # never called, although a call triples the chance of a sale
+
+
+@pytest.mark.parametrize("model", [by_action(Ridge(n_features=1, width=Fixed(0.5))), None], ids=["width", "default"])
+def test_optimism_finds_the_better_action_after_bad_luck(model):
+    policy = eh.resolving(SHOP, model)
+    assert not told(policy)
+    late = plays(policy)[T // 2 :]
+    assert ((late == 0).all(0)).sum() <= 1
+
+
+BARE = by_action(Ridge(n_features=1))
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        eh.resolving(SHOP, BARE),
+        eh.resolving(SHOP, BARE, warmup=10),
+        eh.resolving(SHOP, BARE, holdout=eh.Holdout(0.1, lottery={"nothing": 1})),
+        eh.resolving(SHOP, by_action(Gradient(n_features=1))),
+        ucb(SHOP, BARE),
+        pgd(SHOP, BARE),
+        fw_dual(SHOP, BARE),
+        lyapunov(SHOP, BARE),
+    ],
+    ids=lambda p: p.name,
+)
+def test_optimistic_recipes_warn_of_models_without_a_width(policy):
+    assert len(told(policy)) == 1
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        eh.resolving(SHOP, BARE, holdout=0.1),
+        eh.resolving(SHOP, BARE, explore=0.02),
+        eh.resolving(SHOP, BARE, choice=InverseGap(10.0)),
+        eh.resolving(SHOP, by_action(BayesianRidge(n_features=1))),
+        eh.resolving(SHOP, by_action(Sampled(inner=Ridge(n_features=1)))),
+        uniform(SHOP, 1),
+        ucb(SHOP, NullModel(n_features=2)),
+    ],
+    ids=lambda p: p.name,
+)
+def test_policies_that_explore_or_learn_nothing_do_not_warn(policy):
+    context = offered(1)
+    if policy.model.n_features == 1 and not isinstance(policy.model, eh.PerAction):
+        context = context._replace(features=context.features[:, :, :1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        policy.act(policy.start(), context)
+
+
+def test_outcomes_below_zero_have_room_for_optimism_at_one_end():
+    """Optimism cannot raise a mean of 0 above a range that ends at 0; at a negative price it shows."""
+    loss = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("loss", low=-1, high=0),), maximize="loss", horizon=9)
+    policy = ucb(loss, by_action(Ridge(n_features=1, width=Fixed(0.1))), warmup=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        policy.act(policy.start(), offered(1)._replace(known=np.zeros((1, 2, 0))))
+
+
+def test_a_state_with_data_does_not_warn_again():
+    policy = eh.resolving(SHOP, BARE)
+    state = policy.start()
+    with pytest.warns(EvenhandWarning, match="never explores"):
+        policy.act(state, offered(1))
+    state.recent.compared = False  # as after loading
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        policy.act(state, offered(1))
+
+
+def test_choices_that_mix_are_greedy_only_if_some_action_is_left_out():
+    assert greedy(Staged(20, TopK()))
+    assert greedy(HeldOut(0.1, TopK(), (1.0, 0.0)))
+    assert not greedy(HeldOut(0.1, TopK(), (1.0, 0.5)))
+    assert not greedy(HeldOut(0.1, TopK()))
+    assert not greedy(HeldOut(0.1, InverseGap(1.0), (1.0, 0.0)))
+    assert not greedy(Floored(0.1, TopK()))
