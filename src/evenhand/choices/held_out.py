@@ -13,7 +13,7 @@ from evenhand.choices.random import Random
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 
 _OTHER, _HELD = 1.0, 2.0  # what a decision carries; 0 is a decision of somebody else
@@ -56,6 +56,11 @@ class HeldOut(Around):
     def greedy(self) -> bool:
         """Whether some candidate is played for its worth alone: the lottery never plays it."""
         return self.weights is not None and min(self.weights) == 0.0 and greedy(self.then)
+
+    def known(self, playable: Bools) -> tuple[float, Floats]:
+        weights = playable * np.array((1.0,) * len(playable) if self.weights is None else self.weights)
+        total = float(weights.sum())
+        return (self.share, weights / total) if total > 0.0 else (0.0, weights)
 
     def pick(self, state: Any, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         candidates = offer.playable.shape[1]

@@ -62,18 +62,23 @@ def reply(event: Event, body: Mapping[str, Any], actions: Sequence[str], *, repe
         key=event.key or "",
         actions=tuple(actions[a] if a >= 0 else None for a in plays),
         probabilities=tuple(p if a >= 0 else None for a, p in zip(plays, body["p"], strict=True)),
-        explanation=_explanation(body),
+        explanation=_explanation(body, actions),
         deadline=body["due"],
         at=event.at,
         repeated=repeated,
     )
 
 
-def _explanation(body: Mapping[str, Any]) -> str:
+def _explanation(body: Mapping[str, Any], actions: Sequence[str]) -> str:
     if not body["n"]:
         return "nothing is played: what is offered does not fit the hard limits or is withdrawn, or the horizon is over"
-    found = "at random: drawn regardless of what actions are worth" if body["f"] else "worth most at present"
-    if not body["f"] and body["p"][0] not in (None, 1.0):
-        found = "drawn by chance, with this probability"
-    found += ", among the actions that still fit the hard budgets" if body["r"] else ""
-    return found + (", after the horizon, with what is left of the budgets" if "late" in body else "")
+    fits = ", among the actions that still fit the hard budgets" if body["r"] else ""
+    late = ", after the horizon, with what is left of the budgets" if "late" in body else ""
+    if "h" not in body:
+        found = "at random: drawn regardless of what actions are worth" if body["f"] else "worth most at present"
+        if not body["f"] and body["p"][0] not in (None, 1.0):
+            found = "drawn by chance, with this probability"
+        return found + fits + late
+    drawn = "drew this round, regardless of what actions are worth" if body["f"] else "left this round to it"
+    most = f"{actions[body['h']]!r} is worth most at present" if body["f"] else "worth most at present"
+    return f"{most}{fits}; a lottery for a holdout or a floor stood before it, and {drawn}{late}"

@@ -17,7 +17,7 @@ from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, re
 from evenhand.live.fold import Earlier, Made
 from evenhand.live.horizon import refuse_late, refuse_soft
 from evenhand.live.opening import refuse_no_fallback
-from evenhand.live.packing import apart, chances, charged, pack
+from evenhand.live.packing import apart, chances, charged, pack, wanted
 from evenhand.live.replies import Reply, reply
 from evenhand.live.stores.base import Transaction
 from evenhand.live.worker import Worker
@@ -119,7 +119,8 @@ class Verbs:
         """Return the body of the event of a decision."""
         body = {**plain, "by": self.worker.mark, "due": self.due, **pack(decision), **chances}
         body |= {"t": int(decision.time[0])} if context.time is None else {}  # a correction comes at a later round
-        return body | charged(decision, self.worker.policy.problem)
+        problem, choice = self.worker.policy.problem, self.worker.policy.choice
+        return body | wanted(choice, chances, len(problem.actions)) | charged(decision, problem)
 
     def number(self, decision: int | str) -> int:
         """Return the number of a decision that is named by it, or by its key.
