@@ -26,6 +26,7 @@ class Reply:
     deadline: int  # microseconds since 1970, when the outcome is overdue
     at: int  # microseconds since 1970
     repeated: bool = False  # whether the decision was made by an earlier request
+    warnings: tuple[str, ...] = ()  # of what was answered, but probably was not meant so
 
     @property
     def action(self) -> str | None:
@@ -47,14 +48,25 @@ class Reply:
         """A title, a line per play, and the reason."""
         plays = zip(self.actions, self.probabilities, strict=True)
         rows = [(a, "" if p is None else f"with probability {p:.4g}") for a, p in plays if a is not None]
-        return f"Decision {self.id} of {self.key!r}", [*rows, ("why", self.explanation)]
+        return f"Decision {self.id} of {self.key!r}", [
+            *rows,
+            ("why", self.explanation),
+            *(("warning", w) for w in self.warnings),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Convert the reply to a dictionary for JSON."""
         return {"action": self.action, "probability": self.probability, **vars(self)}
 
 
-def reply(event: Event, body: Mapping[str, Any], actions: Sequence[str], *, repeated: bool = False) -> Reply:
+def reply(
+    event: Event,
+    body: Mapping[str, Any],
+    actions: Sequence[str],
+    *,
+    repeated: bool = False,
+    warnings: tuple[str, ...] = (),
+) -> Reply:
     """Build the reply of a stored decision from its body and the names of all actions."""
     plays = body["a"]
     return Reply(
@@ -66,6 +78,7 @@ def reply(event: Event, body: Mapping[str, Any], actions: Sequence[str], *, repe
         deadline=body["due"],
         at=event.at,
         repeated=repeated,
+        warnings=warnings,
     )
 
 

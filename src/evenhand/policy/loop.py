@@ -86,6 +86,8 @@ class Loop:
         ask, candidates = self.questions, context.features.shape[1]
         shares = ask.believed(state, context)
         offer = ask.offer(state, context, late=late)
+        if not late:
+            checks.over(self.problem, state, context)
         w, offset, row_prices, constant = ask.prices(state, context, shares)
         luck = state.luck(Stream.MODEL, self.model.draws(candidates))
         with self.delay.read(state):
