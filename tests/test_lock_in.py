@@ -1,6 +1,7 @@
 """Policies that never explore lock in: they say so, and runs name the replicas that did."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from evenhand.choices import Floored, HeldOut, InverseGap, Staged, TopK
 from evenhand.choices.base import greedy
 from evenhand.core.errors import EvenhandWarning
 from evenhand.core.records import Context
+from evenhand.environments import MixedArms
 from evenhand.models import BayesianRidge, Fixed, Gradient, NullModel, Ridge, Sampled
 from evenhand.recipes import fw_dual, lyapunov, pgd, ucb, uniform
+from evenhand.run.joining import join
 
 T, REPLICAS = 200, 50
 SHOP = eh.Problem(
@@ -142,3 +145,94 @@ def test_choices_that_mix_are_greedy_only_if_some_action_is_left_out():
     assert not greedy(HeldOut(0.1, TopK()))
     assert not greedy(HeldOut(0.1, InverseGap(1.0), (1.0, 0.0)))
     assert not greedy(Floored(0.1, TopK()))
+
+
+WORLD = MixedArms(horizon=400)
+
+
+def ran(model=None, **options):
+    model = BayesianRidge(n_features=WORLD.n_features, n_outcomes=3) if model is None else model
+    return eh.simulate(eh.resolving(WORLD.problem, model), WORLD, replicas=30, progress=False, **options)
+
+
+@pytest.fixture(scope="module")
+def bare():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EvenhandWarning)
+        return ran(Ridge(n_features=WORLD.n_features, n_outcomes=3), record="all")
+
+
+def test_rounds_with_one_action_are_those_of_the_plays(bare):
+    """Counted backwards from the last play, up to another action or a round with something masked."""
+    plays, counted = bare.plays.actions[:, :, 0], bare.plays.counted
+    for r in range(30):
+        played = plays[counted[:, r] > 0, r]
+        run = len(played) - np.flatnonzero(np.append(True, played[1:] != played[:-1]))[-1]
+        assert bare.same[r] == played[-1]
+        last = bare.elapsed[-1, r] - bare.same_since[r]
+        assert last == run if np.isnan(bare.restricted_after[r]) else last <= run
+
+
+def test_a_summary_names_replicas_that_are_locked_in(bare):
+    (found,) = bare.summary().locked_in
+    value, plays = bare.objective()[-1], bare.plays.actions[:, :, 0]
+    others = np.array(
+        [r for r in range(30) if len(set(plays[200:, r])) > 1 or plays[-1, r] != plays[-1, found.replicas[0]]]
+    )
+    for r in found.replicas:
+        assert set(plays[200:, r]) == {WORLD.problem.actions.index(found.action)}
+        assert value[r] < value[others].mean() - 3.0 * value[others].std(ddof=1)
+    assert found.objective == pytest.approx(value[list(found.replicas)].mean())
+    assert found.others == pytest.approx(value[others].mean())
+    assert found.said in bare.summary().title()
+    assert found.said in str(eh.run.Comparison((bare,)))
+
+
+def test_runs_that_explore_have_none():
+    assert ran().summary().locked_in == ()
+
+
+def test_the_same_bits_are_recorded_compiled_in_several_processes_and_by_the_loop():
+    one, two, three = ran(compiled=False), ran(compiled=True), ran(jobs=2)
+    for other in (two, three):
+        np.testing.assert_array_equal(one.same, other.same)
+        np.testing.assert_array_equal(one.same_since, other.same_since)
+
+
+@pytest.fixture(scope="module")
+def made():
+    """A run of 30 replicas, whose objective is about 0.5, to be changed by hand."""
+    return ran(compiled=False)
+
+
+def alone(trace, action, rounds, lost, which):
+    """A trace in which some replicas play an action alone for the last rounds, and lose a part of the objective."""
+    same, since, expected = np.zeros(30, np.int64), trace.elapsed[-1].copy(), trace.expected.copy()
+    same[which], since[which] = action, trace.elapsed[-1, which] - rounds
+    expected[-1, which] *= 1.0 - lost
+    return replace(trace, same=same, same_since=since, expected=expected)
+
+
+@pytest.mark.parametrize(
+    ("action", "rounds", "lost", "which", "named"),
+    [
+        (1, 200, 0.9, [3, 7], (3, 7)),
+        (0, 400, 0.9, [3], (3,)),
+        (1, 199, 0.9, [3, 7], ()),  # less than half of the rounds
+        (1, 400, 0.0, [3, 7], ()),  # nothing is lost
+        (1, 400, 0.0, range(30), ()),  # one action is right for everybody
+        (1, 400, 0.9, range(26), ()),  # four others are too few to compare with
+        (1, 400, 0.9, range(20), tuple(range(20))),  # most are locked in
+    ],
+)
+def test_a_replica_is_named_where_it_plays_alone_and_loses(made, action, rounds, lost, which, named):
+    found = alone(made, action, rounds, lost, list(which)).summary().locked_in
+    assert tuple(r for z in found for r in z.replicas) == named
+    assert all(z.action == WORLD.problem.actions[action] for z in found)
+
+
+def test_traces_of_before_and_cut_traces_name_nobody(made, tmp_path):
+    assert replace(made, same=None, same_since=None).summary().locked_in == ()
+    assert join([alone(made, 1, 400, 0.9, [3]), replace(made, finished=False)]).summary().locked_in == ()
+    made.save(tmp_path / "run.npz")
+    np.testing.assert_array_equal(eh.run.Trace.load(tmp_path / "run.npz", WORLD.problem).same_since, made.same_since)

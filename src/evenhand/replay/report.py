@@ -27,6 +27,7 @@ from evenhand.replay.systems import BLIND
 from evenhand.replay.tables import Tables
 from evenhand.report.credit_lines import with_credit
 from evenhand.report.intervals import Interval
+from evenhand.report.lock_ins import lock_ins
 from evenhand.report.page import Page, Part
 from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results
@@ -335,7 +336,8 @@ class Replay:
         horizon = self.problem.horizon
         for run in self.runs:
             trace, of = run.trace, f"of {len(run.rounds)} runs"
-            for ending in endings(Ending.of(trace.stopped), Ending.of(trace.restricted_after)):
+            ends = endings(Ending.of(trace.stopped), Ending.of(trace.restricted_after))
+            for ending in [*ends, *(z.said for z in lock_ins(trace))]:
                 yield f"{run.name}: {of}, {ending}"
             short = np.isfinite(trace.ran_out)
             if short.any():

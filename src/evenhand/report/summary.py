@@ -13,6 +13,7 @@ from evenhand.core.faces import amount
 from evenhand.core.types import Floats
 from evenhand.policy.held_out import Comparison
 from evenhand.problem.constraints.outlook import missed
+from evenhand.report.lock_ins import LockIn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,6 +111,7 @@ class Summary(NamedTuple):
     ran_out: Ending = NONE  # replicas to which no more cases came before the horizon
     horizon: int = 0
     held_out: tuple[Comparison, ...] = ()
+    locked_in: tuple[LockIn, ...] = ()  # replicas that play one action alone, and gain clearly less than the others
 
     def __str__(self) -> str:
         apart = [f"{c.name}, by {amount(c.rounds)} rounds held out of each replica: {c.said}" for c in self.held_out]
@@ -122,13 +124,13 @@ class Summary(NamedTuple):
         return faces.table(f"{self.title()}; {self._units()}", self._rows(), _HEAD)
 
     def notes(self) -> list[str]:
-        """List remarks: rounds whose outcomes are still to come, and replicas that ended early or restricted."""
+        """List remarks: outcomes that are to come, and replicas that ended early or restricted, or locked in."""
         found = []
         if self.under_way[1]:
             fewest, most = self.under_way
             rounds = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
             found.append(f"the outcomes of {rounds} rounds of each replica are still under way")
-        return [*found, *self.shortened(), *endings(self.stopped, self.restricted)]
+        return [*found, *self.shortened(), *endings(self.stopped, self.restricted), *(z.said for z in self.locked_in)]
 
     def shortened(self) -> list[str]:
         """Say how many replicas had no more cases before the horizon, and after which rounds."""

@@ -67,6 +67,8 @@ class Trace:
     restricted_after: (
         Floats  # (R,) the elapsed round after which a run went on with some of its offer masked; NaN where all fitted
     )
+    same: Ints | None = None  # (R,) the action of the last round
+    same_since: Floats | None = None  # (R,) the elapsed rounds before it was played in all, though others fitted too
     plays: Plays | None = None
     held_out: Floats | None = None  # (R, 2, M + L, 3) of `goals.Compared`, if rounds were held out
     by_period: Floats | None = None  # (R, P, 1 + C, W) the table of outcomes by period, where there are spans of time
@@ -232,6 +234,7 @@ class Trace:
         plays.
         """
         from evenhand.report.credit_lines import credits_of, with_credit
+        from evenhand.report.lock_ins import lock_ins
         from evenhand.report.quantities import at_true_means, quantities
         from evenhand.report.span_lines import spans_of
         from evenhand.report.summary import Ending, Line, Summary
@@ -261,6 +264,7 @@ class Trace:
             ran_out=Ending.of(self.ran_out),
             horizon=self.problem.horizon,
             held_out=() if self.held_out is None else comparisons(self.problem.names, self.held_out),
+            locked_in=lock_ins(self),
         )
 
     def _chance(self, stated: Stated) -> float:
