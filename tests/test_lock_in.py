@@ -176,11 +176,10 @@ def test_rounds_with_one_action_are_those_of_the_plays(bare):
 def test_a_summary_names_replicas_that_are_locked_in(bare):
     (found,) = bare.summary().locked_in
     value, plays = bare.objective()[-1], bare.plays.actions[:, :, 0]
-    others = np.array(
-        [r for r in range(30) if len(set(plays[200:, r])) > 1 or plays[-1, r] != plays[-1, found.replicas[0]]]
-    )
+    a = WORLD.problem.actions.index(found.action)
+    others = np.array([r for r in range(30) if set(plays[200:, r]) != {a}])
     for r in found.replicas:
-        assert set(plays[200:, r]) == {WORLD.problem.actions.index(found.action)}
+        assert set(plays[200:, r]) == {a}
         assert value[r] < value[others].mean() - 3.0 * value[others].std(ddof=1)
     assert found.objective == pytest.approx(value[list(found.replicas)].mean())
     assert found.others == pytest.approx(value[others].mean())
@@ -192,17 +191,17 @@ def test_runs_that_explore_have_none():
     assert ran().summary().locked_in == ()
 
 
-def test_the_same_bits_are_recorded_compiled_in_several_processes_and_by_the_loop():
-    one, two, three = ran(compiled=False), ran(compiled=True), ran(jobs=2)
-    for other in (two, three):
-        np.testing.assert_array_equal(one.same, other.same)
-        np.testing.assert_array_equal(one.same_since, other.same_since)
-
-
 @pytest.fixture(scope="module")
 def made():
     """A run of 30 replicas, whose objective is about 0.5, to be changed by hand."""
     return ran(compiled=False)
+
+
+@pytest.mark.parametrize("options", [{"compiled": True}, pytest.param({"jobs": 2}, marks=pytest.mark.slow)], ids=str)
+def test_blocks_and_processes_record_the_bits_of_the_loop(options, made):
+    other = ran(**options)
+    np.testing.assert_array_equal(made.same, other.same)
+    np.testing.assert_array_equal(made.same_since, other.same_since)
 
 
 def alone(trace, action, rounds, lost, which):
