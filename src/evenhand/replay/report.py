@@ -27,7 +27,6 @@ from evenhand.replay.systems import BLIND
 from evenhand.replay.tables import Tables
 from evenhand.report.credit_lines import with_credit
 from evenhand.report.intervals import Interval
-from evenhand.report.lock_ins import lock_ins
 from evenhand.report.page import Page, Part
 from evenhand.report.quantities import objective_name
 from evenhand.report.results import Measurement, Results
@@ -337,7 +336,7 @@ class Replay:
         for run in self.runs:
             trace, of = run.trace, f"of {len(run.rounds)} runs"
             ends = endings(Ending.of(trace.stopped), Ending.of(trace.restricted_after))
-            for ending in [*ends, *(z.said for z in lock_ins(trace))]:
+            for ending in [*ends, *(z.said for z in trace.locked_in)]:
                 yield f"{run.name}: {of}, {ending}"
             short = np.isfinite(trace.ran_out)
             if short.any():

@@ -9,11 +9,10 @@ import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.extras import data_frame
-from evenhand.core.faces import amount
+from evenhand.core.faces import amount, few
 from evenhand.core.types import Floats
 from evenhand.policy.held_out import Comparison
 from evenhand.problem.constraints.outlook import missed
-from evenhand.report.lock_ins import LockIn
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
 _ROUNDING = 1e-15  # of a mean, relative to the values
 _HEAD = ["", "mean", "se", "worst", "limit"]
+_NAMED = 40  # characters of the numbers of replicas in a sentence
 MISSED = " missed"  # follows a limit
 _CAVEATS = "interrupted", "policy", "under way"
 
@@ -95,6 +95,27 @@ class Ending(NamedTuple):
 
 NONE = Ending(0, 0, 0)
 COLUMNS = [*_CAVEATS, *Line._fields]  # of data frames
+
+
+class LockIn(NamedTuple):
+    """Replicas that played the same action in all rounds of the second half of a run, though others fitted as well."""
+
+    action: str
+    replicas: tuple[int, ...]
+    objective: float  # their mean at the end
+    others: float  # that of all replicas that did not play this action alone
+
+    @property
+    def said(self) -> str:
+        """The finding in words.
+
+        >>> print(LockIn("none", (3, 7), 0.2, 0.45).said)
+        2 may be locked in: replicas 3, 7 played 'none' alone in the second half, and end at 0.2 where others have 0.45
+        """
+        n, who = len(self.replicas), few(self.replicas, _NAMED)
+        alone = f"replica{'s' * (n > 1)} {who} played {self.action!r} alone in the second half"
+        ends = f"end{'s' * (n == 1)} at {amount(self.objective)} where others have {amount(self.others)}"
+        return f"{n} may be locked in: {alone}, and {ends}"
 
 
 class Summary(NamedTuple):
