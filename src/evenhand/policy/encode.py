@@ -69,8 +69,11 @@ class Encoder:
 
     def _warned(self, stated: StatedCase, context: Context) -> Context:
         """Warn once by name of values that count as others, and of known outcomes that a budget gets back."""
+        outside = self.outside(stated.case)
+        if not outside and stated.known is None:
+            return context
         found = {} if stated.known is None else doubts.credited(self.problem, context.known[0])
-        for name, text in (found | doubts.stated(stated.case, self.outside(stated.case))).items():
+        for name, text in (found | doubts.stated(stated.case, outside)).items():
             if name not in self._told:
                 self._told.add(name)
                 warnings.warn(f"{text} (said once)", EvenhandWarning, stacklevel=4)
