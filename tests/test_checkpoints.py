@@ -222,7 +222,7 @@ def test_a_model_of_another_library_says_so_once(tmp_path):
     policy, kept = pgd(court.problem, model, step=0.1), Checkpoints(folder=tmp_path, every=0)
     with pytest.warns(UserWarning, match=r"will start from the beginning: .*SGDRegressor.* cannot be saved") as warned:
         trace = simulate(policy, court, replicas=1, progress=False, checkpoints=kept)
-    assert len(warned) == 1
+    assert sum("cannot be saved" in str(w.message) for w in warned) == 1  # beside one that the policy never explores
     assert trace.finished
 
 

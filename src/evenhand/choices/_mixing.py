@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows, Hears, Pick, hearing
+from evenhand.choices.base import Choice, Follows, Hears, Pick, behind, hearing
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
 from evenhand.core.types import Bools, Floats
@@ -33,6 +33,15 @@ class Around(Protocol):
 
     def start(self, n_replicas: int) -> Any:
         return self.then.start(n_replicas)
+
+    def known(self, playable: Bools) -> tuple[float, Floats]:
+        """Return the share of rounds that the known lottery plays, and its chances, `(A)->(),(A)`."""
+
+    def behind(self, lottery: Floats) -> Floats:
+        share, before = self.known(lottery > 0.0)
+        then = np.maximum(lottery - share * before, 0.0) / (1.0 - share) if share < 1.0 else before
+        found = behind(self.then, then)
+        return then if found is None else found
 
     @property
     def goes_on(self) -> bool:

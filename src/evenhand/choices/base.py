@@ -7,7 +7,20 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 from evenhand.core.records import Decision, Offer, Worth
 from evenhand.core.types import Bools, Floats, Ints
 
-__all__ = ["Choice", "Follows", "Hears", "MayHear", "Offer", "Pick", "Warms", "Worth", "hearing"]
+__all__ = [
+    "Behind",
+    "Choice",
+    "Follows",
+    "Hears",
+    "MayHear",
+    "Offer",
+    "Pick",
+    "Warms",
+    "Worth",
+    "behind",
+    "greedy",
+    "hearing",
+]
 
 
 class Pick(NamedTuple):
@@ -103,6 +116,30 @@ class MayHear(Hears, Protocol):
     @property
     def hears(self) -> bool:
         """Whether one of the others listens to exposures."""
+
+
+@runtime_checkable
+class Behind(Protocol):
+    """A choice that may have a known lottery before another choice, which plays the rounds that are left."""
+
+    def behind(self, lottery: Floats) -> Floats | None:
+        """Return the chances of the other choice, by those of the whole, `(A)->(A)`; None without a known lottery."""
+
+
+def behind(choice: Choice, lottery: Floats) -> Floats | None:
+    """Return the chances of what stands behind all known lotteries of a choice, `(A)->(A)`; None if it has none.
+
+    >>> import numpy as np
+    >>> from evenhand.choices import Floored, HeldOut, TopK
+    >>> behind(HeldOut(0.1, Floored(0.02, TopK())), np.array([0.068, 0.932])).round(12), behind(TopK(), np.ones(1))
+    (array([0., 1.]), None)
+    """
+    return choice.behind(lottery) if isinstance(choice, Behind) else None
+
+
+def greedy(choice: Choice) -> bool:
+    """Return whether a choice plays nothing but what is worth most, with its bonus: if so, models have to explore."""
+    return getattr(choice, "greedy", False)
 
 
 def hearing(choice: Choice) -> Hears | None:

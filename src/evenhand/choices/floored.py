@@ -11,7 +11,7 @@ from evenhand.choices._mixing import Around, check_one_play, mix
 from evenhand.choices.base import Choice, Offer, Pick, Worth
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 
 
@@ -44,6 +44,10 @@ class Floored(Around):
     def __post_init__(self) -> None:
         number("Floored.floor", self.floor, "a number in (0, 1)", lambda x: 0 < x < 1)
         check_one_play("Floored.then", self.then)
+
+    def known(self, playable: Bools) -> tuple[float, Floats]:
+        count = max(int(playable.sum()), 1)
+        return self.floor * count, playable / count
 
     def pick(self, state: Any, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         candidates = offer.playable.shape[1]

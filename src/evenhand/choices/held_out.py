@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 
 from evenhand.choices._mixing import Around, check_one_play, mix
-from evenhand.choices.base import Choice, Offer, Pick, Worth
+from evenhand.choices.base import Choice, Offer, Pick, Worth, greedy
 from evenhand.choices.random import Random
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Decision
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import number
 
 _OTHER, _HELD = 1.0, 2.0  # what a decision carries; 0 is a decision of somebody else
@@ -51,6 +51,16 @@ class HeldOut(Around):
         number("HeldOut.share", self.share, "a number in (0, 1)", lambda x: 0 < x < 1)
         check_one_play("HeldOut.then", self.then)
         Random(self.weights)  # which refuses bad weights
+
+    @property
+    def greedy(self) -> bool:
+        """Whether some candidate is played for its worth alone: the lottery never plays it."""
+        return self.weights is not None and min(self.weights) == 0.0 and greedy(self.then)
+
+    def known(self, playable: Bools) -> tuple[float, Floats]:
+        weights = playable * np.array((1.0,) * len(playable) if self.weights is None else self.weights)
+        total = float(weights.sum())
+        return (self.share, weights / total) if total > 0.0 else (0.0, weights)
 
     def pick(self, state: Any, worth: Worth, offer: Offer, t: Floats, u: Floats) -> Pick:
         candidates = offer.playable.shape[1]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Warms, Worth, hearing
+from evenhand.choices.base import Choice, Follows, Hears, Offer, Pick, Warms, Worth, behind, greedy, hearing
 from evenhand.choices.random import Random
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
@@ -100,6 +100,14 @@ class Staged:
     def reads_bonus(self) -> bool:
         """The same as for `then`, because exploration must not end with the warm-up."""
         return self.then.reads_bonus
+
+    @property
+    def greedy(self) -> bool:
+        """The same as for `then`: what a warm-up saw of an action may be bad luck, and nothing corrects it."""
+        return greedy(self.then)
+
+    def behind(self, lottery: Floats) -> Floats | None:
+        return None if self.rounds else behind(self.then, lottery)  # chances do not say which rounds are a warm-up
 
     def draws(self, candidates: int) -> int:
         early = self._warmup.draws(candidates) if self.rounds else 0

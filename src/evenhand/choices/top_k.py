@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
@@ -157,6 +157,7 @@ class TopK:
 
     n_plays: int = 1
     reads_bonus = True
+    greedy: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         whole("TopK.n_plays", self.n_plays, 1)

@@ -31,6 +31,7 @@ class Decision:
     deadline: int
     at: int
     repeated: bool
+    warnings: tuple[str, ...] = ()  # of what was answered, but probably was not meant so
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -243,5 +244,6 @@ class Client:
 
 def _decision(found: Mapping[str, Any]) -> Decision:
     """Read an answer to a request for a decision."""
-    lists = {name: tuple(found[name]) for name in ("actions", "probabilities")}
+    found = {"warnings": (), **found}  # earlier servers state none
+    lists = {name: tuple(found[name]) for name in ("actions", "probabilities", "warnings")}
     return Decision(**{name: lists.get(name, found[name]) for name in Decision.__dataclass_fields__})

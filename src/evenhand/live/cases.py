@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -19,7 +18,6 @@ from evenhand.policy.fields import StatedCase
 from evenhand.policy.policy import Policy
 from evenhand.policy.reasons import origins
 from evenhand.policy.state import PolicyState
-from evenhand.problem import features
 from evenhand.problem.clock import Clock
 
 Case = Mapping[str, Any]  # features and groups by name, as in JSON
@@ -193,16 +191,11 @@ class Named:
 
     @property
     def ranged(self) -> Sequence[str]:
-        return [feature.name for feature in self._ranged]
+        return [feature.name for feature in self.policy._assembly.encoder.ranged]
 
     def outside(self, case: Case) -> Sequence[str]:
-        return [feature.name for feature in self._ranged if feature.outside(case[feature.name])]
+        return self.policy._assembly.encoder.outside(case)
 
     def to_dict(self) -> dict[str, Any]:
         """Return an empty mapping: the problem states how cases are encoded."""
         return {}
-
-    @cached_property
-    def _ranged(self) -> list[features.Ranged]:
-        found = (f for f in self.policy.problem.features if isinstance(f, features.Ranged))
-        return [f for f in found if not (isinstance(f, features.Categorical) and f.other is None)]

@@ -11,7 +11,7 @@ from evenhand.live.cases import contexts_of, refuse, time_at
 from evenhand.live.events import Event, encode
 from evenhand.live.fold import Fold, Made
 from evenhand.live.packing import apart, listed
-from evenhand.live.replies import Reply, reply
+from evenhand.live.replies import Reply
 from evenhand.live.runs import fold_made
 from evenhand.live.verbs import Verbs
 from evenhand.policy.frozen import Chosen, decide_all, most
@@ -61,8 +61,7 @@ def decide(verbs: Verbs, some: Sequence[New]) -> list[Reply]:
         raise
     for event in events:
         log.append(event.kind, event.body, key=event.key, own=event.own)
-    names = worker.policy.problem.actions
-    return [reply(event, body, names) for event, body in zip(events, bodies, strict=True)]
+    return [verbs.told(event, body) for event, body in zip(events, bodies, strict=True)]
 
 
 def _enter(fold: Fold, events: Sequence[Event], found: Sequence[Chosen], due: int) -> None:

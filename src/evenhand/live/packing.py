@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.choices.base import Choice, behind
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Floats
 from evenhand.policy.late import decide_late
@@ -15,8 +16,9 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.problem.problem import Problem
 
-_OWN = frozenset(("case", "offered", "known", "l", "s", "w", "q", "c"))
+_OWN = frozenset(("case", "offered", "known", "l", "h", "s", "w", "q", "c"))
 _MOST = 100  # chances stored per decision
+_ROUNDING = 1e-9  # of chances
 # The arrays of one replica by their short names in the log.
 _ARRAYS = {"s": "shares", "w": "prices", "q": "row_prices", "c": "carried"}
 
@@ -52,6 +54,22 @@ def listed(found: Floats | None) -> dict[str, Any]:
         return {}
     each = found[0].tolist()
     return {"l": [[a, p] for a, p in enumerate(each) if p > 0.0]} if math.isfinite(sum(each)) else {}
+
+
+def wanted(choice: Choice, found: dict[str, Any], actions: int) -> dict[str, Any]:
+    """Return the action that a choice would have played for certain without its known lotteries, by `listed` chances.
+
+    The result is empty if it has no known lottery, draws itself, or if the chances are not known.
+
+    >>> from evenhand.choices import HeldOut, TopK
+    >>> wanted(HeldOut(0.1, TopK()), {"l": [[0, 0.05], [1, 0.95]]}, actions=2)
+    {'h': 1}
+    """
+    lottery = np.zeros(actions)
+    for a, p in found.get("l", ()):
+        lottery[a] = p
+    then = behind(choice, lottery) if lottery.any() else None
+    return {"h": int(then.argmax())} if then is not None and then.max() > 1.0 - _ROUNDING else {}
 
 
 def apart(body: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -26,6 +26,7 @@ class Reply:
     deadline: int  # microseconds since 1970, when the outcome is overdue
     at: int  # microseconds since 1970
     repeated: bool = False  # whether the decision was made by an earlier request
+    warnings: tuple[str, ...] = ()  # of what was answered, but probably was not meant so
 
     @property
     def action(self) -> str | None:
@@ -47,14 +48,25 @@ class Reply:
         """A title, a line per play, and the reason."""
         plays = zip(self.actions, self.probabilities, strict=True)
         rows = [(a, "" if p is None else f"with probability {p:.4g}") for a, p in plays if a is not None]
-        return f"Decision {self.id} of {self.key!r}", [*rows, ("why", self.explanation)]
+        return f"Decision {self.id} of {self.key!r}", [
+            *rows,
+            ("why", self.explanation),
+            *(("warning", w) for w in self.warnings),
+        ]
 
     def to_dict(self) -> dict[str, Any]:
         """Convert the reply to a dictionary for JSON."""
         return {"action": self.action, "probability": self.probability, **vars(self)}
 
 
-def reply(event: Event, body: Mapping[str, Any], actions: Sequence[str], *, repeated: bool = False) -> Reply:
+def reply(
+    event: Event,
+    body: Mapping[str, Any],
+    actions: Sequence[str],
+    *,
+    repeated: bool = False,
+    warnings: tuple[str, ...] = (),
+) -> Reply:
     """Build the reply of a stored decision from its body and the names of all actions."""
     plays = body["a"]
     return Reply(
@@ -62,18 +74,24 @@ def reply(event: Event, body: Mapping[str, Any], actions: Sequence[str], *, repe
         key=event.key or "",
         actions=tuple(actions[a] if a >= 0 else None for a in plays),
         probabilities=tuple(p if a >= 0 else None for a, p in zip(plays, body["p"], strict=True)),
-        explanation=_explanation(body),
+        explanation=_explanation(body, actions),
         deadline=body["due"],
         at=event.at,
         repeated=repeated,
+        warnings=warnings,
     )
 
 
-def _explanation(body: Mapping[str, Any]) -> str:
+def _explanation(body: Mapping[str, Any], actions: Sequence[str]) -> str:
     if not body["n"]:
         return "nothing is played: what is offered does not fit the hard limits or is withdrawn, or the horizon is over"
-    found = "at random: drawn regardless of what actions are worth" if body["f"] else "worth most at present"
-    if not body["f"] and body["p"][0] not in (None, 1.0):
-        found = "drawn by chance, with this probability"
-    found += ", among the actions that still fit the hard budgets" if body["r"] else ""
-    return found + (", after the horizon, with what is left of the budgets" if "late" in body else "")
+    fits = ", among the actions that still fit the hard budgets" if body["r"] else ""
+    late = ", after the horizon, with what is left of the budgets" if "late" in body else ""
+    if "h" not in body:
+        found = "at random: drawn regardless of what actions are worth" if body["f"] else "worth most at present"
+        if not body["f"] and body["p"][0] not in (None, 1.0):
+            found = "drawn by chance, with this probability"
+        return found + fits + late
+    drawn = "drew this round, regardless of what actions are worth" if body["f"] else "left this round to it"
+    most = f"{actions[body['h']]!r} is worth most at present" if body["f"] else "worth most at present"
+    return f"{most}{fits}; a lottery for a holdout or a floor stood before it, and {drawn}{late}"

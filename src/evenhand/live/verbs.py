@@ -13,11 +13,12 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context, Decision
 from evenhand.live.cases import Case, context_of, refuse
 from evenhand.live.changing import Ask
+from evenhand.live.doubts import noted
 from evenhand.live.events import Conflict, Event, Unknown, encode, is_erased, read
 from evenhand.live.fold import Earlier, Made
 from evenhand.live.horizon import refuse_late, refuse_soft
 from evenhand.live.opening import refuse_no_fallback
-from evenhand.live.packing import apart, chances, charged, pack
+from evenhand.live.packing import apart, chances, charged, pack, wanted
 from evenhand.live.replies import Reply, reply
 from evenhand.live.stores.base import Transaction
 from evenhand.live.worker import Worker
@@ -89,7 +90,7 @@ class Verbs:
         body |= {"late": 1} if decision.counted[0] and fold.is_late(context) else {}
         stays, own = (encode(part) for part in apart(body))
         event = self.worker.enter(self.log, "decided", stays, key=key, own=own, made=Made(context, decision, due))
-        return reply(event, body, self.worker.policy.problem.actions)
+        return self.told(event, body)
 
     def stored(self, plain: dict[str, Any], key: str) -> Reply | None:
         """Return the stored reply to a request, None if it is a new one that the campaign may decide.
@@ -106,7 +107,13 @@ class Verbs:
         body = read(old)
         if {k: body[k] for k in ("case", "offered", "known") if k in body} != plain:
             raise Conflict(f"key {key!r} was used for another case")
-        return reply(old, body, self.worker.policy.problem.actions, repeated=True)
+        return self.told(old, body, repeated=True)
+
+    def told(self, event: Event, body: Mapping[str, Any], *, repeated: bool = False) -> Reply:
+        """Return the reply of a decision, with warnings if this policy made it."""
+        problem, own = self.worker.policy.problem, body["by"] == self.worker.mark
+        warnings = noted(self.worker.encoder, problem, body, event.at) if own else ()
+        return reply(event, body, problem.actions, repeated=repeated, warnings=warnings)
 
     @property
     def due(self) -> int:
@@ -119,7 +126,8 @@ class Verbs:
         """Return the body of the event of a decision."""
         body = {**plain, "by": self.worker.mark, "due": self.due, **pack(decision), **chances}
         body |= {"t": int(decision.time[0])} if context.time is None else {}  # a correction comes at a later round
-        return body | charged(decision, self.worker.policy.problem)
+        problem, choice = self.worker.policy.problem, self.worker.policy.choice
+        return body | wanted(choice, chances, len(problem.actions)) | charged(decision, problem)
 
     def number(self, decision: int | str) -> int:
         """Return the number of a decision that is named by it, or by its key.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -10,12 +11,13 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 
 from evenhand.core.checked import shown
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.core.records import Context
 from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import wrong
 from evenhand.models.base import Model, by_action
+from evenhand.policy import doubts
 from evenhand.policy.fields import (
     StatedCase,
     group_of,
@@ -63,7 +65,34 @@ class Encoder:
         if offered is not None and not isinstance(offered, str) and isinstance(offered, Iterable):
             stated = stated._replace(offered=tuple(offered))  # an iterator can be read once
         self.refuse(stated)
-        return self.entered(stated)
+        return self._warned(stated, self.entered(stated))
+
+    def _warned(self, stated: StatedCase, context: Context) -> Context:
+        """Warn once by name of values that count as others, and of known outcomes that a budget gets back."""
+        outside = self.outside(stated.case)
+        if not outside and stated.known is None:
+            return context
+        found = {} if stated.known is None else doubts.credited(self.problem, context.known[0])
+        for name, text in (found | doubts.stated(stated.case, outside)).items():
+            if name not in self._told:
+                self._told.add(name)
+                warnings.warn(f"{text} (said once)", EvenhandWarning, stacklevel=4)
+        return context
+
+    def outside(self, case: Mapping[str, object]) -> Sequence[str]:
+        """Return the features whose value in a case that was encoded counts as another one."""
+        return [feature.name for feature in self.ranged if feature.outside(case[feature.name])]
+
+    @cached_property
+    def ranged(self) -> tuple[features.Ranged, ...]:
+        """The features of which some values count as others."""
+        found = (f for f in self.problem.features if isinstance(f, features.Ranged))
+        return tuple(f for f in found if not (isinstance(f, features.Categorical) and f.other is None))
+
+    @cached_property
+    def _told(self) -> set[str]:
+        """The names that were warned of."""
+        return set()
 
     def refuse(self, stated: StatedCase) -> None:
         """Refuse what `entered` takes of logs and columns: true and false as numbers, an action that is offered twice.
@@ -172,12 +201,14 @@ class Encoder:
     def many(self, frame: Table, times: Sequence[Time] | None) -> list[Context]:
         """Return the contexts of the rows of a data frame, or of a sequence of cases; see `Policy.encode_frame`."""
         found, cases = [], rows_of(frame, self.names)
-        encode = self.one if cases is frame else self.entered  # a column of true and false has numbers
         if times is not None and len(times) != len(cases):
             raise InvalidInput("times", f"one for each of {len(cases)} cases", len(times))
         for i, case in enumerate(cases):
             try:
-                found.append(encode(StatedCase(case, time=None if times is None else times[i])))
+                stated = StatedCase(case, time=None if times is None else times[i])
+                if cases is frame:  # a column of true and false has numbers
+                    self.refuse(stated)
+                found.append(self._warned(stated, self.entered(stated)))
             except InvalidInput as error:
                 raise error.at(f"row {i}") from None
         return found

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from evenhand.choices.base import Choice, behind
 from evenhand.core.faces import amount
 from evenhand.core.records import Context, Decision
+from evenhand.core.types import Bools, Floats
 from evenhand.goals.base import Spanned
 from evenhand.policy import checks
 from evenhand.policy.owed import owed
@@ -20,7 +22,7 @@ from evenhand.problem.problem import Problem
 _MOST = 30  # lines on prices or candidates; the others are counted
 
 
-def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, replica: int) -> str:
+def explain(ask: Questions, choice: Choice, state: PolicyState, context: Context, d: Decision, replica: int) -> str:
     """Explain a decision by the prices of rows, the worth of candidates and the masks; see `Policy.explain`."""
     problem = ask.problem
     context = checks.context(context, len(state.t), ask.model.n_features, problem)
@@ -38,9 +40,10 @@ def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, r
     played = d.plays[replica].tolist()
     order = [a for a in played if a >= 0] + [a for a in range(worth.shape[1]) if a not in played]
     named, selects = len(problem.actions) == worth.shape[1], getattr(ask.model, "selects", False)
+    names = problem.actions if named else tuple(f"candidate {a}" for a in range(worth.shape[1]))
     candidates = []
     for a in order if len(order) > _MOST else sorted(order):
-        name = problem.actions[a] if named else f"candidate {a}"
+        name = names[a]
         note = "" if playable[replica, a] else "  masked: not offered, or its worst case does not fit"
         note = "  withdrawn" if name in problem.withdrawn else note
         if a in played:
@@ -55,11 +58,25 @@ def explain(ask: Questions, state: PolicyState, context: Context, d: Decision, r
         lines.append("  an algorithm that is wrapped selected: what it believes of the candidates is not known")
     if d.counted[replica] == 0:
         lines.append("  nothing was played: nothing fits, or the horizon is over")
+    elif behind(choice, np.ones(worth.shape[1])) is not None:
+        lines += _wanted(worth[replica], playable[replica], names, d, replica) if not selects else []
+        drew = "drew this round, whatever candidates are worth" if d.forced[replica] == 1 else "left this round to it"
+        lines.append(f"  a lottery for a holdout or a floor stood before it, and {drew}")
     elif d.forced[replica] == 1:
         lines.append("  at random, as in a warm-up: the choice did not look at the values")
     if d.counted[replica] == 1 and _is_late(problem, context, float(d.time[replica])):
         lines.append("  after the horizon: as the last round, with what was left of hard limits")
     return "\n".join(lines)
+
+
+def _wanted(worth: Floats, playable: Bools, names: Sequence[str], d: Decision, replica: int) -> Iterator[str]:
+    """Say which candidate is worth most, and how much more than the play."""
+    played = int(d.plays[replica, 0])
+    allowed = playable.copy()
+    allowed[played] = True  # it was played, so that it fitted
+    best = int(np.where(allowed, worth, -np.inf).argmax())
+    more = "" if best == played else f", {amount(float(worth[best] - worth[played]))} more than {names[played]}"
+    yield f"  {names[best]} is worth most of what may be played{more}"
 
 
 def _is_late(problem: Problem, context: Context, time: float) -> bool:

@@ -48,6 +48,8 @@ class Loop:
         context = checks.context(context, len(state.t), self.model.n_features, self.problem, state.recent.context)
         if not state.recent.compared:
             state.recent.compared = checks.alike(context, self.model)
+            if state.recent.compared and not state.t.any():
+                checks.greed(self.model, state.model, self.choice, context.features)
         state.recent.context = context = self._offer(context)
         return context
 
@@ -84,6 +86,8 @@ class Loop:
         ask, candidates = self.questions, context.features.shape[1]
         shares = ask.believed(state, context)
         offer = ask.offer(state, context, late=late)
+        if not late:
+            checks.over(self.problem, state, context)
         w, offset, row_prices, constant = ask.prices(state, context, shares)
         luck = state.luck(Stream.MODEL, self.model.draws(candidates))
         with self.delay.read(state):

@@ -317,7 +317,7 @@ class Policy:
             InvalidInput: a context or decision that does not fit the problem, or not the other; or no such replica.
         """
         with self._alone(state):
-            return explain(self._assembly.questions, state, context, decision, replica)
+            return explain(self._assembly.questions, self.choice, state, context, decision, replica)
 
     def fingerprint(self) -> str:
         """Return a hash of the whole configuration, its name included: policies that share one act alike."""

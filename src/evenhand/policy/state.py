@@ -44,6 +44,7 @@ class Recent:
 
     context: Context | None = None  # that passed all checks
     compared: bool = False  # whether the candidates of a context were compared, to warn if they are alike
+    over: bool = False  # whether it was said that the run is over, or is not to be said
     decision: Decision | None = None  # that was made or checked last, whose shapes are right
     chances: Floats | None = None  # of all its candidates, None where they are unknown
     prices: tuple[Floats, Floats, Floats, Floats] | None = None  # where these are the same in all rounds

@@ -335,7 +335,8 @@ class Replay:
         horizon = self.problem.horizon
         for run in self.runs:
             trace, of = run.trace, f"of {len(run.rounds)} runs"
-            for ending in endings(Ending.of(trace.stopped), Ending.of(trace.restricted_after)):
+            ends = endings(Ending.of(trace.stopped), Ending.of(trace.restricted_after))
+            for ending in [*ends, *(z.said for z in trace.locked_in)]:
                 yield f"{run.name}: {of}, {ending}"
             short = np.isfinite(trace.ran_out)
             if short.any():

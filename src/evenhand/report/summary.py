@@ -9,7 +9,7 @@ import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.extras import data_frame
-from evenhand.core.faces import amount
+from evenhand.core.faces import amount, few
 from evenhand.core.types import Floats
 from evenhand.policy.held_out import Comparison
 from evenhand.problem.constraints.outlook import missed
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _ROUNDING = 1e-15  # of a mean, relative to the values
 _HEAD = ["", "mean", "se", "worst", "limit"]
+_NAMED = 40  # characters of the numbers of replicas in a sentence
 MISSED = " missed"  # follows a limit
 _CAVEATS = "interrupted", "policy", "under way"
 
@@ -96,6 +97,27 @@ NONE = Ending(0, 0, 0)
 COLUMNS = [*_CAVEATS, *Line._fields]  # of data frames
 
 
+class LockIn(NamedTuple):
+    """Replicas that played the same action in all rounds of the second half of a run, though others fitted as well."""
+
+    action: str
+    replicas: tuple[int, ...]
+    objective: float  # their mean at the end
+    others: float  # that of all replicas that did not play this action alone
+
+    @property
+    def said(self) -> str:
+        """The finding in words.
+
+        >>> print(LockIn("none", (3, 7), 0.2, 0.45).said)
+        2 may be locked in: replicas 3, 7 played 'none' alone in the second half, and end at 0.2 where others have 0.45
+        """
+        n, who = len(self.replicas), few(self.replicas, _NAMED)
+        alone = f"replica{'s' * (n > 1)} {who} played {self.action!r} alone in the second half"
+        ends = f"end{'s' * (n == 1)} at {amount(self.objective)} where others have {amount(self.others)}"
+        return f"{n} may be locked in: {alone}, and {ends}"
+
+
 class Summary(NamedTuple):
     """The summary of a run at its end; an interrupted run is measured over the elapsed rounds."""
 
@@ -110,6 +132,7 @@ class Summary(NamedTuple):
     ran_out: Ending = NONE  # replicas to which no more cases came before the horizon
     horizon: int = 0
     held_out: tuple[Comparison, ...] = ()
+    locked_in: tuple[LockIn, ...] = ()  # replicas that play one action alone, and gain clearly less than the others
 
     def __str__(self) -> str:
         apart = [f"{c.name}, by {amount(c.rounds)} rounds held out of each replica: {c.said}" for c in self.held_out]
@@ -122,13 +145,13 @@ class Summary(NamedTuple):
         return faces.table(f"{self.title()}; {self._units()}", self._rows(), _HEAD)
 
     def notes(self) -> list[str]:
-        """List remarks: rounds whose outcomes are still to come, and replicas that ended early or restricted."""
+        """List remarks: outcomes that are to come, and replicas that ended early or restricted, or locked in."""
         found = []
         if self.under_way[1]:
             fewest, most = self.under_way
             rounds = f"{most:,}" if fewest == most else f"{fewest:,} to {most:,}"
             found.append(f"the outcomes of {rounds} rounds of each replica are still under way")
-        return [*found, *self.shortened(), *endings(self.stopped, self.restricted)]
+        return [*found, *self.shortened(), *endings(self.stopped, self.restricted), *(z.said for z in self.locked_in)]
 
     def shortened(self) -> list[str]:
         """Say how many replicas had no more cases before the horizon, and after which rounds."""

@@ -53,6 +53,8 @@ def join(traces: list[Trace]) -> Trace:
         offered_steps=np.concatenate([t.offered_steps for t in traces]),
         stopped=join_ends("stopped"),
         restricted_after=join_ends("restricted_after"),
+        same=None if first.same is None else np.concatenate([t.same for t in traces]),
+        same_since=None if broken or first.same is None else np.concatenate([t.same_since for t in traces]),
         held_out=None if first.held_out is None else np.concatenate([t.held_out for t in traces]),
         credits=None if first.credits is None else np.concatenate([t.credits for t in traces]),
         by_period=None if broken or first.by_period is None else np.concatenate([t.by_period for t in traces]),

@@ -38,6 +38,8 @@ _CLOCK = np.dtype(
         ("stuck", bool),  # whether nothing could be played since
         ("whole", float),  # the last round in which nothing that was offered was masked
         ("masked", bool),  # whether something was masked since
+        ("same", np.int64),  # the candidate that was played last, where a round has one play
+        ("since", float),  # the rounds before it was played in all rounds, none of which had anything masked
     ]
 )
 
@@ -66,12 +68,16 @@ def _count(
             now.elapsed += 1.0 if counts_idle_steps else 0.0
             now.stuck = True
         elif counted[r] > 0.0:
+            if plays.shape[1] > 1 or plays[r, 0] != now.same:
+                now.same, now.since = plays[r, 0], now.elapsed
             now.elapsed += counted[r]
             now.last = now.elapsed
             now.stuck = False
             now.masked = restricted[r] > 0.0
             if not now.masked:
                 now.whole = now.elapsed
+            else:
+                now.since = now.elapsed  # it may have been the only one that fitted
 
 
 @kernel
@@ -295,6 +301,8 @@ class Recorder:
             offered_steps=clock["offered_steps"].copy(),
             stopped=np.where(clock["stuck"], clock["last"], np.nan),
             restricted_after=np.where(clock["masked"] & ~clock["stuck"], clock["whole"], np.nan),
+            same=clock["same"].copy(),
+            same_since=clock["since"].copy(),
             plays=None if self._plays is None else self._plays.until(record.steps),
             held_out=self._held_out(),
             by_period=None if self._state.periods is None else self._state.periods.copy(),

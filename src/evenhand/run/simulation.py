@@ -53,6 +53,7 @@ def play(policy: Policy, state: PolicyState, world: World, steps: range) -> Iter
     >>> state.t
     array([10., 10.])
     """
+    state.recent.over = True  # worlds may go on after the horizon
     for step in steps:
         context = world.context(step)
         decision = policy.decide(state, context)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from evenhand.report.summary import Summary
+    from evenhand.report.summary import LockIn, Summary
 
 
 SUMS = ("elapsed", "totals", "group_totals", "group_rounds", "measured", "under_way")  # at the points of a run
@@ -67,6 +67,8 @@ class Trace:
     restricted_after: (
         Floats  # (R,) the elapsed round after which a run went on with some of its offer masked; NaN where all fitted
     )
+    same: Ints | None = None  # (R,) the action of the last round
+    same_since: Floats | None = None  # (R,) the elapsed rounds before it was played in all, though others fitted too
     plays: Plays | None = None
     held_out: Floats | None = None  # (R, 2, M + L, 3) of `goals.Compared`, if rounds were held out
     by_period: Floats | None = None  # (R, P, 1 + C, W) the table of outcomes by period, where there are spans of time
@@ -209,6 +211,17 @@ class Trace:
         short = self.finished & (rounds < self.problem.horizon) & np.isnan(self.stopped)
         return np.where(short & (self.problem.until is None), rounds, np.nan)
 
+    @property
+    def locked_in(self) -> tuple[LockIn, ...]:
+        """The replicas that may be locked in: they play one action alone, and end clearly below the others."""
+        from evenhand.report.lock_ins import Last, lock_ins
+
+        if self.same is None or self.same_since is None or not len(self.elapsed):
+            return ()
+        value, since = self.objective()[-1], np.where(np.isnan(self.stopped), self.same_since, np.inf)
+        last = Last(self.replicas, value, self.elapsed[-1], self.same, since)  # who stopped had no choice
+        return lock_ins(self.problem.actions, last)
+
     def measure(self, constraint: Constraint) -> Floats:
         """Compute the measure of a constraint, of the problem or another one, at every point, `->(G,R)`.
 
@@ -261,6 +274,7 @@ class Trace:
             ran_out=Ending.of(self.ran_out),
             horizon=self.problem.horizon,
             held_out=() if self.held_out is None else comparisons(self.problem.names, self.held_out),
+            locked_in=self.locked_in,
         )
 
     def _chance(self, stated: Stated) -> float:

@@ -49,6 +49,7 @@ _DECISION = {
         "deadline": {"type": "integer", "description": "microseconds since 1970, when the outcome is overdue"},
         "at": {"type": "integer", "description": "microseconds since 1970"},
         "repeated": {"type": "boolean", "description": "whether an earlier request made the decision"},
+        "warnings": {"type": "array", "items": {"type": "string"}, "description": "probably not meant so"},
     },
 }
 _NEW = {"type": "object", "properties": {"new": {"type": "boolean"}}, "required": ["new"]}
