@@ -33,7 +33,7 @@ def credited(problem: Problem, known: Floats) -> dict[str, str]:
     >>> list(credited(problem, -problem.declared).values())
     ['ride: -1 is below 0, so a budget gets it back', 'voucher: -1 is below 0, so a budget gets it back']
     """
-    lows = {outcome.name: outcome.low for outcome in problem.outcomes}
+    lows = {outcome.name: outcome.widest[0] for outcome in problem.outcomes}
     found = dict[str, str]()
     for name in dict.fromkeys(s.outcome for s in problem.stated if s.spends and s.outcome in problem.known):
         column = problem.known.index(str(name))
