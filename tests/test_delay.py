@@ -20,6 +20,7 @@ from evenhand.models import (
 )
 from evenhand.policy.frozen import frozen
 from evenhand.policy.saving import flatten
+from evenhand.policy.waiting import _expect
 from evenhand.run import simulate
 from tests.each import for_each
 from tests.ignorance import CENTS, Letters
@@ -193,6 +194,15 @@ def test_without_delay_the_same_actions_are_taken():
         for one, other in zip(traces[:60], traces[60:], strict=True):
             np.testing.assert_array_equal(one.plays, other.plays)
             np.testing.assert_array_equal(one.propensities, other.propensities)
+
+
+def test_what_rounding_leaves_of_very_large_features_is_not_taken_for_a_play():
+    """Sums that are not those of any plays: below 0, and far from symmetric in size."""
+    inverse = np.array([[[2.0, 0.5], [0.5, 1.0]]])
+    for gram in ([[-10.0, 0.0], [0.0, 1.0]], [[1.0, 1e9], [1e9, -3.0]]):
+        found = np.empty((1, 2, 2))
+        _expect(inverse, np.array([gram]), np.ones(1), np.full((1, 9), np.nan), found)
+        np.testing.assert_array_equal(found, inverse)
 
 
 def test_a_saved_state_goes_on_with_the_same_actions(tmp_path):

@@ -24,6 +24,7 @@ from evenhand.policy.saving import flatten
 from evenhand.policy.state import PolicyState, Waiting, WaitingSums
 
 _NOBODY = nullcontext()
+_SLACK = 1e-6  # by which rounding may make an inverse larger, as a part of it
 
 
 @kernel
@@ -81,7 +82,10 @@ def _expect(inverse: Floats, gram: Floats, curve: Floats, known: Floats, out: Fl
                 precision[i, j] += weight * gram[row, i, j]
         cholesky(precision)
         invert(precision, matrix)
-        for i in range(n):
+        sound = True
+        for i in range(n):  # not where sums of very large features have left more than rounding may
+            sound = sound and 0.0 < matrix[i, i] <= (1.0 + _SLACK) * inverse[row, i, i]
+        for i in range(n if sound else 0):
             for j in range(n):
                 out[row, i, j] = matrix[i, j]
 
