@@ -18,15 +18,14 @@ from evenhand.models import (
     Stacked,
     Tabular,
 )
+from evenhand.policy.delay import _expect
 from evenhand.policy.frozen import frozen
 from evenhand.policy.saving import flatten
-from evenhand.policy.waiting import _expect
 from evenhand.run import simulate
 from tests.each import for_each
 from tests.ignorance import CENTS, Letters
 from tests.states import equal, unchanged
 
-WORLD = Letters(horizon=400, delay=50)
 SHOP = eh.Problem(
     actions=("none", "letter", "call"),
     outcomes=(eh.Outcome("answer"), eh.Outcome("cents", known={"letter": 80, "call": 300})),

@@ -158,6 +158,10 @@ class Wraps(Protocol):
     def weighs(self) -> bool:
         return weighs(self.inner)
 
+    @property
+    def waits(self) -> bool:
+        return waits(self.inner)
+
     def start(self, n_replicas: int, low: Floats, high: Floats, horizon: int) -> Any:
         return self.inner.start(n_replicas, low, high, horizon)
 

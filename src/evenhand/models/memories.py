@@ -29,7 +29,6 @@ from evenhand.models.base import (
     Worth,
     Wraps,
     notes,
-    waits,
 )
 
 
@@ -163,10 +162,6 @@ class Memories(Wraps, WithoutLuck):
         state.ahead[:] = ahead
         for life, member in zip(self._lives, state.members, strict=True):
             self.inner.fade(member, keep, self._memory(state, life))
-
-    @property
-    def waits(self) -> bool:
-        return waits(self.inner)
 
     def gains(self, state: MemoriesState, x: Floats) -> Iterator[Gain]:
         """Yield what plays will add to every memory, `(P,n)->`."""

@@ -18,7 +18,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.core.views import view_of
 from evenhand.models._shared import EVERYWHERE
-from evenhand.models.base import ROUND, Divisible, Gain, Lesson, Model, Worth, Wraps, explains, fades, waits
+from evenhand.models.base import ROUND, Divisible, Gain, Lesson, Model, Worth, Wraps, explains, fades
 from evenhand.models.bayesian_ridge import BayesianRidge
 from evenhand.models.growing import sized
 
@@ -252,10 +252,6 @@ class PerAction(Wraps):
         inner: Any = self.inner
         rows = (keep, ahead) if self._divides else (np.repeat(z, self.actions) for z in (keep, ahead))
         inner.fade(state, *rows)
-
-    @property
-    def waits(self) -> bool:
-        return waits(self.inner)
 
     def gains(self, state: Any, x: Floats) -> Iterator[Gain]:
         """Yield what plays will add to the coefficients of their actions, `(P,1+n)->`."""

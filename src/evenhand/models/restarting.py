@@ -28,7 +28,6 @@ from evenhand.models.base import (
     Worth,
     Wraps,
     notes,
-    waits,
 )
 from evenhand.numerics.evidence import BELIEVED
 
@@ -146,10 +145,6 @@ class Restarting(Wraps, WithoutLuck):
         left = np.minimum(np.maximum(s.horizon - s.rounds, 0.0) / s.horizon, s.ahead)
         for member in s.members:
             self.inner.fade(member, keep, left)
-
-    @property
-    def waits(self) -> bool:
-        return waits(self.inner)
 
     def gains(self, state: RestartingState, x: Floats) -> Iterator[Gain]:
         """Yield what plays will add to the champion, which alone is asked, `(P,n)->`."""

@@ -10,13 +10,13 @@ from evenhand.goals.base import Goal
 from evenhand.models.base import Model
 from evenhand.policy.abilities import Abilities, abilities
 from evenhand.policy.by_period import ByPeriod
+from evenhand.policy.delay import Delay
 from evenhand.policy.encode import Encoder
 from evenhand.policy.loop import Loop
 from evenhand.policy.payable import Payable
 from evenhand.policy.questions import Questions
 from evenhand.policy.restating import Restating
 from evenhand.policy.settlement import Settlement
-from evenhand.policy.waiting import Delay
 from evenhand.policy.zeros import Zeros
 from evenhand.problem.problem import Problem
 

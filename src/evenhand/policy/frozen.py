@@ -52,7 +52,7 @@ def frozen(policy: Policy, state: PolicyState) -> PolicyState:
         state,
         t=state.t.copy(),
         seen=state.seen.copy(),
-        model=policy._assembly.delay.doubted(state),
+        model=policy._assembly.delay.expecting(state),
         goals=goals,
         choice=deepcopy(state.choice),
         waiting=Waiting(),  # which the model of this state counts already

@@ -15,14 +15,14 @@ from evenhand.core.records import Context, Decision, Worth, distinct
 from evenhand.core.types import Bools
 from evenhand.goals.base import Replans
 from evenhand.models.base import Model
-from evenhand.policy import books, checks, entries
+from evenhand.policy import books, checks, doubts, entries
 from evenhand.policy.abilities import Abilities
+from evenhand.policy.delay import Delay
 from evenhand.policy.payable import Payable
 from evenhand.policy.questions import Questions
 from evenhand.policy.restating import Restating
 from evenhand.policy.settlement import Settlement
 from evenhand.policy.state import PolicyState
-from evenhand.policy.waiting import Delay
 from evenhand.problem.problem import Problem
 from evenhand.problem.withdrawn import present
 
@@ -49,7 +49,7 @@ class Loop:
         if not state.recent.compared:
             state.recent.compared = checks.alike(context, self.model)
             if state.recent.compared and not state.t.any():
-                checks.greed(self.model, state.model, self.choice, context.features)
+                doubts.warn_of_greed(self.model, state.model, self.choice, context.features)
         state.recent.context = context = self._offer(context)
         return context
 
@@ -87,7 +87,7 @@ class Loop:
         shares = ask.believed(state, context)
         offer = ask.offer(state, context, late=late)
         if not late:
-            checks.over(self.problem, state, context)
+            doubts.warn_of_end(self.problem, state, context)
         w, offset, row_prices, constant = ask.prices(state, context, shares)
         luck = state.luck(Stream.MODEL, self.model.draws(candidates))
         with self.delay.read(state):

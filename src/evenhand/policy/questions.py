@@ -14,8 +14,8 @@ from evenhand.core.types import Bools, Floats
 from evenhand.models.base import Model, reads_once
 from evenhand.policy import checks, entries
 from evenhand.policy.abilities import Abilities
+from evenhand.policy.delay import Delay
 from evenhand.policy.state import PolicyState
-from evenhand.policy.waiting import Delay
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, stack
 

@@ -13,11 +13,11 @@ from evenhand.models.base import ROUND, Model
 from evenhand.policy import books, checks, entries, parts
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.by_period import ByPeriod
+from evenhand.policy.delay import Delay
 from evenhand.policy.parts import Part
 from evenhand.policy.payable import Payable
 from evenhand.policy.restating import Restating
 from evenhand.policy.state import PolicyState
-from evenhand.policy.waiting import Delay
 from evenhand.policy.wrong_outcome import wrong_outcome
 from evenhand.policy.zeros import Zeros
 from evenhand.problem.problem import Problem

@@ -50,7 +50,7 @@ class Recent:
     prices: tuple[Floats, Floats, Floats, Floats] | None = None  # where these are the same in all rounds
     ahead: list[Floats] | None = None  # arrays of the model's state that are told of the remaining rounds
     affordable: list[Floats] | None = None  # and of the plays of each action
-    doubts: list[Any] | None = None  # inverses that count what waits
+    inverses: list[Any] | None = None  # inverses that count what waits
 
 
 @dataclass

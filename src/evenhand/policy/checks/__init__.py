@@ -8,8 +8,6 @@ from evenhand.policy.checks.arrays import (
     mask as mask,
 )
 from evenhand.policy.checks.contexts import alike as alike, context as context, sound as sound
-from evenhand.policy.checks.ends import over as over
-from evenhand.policy.checks.greed import greed as greed
 from evenhand.policy.checks.predictions import bad_worth as bad_worth, worth as worth
 from evenhand.policy.checks.receipts import (
     decision as decision,

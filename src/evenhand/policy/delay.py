@@ -90,7 +90,7 @@ def _expect(inverse: Floats, gram: Floats, curve: Floats, known: Floats, out: Fl
                 out[row, i, j] = matrix[i, j]
 
 
-class Doubts(NamedTuple):
+class Inverses(NamedTuple):
     """Inverses that count what waits, and what they were made of."""
 
     known: Floats  # (R A, 2 n^2 + 1)
@@ -148,14 +148,14 @@ class Delay:
         self._add(state, features, -amounts(plays, counted, features))
         w.some = int(any(s.plays.any() for s in w.sums))
 
-    def doubted(self, state: PolicyState) -> Any:
+    def expecting(self, state: PolicyState) -> Any:
         """Return the state of the model as widths are to read it, which shares all other arrays with that one."""
         last = state.waiting.number >= 0
         if not (last or state.waiting.some):
             return state.model
         found = deepcopy(state.model, {id(z): z for _, z in flatten(state.model)})
-        doubts = self._doubts(state, list(self._gains(state, state.model)), last)
-        for gain, own in zip(self._gains(state, found), doubts, strict=True):
+        made = self._inverses(state, list(self._gains(state, state.model)), last)
+        for gain, own in zip(self._gains(state, found), made, strict=True):
             gain.state.inverse = own.inverse.copy()
         return found
 
@@ -175,9 +175,9 @@ class Delay:
     @contextmanager
     def _read(self, state: PolicyState, last: bool) -> Iterator[None]:
         gains = list(self._gains(state, state.model))
-        doubts, plain = self._doubts(state, gains, last), [g.state.inverse for g in gains]
+        found, plain = self._inverses(state, gains, last), [g.state.inverse for g in gains]
         try:
-            for gain, own in zip(gains, doubts, strict=True):
+            for gain, own in zip(gains, found, strict=True):
                 gain.state.inverse = own.inverse
             yield
         finally:
@@ -188,8 +188,8 @@ class Delay:
         assert self._waits is not None
         return self._waits.gains(model, state.waiting.features)
 
-    def _doubts(self, state: PolicyState, gains: list[Gain], last: bool) -> list[Doubts]:
-        found, before, w = list[Doubts](), state.recent.doubts, state.waiting
+    def _inverses(self, state: PolicyState, gains: list[Gain], last: bool) -> list[Inverses]:
+        found, before, w = list[Inverses](), state.recent.inverses, state.waiting
         amount = amounts(w.plays, w.counted, w.features)
         for i, (gain, sums) in enumerate(zip(gains, w.sums, strict=True)):
             gram, total, plays = sums.gram, sums.total, sums.plays
@@ -199,11 +199,11 @@ class Delay:
             shape = gain.state.inverse.shape
             own = before[i] if before is not None and before[i].inverse.shape == shape else None
             if own is None:
-                own = Doubts(np.full((shape[0], 2 * shape[1] ** 2 + 1), np.nan), np.empty(shape))
+                own = Inverses(np.full((shape[0], 2 * shape[1] ** 2 + 1), np.nan), np.empty(shape))
             curve = gain.curvature(total / np.maximum(plays, 1.0)[:, None])
             _expect(gain.state.inverse, gram, curve, *own)
             found.append(own)
-        state.recent.doubts = found
+        state.recent.inverses = found
         return found
 
     def _add_last(self, state: PolicyState) -> None:
