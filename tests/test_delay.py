@@ -1,5 +1,7 @@
 """Bonuses count the plays whose outcomes are on their way, and means do not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -19,6 +21,7 @@ from evenhand.models import (
     Tabular,
 )
 from evenhand.policy.delay import _expect
+from evenhand.policy.entries import net
 from evenhand.policy.frozen import frozen
 from evenhand.policy.saving import flatten
 from evenhand.run import simulate
@@ -55,7 +58,7 @@ def policy_of(model):
 
 def context_of(rng, replicas=2):
     """A context that every model reads: the action, 1 and four numbers of the case."""
-    x = np.concatenate([np.arange(3)[None, :, None].repeat(replicas, 0), rng.random((replicas, 3, 5))], 2)
+    x = np.concatenate([np.arange(3)[None, :, None].repeat(replicas, 0), rng.random((replicas, 1, 5)).repeat(3, 1)], 2)
     x[:, :, 1] = 1.0
     return eh.core.records.Context(
         x, CENTS[None, :, None].copy(), np.zeros((replicas, 1, 0), int), np.ones((1, 3), bool)
@@ -238,6 +241,46 @@ def answers(at_once):
     trace = simulate(eh.resolving(world.problem, Stacked((model, model))), world, replicas=32, seed=7, progress=False)
     assert (trace.total("cents") <= 50.0 * 800 + 1e-6).all()
     return trace.in_expectation().total("answer")
+
+
+def test_a_decision_is_explained_without_its_own_plays():
+    """Until the next one is made; the decisions before it count."""
+    policy, state, _, context = started(MODELS["logistic by action"])
+    ask, decision = policy._assembly.questions, policy.act(state, context)
+
+    def worth(reading):
+        prices, offset = ask.priced(state, context, decision)
+        with reading(state):
+            said = ask.worth(state, context.features, prices)
+        return net(said.mean, said.bonus) + offset
+
+    without, of_all = worth(policy._assembly.delay.read_before), worth(policy._assembly.delay.read)
+    assert (of_all < without).any()
+    np.testing.assert_array_equal(policy.worth(state, context, decision), without)
+    policy.act(state, context)
+    np.testing.assert_array_equal(policy.worth(state, context, decision), worth(policy._assembly.delay.read))
+
+
+def test_what_waits_is_carried_to_a_policy_of_more_actions():
+    policy, state, late, _ = started(MODELS["ridge by action"])
+    more = replace(
+        SHOP,
+        actions=(*SHOP.actions, "visit"),
+        outcomes=(eh.Outcome("answer"), eh.Outcome("cents", known={"letter": 80, "call": 300, "visit": 400})),
+    )
+    other = eh.resolving(more, PerAction(inner=BayesianRidge(n_features=5), actions=4))
+    grown = other.adopt(state, of=policy)
+    for p, s in ((policy, state), (other, grown)):
+        p._assembly.delay._add_last(s)
+    (before,), (after,) = state.waiting.sums, grown.waiting.sums
+    for name in ("gram", "total", "plays"):
+        old, new = getattr(before, name), getattr(after, name)
+        np.testing.assert_array_equal(new.reshape(2, 4, *new.shape[1:])[:, :3], old.reshape(2, 3, *old.shape[1:]))
+        assert not new.reshape(2, 4, -1)[:, 3].any()
+    assert before.plays.sum() >= 8
+    for d in late:
+        other.learn(grown, d, np.ones((2, 1, 1)))
+    assert grown.waiting.some == 0
 
 
 def test_an_arm_has_the_width_of_its_plays_with_those_that_wait():

@@ -15,6 +15,7 @@ from evenhand.environments import MixedArms
 from evenhand.models import BayesianRidge, Fixed, Gradient, NullModel, Ridge, Sampled
 from evenhand.recipes import fw_dual, lyapunov, pgd, ucb, uniform
 from evenhand.run.joining import join
+from evenhand.run.recorder import _CLOCK, _count
 
 T, REPLICAS = 200, 50
 SHOP = eh.Problem(
@@ -171,6 +172,16 @@ def test_rounds_with_one_action_are_those_of_the_plays(bare):
         assert bare.same[r] == played[-1]
         last = bare.elapsed[-1, r] - bare.same_since[r]
         assert last == run if np.isnan(bare.restricted_after[r]) else last <= run
+
+
+def test_a_round_with_something_masked_begins_the_count_again():
+    """By hand: both play action 1 for ten rounds, and the first had something masked in the fourth."""
+    clock, one = np.zeros(2, _CLOCK), np.ones((2, 1), np.int64)
+    for t in range(10):
+        masked = np.array([float(t == 3), 0.0])
+        _count(one, np.ones(2), masked, np.full(2, t + 1.0), np.ones(1), 20.0, True, clock)
+    assert (clock["same"] == 1).all()
+    assert clock["since"].tolist() == [4.0, 0.0]
 
 
 def test_a_summary_names_replicas_that_are_locked_in(bare):
