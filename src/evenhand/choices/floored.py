@@ -46,6 +46,7 @@ class Floored(Around):
         check_one_play("Floored.then", self.then)
 
     def known(self, playable: Bools) -> tuple[float, Floats]:
+        """Return the share of rounds that floors take, and equal chances of the playable, `(A)->(),(A)`."""
         count = max(int(playable.sum()), 1)
         return self.floor * count, playable / count
 

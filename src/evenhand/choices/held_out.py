@@ -58,6 +58,7 @@ class HeldOut(Around):
         return self.weights is not None and min(self.weights) == 0.0 and greedy(self.then)
 
     def known(self, playable: Bools) -> tuple[float, Floats]:
+        """Return the share of rounds held out, and the chances of each candidate in them, `(A)->(),(A)`."""
         weights = playable * np.array((1.0,) * len(playable) if self.weights is None else self.weights)
         total = float(weights.sum())
         return (self.share, weights / total) if total > 0.0 else (0.0, weights)
