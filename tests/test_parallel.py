@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 
+import joblib
 import pytest
 
 from evenhand.core.progress import SCREEN, Work
 from evenhand.run import cells, parallel, sweep
 from evenhand.run.parallel import deferred_interrupt
+from tests import waits
 from tests.test_sweeps import blind, court
 
 
@@ -33,13 +34,15 @@ def test_the_time_that_processes_leave_out_is_left_out_once(monkeypatch):
 
 
 class Pressing(list[int]):
-    """Tasks of which Ctrl-C is pressed before the fifth is handed out; two processes are handed four at first."""
+    """Tasks of which Ctrl-C is pressed before one is handed out; two processes are handed four at first."""
+
+    before = 4
 
     def __iter__(self):
         for i, task in enumerate(super().__iter__()):
-            if i == 4:
+            if i == self.before:
                 os.kill(os.getpid(), signal.SIGINT)
-                time.sleep(0.2)  # until the main thread has noted it
+                waits.until(parallel._deferring[-1])
             yield task
 
 
@@ -54,6 +57,26 @@ def test_tasks_that_are_handed_out_after_ctrl_c_do_not_begin_where_nobody_sees_t
     monkeypatch.setattr(parallel, "_board", alone)
     found = parallel.run_chunks(if_wanted, Pressing(range(12)), Work("", progress=False), 2)
     assert found == [0, 1, 2, 3, *[None] * 8]
+
+
+def test_ctrl_c_while_processes_start_is_not_lost():
+    class Early(Pressing):
+        before = 0
+
+    assert parallel.run_chunks(if_wanted, Early(range(4)), Work("", progress=False), 2) == [None] * 4
+
+
+def test_ctrl_c_in_a_task_of_this_process_is_not_lost():
+    """As joblib may be told to run tasks one after another."""
+
+    def pressing(task: int, watch: parallel.Watch) -> int | None:
+        if task == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+            waits.until(lambda: not watch(0))
+        return if_wanted(task, watch)
+
+    with joblib.parallel_config(backend="sequential"):
+        assert parallel.run_chunks(pressing, [0, 1, 2], Work("", progress=False), 2) == [0, None, None]
 
 
 @pytest.mark.parametrize("last", [False, True])

@@ -235,13 +235,13 @@ from contextlib import contextmanager
 import evenhand as eh
 from evenhand.run import parallel
 from tests.test_sweeps import blind, court
-deaf = parallel._deaf
+waits = parallel._interrupt_waits
 @contextmanager
 def until_workers_start():
-    with deaf():
+    with waits():
         yield
     print("ready", flush=True)
-parallel._deaf = until_workers_start
+parallel._interrupt_waits = until_workers_start
 courts = {ride: court(ride, horizon=1_000_000) for ride in (0.05, 0.1)}
 found = eh.sweep(blind, "rides", courts, replicas=2, jobs=2, out=sys.argv[1], progress=True)
 some = [list(found.comparisons), found[0.05].names, found[0.05]["one"].times[-1] > 1] if found.comparisons else []

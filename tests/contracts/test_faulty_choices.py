@@ -110,6 +110,12 @@ def test_a_sound_choice_passes(n_plays):
     check_choice(drawing(n_plays))
 
 
+def test_a_choice_says_how_many_it_plays():
+    broken = drawing()
+    broken.n_plays = None
+    caught(check_choice, broken, "n_plays is a whole number of at least 0, not None")
+
+
 @for_each(("n_plays", "members", "promise"), FAULTS, ids=lambda z: z if isinstance(z, str) else "")
 def test_a_faulty_choice_is_caught(n_plays, members, promise):
     caught(check_choice, drawing(n_plays, **members), promise)

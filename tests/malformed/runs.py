@@ -53,6 +53,7 @@ ROWS = [
         ({"record": ["all"]}, "record: ...'grid'"),
         ({"jobs": "2"}, "jobs: ...whole number"),
         ({"jobs": 1.5}, "jobs: ...whole number"),
+        ({"jobs": True}, "jobs: ...whole number"),
         ({"replicas": 10**6, "jobs": 10**6}, "jobs: ...at most"),
         ({"checkpoints": 1.5}, "checkpoints: ...Checkpoints"),
     ),

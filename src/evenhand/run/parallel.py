@@ -105,6 +105,7 @@ def _in_processes(
     run: Callable[[Task, Watch], Result], tasks: list[Task], shown: Work, jobs: int, asked: Callable[[], bool]
 ) -> list[Result]:
     from concurrent.futures.process import BrokenProcessPool  # here, as few runs have something to share
+    from multiprocessing import resource_tracker
 
     from joblib import Parallel, delayed
 
@@ -128,7 +129,8 @@ def _in_processes(
         follower.start()
         try:
             share = Parallel(n_jobs=jobs, batch_size=1, max_nbytes=None, return_as="generator")
-            with _deaf():  # processes that start within inherit it
+            resource_tracker.ensure_running()  # which joblib would start below, and whose start lets Ctrl-C through
+            with _interrupt_waits():  # in processes that start within, too
                 results = share(delayed(_work)(run, task, path, i, asked()) for i, task in enumerate(tasks))
             return list(results)
         except pickle.PicklingError:
@@ -170,18 +172,18 @@ def _work(run: Callable[[Task, Watch], Result], task: Task, path: Path, number: 
         board[-2] = max(int(board[-2]), int(1e6 * (SCREEN.left_out - before)))
         return not (over or board[-1])
 
-    with _deaf():
+    with _interrupt_waits():
         return run(task, watch)
 
 
 @contextmanager
-def _deaf() -> Iterator[None]:
-    """Ignore Ctrl-C, which a terminal sends to all processes: those that share work are told to stop by the board."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _interrupt_waits() -> Iterator[None]:
+    """Let Ctrl-C, which a terminal sends to all processes, wait until this block ends.
+
+    Processes that start within inherit it: they let it wait for ever, and are told to stop by the board.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
