@@ -75,18 +75,18 @@ class Cell(NamedTuple):
 
 
 CELLS = (Cell("knapsacks", bwcr), Cell("arms", bwcr), Cell("gini", bwcr), Cell("knapsacks", ucb_bwk))
-LENGTHS = (1562, 6250, 25_000, 100_000)
 
 
-def gamma(cells: str = "0123", scales: str = "0.25,1,4", replicas: str = "8") -> Iterator[str]:
+def gamma(cells: str = "0123", scales: str = "0.25,1,4", replicas: str = "8", rounds: str = "100000") -> Iterator[str]:
     """Hard regret per round, and the exponent from each length to the next, with gamma a quarter and four times it."""
+    lengths = [int(rounds) // part for part in (64, 16, 4, 1)]
     for cell in (CELLS[int(i)] for i in cells):
         setting = next(settings((cell.world,), 1))
         best = opt(setting.at(1000), contexts=1, replicas=1, progress=False).value
         for scale in map(float, scales.split(",")):
-            found = np.stack([best - _hard(cell.recipe, setting.at(t), scale, int(replicas)) for t in LENGTHS])
-            local = [rate(np.array(LENGTHS[i : i + 2], float), found[i : i + 2]) for i in range(len(LENGTHS) - 1)]
-            whole = rate(np.array(LENGTHS, float), found)
+            found = np.stack([best - _hard(cell.recipe, setting.at(t), scale, int(replicas)) for t in lengths])
+            local = [rate(np.array(lengths[i : i + 2], float), found[i : i + 2]) for i in range(len(lengths) - 1)]
+            whole = rate(np.array(lengths, float), found)
             yield (
                 f"{cell.world}, {cell.recipe.__name__}, gamma x {scale:g}: "
                 + ", ".join(f"{x:.5f}" for x in found.mean(1))

@@ -1,5 +1,7 @@
 """What a fold of a long log and decisions in batches cost, in seconds of a core: with compiled runs, and without.
 
+Batches are of 1,000 decisions, or of as many as the log has events.
+
 python -m benchmarks.live_batches 100000 sqlite:////tmp/batches.db
 """
 
@@ -9,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
@@ -23,7 +26,7 @@ from evenhand.policy import entering
 from evenhand.policy.ahead import compile_ahead
 from evenhand.report.summary import table
 
-_BATCH, _BATCHES = 1_000, 4
+_MOST, _BATCHES = 1_000, 4
 _BEFORE = 20  # batches after which as many rounds are decided as allow the next one to be decided at one state
 
 
@@ -31,6 +34,7 @@ def fold_table(folder: Path, events: int) -> str:
     """Folds of one log by compiled runs and event by event, by turns; kernels are compiled or loaded before."""
     path = folder / "long.db"
     pattern = made(opened(path))
+    events = max(events, len(pattern) + 1)
     repeat(SqliteStore(path), pattern, events - len(pattern) - 1)
     with patch.object(entering, "_PAYS", 0):
         opened(path)
@@ -46,8 +50,8 @@ def fold_table(folder: Path, events: int) -> str:
     return table([f"fold of {events:,} events by", "seconds of a core", "events a second"], rows)
 
 
-def batch_table(urls: Sequence[str]) -> str:
-    """Decisions in batches of 1,000 that share a transaction: one by one, and at the state before the batch."""
+def batch_table(urls: Sequence[str], batch: int) -> str:
+    """Decisions in batches that share a transaction: one by one, and at the state before the batch."""
     compile_ahead(POLICY)
     rows = []
     for url in urls:
@@ -55,30 +59,27 @@ def batch_table(urls: Sequence[str]) -> str:
             campaign, before = eh.Campaign.open(url, f"{NAME}, {name}", POLICY), 0
             if calls is _frozen:
                 for before in range(1, _BEFORE + 1):
-                    campaign.many(calls(before - 1))
-            best = min(_batch(campaign, calls(before + number)) for number in range(_BATCHES))
-            rows.append([url.partition(":")[0], name, f"{_BATCH / best:,.0f}"])
+                    campaign.many(calls(_numbers(before - 1, batch)))
+            asked = [calls(_numbers(before + number, batch)) for number in range(_BATCHES)]
+            best = min(_core(partial(campaign.many, each)) for each in asked)
+            rows.append([url.partition(":")[0], name, f"{batch / best:,.0f}"])
     return table(["store", "decided", "decisions a second of a core"], rows)
 
 
-def _batch(campaign: eh.Campaign, calls: Sequence[Callable[[Verbs], Reply]]) -> float:
-    return _core(lambda: campaign.many(calls))
+def _known(numbers: range) -> list[Callable[[Verbs], Reply]]:
+    return [Deciding(case(i), f"key {i}") for i in numbers]
 
 
-def _known(number: int) -> list[Callable[[Verbs], Reply]]:
-    return [Deciding(case(i), f"key {i}") for i in _numbers(number)]
+def _unknown(numbers: range) -> list[Callable[[Verbs], Reply]]:
+    return [Deciding(case(i), f"key {i}").__call__ for i in numbers]
 
 
-def _unknown(number: int) -> list[Callable[[Verbs], Reply]]:
-    return [Deciding(case(i), f"key {i}").__call__ for i in _numbers(number)]
+def _frozen(numbers: range) -> list[Callable[[Verbs], Reply]]:
+    return [Deciding(case(i), f"key {i}", frozen=True) for i in numbers]
 
 
-def _frozen(number: int) -> list[Callable[[Verbs], Reply]]:
-    return [Deciding(case(i), f"key {i}", frozen=True) for i in _numbers(number)]
-
-
-def _numbers(batch: int) -> range:
-    return range(batch * _BATCH, (batch + 1) * _BATCH)
+def _numbers(number: int, batch: int) -> range:
+    return range(number * batch, (number + 1) * batch)
 
 
 def _core(work: Callable[[], object]) -> float:
@@ -90,6 +91,7 @@ def _core(work: Callable[[], object]) -> float:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as name:
-        print(fold_table(Path(name), int(sys.argv[1]) if sys.argv[1:] else 20_000))
+        events = int(sys.argv[1]) if sys.argv[1:] else 20_000
+        print(fold_table(Path(name), events))
         print()
-        print(batch_table(sys.argv[2:] or [f"sqlite:///{name}/batches.db"]))
+        print(batch_table(sys.argv[2:] or [f"sqlite:///{name}/batches.db"], min(_MOST, events)))

@@ -4,8 +4,8 @@ SAME = ""  # run as the page has it
 FEW = "--replicas 2 --bootstrap 2"
 
 # Small sizes of commands that pages have in several forms, which run once.
-ALLOCATION = "evenhand reproduce allocation --figure 2a --rounds 20 --replicas 1"
-COURT = "evenhand reproduce court --out out/court --rounds 300 --replicas 2"
+ALLOCATION = "evenhand reproduce allocation --figure 2a --rounds 4 --replicas 1"
+COURT = "evenhand reproduce court --out out/court --rounds 60 --replicas 1"
 SQUARE = "evenhand reproduce square-cbwk --out out/square-cbwk --replicas 2 --orders 1"
 
 # By command: words that are put behind it, of which the last of two options counts. A value with a program in front is
@@ -14,15 +14,15 @@ RUN = {
     # experiments, in sizes that take seconds
     "evenhand reproduce allocation": ALLOCATION,
     "evenhand reproduce allocation --figure 2a": ALLOCATION,
-    "evenhand reproduce allocation --figure 2c --figure 2d --replicas 5": "--rounds 10 --replicas 1",
-    "evenhand reproduce concave-convex --world arms --rounds 100000": "--rounds 640 --replicas 2 --instances 1",
-    "evenhand reproduce concave-convex --world disc --rounds 16000 --replicas 4": "--rounds 640 --replicas 2",
-    "evenhand reproduce concave-convex --world knapsacks --rounds 16000 --replicas 8": "--rounds 640 --replicas 2",
-    "evenhand reproduce concave-rewards": "--rounds 60 --replicas 2 --outcomes 5",
+    "evenhand reproduce allocation --figure 2c --figure 2d --replicas 5": "--rounds 2 --replicas 1",
+    "evenhand reproduce concave-convex --world arms --rounds 100000": "--rounds 64 --replicas 1 --instances 1",
+    "evenhand reproduce concave-convex --world disc --rounds 16000 --replicas 4": "--rounds 64 --replicas 1",
+    "evenhand reproduce concave-convex --world knapsacks --rounds 16000 --replicas 8": "--rounds 64 --replicas 1",
+    "evenhand reproduce concave-rewards": "--rounds 10 --replicas 1 --outcomes 5",
     "evenhand reproduce court": COURT,
     "evenhand reproduce court --replicas 100 --out out/court": COURT,
-    "evenhand reproduce lessons": "--rounds 200 --replicas 2",
-    "evenhand reproduce small-budgets": "--rounds 400 --replicas 2",
+    "evenhand reproduce lessons": "--rounds 40 --replicas 1",
+    "evenhand reproduce small-budgets": "--rounds 100 --replicas 1",
     "evenhand reproduce square-cbwk": SQUARE,
     "evenhand reproduce square-cbwk --out out/square-cbwk": SQUARE,
     "evenhand sweep examples/sweep.toml --out out/sweep --jobs 2": SAME,
@@ -50,20 +50,20 @@ RUN = {
     "evenhand systems resolving": SAME,
     # measurements
     "python -m benchmarks.convex dimensions": "200 1",
-    "python -m benchmarks.convex gamma 0": "1 1",
+    "python -m benchmarks.convex gamma 0": "1 1 6400",
     "python -m benchmarks.convex mixture": "200",
     "python -m benchmarks.convex requests 2000 2": "python -m benchmarks.convex requests 200 1 2",
     "python -m benchmarks.convex sets": "400",
     "python -m benchmarks.leases": "400 2",
-    "python -m benchmarks.live_batches 100000": "python -m benchmarks.live_batches 500",
-    "python -m benchmarks.live_batches 20000 URL ...": "python -m benchmarks.live_batches 500 sqlite:///batches.db",
+    "python -m benchmarks.live_batches 100000": "python -m benchmarks.live_batches 50",
+    "python -m benchmarks.live_batches 20000 URL ...": "python -m benchmarks.live_batches 50 sqlite:///batches.db",
     "python -m benchmarks.live_corrections 100000 1000": "python -m benchmarks.live_corrections 2000 20",
     "python -m benchmarks.live_door 1600": "python -m benchmarks.live_door 100",
     "python -m benchmarks.live_restart 100000": "python -m benchmarks.live_restart 2000",
     "python -m benchmarks.plans": "20000",
-    "python -m tests.averages": "2 2",
-    "python -m tests.drifting": "2 slow",
-    "python -m tests.drifting budget": "2 slow",
+    "python -m tests.averages": "1 1",
+    "python -m tests.drifting": "1 slow",
+    "python -m tests.drifting budget": "1 slow",
     "python -m tests.floors": "2 2",
     "python -m tests.growing": "2",
     "python -m tests.holdouts 0 1 2": "python -m tests.holdouts 0",

@@ -4,6 +4,7 @@ tests/test_links.py checks that commands, options and targets of make are there,
 """
 
 import contextlib
+import inspect
 import io
 import os
 import re
@@ -15,12 +16,15 @@ from collections import defaultdict
 import pytest
 
 from evenhand.cli import build, main
+from evenhand.experiments import concave_convex
+from evenhand.run import opt
 from tests.documents import beside
 from tests.documents.listed import ELSEWHERE, IN_CI, NOT_RUN, RUN
 from tests.documents.pages import PAGES, ROOT, commands, mentioned
 from tests.documents.scenes import SCENES, UNSEEN
 
 LISTED = [*RUN, *ELSEWHERE, *IN_CI, *NOT_RUN, *(line for lines in SCENES.values() for line in lines)]
+SAMPLE = 300  # the contexts of which optima are computed here
 PLACEHOLDER = re.compile(r"[A-Z]+(\.toml|\.csv)?|.*\.\.\.")  # what a reader replaces, as in `evenhand audit STORE`
 
 
@@ -106,6 +110,8 @@ def taken(command):
 def test_a_command_runs(command, tmp_path, monkeypatch):
     beside.fill(tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(inspect.unwrap(opt).__kwdefaults__, "contexts", SAMPLE)
+    monkeypatch.setattr(concave_convex.study, "CONTEXTS", SAMPLE)
     program, *words = shlex.split(command)
     if program == "evenhand":
         assert main(words) in (0, None)

@@ -33,11 +33,11 @@ def test_a_few_long_schedules():
 
 
 @pytest.mark.slow
-def test_ten_thousand_schedules():
+def test_thousands_of_schedules():
     start = time.perf_counter()
-    for seed in range(1000, 11_000):
+    for seed in range(1000, 4000):
         played(Schedule(seed, workers=4))
-    print(f"{10_000 / (time.perf_counter() - start):.0f} schedules a second")
+    print(f"{3000 / (time.perf_counter() - start):.0f} schedules a second")
 
 
 @pytest.mark.slow
