@@ -3,8 +3,8 @@
 `python -m tests.holdouts [SEED ...]` prints the table of docs/holdout.md.
 """
 
+import argparse
 import math
-import sys
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -96,10 +96,10 @@ def optima(world: Noon, seeds: list[int], explore: float = 0.0, replicas: int = 
     return world.steps * np.concatenate([eh.opt(world, seed=seed, **ran).values for seed in seeds])
 
 
-def main(seeds: list[int]) -> None:
+def main(seeds: list[int], rounds: int) -> None:
     """Print a line per policy."""
-    world = shop()
-    total = world.problem.subject_to[0].total_over(T)
+    world = shop(rounds)
+    total = world.problem.subject_to[0].total_over(rounds)
     print("| | of the optimum | of the one with floors | worst | rounds below | error by the log |")
     for name, options in POLICIES.items():
         made, logs = policy(world, **options), []
@@ -118,4 +118,7 @@ def main(seeds: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    main([int(s) for s in sys.argv[1:]] or [0])
+    parser = argparse.ArgumentParser()
+    parser.add_argument("seeds", type=int, nargs="*", default=[0])
+    parser.add_argument("--rounds", type=int, default=T)
+    main(**vars(parser.parse_args()))
