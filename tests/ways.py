@@ -1,14 +1,20 @@
-"""Print a digest of what every recipe does, in the way of running kernels that the environment asks for."""
+"""Print a digest of what every recipe, a campaign and a replay do, in the way of running kernels that is asked for."""
 
 import argparse
 import hashlib
 import sys
+import tempfile
+from pathlib import Path
 
 import numpy as np
 
+from benchmarks.live_worlds import case, opened
 from evenhand.core import kernel
+from evenhand.live.deciding import Deciding
+from evenhand.replay import replay_log
 from evenhand.run import simulate
 from tests.examples.recipes import RECIPES
+from tests.replay import shop
 
 
 def digest(value):
@@ -36,9 +42,29 @@ def digest(value):
     return found.hexdigest()[:16]
 
 
+def campaign(folder, rounds=40):
+    """What a campaign decides that starts anew after every ten cases, with late outcomes and a batch at one state."""
+    said, path = [], folder / "campaign.db"
+    for i in range(rounds):
+        place = opened(path) if i % 10 == 0 else place
+        said.append(place.decide(case(i), key=f"{i}"))
+        if i >= 7:
+            place.observe(said[i - 7].id, {"answer": i % 3 == 0})
+    said += place.many([Deciding(case(i), f"{i}", frozen=True) for i in range(rounds, 2 * rounds)])
+    return [(reply.actions, reply.probabilities, reply.explanation) for reply in said]
+
+
+def replay(folder):
+    """What a policy gains in a replay of a log."""
+    return replay_log(*shop.write(folder, shop.rows(400)), replicas=2, bootstrap=2, progress=False).results().rows
+
+
+OTHERS = {"campaign": campaign, "replay": replay}
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("names", nargs="*", default=[*RECIPES])
+    parser.add_argument("names", nargs="*", default=[*RECIPES, *OTHERS])
     parser.add_argument("--replicas", type=int, default=1)
     parser.add_argument("--price", type=float, help="what a byte of code costs, for kernels that change in the middle")
     parser.add_argument("--blocks", action="store_true")
@@ -46,6 +72,10 @@ def main():
     if given.price is not None:
         kernel.PRICE, kernel.READ, kernel.LOAD = given.price, 0.0, 0.0
     for name in given.names:
+        if name in OTHERS:
+            with tempfile.TemporaryDirectory() as folder:
+                print(name, digest(OTHERS[name](Path(folder))), flush=True)
+            continue
         for i, (policy, world) in enumerate(RECIPES[name]):
             trace = simulate(
                 policy, world, replicas=given.replicas, seed=5, record="all", progress=False, compiled=given.blocks
