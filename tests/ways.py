@@ -45,8 +45,10 @@ def digest(value):
 def campaign(folder, rounds=40):
     """What a campaign decides that starts anew after every ten cases, with late outcomes and a batch at one state."""
     said, path = [], folder / "campaign.db"
+    place = opened(path)
     for i in range(rounds):
-        place = opened(path) if i % 10 == 0 else place
+        if i % 10 == 0:
+            place = opened(path)
         said.append(place.decide(case(i), key=f"{i}"))
         if i >= 7:
             place.observe(said[i - 7].id, {"answer": i % 3 == 0})
