@@ -13,6 +13,8 @@ BY_COMMAND = {
     "allocation.png": "evenhand reproduce allocation --figure 2a",
     "concave-rewards.png": "evenhand reproduce concave-rewards",
     "convex.png": "evenhand reproduce concave-convex --world disc",
+    "court-figure-1-0.025.png": "evenhand reproduce court",
+    "court-figure-1-1e-07.png": "evenhand reproduce court",
     "court.png": "evenhand reproduce court",
     "curve.png": "evenhand curve hillstrom.csv --problem examples/email.toml --tolerance 0.02 --out out/curve",
     "demo.png": "make demo",
