@@ -101,6 +101,8 @@ ELSEWHERE = {
     "::test_listeners_and_artists_are_a_section_of_their_own",
     "evenhand reproduce fair-ranking --data DIR --part constraints --model bayesian --rounds 50000 --replicas 10":
     "tests/experiments/test_fair_ranking.py::test_constraints_are_measured_beside_the_optimum",
+    'evenhand reproduce fair-ranking --data DIR --items 2k --part trade-off --objective "gini welfare" --rounds 100000'
+    " --replicas 1": "tests/experiments/test_fair_ranking.py::test_utility_is_measured_against_inequality_and_drawn",
     'evenhand reproduce fair-ranking --data DIR --part objectives --objective "eq. 2" --rounds 5000000 --resume'
     " --out out/ranking": "tests/experiments/test_fair_ranking.py"
     "::test_systems_are_measured_on_every_objective_and_drawn",

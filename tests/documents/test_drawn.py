@@ -20,6 +20,7 @@ BY_COMMAND = {
     "demo.png": "make demo",
     "lessons.png": "evenhand reproduce lessons",
     "performance.png": "make bench-peers",
+    "ranking-figure-4.png": "evenhand reproduce fair-ranking --data DIR --items 2k --part trade-off",
     "ranking-trade-off.png": "evenhand reproduce fair-ranking --data DIR --part trade-off",
     "ranking.png": "evenhand reproduce fair-ranking --data DIR --part objectives",
     "replay.png": "evenhand replay hillstrom.csv --problem examples/email.toml --replicas 20 --out out/email",

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from evenhand.report.plots import Curve
 
 SHARE = 0.75  # FairLearn's c relative to its maximum k / m where objectives are compared: 0.15 for 50 artists
-BETAS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+BETAS = {"50": (0.02, 0.05, 0.1, 0.2, 0.5, 1.0), "2k": (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)}  # by the items
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.95)  # of k / m
 OPTIMUM, MISSING = "optimum", "% missing"
 UNBIASED = "unbiased_linucb_rank"
@@ -162,7 +162,7 @@ class TradeOff:
     def cases(self, point: Point) -> Iterator[Case]:
         learner = model(self.settings)
         for name in self.settings.aims:
-            for beta in BETAS:
+            for beta in BETAS[self.settings.items]:
                 a = aim(name, self.world.exposures, beta)
                 here = replace(self.world, maximize=a.objective)
                 policy = fw_linucb_rank(here.problem, learner, smoothing=a.smoothing)
