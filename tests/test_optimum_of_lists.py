@@ -10,7 +10,9 @@ import pytest
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.environments import Absences, LastFM, Listeners, Phases, Ranking
 from evenhand.objectives import AlphaFair, GeneralizedGini, Linear, WeightedSum
+from evenhand.planning.list_ascent import maximize_lists
 from evenhand.problem import Budget, Floor
+from evenhand.problem.constraints import stated_rows
 from evenhand.run import opt, opt_without_contexts
 
 DATA = Path(os.environ.get("EVENHAND_DATA", Path(__file__).parents[2] / "shared" / "data")) / "lastfm"
@@ -39,6 +41,29 @@ def test_clicks_alone_are_the_items_that_every_user_likes_most():
     assert opt_without_contexts(world, replicas=1, progress=False).value == pytest.approx(
         -np.sort(-world.shares_of_users @ world.audience.chances)[:3] @ world.looked, abs=1e-7
     )
+
+
+def test_users_may_look_at_places_in_ways_of_their_own():
+    """The best list of every user is the same (Proposition 4); with phases, by luck or not, each has her own places."""
+    b = -np.sort(-np.random.default_rng(3).uniform(0.1, 1.0, (8, 3)), 1)
+    world, share = replace(WORLD, users=tuple(range(1, 9)), position=b), np.arange(1, 9) / 36
+    top = -np.sort(-world.audience.chances, 1)[:, :3]
+    assert opt(world, replicas=1, progress=False).value == pytest.approx(share @ (top * b).sum(1), abs=1e-7)
+    np.testing.assert_allclose(world.looked, share @ b)
+    linear, curved = unfair(world), unfair(world, lambda names: AlphaFair(names, alpha=1.0))
+    by_program = opt(linear, replicas=1, progress=False)
+    lists, rows = linear.lists(1, 0, 0), stated_rows(linear.problem)
+    by_passes = maximize_lists(linear.problem.objective, linear.problem, lists, *rows)
+    assert by_passes.value == pytest.approx(by_program.value, abs=1e-4)
+    assert by_passes.value - 1e-7 <= by_program.value <= by_passes.value + by_passes.gap + 1e-7
+    assert 0.0 <= opt(curved, replicas=1, progress=False).gap <= 1e-4
+    plan = np.array([[True] * 9, [False] * 4 + [True] * 5])
+    some = np.where(plan[1], world.audience.chances, 0.0)
+    later = share @ (-np.sort(-some, 1)[:, :3] * b).sum(1)
+    found = opt(replace(world, offers=Phases(plan, length=400)), replicas=1, progress=False)
+    assert found.value == pytest.approx(0.6 * (share @ (top * b).sum(1)) + 0.4 * later, abs=1e-7)
+    with pytest.raises(InvalidInput, match="look at places alike"):
+        opt_without_contexts(world, replicas=1, progress=False)
 
 
 def test_constraints_have_prices_and_margins():

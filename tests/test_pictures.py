@@ -241,12 +241,14 @@ def renamed(world, replicas, rounds=None):
 @pytest.mark.parametrize(("replicas", "rounds"), [(1, 1), (2, 40)])
 def test_pictures_of_experiments_hold_long_names(replicas, rounds, tmp_path):
     for best in (0.47, -1e9):
-        court.picture(renamed(Court(horizon=100), replicas, rounds), best, court.fairness, tmp_path / "court.png")
+        traces = renamed(Court(horizon=100), replicas, rounds)
+        court.picture(traces, best, court.fairness, tmp_path / "court.png")
+        court.figure(traces, {"OPT(B)": best, "OPT(B-margin)": 0.46}, court.MEASURES, tmp_path / "figure-1.png")
     lessons.picture(renamed(Lessons(horizon=100), replicas, rounds), 0.46, 1e9, tmp_path / "lessons.png")
     traces = renamed(MultiObjective(arms=3, n_outcomes=2), replicas, rounds)
     concave_rewards.picture(traces, np.ones(replicas), tmp_path / "concave.png")
     concave_rewards.picture(traces, np.zeros(0), tmp_path / "concave.png")
-    assert len(list(tmp_path.iterdir())) == 3  # what is written is measured, see conftest.py
+    assert len(list(tmp_path.iterdir())) == 4  # what is written is measured, see conftest.py
 
 
 @pytest.mark.parametrize("value", [0.0, 0.5, np.nan, 1e12])

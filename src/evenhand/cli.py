@@ -9,7 +9,6 @@ import shlex
 import sys
 import textwrap
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -25,14 +24,14 @@ from evenhand.cli_order import refuse_swapped
 from evenhand.cli_pool import add as add_pool
 from evenhand.cli_problem import add as add_problem
 from evenhand.cli_replay import add as add_replay
+from evenhand.cli_reproduce import add as add_reproduce, add_experiment
 from evenhand.cli_serve import add_serve, add_token
 from evenhand.cli_start import WHAT, first_screen, grouped
 from evenhand.cli_sweep import add as add_sweep
 from evenhand.cli_systems import add as add_systems
 from evenhand.cli_texts import EXPORT, OF_LOG, SWITCH, WARM
 from evenhand.core.registry import meant
-from evenhand.experiments.experiment import Experiment, discover
-from evenhand.experiments.options import options
+from evenhand.experiments.experiment import discover
 from evenhand.version import __version__
 
 if TYPE_CHECKING:
@@ -84,14 +83,8 @@ def build() -> Parser:
     parser.add_argument("--version", action="version", version=f"evenhand {__version__}")
     parser.set_defaults(run=_begin, parser=parser)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
-    _add_experiment(commands, experiments[DEMO]).set_defaults(run=demonstrate)
-    reproduce = commands.add_parser(
-        "reproduce", help="run the experiment of a paper; court and square-cbwk print the published numbers beside ours"
-    )
-    names = reproduce.add_subparsers(dest="experiment", metavar="EXPERIMENT", required=True)
-    for name, experiment in experiments.items():
-        if name != DEMO:
-            _add_experiment(names, experiment)
+    add_experiment(commands, experiments[DEMO], _count).set_defaults(run=demonstrate)
+    add_reproduce(commands, [e for name, e in experiments.items() if name != DEMO], _count)
 
     add_replay(lambda line, text: commands.add_parser("replay", help=line, description=text), _count)
 
@@ -188,35 +181,6 @@ def build() -> Parser:
     return parser
 
 
-def _add_experiment(commands: Subparsers, experiment: type[Experiment]) -> Parser:
-    parser = commands.add_parser(experiment.name, help=experiment.title, description=experiment.about)
-    for o in options(experiment):
-        kind = partial(_count, least=o.least) if o.kind is int and o.least is not None else o.kind
-        shown = " and ".join(map(str, o.default)) if o.repeatable else str(o.default)
-        about = [o.about] if o.about else []
-        about += ["may be repeated"] if o.repeatable else []
-        about += [f"default: {shown}"] if shown else []
-        text = f"{about[0]} ({'; '.join(about[1:])})" if o.about and about[1:] else "; ".join(about)
-        parser.add_argument(
-            o.flag,
-            dest=o.field,
-            type=kind,
-            default=None if o.repeatable else o.default,
-            metavar=o.metavar,
-            choices=o.choices,
-            action="append" if o.repeatable else "store",
-            help=text,
-        )
-    parser.add_argument("--out", type=Path, default=None, metavar="DIR", help="write results.json and plots here")
-    parser.add_argument(
-        "--resume",
-        action="store_true",
-        help="save runs in DIR, finished or not; after an interruption, continue from them",
-    )
-    parser.set_defaults(run=_reproduce, made=experiment, parser=parser)
-    return parser
-
-
 def _count(text: str, least: int = 1) -> int:
     """Parse a whole number of at least `least`."""
     try:
@@ -258,14 +222,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _begin(o: argparse.Namespace) -> int:
     print(first_screen())
     return 0
-
-
-def _reproduce(o: argparse.Namespace) -> int:
-    from evenhand.experiments.loop import run
-
-    given = {option.field: getattr(o, option.field) for option in options(o.made)}
-    experiment = o.made(**{k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if v is not None})
-    return 130 if run(experiment, out=o.out, resume=o.resume).interrupted else 0
 
 
 def _switch(o: argparse.Namespace) -> int:

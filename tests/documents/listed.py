@@ -6,21 +6,30 @@ FEW = "--replicas 2 --bootstrap 2"
 # Small sizes of commands that pages have in several forms, which run once.
 ALLOCATION = "evenhand reproduce allocation --figure 2a --rounds 4 --replicas 1"
 COURT = "evenhand reproduce court --out out/court --rounds 60 --replicas 1"
+FEW_ARMS = "evenhand reproduce concave-rewards --arms 3 --arms 4 --outcomes 5 --rounds 10 --replicas 1"
 SQUARE = "evenhand reproduce square-cbwk --out out/square-cbwk --replicas 2 --orders 1"
 
 # By command: words that are put behind it, of which the last of two options counts. A value with a program in front is
 # run in place of the command.
 RUN = {
     # experiments, in sizes that take seconds
+    "evenhand reproduce --list": SAME,
+    "evenhand reproduce --list court": SAME,
     "evenhand reproduce allocation": ALLOCATION,
     "evenhand reproduce allocation --figure 2a": ALLOCATION,
+    "evenhand reproduce allocation --figure 2a --out out/allocation": ALLOCATION,
     "evenhand reproduce allocation --figure 2c --figure 2d --replicas 5": "--rounds 2 --replicas 1",
+    "evenhand reproduce concave-convex": "--world arms --rounds 64 --replicas 1 --instances 1",
     "evenhand reproduce concave-convex --world arms --rounds 100000": "--rounds 64 --replicas 1 --instances 1",
     "evenhand reproduce concave-convex --world disc --rounds 16000 --replicas 4": "--rounds 64 --replicas 1",
     "evenhand reproduce concave-convex --world knapsacks --rounds 16000 --replicas 8": "--rounds 64 --replicas 1",
     "evenhand reproduce concave-rewards": "--rounds 10 --replicas 1 --outcomes 5",
+    "evenhand reproduce concave-rewards --arms 50 --arms 200 --out out/concave-rewards": FEW_ARMS,
+    "evenhand reproduce concave-rewards --out out/concave-rewards": FEW_ARMS,
     "evenhand reproduce court": COURT,
+    "evenhand reproduce court --out out/court": COURT,
     "evenhand reproduce court --replicas 100 --out out/court": COURT,
+    "evenhand reproduce court --tau 1e-7 --out out/court": COURT,
     "evenhand reproduce lessons": "--rounds 40 --replicas 1",
     "evenhand reproduce small-budgets": "--rounds 100 --replicas 1",
     "evenhand reproduce square-cbwk": SQUARE,
@@ -79,6 +88,7 @@ RUN = {
 # By command: the test that runs it.
 SHOWN = "tests/documents/test_shown.py::test_the_demo_prints_what_the_first_page_shows"
 USES = "tests/test_gallery.py::test_a_use_runs_and_draws"
+ALLOCATIONS = "tests/experiments/test_allocation.py"
 ELSEWHERE = {
     "evenhand demo": SHOWN,
     "make demo": SHOWN,
@@ -91,9 +101,20 @@ ELSEWHERE = {
     "::test_listeners_and_artists_are_a_section_of_their_own",
     "evenhand reproduce fair-ranking --data DIR --part constraints --model bayesian --rounds 50000 --replicas 10":
     "tests/experiments/test_fair_ranking.py::test_constraints_are_measured_beside_the_optimum",
+    'evenhand reproduce fair-ranking --data DIR --items 2k --part trade-off --objective "gini welfare" --rounds 100000'
+    " --replicas 1": "tests/experiments/test_fair_ranking.py::test_utility_is_measured_against_inequality_and_drawn",
     'evenhand reproduce fair-ranking --data DIR --part objectives --objective "eq. 2" --rounds 5000000 --resume'
     " --out out/ranking": "tests/experiments/test_fair_ranking.py"
     "::test_systems_are_measured_on_every_objective_and_drawn",
+    **{f"evenhand reproduce allocation --figure {figure} --out out/allocation": f"{ALLOCATIONS}::{test}"
+       for test, figures in {
+           "test_systems_are_measured_beside_reference_and_bound_and_drawn": ["2b"],
+           "test_a_sweep_runs_what_a_parameter_does_not_change_once": ["2c", "2d", "3a", "3b"],
+           "test_shares_and_matches_of_arms_add_up": ["2e", "2f"],
+           "test_times_of_rounds_are_measured_where_systems_were_run": ["3c"],
+       }.items() for figure in figures},
+    "evenhand reproduce square-cbwk --sweep m --out out/square-cbwk": "tests/experiments/test_square_cbwk.py"
+    "::test_sweeps_are_tabled_and_drawn",
     "docker compose -f deploy/compose.yaml up --build --detach --wait": "tests/live/test_deploy.py"
     "::test_compose_decides_in_postgresql",
     "make bench-peers": "tests/test_peers.py::test_a_tiny_run_without_peers",
@@ -115,6 +136,7 @@ IN_CI = {
 
 # By command: why nothing runs it.
 NOT_RUN = {
+    "evenhand reproduce": "asks for an experiment, see tests/experiments/test_published.py",
     "docker stop": "a command of Docker that a sentence names",
     "ENV NUMBA_CACHE_DIR=/kernels": "a line of a Dockerfile",
     "RUN evenhand warm && chmod -R a+rwX /kernels": "a line of a Dockerfile",

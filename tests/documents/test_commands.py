@@ -16,7 +16,7 @@ from collections import defaultdict
 import pytest
 
 from evenhand.cli import build, main
-from evenhand.experiments import concave_convex
+from evenhand.experiments.concave_convex import study as concave_convex
 from evenhand.run import opt
 from tests.documents import beside
 from tests.documents.listed import ELSEWHERE, IN_CI, NOT_RUN, RUN
@@ -111,7 +111,7 @@ def test_a_command_runs(command, tmp_path, monkeypatch):
     beside.fill(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(inspect.unwrap(opt).__kwdefaults__, "contexts", SAMPLE)
-    monkeypatch.setattr(concave_convex.study, "CONTEXTS", SAMPLE)
+    monkeypatch.setattr(concave_convex, "CONTEXTS", SAMPLE)
     program, *words = shlex.split(command)
     if program == "evenhand":
         assert main(words) in (0, None)

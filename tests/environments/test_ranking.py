@@ -82,6 +82,32 @@ def test_places_are_looked_at_and_items_clicked_with_the_stated_probabilities(po
     assert (clicks <= looks).all()
 
 
+def test_every_user_may_look_at_places_in_a_way_of_her_own():
+    """Five standard errors per user over 200 steps of 100 replicas; a row for all is the same as that row for each."""
+    b = np.array([[1.0, 0.5, 0.25], [0.9, 0.9, 0.1], [0.3, 0.2, 0.2]])
+    world = replace(WORLD, position=b)
+    run, plays, looks, whose = world.start(3, np.arange(100)), np.array([2, 0, 3]), [], []
+    for step in range(200):
+        context = run.context(step)
+        who = (context.features[:, 0, None, :2] == AUDIENCE.users).all(2).argmax(1)
+        _, (arrival,) = run.respond(step, context, decision(plays, 100))
+        looks.append(arrival.exposed)
+        whose.append(who)
+        liked = AUDIENCE.users[who] @ AUDIENCE.items[plays].T
+        np.testing.assert_allclose(run.expected(context, np.tile(plays, (100, 1)))[:, :, 0], liked * b[who])
+    looks, whose = np.concatenate(looks), np.concatenate(whose)
+    for user in range(3):
+        seen = looks[whose == user]
+        assert (np.abs(seen.mean(0) - b[user]) <= 5 * np.sqrt(b[user] * (1 - b[user]) / len(seen))).all()
+    one, same = (replace(WORLD, horizon=50, position=z) for z in (tuple(b[1]), np.tile(b[1], (3, 1))))
+    first, second = (simulate(at_random(w), w, replicas=3, seed=2, progress=False).total("click") for w in (one, same))
+    np.testing.assert_array_equal(first, second)
+    with pytest.raises(InvalidInput, match="a row for each of 3 users"):
+        replace(WORLD, position=b[:2])
+    with pytest.raises(InvalidInput, match="never increase"):
+        replace(WORLD, position=b[:, ::-1])
+
+
 def test_what_users_like_may_be_any_matrix():
     liked = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5]])
     world = Ranking(audience=Audience(users=np.eye(2), items=np.ones((3, 1)), liked=liked), horizon=9, slots=2)

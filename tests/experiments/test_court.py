@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -7,9 +8,20 @@ import pytest
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import Court
 from evenhand.experiments.court import CourtExperiment
-from evenhand.experiments.court.study import HORIZON, METRICS, PUBLISHED, SAMPLE, _optimum_rows, _rows, policies
+from evenhand.experiments.court.picture import figure
+from evenhand.experiments.court.study import (
+    HORIZON,
+    MEASURES,
+    METRICS,
+    PUBLISHED,
+    SAMPLE,
+    _optimum_rows,
+    _rows,
+    policies,
+)
 from evenhand.experiments.loop import run
 from evenhand.goals import DualGradient
+from evenhand.recipes import uniform
 from evenhand.report.results import Results
 from evenhand.run import opt, simulate
 
@@ -27,8 +39,39 @@ def test_results_follow_the_schema(tmp_path):
         assert row["published"] is None  # another horizon than the published one
     systems = [r["system"] for r in found["rows"] if r["metric"] == "reward"]
     assert systems == [*list(PUBLISHED[0.025])[:7], "primal_lp", "resolving", "uniform", "OPT(B)", "OPT(B-margin)"]
-    assert (tmp_path / "court-tau=0.025.png").read_bytes()[:4] == b"\x89PNG"
+    for picture in ("court-tau=0.025.png", "court-figure-1-tau=0.025.png"):
+        assert (tmp_path / picture).read_bytes()[:4] == b"\x89PNG"
     assert "pgd_adaptive" in "\n".join(said)
+
+
+def test_figure_1_has_the_averages_up_to_every_round(tmp_path, monkeypatch):
+    """Its four panels as the paper describes them, with its levels; curves end at the totals over the horizon."""
+    court = Court(tolerance=0.025, horizon=120)
+    run_of = simulate(uniform(court.problem, 5), court, replicas=3, seed=5, progress=False)
+    traces = [replace(run_of, policy=name) for name in ("pgd_adaptive", "resolving")]
+    drawn = []
+    monkeypatch.setattr("evenhand.report.plots.save", lambda axes, path: drawn.extend(axes) or path)
+    figure(traces, {"OPT(B)": 0.47, "OPT(B-margin)": 0.46}, MEASURES, tmp_path / "figure.png")
+    assert [axes.get_title().split(" (")[0] for axes in drawn] == [
+        "average reward",
+        "rides",
+        "vouchers",
+        "fairness cost",
+    ]
+    levels = [(0.47, 0.46), (0.05,), (0.2,), (0.025,)]
+    ends = [
+        run_of.objective()[-1],
+        run_of.total("ride") / 120,
+        run_of.total("voucher") / 120,
+        MEASURES["fairness"](run_of)[-1],
+    ]
+    for axes, wanted, end in zip(drawn, levels, ends, strict=True):
+        lines = {line.get_label(): line.get_ydata() for line in axes.get_lines()}
+        np.testing.assert_allclose(lines["resolving"][-1], end.mean())
+        assert len(lines["pgd_adaptive"]) == len(run_of.times)
+        flat = [y[0] for name, y in lines.items() if name not in ("resolving", "pgd_adaptive")]
+        assert sorted(flat) == sorted(wanted)
+        assert len(axes.collections) >= 2  # a band each
 
 
 def test_a_negative_tolerance_is_refused():

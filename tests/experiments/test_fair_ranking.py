@@ -6,10 +6,12 @@ import pytest
 
 from evenhand.core.errors import InvalidInput
 from evenhand.experiments import Session
+from evenhand.experiments.experiment import Run
 from evenhand.experiments.fair_ranking import AIMS, FairRankingExperiment
 from evenhand.experiments.fair_ranking.study import sections
 from evenhand.experiments.fair_ranking.world import OFFSET, aim, world
 from evenhand.experiments.loop import run
+from evenhand.run import simulate
 
 EXPOSURES = ("a", "b", "c")
 
@@ -51,12 +53,33 @@ def test_systems_are_measured_on_every_objective_and_drawn(tmp_path):
 @pytest.mark.parametrize(("model", "part"), [("clipped", 0.05), ("bilinear", 0.1)])
 def test_utility_is_measured_against_inequality_and_drawn(tmp_path, model, part):
     """After so few rounds bounds as printed are wide, and rank by the lengths of factors beside the slope."""
-    settings = FairRankingExperiment(rounds=1500, replicas=2, parts=("trade-off",), model=model)
+    settings = FairRankingExperiment(
+        rounds=1500, replicas=2, parts=("trade-off",), model=model, aims=("eq. 2", "gini welfare")
+    )
     results = run(settings, out=tmp_path, progress=False, log=lambda _: None)
     ends = {r.system: r.mean for r in results.rows if r.metric == "inequality"}
-    assert ends["fw_linucb_rank, beta=1"] < part * ends["fairlearn_rank, c=0.02"]
+    assert ends["fw_linucb_rank, eq. 2, beta=1"] < part * ends["fairlearn_rank, c=0.02"]
+    assert ends["fw_linucb_rank, gini welfare, beta=1"] == pytest.approx(ends["fw_linucb_rank, eq. 2, beta=0.5"])
     assert ends["fairlearn_rank, c=0.19"] < 0.5 * ends["fairlearn_rank, c=0.02"]
     assert [f.name for f in tmp_path.glob("*.png")] == ["fair-ranking-trade-off.png"]
+
+
+def test_gini_welfare_at_twice_beta_ranks_as_equation_2_does():
+    """Figure 4 sweeps the one and Figure 1 the other: they differ by a multiple of the sum of exposures."""
+    m, s = 4, np.array([0.1, 0.6, 0.3, 0.5])
+    one, other = aim("eq. 2", tuple("abcd"), 0.3).objective, aim("gini welfare", tuple("abcd"), 0.6).objective
+    z = np.concatenate([[0.7], s])
+    assert one.value(z) == pytest.approx(other.value(z) - 0.3 * (m + 1) / m * s.sum())
+    session = Session(progress=False, asked_to_stop=lambda: True)
+    settings = FairRankingExperiment(rounds=150, factors=3, parts=("trade-off",), aims=("eq. 2", "gini welfare"))
+    (section,) = sections(settings, session)
+    ends = {}
+    for case in section.cases({}):
+        if case.system.endswith((" eq. 2, beta=0.1", " gini welfare, beta=0.2", " gini welfare, beta=0.1")):
+            trace = simulate(case.policy, case.world, replicas=2, seed=1, progress=False)
+            ends[case.system.removeprefix("fw_linucb_rank, ")] = section.ends(Run(case, trace))
+    np.testing.assert_array_equal(ends["eq. 2, beta=0.1"], ends["gini welfare, beta=0.2"])
+    assert np.any(np.not_equal(ends["eq. 2, beta=0.1"], ends["gini welfare, beta=0.1"]))
 
 
 def test_systems_of_the_paper_are_run_as_printed_beside_ours():

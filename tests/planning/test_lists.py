@@ -48,7 +48,7 @@ def by_hand(world, lists, rows):
         items = np.flatnonzero(lists.offered[s if len(lists.offered) > 1 else 0])
         for ranking in permutations(items, min(world.slots, len(items))):
             total = np.zeros(len(read))
-            for a, b in zip(ranking, lists.position, strict=False):
+            for a, b in zip(ranking, lists.position[s if len(lists.position) > 1 else 0], strict=False):
                 known = np.where(problem.sure, 1.0, b) * lists.known[0, a]
                 total += [_adds(row, problem, lists.groups[0, a], b * lists.learned[s, a, 0], known) for row in read]
             columns.append((s, weight * total))
@@ -105,6 +105,20 @@ def test_the_linear_program_against_all_rankings(objective, subject_to, slots):
     near = maximize_lists(*given)
     assert near.value - 1e-6 <= expected <= near.value + near.gap + 1e-9
     assert near.gap <= 2e-5
+
+
+@pytest.mark.parametrize("subject_to", [(), SPREAD, EQUAL], ids=["free", "spread", "equal"])
+@pytest.mark.parametrize("fee_per", ["impression", "placement"])
+def test_users_who_look_at_places_in_ways_of_their_own(subject_to, fee_per):
+    own = ((1.0, 0.2), (0.6, 0.6), (0.9, 0.5))
+    world = replace(SMALL, maximize=EQ2, subject_to=subject_to, position=own, fee_per=fee_per)
+    given = stated(world)
+    found, expected = solve_lists(*given), best_mixture(world, given[2])
+    assert found.value == pytest.approx(expected, abs=1e-6)
+    if fee_per == "impression":
+        near = maximize_lists(*given)
+        assert near.value - 1e-6 <= expected <= near.value + near.gap + 1e-9
+        assert near.gap <= 2e-5
 
 
 @pytest.mark.parametrize("objective", [CLICKS, EQ2], ids=["clicks", "eq2"])
@@ -207,16 +221,20 @@ def test_the_same_list_for_everybody():
     one = pooled(lists)
     np.testing.assert_allclose(one.learned[0, :, 0], SMALL.shares_of_users @ SMALL.audience.chances)
     assert one.weight == 1.0
+    with pytest.raises(InvalidInput, match="look at places alike"):
+        pooled(lists._replace(position=np.array([[1.0, 0.5], [1.0, 0.5], [0.9, 0.5]])))
     with pytest.raises(InvalidInput, match="offers everybody the same"):
         pooled(lists._replace(offered=np.array([[True] * 4, [False] * 4, [True] * 4])))
 
 
 @pytest.mark.parametrize(("items", "slots"), [(1, 1), (3, 3), (6, 2), (30, 10)])
 @pytest.mark.parametrize("step", [1e-3, 0.3, 20.0])
-def test_a_pass_ends_at_the_closest_points(items, slots, step):
+@pytest.mark.parametrize("own", [False, True])
+def test_a_pass_ends_at_the_closest_points(items, slots, step, own):
     """x is closest to v among lists' mixtures if no list is better than x at v - x; ties and absences included."""
     rng = np.random.default_rng(items)
-    cases, position = 40, np.sort(rng.random(slots))[::-1].copy()
+    cases = 40
+    position = -np.sort(-rng.random((cases if own else 1, slots)), 1)
     learned = rng.random((cases, items, 2)).round(1)  # with ties
     offered = rng.random((cases, items)) < 0.8
     x, weight = rng.random((cases, items)) * offered, np.full(cases, 1 / cases)
@@ -229,14 +247,18 @@ def test_a_pass_ends_at_the_closest_points(items, slots, step):
     np.testing.assert_allclose(y, np.einsum("s,sa,sam->am", weight, x, learned), atol=1e-12)
     for s in range(cases):
         here, count = (v - x)[s, offered[s]], min(slots, int(offered[s].sum()))
-        assert x[s].sum() == pytest.approx(position[:count].sum(), abs=1e-9)
-        best = position[:count] @ np.sort(here)[::-1][:count]
+        b = position[s if own else 0, :count]
+        assert x[s].sum() == pytest.approx(b.sum(), abs=1e-9)
+        best = b @ np.sort(here)[::-1][:count]
         assert best <= here @ x[s, offered[s]] + 1e-9 * (1 + step)
 
 
-def test_the_best_lists_by_sorting():
+@pytest.mark.parametrize(
+    "position", [[[1.0, 0.6, 0.2]], [[1.0, 0.6, 0.2], [0.5] * 3, [1.0, 0.1, 0.05], [0.9] * 3, [1.0] * 3]]
+)
+def test_the_best_lists_by_sorting(position):
     rng = np.random.default_rng(0)
-    learned, position = rng.random((5, 8, 1)), np.array([1.0, 0.6, 0.2])
+    learned, position = rng.random((5, 8, 1)), np.array(position)
     price, offset, weight = rng.random((8, 1)), rng.random(8), rng.dirichlet(np.ones(5))
     offered = rng.random((5, 8)) < 0.5
     offered[2] = [True] + [False] * 7

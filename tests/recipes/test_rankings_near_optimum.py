@@ -12,7 +12,7 @@ from evenhand.environments import Listeners, Ranking
 from evenhand.models import Bilinear, Fixed
 from evenhand.problem import Budget, Floor, Parity
 from evenhand.recipes import fairlearn_rank, fw_linucb_rank, linucb_rank, resolving, unbiased_linucb_rank
-from evenhand.run import simulate
+from evenhand.run import opt, simulate
 from tests.rankings import optimum
 
 LABELS = 5
@@ -79,3 +79,20 @@ def test_without_constraints_the_ranking_of_utility_comes_near_the_optimum_and_t
     assert (reached["linucb_rank"] >= 0.99).all()
     assert (reached["unbiased_linucb_rank"] >= 0.97).all()
     assert (reached["fairlearn_rank"] <= 0.9).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("recipe", "horizon"), [(fw_linucb_rank, 30_000), (resolving, 8_000)])
+def test_users_who_look_at_places_in_ways_of_their_own_are_ranked_as_well(recipe, horizon):
+    """No policy is told how anybody looks; plans read how all together do."""
+    own = -np.sort(-np.random.default_rng(1).uniform(0.05, 1.0, (10, 5)), 1)
+    free = world(horizon, position=own)
+    floor = Floor("exposure", rate=0.85 * free.looked.sum(), by="label")
+    constrained = replace(free, subject_to=(floor, FEE))
+    best = opt(constrained, replicas=1, progress=False).value
+    assert best < 0.99 * opt(free, replicas=1, progress=False).value
+    trace = simulate(recipe(constrained.problem, MODEL), constrained, replicas=3, progress=False)
+    assert (trace.objective()[-1] >= 0.985 * best).all()
+    assert (trace.total("fee") <= FEE.total_over(horizon) + 1e-9).all()
+    missed = floor.limit(horizon) - floor.measure(trace)[-1]
+    assert (missed <= LABELS * np.sqrt(floor.limit(horizon) / LABELS / horizon)).all()

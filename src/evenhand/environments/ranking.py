@@ -57,16 +57,18 @@ def _meet(
 def _answer(
     seed: np.uint64, replicas: Ints, step: int, chances: Floats, position: Floats, who: Ints, plays: Ints
 ) -> tuple[Floats, Bools, Floats]:
-    """Draw clicks and exposures; returns also the probability of each click, `(N,m),(k),(),(P)->(P,1),(P),(P,1)`."""
-    u = uniform_within(seed, _OUTCOME, replicas, np.full(1, step), 2 * len(position))
+    """Draw clicks and exposures, and compute the probability of each click, `(N,m),(N|1,k),(),(P)->(P,1),(P),(P,1)`."""
+    k = position.shape[1]
+    u = uniform_within(seed, _OUTCOME, replicas, np.full(1, step), 2 * k)
     y, exposed, mean = np.zeros((*plays.shape, 1)), np.zeros(plays.shape, np.bool_), np.zeros((*plays.shape, 1))
     for b in range(len(plays)):
+        looked = position[who[b] if len(position) > 1 else 0]
         for p in range(plays.shape[1]):
             if plays[b, p] >= 0:
                 liked = chances[who[b], plays[b, p]]
-                mean[b, p, 0] = position[p] * liked
-                exposed[b, p] = u[b, p] < position[p]
-                if exposed[b, p] and u[b, len(position) + p] < liked:
+                mean[b, p, 0] = looked[p] * liked
+                exposed[b, p] = u[b, p] < looked[p]
+                if exposed[b, p] and u[b, k + p] < liked:
                     y[b, p, 0] = 1.0
     return y, exposed, mean
 
@@ -102,7 +104,7 @@ class _World:
     def __init__(self, ranking: Ranking, seed: int, replicas: Ints) -> None:
         problem, audience = ranking.problem, ranking.audience
         self._luck, self._drawn = Luck(seed=seed, replicas=replicas), (np.uint64(seed), replicas)
-        self._ranking, self._chances, self._position = ranking, audience.chances, ranking.looked
+        self._ranking, self._chances, self._position = ranking, audience.chances, ranking.looked_by_user
         self._factors = audience.users, audience.items, ranking.shares_of_users.cumsum()
         self._known, self._groups = problem.declared[None], problem.groups_of(np.zeros((len(replicas), 0), np.int64))
         self._offered, self._phase = np.ones((1, len(audience.items)), bool), -1
@@ -138,8 +140,8 @@ class _World:
     def _answer(self, step: int, context: Context, plays: Ints) -> tuple[Floats, Bools, Floats]:
         if context.features is not self._features:
             raise InvalidInput("context", "the last one shown, as features do not tell the user", "another one")
-        if plays.shape[1] > len(self._position):
-            raise InvalidInput("plays", f"at most {len(self._position)}, one per slot", plays.shape[1])
+        if plays.shape[1] > self._position.shape[1]:
+            raise InvalidInput("plays", f"at most {self._position.shape[1]}, one per slot", plays.shape[1])
         return _answer(*self._drawn, step, self._chances, self._position, self._who, plays)
 
 
@@ -161,7 +163,8 @@ class Ranking:
         maximize: an outcome or an objective, such as eq. 2: `replace(world, maximize=f(world.exposures))`.
         subject_to: constraints on "click", "exposure" and "fee", by "item" and "label".
         users: how often each user comes, above 0, up to a factor; by default all alike.
-        position: b_p, in (0, 1], never increasing.
+        position: b_p, in (0, 1], never increasing, for all users, or a row of them for each user. The best list sorts
+            items by worth whatever b is (Proposition 4), so no policy has to know it.
         labels: the label of every item.
         fees: what an item costs; items that are not named cost nothing.
         fee_per: "impression", then a fee is due if the item is looked at, or "placement", then it is due for sure. Fees
@@ -187,7 +190,7 @@ class Ranking:
     maximize: str | Objective = "click"
     subject_to: tuple[Constraint, ...] = ()
     users: Sequence[float] | None = None
-    position: Sequence[float] | None = None
+    position: Sequence[float] | Sequence[Sequence[float]] | None = None
     labels: Mapping[str, str] | None = None
     fees: Mapping[str, float] | None = None
     fee_per: Literal["impression", "placement"] = "impression"
@@ -200,17 +203,29 @@ class Ranking:
         if self.slots > m:
             raise InvalidInput("Ranking.slots", f"at most {m}, the number of items", self.slots)
         one_of("Ranking.fee_per", self.fee_per, ("impression", "placement"))
-        if (np.diff(self.looked) > 0).any():
+        if (np.diff(self.looked_by_user) > 0).any():
             raise InvalidInput("Ranking.position", "probabilities that never increase", self.position)
         _ = self.shares_of_users, self.problem
 
     @cached_property
     def looked(self) -> Floats:
-        """The probability that each place is examined, `()->(k)`."""
+        """The probability that each place is examined by the next user, `()->(k)`."""
+        each = self.looked_by_user
+        return each[0] if len(each) == 1 else np.asarray(self.shares_of_users @ each)
+
+    @cached_property
+    def looked_by_user(self) -> Floats:
+        """The probability that each place is examined by each user, a single row where all are alike, `()->(N|1,k)`."""
         if self.position is None:
-            return np.asarray(1.0 / np.log2(1.0 + np.arange(1, self.slots + 1)))
+            return np.asarray(1.0 / np.log2(1.0 + np.arange(1, self.slots + 1)))[None]
+        n, own = len(self.audience.users), len(self.position) > 0 and np.ndim(self.position[0]) > 0
+        rows = self.position if own else [self.position]
+        if own and len(rows) != n:
+            raise InvalidInput("Ranking.position", f"a row for each of {n} users", len(rows))
         expected = f"{self.slots} probabilities in (0, 1]"
-        return numbers("Ranking.position", self.position, self.slots, expected, lambda x: (x > 0) & (x <= 1))
+        return np.array(
+            [numbers("Ranking.position", row, self.slots, expected, lambda x: (x > 0) & (x <= 1)) for row in rows]
+        )
 
     @cached_property
     def shares_of_users(self) -> Floats:
@@ -269,6 +284,9 @@ class Ranking:
         return self._lists._replace(
             learned=np.repeat(self._lists.learned, len(different), 0),
             offered=np.tile(different, (users, 1)),
+            position=self._lists.position
+            if len(self.looked_by_user) == 1
+            else self._lists.position.repeat(len(different), 0),
             weight=np.kron(self.shares_of_users, often / often.sum()),
         )
 
@@ -278,7 +296,7 @@ class Ranking:
             learned=self.audience.chances[:, :, None],
             offered=np.ones((1, len(self.audience.items)), bool),
             weight=self.shares_of_users,
-            position=self.looked,
+            position=self.looked_by_user,
             known=self.problem.declared[None],
             groups=self.problem.groups_of(np.zeros((1, 0), np.int64)),
         )

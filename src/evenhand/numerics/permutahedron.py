@@ -53,16 +53,17 @@ def _sink(heap: Ints, size: int, r: int, v: Floats) -> None:
 def best_lists(
     learned: Floats, offered: Bools, weight: Floats, position: Floats, price: Floats, offset: Floats
 ) -> float:
-    """Compute the mean worth of the best lists, `(S,A,M),(S|1,A),(S),(k),(1|A,M),(A)->()`; few offers, short lists."""
-    total, top = 0.0, np.empty(len(position))
+    """Compute the mean worth of the best lists, `(S,A,M),(S|1,A),(S),(S|1,k),(1|A,M),(A)->()`; lists are short."""
+    total, top = 0.0, np.empty(position.shape[1])
     for s in range(len(weight)):
         top[:] = -np.inf
         for a in range(len(offset)):
             if offered[s if len(offered) > 1 else 0, a]:
                 _insert(top, _worth(learned, price, offset, s, a))
-        for p in range(len(position)):
+        looked = position[s if len(position) > 1 else 0]
+        for p in range(len(looked)):
             if top[p] > -np.inf:
-                total += weight[s] * position[p] * top[p]
+                total += weight[s] * looked[p] * top[p]
     return total
 
 
@@ -144,7 +145,7 @@ def ascend(
 ) -> tuple[Floats, Floats]:
     """Move every point along the worth of its candidates and back into the permutahedron, `(S,A)`, in place.
 
-    `(S,A,M),(S|1,A),(S),(k),(1|A,M),(A),()->(A,M),(A)`: learned outcomes and exposures of every candidate afterwards.
+    `(S,A,M),(S|1,A),(S),(S|1,k),(1|A,M),(A),()->(A,M),(A)`: learned outcomes and exposures of candidates afterwards.
     """
     cases, actions = x.shape
     v, sums = np.empty(actions), np.empty(actions)
@@ -153,7 +154,8 @@ def ascend(
     for s in range(cases):
         for a in range(actions):
             v[a] = x[s, a] + step * _worth(learned, price, offset, s, a)
-        end, count = _closest(v, offered[s if len(offered) > 1 else 0], position, x[s], heap, sums, sizes)
+        may, looked = offered[s if len(offered) > 1 else 0], position[s if len(position) > 1 else 0]
+        end, count = _closest(v, may, looked, x[s], heap, sums, sizes)
         for j in range(end - count, end):
             a = heap[j]
             exposed[a] += weight[s] * x[s, a]

@@ -187,8 +187,9 @@ def maximize_lists(
 
 def _even(lists: Lists) -> Floats:
     """The point at which all offered candidates are exposed alike, `->(S,A)`."""
-    count = lists.offered.sum(1)
-    reach = np.concatenate([[0.0], lists.position.cumsum()])[np.minimum(count, len(lists.position))]
+    count, (rows, places) = lists.offered.sum(1), lists.position.shape
+    sums = np.concatenate([np.zeros((rows, 1)), lists.position.cumsum(1)], 1)
+    reach = sums[np.arange(rows), np.minimum(count, places)]  # (S or 1)
     even = np.where(lists.offered, (reach / np.maximum(count, 1))[:, None], 0.0)
     return np.tile(even, (len(lists.weight) // len(even), 1))
 

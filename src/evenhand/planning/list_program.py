@@ -21,7 +21,7 @@ def is_linear_program(objective: Objective, lists: Lists) -> bool:
     """Whether an objective is made of linear parts and generalised Gini functions, and the cases are few enough."""
     terms = objective.terms if isinstance(objective, WeightedSum) else ((1.0, objective),)
     cases, candidates = lists.learned.shape[:2]
-    few = cases * candidates * len(lists.position) <= LARGEST
+    few = cases * candidates * lists.position.shape[1] <= LARGEST
     return few and all(isinstance(part, Linear | GeneralizedGini) for _, part in terms)
 
 
@@ -86,7 +86,7 @@ def _chances(lists: Lists) -> Any:
     """The number of every chance, -1 where a candidate is not offered or a place stays empty, `->(S,A,P)`."""
     cases, candidates = lists.learned.shape[:2]
     offered = np.broadcast_to(lists.offered, (cases, candidates))
-    filled = np.arange(len(lists.position)) < offered.sum(1)[:, None]
+    filled = np.arange(lists.position.shape[1]) < offered.sum(1)[:, None]
     possible = offered[:, :, None] & filled[:, None, :]
     return np.where(possible, np.cumsum(possible).reshape(possible.shape) - 1, -1)
 
@@ -111,7 +111,7 @@ def _reads(rows: Rows, problem: Problem, lists: Lists) -> Floats:
         price = pulled(rows, problem, lists, q)[0]  # factors are due with their outcomes, whether or not they are sure
         exposed = (lists.learned * price).sum(2) + pulled(rows, problem, waits, q)[1]
         placed = pulled(rows, problem, at_once, q)[1]
-        each = exposed[:, :, None] * lists.position + placed[:, None]
+        each = exposed[:, :, None] * lists.position[:, None, :] + placed[:, None]
         found.append((lists.weight[:, None, None] * each)[possible])
     return np.array(found).reshape(len(rows), -1)
 

@@ -21,7 +21,7 @@ class Lists(NamedTuple):
     learned: Floats  # (S, A, M) expected learned outcomes of every candidate where it is exposed
     offered: Bools  # (S or 1, A)
     weight: Floats  # (S,) how often each case comes; they sum to 1
-    position: Floats  # (P,) how likely each place is exposed, never increasing
+    position: Floats  # (S or 1, P) how likely each place is exposed, never increasing
     known: Floats  # (1, A, L)
     groups: Ints  # (1, A, G)
 
@@ -41,12 +41,14 @@ def pooled(lists: Lists) -> Lists:
     """Return all cases as one, with their mean outcomes: for lists that are the same for everybody.
 
     Raises:
-        InvalidInput: not all cases have the same offer.
+        InvalidInput: not all cases have the same offer, or look at places alike.
     """
     mean = np.einsum("s,sam->am", lists.weight, lists.learned)[None]
     if (lists.offered != lists.offered[:1]).any():
         raise InvalidInput("environment", "one that offers everybody the same items", "one that does not")
-    return lists._replace(learned=mean, offered=lists.offered[:1], weight=np.ones(1))
+    if (lists.position != lists.position[:1]).any():
+        raise InvalidInput("environment", "one whose users look at places alike", "one with a position for each user")
+    return lists._replace(learned=mean, offered=lists.offered[:1], weight=np.ones(1), position=lists.position[:1])
 
 
 def pulled(rows: Rows, problem: Problem, lists: Lists, q: Floats) -> tuple[Floats, Floats]:

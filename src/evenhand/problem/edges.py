@@ -25,16 +25,17 @@ class Edges:
 
     def check(self, known: Floats, offered: Bools) -> None:
         """Refuse a case that states a number outside these ends, `(1|R,A,L),(1|R,A)->`."""
-        low, high = self._declared
         known = np.broadcast_to(known, (max(len(known), len(offered)), *known.shape[1:]))
-        for i, outcome in enumerate(self._at):
+        for outcome, coordinates in self._coordinates.items():
             if self._column(outcome) < 0:
                 continue  # nothing that a case states
-            for found, end, sign in zip(self._ends(known, outcome), (low[i], high[i]), (1.0, -1.0), strict=True):
+            declared = (end[coordinates[0]] for end in self._declared)
+            for found, end, sign in zip(self._ends(known, outcome), declared, (1.0, -1.0), strict=True):
                 beyond = np.where(offered, sign * (end - found), 0.0)
                 if (beyond > 0.0).any():
                     r, a = (int(k) for k in np.unravel_index(beyond.argmax(), beyond.shape))
-                    self._refuse(i, float(end), float(found[r, a]), known, (r, a))
+                    for i in coordinates:
+                        self._refuse(i, float(end), float(found[r, a]), known, (r, a))
 
     @cached_property
     def matter(self) -> bool:
@@ -77,6 +78,14 @@ class Edges:
     def _at(self) -> tuple[int, ...]:
         """The outcome of each coordinate."""
         return tuple(self.problem.row(name)[0] for name in self.problem.objective.outcomes)
+
+    @cached_property
+    def _coordinates(self) -> dict[int, list[int]]:
+        """The coordinates by their outcome: those of all items of a ranking have one, and are read together."""
+        found: dict[int, list[int]] = {}
+        for i, outcome in enumerate(self._at):
+            found.setdefault(outcome, []).append(i)
+        return found
 
     @cached_property
     def _declared(self) -> tuple[Floats, Floats]:

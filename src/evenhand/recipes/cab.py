@@ -58,7 +58,8 @@ def cab_ucb(
     alpha of what can be had (Theorem D.4): 1 - 1/e for `ContinuousGreedy`, 1/2 for `Greedy`, 1 for `Exact`; `Priced`
     has no such alpha in advance, only a `welfare.certificate` of each round. So regret is of order (L_r L_mu D / kappa)
     (n sqrt(N T) + n N). The constants of experiments have no guarantee.
-    Deviations: our oracle by default; the paper's is `welfare.Sequential()`.
+    Deviations: our oracle by default; the paper's is `welfare.Sequential()`. In place of its ridge, footnote 6 of the
+    paper has a start that explores: `replace(policy, choice=Staged(rounds, policy.choice))`, with a ridge close to 0.
 
     Args:
         problem: measures one `welfare.Satisfaction`, from which r and the number of arms are taken, and maximises the

@@ -21,6 +21,7 @@ from evenhand.goals.steps import Doubling, Steady, Step
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.recipes._needs import need_constraints, with_limits
@@ -59,7 +60,8 @@ def pgd(
     U = max(sum of the played widths, 2 sqrt(d T ln(4 T^2 / delta)), sqrt(2 T ln(8 (d + 1) T / delta))). So budgets hold
     if m T is at least the first bound. With a step of order (1 + ||lam*||) / sqrt(T), an m of order 1 / sqrt(T) is
     enough, and regret is of order (1 + ||lam*||) sqrt(T), up to logarithms. The default margin and step are those of
-    experiments, and `hard=True` keeps budgets without any condition.
+    experiments, and `hard=True` keeps budgets without any condition. `evenhand.run.price_bound` bounds ||lam*|| in an
+    environment, and `null_action_margin` is the m of a small budget beside an action that costs nothing.
     Prices step at the decision, on lower confidence bounds of the costs, so that known costs do not wait for late
     outcomes.
     Deviation: the margin is taken off budgets only, as in the paper's experiments.
@@ -209,6 +211,36 @@ def theoretical_margin(problem: Problem, delta: float, width_sum: float) -> floa
     d = len(constraint_rows(problem)[0])
     last = theoretical_thresholds(problem, delta, width_sum)[top]
     return (1 + top) * (last + 2 * math.sqrt(d)) / problem.horizon
+
+
+def null_action_margin(problem: Problem, least: float) -> float:
+    """Compute c sqrt(B / (least T)), the margin of a single budget B where an action costs nothing.
+
+    The others cost `least` or more on average, and at most c, so that the budget pays for T B / least of them: their
+    sum of costs spreads by c sqrt(T B / least), which is less than the c sqrt(T) of all rounds if the budget is small.
+    Source: Chzhen et al. 2023, Appendix E.2, which has the order alone, for c = 1.
+
+    Args:
+        problem: with one constraint, a budget.
+        least: the least mean cost of an action that costs anything, above 0 and at most c.
+
+    Raises:
+        InvalidInput: other constraints, no action that costs nothing, or `least` out of its range.
+
+    >>> from evenhand.environments import BernoulliKnapsacks
+    >>> round(null_action_margin(BernoulliKnapsacks(resources=1).problem, 0.1), 4)
+    0.017
+    """
+    if len(problem.stated) != 1 or not problem.stated[0].spends:
+        raise InvalidInput("problem.subject_to", "a single budget", [s.constraint.label for s in problem.stated])
+    budget = problem.stated[0]
+    used = reach(problem, budget.rows)[1].max(1)
+    if used.min() > 0.0:
+        raise InvalidInput("problem.actions", "an action that costs nothing", list(problem.actions))
+    most = float(used.max())
+    if not 0.0 < least <= most:
+        raise InvalidInput("least", f"above 0 and at most {most:g}, the most that an action costs", least)
+    return most * math.sqrt(budget.limit / (least * problem.horizon))
 
 
 def experimental_thresholds(problem: Problem, c: float = 0.01) -> tuple[float, ...]:

@@ -3,7 +3,11 @@
 from evenhand.core import registry
 from evenhand.run.checkpoint import Checkpoints as Checkpoints
 from evenhand.run.comparison import Comparison as Comparison, compare as compare
-from evenhand.run.optimum import opt as opt, opt_without_contexts as opt_without_contexts
+from evenhand.run.optimum import (
+    opt as opt,
+    opt_without_contexts as opt_without_contexts,
+    price_bound as price_bound,
+)
 from evenhand.run.optimum_of_satisfaction import opt_satisfaction as opt_satisfaction
 from evenhand.run.simulation import play as play, simulate as simulate
 from evenhand.run.stepped import Stepped as Stepped

@@ -43,6 +43,14 @@ class Optimum(NamedTuple):
     gap: float = 0.0  # the most that values may be below the optimum; 0 where they are exact up to rounding
 
 
+class PriceBound(NamedTuple):
+    """The most that optimal prices can be, in units of the objective by units of the rows."""
+
+    total: float  # of all prices together, and so of their Euclidean norm
+    each: Floats  # (d,) of the price of each row
+    gain: float  # OPT at the bounds minus OPT at the tighter ones, mean over the replicas
+
+
 @named("K7", source="Chzhen et al. 2023, equation (4) and Appendix G.2")
 def opt(
     environment: Environment,
@@ -107,6 +115,66 @@ def opt(
         return _averaged(lambda replica: _in_hindsight(environment, seed, replica, rounds), replicas, seed, progress)
     solved = _solver(environment, contexts, seed, lambda lists: lists, lambda *of: mixed(draw(*of), rounds))
     return summed_up(environment.problem, margin, contexts, replicas, seed, progress, solved)
+
+
+@named("K7", source="Chzhen et al. 2023, Lemma 3 and Corollary 1")
+def price_bound(
+    environment: Environment,
+    *,
+    slack: Floats | None = None,
+    margin: float | Floats = 0.0,
+    contexts: int = 10_000,
+    replicas: int | Sequence[int] = 20,
+    seed: int = 0,
+    progress: bool | None = None,
+) -> PriceBound:
+    """Bound the optimal prices by what the objective loses at tighter bounds, a guide to steps and radii of prices.
+
+    Equation: OPT(B) is concave in the bounds B of the d rows, with the slope lam, so slack.lam <= OPT(B) - OPT(B -
+    slack). As no price is negative, lam_j <= gain / slack_j for each row, and ||lam|| <= sum_j lam_j <= gain /
+    min(slack), with gain = OPT(B) - OPT(B - slack). With an action that uses nothing, slack = B is allowed, and every
+    lam_j is at most (OPT(B) - OPT(0)) / B_j. The prices of `opt` with the same arguments keep to it.
+    Deviations: the lemma has the bound of the norm alone, and asks that some bounds below B - slack are feasible; here
+    B - slack has to be. Its margin is `margin`.
+
+    Args:
+        environment: as for `opt`, with budgets over the whole horizon.
+        slack: taken off the bound of every row, `(d)` above 0; by default half of each bound.
+        margin, contexts, replicas, seed, progress: as for `opt`.
+
+    Raises:
+        InvalidInput: as for `opt`, or a slack of the wrong shape, or not above 0; there is no default for rows whose
+            bound is not above 0, such as those of floors.
+        InfeasibleProblem: no static policy keeps to B, or to B - slack.
+
+    >>> from evenhand.environments import BernoulliKnapsacks
+    >>> world = BernoulliKnapsacks(arms=4, resources=2)
+    >>> bound, best = price_bound(world, replicas=1, contexts=1), opt(world, replicas=1, contexts=1)
+    >>> bool(best.prices.sum() <= bound.total), bool((best.prices <= bound.each).all())
+    (True, True)
+    """
+    _need_fluid(environment.problem, contexts)
+    _, bound = stated_rows(environment.problem, margin=margin)
+    off = _slack(bound, slack)
+
+    def at(bounds: Floats) -> Optimum:
+        solved = _solver(environment, contexts, seed, lambda lists: lists, draw)
+        return _averaged(lambda replica: solved(replica, bounds), replicas, seed, progress)
+
+    whole_bounds, tighter = at(bound), at(bound - off)
+    gain = max(whole_bounds.value + whole_bounds.gap - tighter.value, 0.0)
+    return PriceBound(gain / float(off.min()), gain / off, gain)
+
+
+def _slack(bound: Floats, slack: Floats | None) -> Floats:
+    """Check what is taken off bounds; half of each by default."""
+    if not len(bound):
+        raise InvalidInput("environment.problem", "constraints, which have prices", "none")
+    off = 0.5 * bound if slack is None else np.asarray(slack, np.float64)
+    if off.shape != bound.shape or not (np.isfinite(off) & (off > 0.0)).all():
+        default = " (the default is half of each bound)" if slack is None else ""
+        raise InvalidInput("slack", f"an amount above 0 for each of {len(bound)} rows", f"{off.tolist()}{default}")
+    return off
 
 
 def opt_without_contexts(
@@ -178,12 +246,17 @@ def summed_up(
     solved: Callable[[int, Floats], Best],
 ) -> Optimum:
     """Solve for every replica at the bounds of the problem, and average."""
+    _need_fluid(problem, contexts)
+    _, bound = stated_rows(problem, margin=margin)
+    return _averaged(lambda replica: solved(replica, bound), replicas, seed, progress)
+
+
+def _need_fluid(problem: Problem, contexts: int) -> None:
+    """Check the number of contexts, and that it does not matter when they come."""
     whole("contexts", contexts, 1)
     if goes_by_time(problem):
         expected = "budgets over the whole horizon, as only `opt` without lists knows when cases come"
         raise InvalidInput("environment.problem", expected, "until=, or a budget per period")
-    _, bound = stated_rows(problem, margin=margin)
-    return _averaged(lambda replica: solved(replica, bound), replicas, seed, progress)
 
 
 def _averaged(

@@ -1,8 +1,8 @@
-"""The picture of policies that share scarce help: their gains, what they used of the budgets, and their unfairness."""
+"""The pictures of policies that share scarce help: Figure 1 over the rounds, and what each had at the end."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,8 +19,40 @@ if TYPE_CHECKING:
 OURS = "resolving"
 GOODS = "ride", "voucher"  # in the order of the budgets
 
+Measure = Callable[[Trace], Floats]
 
-def picture(found: Sequence[Trace], best: float, fairness: Callable[[Trace], Floats], path: Path) -> Path:
+
+def figure(found: Sequence[Trace], optima: Mapping[str, float], measures: Mapping[str, Measure], path: Path) -> Path:
+    """Draw a column of Figure 1: the averages up to every round, the optima and the limits.
+
+    Args:
+        found: a curve each.
+        optima: the levels of the first panel, by name; the first is that of the whole budgets.
+        measures: of the reward, the goods and the fairness cost, `->(G,R)`.
+        path: of the picture.
+    """
+    from evenhand.report.leaders import leads
+    from evenhand.report.plots import Panel, over_rounds, save  # matplotlib only when asked for
+
+    problem = found[0].problem
+    budgets = {good: budget.limit(problem.horizon) for good, budget in zip(GOODS, problem.spending, strict=True)}
+    person = "per person"
+    panels = [
+        Panel("average reward", measures["reward"], optima, zoom=True, unit=person),
+        *(Panel(f"{z}s", measures[z], {"budget": limit}, zoom=True, unit=person) for z, limit in budgets.items()),
+        Panel("fairness cost", measures["fairness"], {"tolerance": tolerance(found[0])}, unit=person),
+    ]
+    name, best = next(iter(optima.items()))
+    said = leads({t.policy: t.objective()[-1] for t in found}, best, name)
+    return save(over_rounds(found, panels, columns=1, main=OURS, headline=said), path)
+
+
+def tolerance(trace: Trace) -> float:
+    """Return the limit of the fairness costs."""
+    return next(c.limit(trace.problem.horizon) for c, _ in by_group(trace.problem.subject_to))
+
+
+def picture(found: Sequence[Trace], best: float, fairness: Measure, path: Path) -> Path:
     """Draw what every policy gained of what is possible, what it used of its budgets, and its unfairness.
 
     The possible gain is that of the optimum over drawing actions at random.
@@ -34,13 +66,12 @@ def picture(found: Sequence[Trace], best: float, fairness: Callable[[Trace], Flo
     gains = [(t.objective()[-1] - base) / span for t in found]
     totals = [budget.total_over(problem.horizon) for budget in problem.spending]
     used = [np.max([t.total(good) / b for good, b in zip(GOODS, totals, strict=True)], 0) for t in found]
-    tolerance = next(c.limit(problem.horizon) for c, _ in by_group(problem.subject_to))
     unfair = [fairness(t)[-1] for t in found]
     of_both = "share of the rides or the vouchers, whichever is more"
     columns = [
         Column("share of the possible gain", "0: at random; 1: optimum", gains, "low", best=1.0),
         Column("budget used", of_both, used, "high", limit=1.0),
-        Column("unfairness", "help per person between two groups", unfair, "high", limit=tolerance),
+        Column("unfairness", "help per person between two groups", unfair, "high", limit=tolerance(found[0])),
     ]
     names = [t.policy for t in found]
     return save(draw(names, columns, headline(names, columns), main=OURS), path)

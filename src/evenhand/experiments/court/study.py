@@ -13,7 +13,7 @@ import numpy as np
 from evenhand.core.types import Floats
 from evenhand.environments import Court
 from evenhand.experiments.court import CourtExperiment
-from evenhand.experiments.court.picture import picture
+from evenhand.experiments.court.picture import OURS, figure, picture
 from evenhand.experiments.experiment import Case, Point, Run, Session, traces
 from evenhand.experiments.lock_in import LOCKED_IN, lock_ins
 from evenhand.models import BayesianLogistic, Logarithmic, Logistic
@@ -132,7 +132,12 @@ class Table:
 
     def draw(self, runs: Sequence[Run], out: Path) -> list[Path]:
         shown = traces(runs, MIXED)  # as in the paper's figure, whose scales it would flatten
-        return [picture(shown, self.optima["OPT(B)"].value, fairness, out / f"court-tau={self.tau:g}.png")]
+        optima = {name: o.value for name, o in self.optima.items()}
+        paths = [picture(shown, optima["OPT(B)"], fairness, out / f"court-tau={self.tau:g}.png")]
+        curves = [t for t in shown if t.policy in (*PUBLISHED[1e-7], OURS)]
+        if curves:
+            paths.append(figure(curves, optima, MEASURES, out / f"court-figure-1-tau={self.tau:g}.png"))
+        return paths
 
 
 def sections(settings: CourtExperiment, session: Session) -> Iterator[Table]:

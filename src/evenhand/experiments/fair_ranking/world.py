@@ -71,17 +71,22 @@ class Aim(NamedTuple):
         return WeightedSum(((1.0, Linear({CLICK: 1.0})), (self.beta, self.of_items)))
 
 
-def inequality(exposures: Sequence[str], beta: float = 1.0) -> Aim:
+def inequality(exposures: Sequence[str]) -> Aim:
     """Return the objective of equation 2: f_item is minus the mean absolute difference of exposures."""
-    return Aim("eq. 2", beta, GeneralizedGini.difference(exposures), SMOOTHING)
+    return Aim("eq. 2", 1.0, GeneralizedGini.difference(exposures), SMOOTHING)
 
 
-def aim(name: str, exposures: Sequence[str]) -> Aim:
-    """Return an objective of Section 5 and Appendix B.1 by name, at the paper's beta.
+def aim(name: str, exposures: Sequence[str], beta: float | None = None) -> Aim:
+    """Return an objective of Section 5 and Appendix B.1 by name, by default at the beta of its figure over the rounds.
 
     >>> aim("gini welfare", ("a", "b")).objective.outcomes
     ('click', 'a', 'b')
     """
+    printed = _printed(name, exposures)
+    return printed if beta is None else printed._replace(beta=beta)
+
+
+def _printed(name: str, exposures: Sequence[str]) -> Aim:
     m = len(exposures)
     if name == "eq. 2":
         return inequality(exposures)
