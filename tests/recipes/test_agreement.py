@@ -216,6 +216,6 @@ def test_policies_agree_at_first(name, one, other, model, replicas):
 
 
 @pytest.mark.slow
-@for_each("name, one, other, model, replicas", ROWS, ids=[row[0] for row in ROWS], parts=4)
+@for_each("name, one, other, model, replicas", ROWS, ids=[row[0] for row in ROWS], parts=6)
 def test_policies_agree(name, one, other, model, replicas):
     agree(one, other, model, replicas, N)
