@@ -15,11 +15,15 @@ from evenhand.problem import Budget, Constraint, Groups, Outcome, Problem
 
 @dataclass(frozen=True, kw_only=True)
 class Market:
-    """Outcome m of a play is low + (high - low) (x_0 + luck) / 2, with the same luck for all plays of a round."""
+    """Outcome m of a play is low + (high - low) (x_0 + luck) / 2, with the same luck for all plays of a round.
+
+    With `coins` it is either end of the range, high with the chance x_0.
+    """
 
     problem: Problem
     n_features: int = 3
     offered: float = 1.0  # chance of every candidate to be on offer
+    coins: bool = False
 
     def start(self, seed, replicas):
         return _MarketWorld(self, Luck(seed=seed, replicas=replicas))
@@ -44,12 +48,14 @@ class _MarketWorld:
 
     def respond(self, step: int, context: Context, decision: Decision) -> tuple[Decision, Sequence[Arrival]]:
         u = self._luck.uniform(Stream.OUTCOME, np.array([step]), len(self._problem.observed))[:, None, :]
-        y = self._scaled((decision.features[..., :1] + u) / 2)
+        x = decision.features[..., :1]
+        y = self._scaled((u < x).astype(float) if self._market.coins else (x + u) / 2)
         return decision, [Arrival(step, decision, np.where(decision.plays[:, :, None] >= 0, y, 0.0))]
 
     def expected(self, context: Context, plays):
         x = np.take_along_axis(context.features, np.maximum(plays, 0)[:, :, None], 1)
-        return self._scaled((x[..., :1] + np.full(len(self._problem.observed), 0.5)) / 2)
+        mean = x[..., :1] if self._market.coins else (x[..., :1] + 0.5) / 2
+        return self._scaled(np.repeat(mean, len(self._problem.observed), -1))
 
     def _scaled(self, v):
         low, high = self._problem.span

@@ -8,12 +8,15 @@ from functools import cached_property
 import numpy as np
 
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.planning.history import HistoryState
 from evenhand.planning.tangents import Shape, tangents
 from evenhand.problem.constraints import Region
 from evenhand.problem.feasible import holds_nothing
 from evenhand.problem.merged_rows import MergedRows, merge
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows, select, stack
+from evenhand.problem.slack import as_declared, reads_cases, slack
+from evenhand.problem.spans import Spans
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -25,6 +28,8 @@ class Directions:
     bound: Floats
     objective: Rows | None  # whose averages are followed, None where its slope never moves
     regions: tuple[Region, ...]
+    spans: tuple[Spans | None, ...] = ()
+    sums: tuple[bool, ...] = ()
 
     @property
     def first(self) -> Ints:
@@ -50,6 +55,34 @@ class Directions:
     @cached_property
     def merged(self) -> MergedRows:
         return merge(self.problem, self.rows, self.bounds)
+
+    @cached_property
+    def slack(self) -> Bools:
+        """A mask of the rows that nothing can exceed, `->(d)`; rows that are only followed are not among them."""
+        return slack(self.problem, self.constraints, self.bound, self.spans, self.sums)
+
+    def idle(self, cases: HistoryState) -> Bools:
+        """The slack rows in whose cases so far no known number is beyond the declared ones, `->(d)`."""
+        mask = np.zeros((len(cases.kept), len(self.rows)), bool)
+        mask[:, : len(self.slack)] = self.slack
+        reads = self._reading
+        if reads.any():
+            kept = np.arange(cases.offered.shape[1]) < cases.kept[:, None]
+            declared = as_declared(self.problem, cases.known, cases.offered & kept[:, :, None])
+            mask[:, : len(reads)] &= ~reads | declared[:, None]
+        return mask
+
+    def quiet(self, cases: HistoryState) -> Bools:
+        """Whether all slack rows are so in the cases so far, `->()`."""
+        return np.asarray(self.idle(cases)[:, : len(self.slack)][:, self.slack].all(1))
+
+    @cached_property
+    def _reading(self) -> Bools:
+        return np.asarray(self.slack & reads_cases(self.problem, self.constraints))
+
+    def still(self, idle: Bools) -> Bools:
+        """The directions all of whose rows are idle, `(d)->(k)`."""
+        return np.stack([idle[:, self.merged.of == i].all(1) for i in range(len(self.first))], 1)
 
     @cached_property
     def directed(self) -> Rows:

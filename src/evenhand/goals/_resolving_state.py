@@ -56,6 +56,7 @@ class Left(NamedTuple):
     low: Floats  # (R, k) bounds of the directions in a round to come
     high: Floats
     placed: Floats  # (R, k) what a plan multiplies uses with: they are per exposure, and some are due for a placement
+    still: Bools  # (R, k) directions that nothing can move out of their bounds
     position: Floats  # (R, P) how likely each place of a case is exposed
 
 

@@ -27,7 +27,7 @@ from evenhand.planning import history
 from evenhand.planning.appended import Appended
 from evenhand.planning.fluid import Fluid, Solution, alike, places, spread
 from evenhand.planning.forecast import Forecast, forecast
-from evenhand.planning.pace import Pace
+from evenhand.planning.pace import Idle, Pace
 from evenhand.planning.plain_first import largest, solve_plain_first
 from evenhand.planning.reserve import Reserve
 from evenhand.planning.rounds import Lists, Rounds
@@ -68,6 +68,9 @@ class Resolving:
       2 h temperature / most^2 per unit that consumption is off plan, with h the share of rounds whose context came
       before, and `most` the largest consumption in a round, so far or planned. A deviation at the time of a solve
       stays up to `drift` times `most`: so much is rounding, as whole plays cannot follow a plan from round to round.
+
+    A row that nothing can exceed (`problem.slack`) has no price, and is no reason to solve again: plays are those of
+    the same problem without it.
 
     A convex set of averages takes part by tangents: where the planned final averages are outside the set, the
     half-space that touches it at the nearest point joins the plan, which is solved again.
@@ -195,12 +198,13 @@ class Resolving:
 
     def on_context(self, state: ResolvingState, context: Context, decision: Decision, t: Floats, ask: Ask) -> None:
         history.keep(state.history, context, decision.counted, self.contexts, self._cases)
-        changed, last = self._pace.decide(state.pace, decision), self.problem.last_round
+        idle = Idle(self._directions.slack, partial(self._directions.quiet, state.history))
+        changed, last = self._pace.decide(state.pace, decision, idle), self.problem.last_round
         known, off = (state.arrived, state.due, state.news), (state.since, state.noise, state.jump, state.gap)
         planned, due, some = is_due(decision.counted, t, last, *known, changed, float(self.drift), *off)
         if some:
             self._solve(state, due, (decision.time, decision.shares), t, ask)
-            left = self._pace.until_change(state.pace, t, decision.time)
+            left = self._pace.until_change(state.pace, t, decision.time, idle)
             self._schedule(state, due, planned, left, t, state.arrived + 1.0)
 
     def view(self, state: ResolvingState) -> ResolvingView | None:
@@ -290,11 +294,12 @@ class Resolving:
     def _left(self, state: ResolvingState, t: Floats, time: Floats) -> Left:
         of, length = self._directions, self._pace.length(state.pace, t, time)
         rest = np.maximum(length[:, None] - state.counted, 1.0)
-        low, high = of.merged.bounds(self.rate(state, length, time))
+        idle = of.idle(state.history)
+        low, high = of.merged.bounds(np.where(idle, np.inf, self.rate(state, length, time)))
         position = np.minimum.accumulate((state.looked + 1.0) / (state.made + 1.0), 1)
         placed = np.where(of.directed.is_sure, position.shape[1] / position.sum(1)[:, None], 1.0) * self._cases
         so_far = state.spent[:, of.followed] * (state.counted[:, of.followed] / np.maximum(state.seen, 1.0))
-        return Left(length, so_far, rest, low, high, placed, self.rounds.places(position))
+        return Left(length, so_far, rest, low, high, placed, of.still(idle), self.rounds.places(position))
 
     def _plan(self, state: ResolvingState, due: Bools, left: Left, sample: Forecast) -> None:
         """Solve for prices on a sample, and for the pull and the lottery of ties between two solves."""
@@ -304,10 +309,13 @@ class Resolving:
         plain, hope, low, high, scale = self._uses(state, left, sample)
         bounds = low / scale, high / scale
         fluid = Fluid(sample.weight, gain, sample.kept, places(left.position), shared, size, *bounds, temperatures)
+        still = np.pad(left.still & due[:, None], ((0, 0), (0, state.mu.shape[1] - left.still.shape[1])))
+        state.mu[still] = state.gap[still] = 0.0
         solution = Solution(state.mu, state.matches, state.plan, state.noise)
         read = solve_plain_first(fluid, plain, hope, due, state.solved > 0, solution)
         state.plan[due] *= scale[due]
         state.noise[due] *= scale[due] ** 2 / self._cases
+        state.noise[still] = _LARGEST  # so that no deviation is a reason to solve again
         coming = largest(read, sample.kept) * scale * left.position.sum(1)[:, None]
         state.most[due] = np.maximum(state.jump, coming)[due]
         pull(sample.weight, sample.kept, due, temperatures[:, -1], state.most, state.pull)
@@ -362,6 +370,8 @@ class Resolving:
             bound=self.bound,
             objective=self.objective.rows if self._moves else None,
             regions=self.regions,
+            spans=self.spans,
+            sums=self.sums,
         )
 
     @cached_property

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +19,13 @@ from evenhand.problem.traffic import Traffic
 
 _SOON = 1.2  # times the rounds so far
 _SOFT = 0.6  # of the forecast count for a floor or an average, as a span cannot make up for it once it is over
+
+
+class Idle(NamedTuple):
+    """Rows that nothing can exceed (`problem.slack`), whose spans are no reason to plan anew."""
+
+    rows: Bools  # (d,)
+    where: Callable[[], Bools]  # in which replicas they are so, ->(R)
 
 
 @dataclass
@@ -68,15 +77,17 @@ class Pace:
             state.used[replicas, :, period] += v[:, :d]
             state.counted[replicas, :, period] += rounds[:, :d]
 
-    def decide(self, state: PaceState, decision: Decision) -> Bools:
-        """Count a decided round; return the replicas in which it is the first of a period, `->()`."""
+    def decide(self, state: PaceState, decision: Decision, idle: Idle | None = None) -> Bools:
+        """Count a decided round; return the replicas in which it is the first of a period of a plan, `->()`."""
         if not self.moves:
             return np.zeros(len(decision.counted), bool)
         period, counts = self._period(decision.time), decision.counted > 0.0
         state.decided[np.arange(len(period)), period] += decision.counted
-        first = counts & (state.latest != period)
-        state.latest = np.where(counts, period, state.latest)
-        return np.asarray(first)
+        before, state.latest = state.latest, np.where(counts, period, state.latest)
+        first = np.asarray(counts & (before != period))
+        if first.any():
+            first &= (before < 0) | (self._last(before, idle) != self._last(period, idle))
+        return first
 
     def length(self, state: PaceState, t: Floats, time: Floats) -> Floats:
         """The rounds of the whole run, as they are expected now, `(),()->()`; t are decided.
@@ -92,12 +103,12 @@ class Pace:
         """The beginning of the period of the latest plan, `()->()`; the number of the round without any periods."""
         return self._edges[np.maximum(state.latest, 0)] if self.moves else t.copy()
 
-    def until_change(self, state: PaceState, t: Floats, time: Floats) -> Floats:
+    def until_change(self, state: PaceState, t: Floats, time: Floats, idle: Idle | None = None) -> Floats:
         """The remaining rounds up to the end of the period, or of the run where there are none, `(),()->()`."""
         if not self.moves:
             return self.problem.horizon - t
         ends = self._ahead(state, time, self._edges[1:])
-        return np.asarray(ends[np.arange(len(t)), self._period(time)])
+        return np.asarray(ends[np.arange(len(t)), self._last(self._period(time), idle)])
 
     def rest(self, length: Floats, counted: Floats, sums: Bools) -> Floats:
         """The rounds over which the rest of a bound is spread, for the length of a run, `(),(d),(d)->(d)`.
@@ -162,11 +173,22 @@ class Pace:
     def _traffic(self) -> Traffic | None:
         return traffic_of(self.problem)
 
+    def _last(self, period: Ints, idle: Idle | None) -> Ints:
+        """The last period of the same plan: itself, unless idle rows alone tell it from the next one, `()->()`."""
+        if idle is None or not any(s is not None for s, slack in zip(self.spans, idle.rows, strict=True) if slack):
+            return period
+        ends = self._ends(s for s, slack in zip(self.spans, idle.rows, strict=True) if not slack)[1:]
+        last = np.append(np.searchsorted(self._edges, ends), len(self._edges) - 1) - 1
+        return np.where(idle.where(), last[np.searchsorted(ends, self._edges[1:])][period], period)
+
     @cached_property
     def _edges(self) -> Floats:
         """The ends of the periods: those of all spans, and of the forecast."""
+        return self._ends(self.spans)
+
+    def _ends(self, spans: Iterable[Spans | None]) -> Floats:
         clock = self.problem.clock
-        found = [np.array([0.0, clock.last]), *(s.edges for s in self.spans if s is not None)]
+        found = [np.array([0.0, clock.last]), *(s.edges for s in spans if s is not None)]
         if self._traffic is not None:
             found.append(self._traffic.edges(clock))
         return np.unique(np.concatenate(found))

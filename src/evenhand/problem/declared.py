@@ -48,6 +48,9 @@ class Declared(Protocol):
     def horizon(self) -> int: ...
 
     @property
+    def last_round(self) -> float: ...
+
+    @property
     def clock(self) -> Clock: ...
 
     @property

@@ -20,7 +20,7 @@ from evenhand.goals.linear_reward import reward
 from evenhand.goals.steps import Doubling, Steady, Step
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
-from evenhand.problem.constraints import constraint_rows
+from evenhand.problem.constraints import constraint_rows, slack_rows
 from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
@@ -244,8 +244,10 @@ def null_action_margin(problem: Problem, least: float) -> float:
 
 
 def experimental_thresholds(problem: Problem, c: float = 0.01) -> tuple[float, ...]:
-    """Compute M_k = c d sqrt(T ln(T (k+2))) of Appendix G.2; d counts a row and its negative once (6 for the court)."""
-    horizon, d = problem.horizon, _directions(constraint_rows(problem)[0])
+    """Compute M_k = c d sqrt(T ln(T (k+2))) of Appendix G.2; d counts a row and its negative once (6 for the court),
+    and none that nothing can exceed."""
+    horizon, rows = problem.horizon, constraint_rows(problem)[0]
+    d = max(_directions(rows.take(np.flatnonzero(~slack_rows(problem)))), 1)
     return tuple(c * d * math.sqrt(horizon * math.log(horizon * (k + 2))) for k in range(_regimes(problem)))
 
 

@@ -24,6 +24,7 @@ from evenhand.problem.constraints.stated import (
     per_row as per_row,
     regions as regions,
     rows_and_sets as rows_and_sets,
+    slack_rows as slack_rows,
     stated_rows as stated_rows,
     tightened as tightened,
 )

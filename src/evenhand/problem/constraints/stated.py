@@ -9,11 +9,12 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.problem.constraints.base import Constraint, Credit, as_curved, credit_in, one_outcome, relative, spans_in
 from evenhand.problem.constraints.sums import Sums
 from evenhand.problem.declared import Declared
 from evenhand.problem.rows import Rows, select, stack
+from evenhand.problem.slack import holds_all, slack
 from evenhand.problem.spans import Spans
 from evenhand.sets.base import ConvexSet
 
@@ -40,7 +41,7 @@ class Stated:
     outcome: str | None  # the only one that it reads, None if there are several
     by: str | None  # the grouping whose groups it looks at one by one
     whole: Region | None  # the convex set, if it has one
-    region: Region | None  # the part of that set that no rows describe
+    region: Region | None  # the part of that set that no rows describe, None also where outcomes cannot leave it
     spans: Spans | None  # of time, with an allowance each; None if there is one total over the horizon
     credit: Credit | None  # the limit that it states itself, beside its total and its spans
 
@@ -92,7 +93,8 @@ def state(problem: Declared, constraint: Constraint) -> Stated:
     whole = region = None
     if curved is not None:
         whole, left = Region(curved.label, curved.outcomes, curved.within), curved.curved(problem)
-        region = None if left is None else whole._replace(within=left)
+        if left is not None and not holds_all(problem, curved.outcomes, left):
+            region = whole._replace(within=left)
     spans = spans_in(constraint, problem)
     if spans is None or spans.averages:
         limit, total = _amounts(constraint, problem.horizon)
@@ -134,6 +136,13 @@ def per_row(stated: Iterable[Stated], value: Callable[[Stated], T]) -> list[T]:
 def regions(stated: Iterable[Stated]) -> tuple[Region, ...]:
     """Return the convex sets of constraints that their rows do not describe."""
     return tuple(s.region for s in stated if s.region is not None)
+
+
+def slack_rows(problem: States, stated: Iterable[Stated] | None = None) -> Bools:
+    """Tell which rows of constraints stay within their bounds whatever follows from plays, `()->(d)`: see `slack`."""
+    stated = problem.stated if stated is None else tuple(stated)
+    rows, bound = stated_rows(problem, stated)
+    return slack(problem, rows, bound, per_row(stated, lambda s: s.spans), per_row(stated, lambda s: s.spends))
 
 
 def tightened(problem: States, margin: float | None) -> tuple[Stated, ...]:
