@@ -108,9 +108,9 @@ def rate_of_plan(state: ResolvingState, directions: Directions, reserve: Reserve
     return reserve.of_all(state.reserve, rows)
 
 
-def end_of_run(state: ResolvingState, rate: Floats, horizon: int) -> Floats:
-    """The averages over a run at which rows end, if all rounds to come use so much, `(d)->(d)`."""
-    return np.asarray((state.spent + np.maximum(horizon - state.counted, 0.0) * rate) / horizon)
+def end_of_run(state: ResolvingState, rate: Floats, length: Floats) -> Floats:
+    """The averages at which rows end, if all rounds to come of a run of so many use a rate, `(d),(1)->(d)`."""
+    return np.asarray((state.spent + np.maximum(length - state.counted, 0.0) * rate) / length)
 
 
 @kernel

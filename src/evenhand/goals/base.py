@@ -124,8 +124,8 @@ class Replans(Protocol):
 class Foresees(Reads, Protocol):
     """Knows where its rows will end."""
 
-    def outlook(self, state: Any) -> Floats:
-        """The averages of its rows over the whole run, by its plan; NaN where it has none, `->(d)`."""
+    def outlook(self, state: Any, t: Floats) -> Floats:
+        """The averages of its rows over the whole run by its plan after t rounds, NaN where it has none, `()->(d)`."""
 
 
 @runtime_checkable

@@ -283,9 +283,10 @@ class Resolving:
         rest = left.rest[:, of.followed] * rate_of_plan(state, of, self._reserve)[:, of.followed]
         return np.clip((left.so_far + rest) / left.length[:, None], *of.ranges)
 
-    def outlook(self, state: ResolvingState) -> Floats:
-        known, ahead = (state.solved > 0) & (not self._pace.moves), rate_of_plan(state, self._directions, self._reserve)
-        return np.where(known[:, None], end_of_run(state, ahead, self.problem.horizon), np.nan)
+    def outlook(self, state: ResolvingState, t: Floats) -> Floats:
+        length = self._pace.length(state.pace, t, self._pace.begun(state.pace, t))[:, None]
+        end = end_of_run(state, rate_of_plan(state, self._directions, self._reserve), length)
+        return np.where(state.solved[:, None] > 0, end, np.nan)
 
     def rate(self, state: ResolvingState, length: Floats, time: Floats) -> Floats:
         """The use allowed per unforced round from now on, by row, in a run of so many rounds, `(),()->(d)`."""

@@ -246,11 +246,11 @@ def prices(can: Abilities, goals: list[Any], replica: int) -> dict[str, float]:
     return found
 
 
-def outlook(can: Abilities, goals: list[Any], replica: int) -> dict[str, float]:
+def outlook(can: Abilities, state: PolicyState, replica: int) -> dict[str, float]:
     """Return the averages over the run at which rows end by a plan, by name."""
     found: dict[str, float] = {}
     for i, goal in can.foreseeing:
-        found |= zip(goal.rows.names, goal.outlook(goals[i])[replica].tolist(), strict=True)
+        found |= zip(goal.rows.names, goal.outlook(state.goals[i], state.t)[replica].tolist(), strict=True)
     return found
 
 
@@ -278,7 +278,7 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
             waiting > 0,
             None if state.periods is None else state.periods[replica],
             None if credit is None else credit[replica],
-            outlook(can, state.goals, replica),
+            outlook(can, state, replica),
         ),
         prices=prices(can, state.goals, replica),
         held_out=held_out(can.compares, state.goals, replica),
