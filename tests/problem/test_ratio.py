@@ -271,6 +271,24 @@ def test_a_miss_is_one_of_the_row_in_units_of_the_ratio():
     assert chance(problem.stated[0], problem, np.full(4, 9.0), np.zeros(4)) == math.inf
 
 
+def test_a_ratio_that_a_plan_cannot_mend_says_where_it_ends():
+    """After 300 of 400 large offers the sums are 120 - .3 240 = 48 over, and 100 small ones save .05 each."""
+    problem = fixed(COST)
+    policy = resolving(problem, BayesianRidge(n_features=2))
+    state, run = policy.start(), Alike(problem).start(0, np.arange(1))
+    texts = []
+    for t in range(300):
+        context = run.context(t)
+        large = policy.decide(state, context)._replace(plays=np.ones((1, 1), np.int64), known=context.known[:, 1:])
+        policy.commit(state, context, large)
+        policy.learn(state, large, np.zeros((1, 1, 1)))
+        texts.append(str(policy.status(state)))
+    (standing,) = policy.status(state).standings.values()
+    assert standing.end == pytest.approx(0.3 + (48 - 100 * 0.05) / 320, rel=0.01)
+    assert "by the plan it ends near 0.43" in standing.said
+    assert "ends near" not in texts[0]
+
+
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])
 def test_what_is_kept_does_not_depend_on_units(unit):
     """Sums that are the limit but for rounding."""

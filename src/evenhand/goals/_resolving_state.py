@@ -9,10 +9,11 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.goals._directions import Directions
 from evenhand.planning import history
 from evenhand.planning.history import HistoryState
 from evenhand.planning.pace import PaceState
-from evenhand.planning.reserve import ReserveState
+from evenhand.planning.reserve import Reserve, ReserveState
 from evenhand.planning.tangents import Tangents
 
 
@@ -99,6 +100,17 @@ def start(
         pace=books[0],
         reserve=books[1],
     )
+
+
+def rate_of_plan(state: ResolvingState, directions: Directions, reserve: Reserve) -> Floats:
+    """The use of a round to come by the latest plan, `->(d)`."""
+    rows = directions.merged.rows(state.plan[:, : len(directions.first)])
+    return reserve.of_all(state.reserve, rows)
+
+
+def end_of_run(state: ResolvingState, rate: Floats, length: Floats) -> Floats:
+    """The averages at which rows end, if all rounds to come of a run of so many use a rate, `(d),(1)->(d)`."""
+    return np.asarray((state.spent + np.maximum(length - state.counted, 0.0) * rate) / length)
 
 
 @kernel

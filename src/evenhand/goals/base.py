@@ -121,6 +121,14 @@ class Replans(Protocol):
 
 
 @runtime_checkable
+class Foresees(Reads, Protocol):
+    """Knows where its rows will end."""
+
+    def outlook(self, state: Any, t: Floats) -> Floats:
+        """The averages of its rows over the whole run by its plan after t rounds, NaN where it has none, `()->(d)`."""
+
+
+@runtime_checkable
 class Remembers(Protocol):
     """Keeps contexts of earlier cases."""
 

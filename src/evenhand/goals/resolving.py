@@ -17,7 +17,7 @@ from evenhand.core.validate import number, whole
 from evenhand.goals._directions import Directions
 from evenhand.goals._entries import compare, directed, enter_arrived, enter_settled, is_due
 from evenhand.goals._pull import pull, pulled
-from evenhand.goals._resolving_state import Left, ResolvingState, look, start
+from evenhand.goals._resolving_state import Left, ResolvingState, end_of_run, look, rate_of_plan, start
 from evenhand.goals._resolving_view import ResolvingView, resolving_view
 from evenhand.goals._shared import check_bound, row_prices
 from evenhand.goals.base import Sloped
@@ -280,9 +280,13 @@ class Resolving:
     def _reached(self, state: ResolvingState, left: Left) -> Floats:
         """The averages at which the rows that are followed end by the plan, `->(m)`."""
         of = self._directions
-        planned = of.merged.rows(state.plan[:, : len(of.first)])
-        planned = self._reserve.of_all(state.reserve, planned)[:, of.followed]
-        return np.clip((left.so_far + left.rest[:, of.followed] * planned) / left.length[:, None], *of.ranges)
+        rest = left.rest[:, of.followed] * rate_of_plan(state, of, self._reserve)[:, of.followed]
+        return np.clip((left.so_far + rest) / left.length[:, None], *of.ranges)
+
+    def outlook(self, state: ResolvingState, t: Floats) -> Floats:
+        length = self._pace.length(state.pace, t, self._pace.begun(state.pace, t))[:, None]
+        end = end_of_run(state, rate_of_plan(state, self._directions, self._reserve), length)
+        return np.where(state.solved[:, None] > 0, end, np.nan)
 
     def rate(self, state: ResolvingState, length: Floats, time: Floats) -> Floats:
         """The use allowed per unforced round from now on, by row, in a run of so many rounds, `(),()->(d)`."""

@@ -11,6 +11,7 @@ from evenhand.goals.base import (
     Cancels,
     Compares,
     Estimates,
+    Foresees,
     Goal,
     Learns,
     Limits,
@@ -39,6 +40,7 @@ class Abilities(NamedTuple):
     ahead: list[tuple[int, StepsAhead]]
     estimates: list[tuple[int, Estimates]]
     planning: list[tuple[int, Plans]]
+    foreseeing: list[tuple[int, Foresees]]
     learning: list[tuple[int, Learns]]
     watching: list[tuple[int, Watches]]
     cancelling: list[tuple[int, Cancels]]
@@ -64,6 +66,7 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
         ahead=[(i, g) for i, g in places if isinstance(g, StepsAhead)],
         estimates=[(i, g) for i, g in places if isinstance(g, Estimates) and g.on_estimates],
         planning=[(i, g) for i, g in places if isinstance(g, Plans)],
+        foreseeing=[(i, g) for i, g in places if isinstance(g, Foresees)],
         learning=[(i, g) for i, g in places if isinstance(g, Learns)],
         watching=[(i, g) for i, g in places if isinstance(g, Watches)],
         cancelling=[(i, g) for i, g in places if isinstance(g, Cancels)],

@@ -18,6 +18,7 @@ from evenhand.problem.feasible import sizes
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import select
 
+_MISSED = 0.01  # times a limit: a plan that misses it by less is not mentioned, as solves are no more exact
 Verdict = Literal["kept", "close", "behind", "out of reach", "missed"]
 
 
@@ -35,6 +36,7 @@ class Standing:
     size: float = 0.0  # of the numbers that the value is made of
     needed: float | None = None  # average of the remaining rounds that keeps it, where one outcome of everybody decides
     best: float | None = None  # the best that these can bring
+    end: float | None = None  # where the value ends by the plan, where that is on the wrong side of the limit
     over: bool = False  # whether all outcomes have come
     credit: float | None = None  # what is left of it, where it is a credit that is promised and the value only planned
     spans: tuple[Reached, ...] = ()  # of time that have begun, if it is to hold in each; the value is the worst one's
@@ -86,12 +88,13 @@ class Standing:
             return f"out of reach: the remaining rounds would need {amount(self.needed)}, and bring {best}"
         if math.isnan(self.value):
             return "kept, as nothing was counted yet"
+        end = "" if self.end is None else f"; by the plan it ends near {self.end:.3g}"
         if self.verdict == "behind":
             need = "" if self.needed is None else f"; the remaining rounds need {self.side} {amount(self.needed)}"
-            return f"missed so far{need}"
+            return f"missed so far{need}{end}"
         if self.verdict == "close":
             explained = "" if self._unknown else ", by no more than chance explains"
-            return f"missed{explained}" if self.over else f"missed so far{explained}"
+            return f"missed{explained}" if self.over else f"missed so far{explained}{end}"
         return self.verdict
 
     @property
@@ -100,11 +103,16 @@ class Standing:
 
 
 def standings(
-    run: SoFar, waiting: bool, periods: Floats | None = None, left: Floats | None = None
+    run: SoFar,
+    waiting: bool,
+    periods: Floats | None = None,
+    left: Floats | None = None,
+    ahead: Mapping[str, float] | None = None,
 ) -> dict[str, Standing]:
     """Return the constraints that spend nothing; `waiting` says whether outcomes are still to come.
 
-    `left` has what is left of each constraint that states a credit, as of `credits_left`, `(k)`.
+    `left` has what is left of each constraint that states a credit, as of `credits_left`, `(k)`. `ahead` has the
+    averages at which rows end by a plan, by name.
 
     `periods` is the replica's table by period, `(P,1+C,W)`, where there are spans of time: what is to hold per span is
     judged by the worst span that is over, and before one is over by the first one, which may still be kept.
@@ -116,6 +124,7 @@ def standings(
         if not s.spends:
             mean, groups = _compared(s, filled)
             to_come, per = rest(s, filled), s.per(filled)
+            end = None if ahead is None else _end(s, per, run.elapsed, ahead)
             standing = Standing(
                 name=c.label,
                 value=float(c.measure(filled)[0, 0]),
@@ -127,6 +136,7 @@ def standings(
                 size=_size(run.problem, s, per, run.elapsed),
                 needed=None if to_come is None else to_come.needed,
                 best=None if to_come is None else to_come.best,
+                end=end,
                 over=run.rounds >= horizon and not waiting,
             )
             credit = None if s.credit is None else _number(next(credit_left, math.nan))
@@ -151,6 +161,7 @@ def _in_spans(problem: Problem, stated: Stated, spans: Floors, whole: Standing, 
         groups={},
         needed=None,
         best=None,
+        end=None,
         over=(past and not waiting) or whole.over,
         spans=reached(problem, stated, spans),
     )
@@ -161,6 +172,20 @@ def _size(problem: Problem, stated: Stated, per: Floats | None, rounds: Floats) 
     read = stated.rows if stated.whole is None else select(problem, stated.whole.outcomes)
     size = float(sizes(problem, read).max(initial=0.0))
     return size if per is None or per[0, 0] <= 0.0 else size * float(rounds[0, 0] / per[0, 0])
+
+
+def _end(stated: Stated, per: Floats | None, rounds: Floats, ahead: Mapping[str, float]) -> float | None:
+    """Where the measure of a constraint of one row ends by a plan, if that misses its limit by a hundredth of it.
+
+    What it is measured per unit of is expected to go on as so far.
+    """
+    if stated.whole is not None or len(stated.rows) != 1 or (per is not None and per[0, 0] <= 0.0):
+        return None
+    beyond = ahead.get(stated.rows.names[0], math.nan) - float(stated.bound[0])
+    beyond *= 1.0 if per is None else float(rounds[0, 0] / per[0, 0])
+    if not beyond > _MISSED * abs(stated.limit):
+        return None
+    return stated.limit + (beyond if stated.constraint.worst == "high" else -beyond)
 
 
 def _compared(stated: Stated, run: SoFar) -> tuple[float | None, dict[str, float | None]]:

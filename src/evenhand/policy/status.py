@@ -246,6 +246,14 @@ def prices(can: Abilities, goals: list[Any], replica: int) -> dict[str, float]:
     return found
 
 
+def outlook(can: Abilities, state: PolicyState, replica: int) -> dict[str, float]:
+    """Return the averages over the run at which rows end by a plan, by name."""
+    found: dict[str, float] = {}
+    for i, goal in can.foreseeing:
+        found |= zip(goal.rows.names, goal.outlook(state.goals[i], state.t)[replica].tolist(), strict=True)
+    return found
+
+
 def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, said: tuple[Note, ...] = ()) -> Status:
     """Return the status of a replica, with what its model says."""
     books, rounds = state.books[replica], float(state.t[replica])
@@ -270,6 +278,7 @@ def status(problem: Problem, can: Abilities, state: PolicyState, replica: int, s
             waiting > 0,
             None if state.periods is None else state.periods[replica],
             None if credit is None else credit[replica],
+            outlook(can, state, replica),
         ),
         prices=prices(can, state.goals, replica),
         held_out=held_out(can.compares, state.goals, replica),
