@@ -161,6 +161,13 @@ SAID = [
         "missed so far; the remaining rounds need at least 0.12",
     ),
     (Standing(**FLOOR, value=0.04, error=0.003), "behind", "missed so far"),
+    (Standing(**FLOOR, value=0.04, error=0.003, end=0.05), "behind", "missed so far; by the plan it ends near 0.05"),
+    (
+        Standing(**FLOOR, value=0.07, error=0.05, end=0.071),
+        "close",
+        "missed so far, by no more than chance explains; by the plan it ends near 0.071",
+    ),
+    (Standing(**FLOOR, value=0.04, error=math.inf, end=0.05), "close", "missed so far"),
     (Standing(**FLOOR, value=0.04, error=0.003, over=True), "missed", "missed"),
     (Standing(**FLOOR, value=0.04, error=math.inf), "close", "missed so far"),
     (Standing(**FLOOR, value=0.04, error=math.inf, over=True), "missed", "missed"),

@@ -88,7 +88,7 @@ class Standing:
             return f"out of reach: the remaining rounds would need {amount(self.needed)}, and bring {best}"
         if math.isnan(self.value):
             return "kept, as nothing was counted yet"
-        end = "" if self.end is None else f"; by the plan it ends near {self.end:.3g}"
+        end = "" if self.end is None or self._unknown else f"; by the plan it ends near {self.end:.3g}"
         if self.verdict == "behind":
             need = "" if self.needed is None else f"; the remaining rounds need {self.side} {amount(self.needed)}"
             return f"missed so far{need}{end}"
