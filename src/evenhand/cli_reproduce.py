@@ -78,7 +78,7 @@ def _reproduce(o: argparse.Namespace) -> int:
 
 
 def _list(o: argparse.Namespace) -> int:
-    from evenhand.experiments.published import listing
+    from evenhand.experiments.papers import listing
 
     if not o.listed:
         o.parser.error(NOTHING)

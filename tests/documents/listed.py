@@ -136,7 +136,7 @@ IN_CI = {
 
 # By command: why nothing runs it.
 NOT_RUN = {
-    "evenhand reproduce": "asks for an experiment, see tests/experiments/test_published.py",
+    "evenhand reproduce": "asks for an experiment, see tests/experiments/test_papers.py",
     "docker stop": "a command of Docker that a sentence names",
     "ENV NUMBA_CACHE_DIR=/kernels": "a line of a Dockerfile",
     "RUN evenhand warm && chmod -R a+rwX /kernels": "a line of a Dockerfile",

@@ -167,7 +167,6 @@ SAID = [
         "close",
         "missed so far, by no more than chance explains; by the plan it ends near 0.071",
     ),
-    (Standing(**FLOOR, value=0.04, error=math.inf, end=0.05), "close", "missed so far"),
     (Standing(**FLOOR, value=0.04, error=0.003, over=True), "missed", "missed"),
     (Standing(**FLOOR, value=0.04, error=math.inf), "close", "missed so far"),
     (Standing(**FLOOR, value=0.04, error=math.inf, over=True), "missed", "missed"),

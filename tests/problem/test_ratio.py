@@ -26,6 +26,7 @@ from evenhand.replay.run import replay_log
 from evenhand.run.optimum import opt
 from evenhand.run.simulation import simulate
 from evenhand.testing import check_constraint
+from tests.each import for_each
 from tests.examples.problems import EVERYTHING
 from tests.live.served import CASE, SHOP
 from tests.replay import shop as log
@@ -271,22 +272,39 @@ def test_a_miss_is_one_of_the_row_in_units_of_the_ratio():
     assert chance(problem.stated[0], problem, np.full(4, 9.0), np.zeros(4)) == math.inf
 
 
-def test_a_ratio_that_a_plan_cannot_mend_says_where_it_ends():
-    """After 300 of 400 large offers the sums are 120 - .3 240 = 48 over, and 100 small ones save .05 each."""
-    problem = fixed(COST)
+LEAST = Ratio("sale", over="dollars", at_least=4)
+FLOOR = eh.Floor("sale", rate=0.7)
+
+
+@for_each(
+    ("limit", "offer", "end"),
+    [
+        (COST, 1, 0.3 + (300 * 0.16 - 100 * 0.05) / 160 / 2),  # the sums per dollar and sale: 120 and 240 of 300
+        (LEAST, 1, 4 - (300 * 0.8 - 100 * 0.1) / 160),
+        (FLOOR, 0, 0.7 - (300 * 0.2 - 100 * 0.1) / 400),
+        (COST, 0, None),  # which is kept
+        (eh.Floor("sale", rate=0.575), 0, None),  # which 100 large offers reach
+    ],
+)
+def test_a_limit_that_a_plan_cannot_reach_says_where_it_ends(limit, offer, end):
+    """After 300 of 400 rounds of one offer; the other one brings the sum of the row back by so much a round at most."""
+    problem = fixed(limit)
     policy = resolving(problem, BayesianRidge(n_features=2))
-    state, run = policy.start(), Alike(problem).start(0, np.arange(1))
-    texts = []
-    for t in range(300):
-        context = run.context(t)
-        large = policy.decide(state, context)._replace(plays=np.ones((1, 1), np.int64), known=context.known[:, 1:])
-        policy.commit(state, context, large)
-        policy.learn(state, large, np.zeros((1, 1, 1)))
-        texts.append(str(policy.status(state)))
-    (standing,) = policy.status(state).standings.values()
-    assert standing.end == pytest.approx(0.3 + (48 - 100 * 0.05) / 320, rel=0.01)
-    assert "by the plan it ends near 0.43" in standing.said
-    assert "ends near" not in texts[0]
+    for replicas in (1, 3):
+        state, run = policy.start(replicas=replicas), Alike(problem).start(0, np.arange(replicas))
+        for t in range(300):
+            context = run.context(t)
+            plays = np.full((replicas, 1), offer)
+            plays[1:] = 1 - offer  # of other replicas
+            known = context.known[0][plays]
+            made = policy.decide(state, context)._replace(plays=plays, known=known)
+            policy.commit(state, context, made)
+            policy.learn(state, made, np.zeros((replicas, 1, 1)))
+        (standing,) = policy.status(state).standings.values()
+        assert standing.end == (end if end is None else pytest.approx(end, rel=0.01))
+        told = "" if end is None else f"by the plan it ends near {standing.end:.3g}"
+        assert told in standing.said
+        assert ("ends near" in standing.said) == bool(told)
 
 
 @pytest.mark.parametrize("unit", [1e-9, 1.0, 1e6])

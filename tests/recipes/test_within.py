@@ -131,13 +131,13 @@ def test_a_price_on_the_distance_keeps_to_a_curved_set_too():
 
 @pytest.mark.slow
 def test_with_contexts_a_plan_reaches_the_optimum_in_the_set():
-    """On true means. Over eight replicas these were .990 of the optimum on average, with a deviation of .0055."""
+    """On true means, of which a replica varies by .0055 of the optimum; over eight they were .990 on average."""
     world = Ads(horizon=20_000, extra=(Within(CLICKS, BALL),))
     best = opt(world, contexts=5000, replicas=2).value
     trace = simulate(
-        recipes.resolving(world.problem, BayesianRidge(n_features=25)), world, replicas=1, seed=1, progress=False
+        recipes.resolving(world.problem, BayesianRidge(n_features=25)), world, replicas=4, seed=1, progress=False
     )
-    assert trace.objective()[-1].mean() >= (0.99 - 2 * 0.0055) * best
+    assert trace.objective()[-1].mean() >= 0.99 * best
     assert trace.measure(world.problem.subject_to[1])[-1].max() <= 0.003
     assert trace.totals[-1, :, 1].max() <= 0.3 * 20_000 + 1e-9
 
@@ -155,7 +155,7 @@ def test_what_asks_for_enough_of_something_learned_is_tried_and_then_reached_at_
     """Before any data all clicks are estimated at 0, and at these estimates nothing would be worth its price."""
     world = Ads(horizon=3000, extra=(enough,), rate=1.0, maximize=Linear({"spend": -1.0}))
     best = opt(world, contexts=1000, replicas=1).value
-    trace = simulate(recipes.resolving(world.problem, BayesianRidge(n_features=25)), world, replicas=2, progress=False)
+    trace = simulate(recipes.resolving(world.problem, BayesianRidge(n_features=25)), world, replicas=4, progress=False)
     if isinstance(enough, Floor):
         assert trace.average("click")[-1].min() >= 0.3 - 0.003
     else:

@@ -88,7 +88,7 @@ class Standing:
             return f"out of reach: the remaining rounds would need {amount(self.needed)}, and bring {best}"
         if math.isnan(self.value):
             return "kept, as nothing was counted yet"
-        end = "" if self.end is None or self._unknown else f"; by the plan it ends near {self.end:.3g}"
+        end = "" if self.end is None else f"; by the plan it ends near {self.end:.3g}"
         if self.verdict == "behind":
             need = "" if self.needed is None else f"; the remaining rounds need {self.side} {amount(self.needed)}"
             return f"missed so far{need}{end}"
@@ -124,7 +124,7 @@ def standings(
         if not s.spends:
             mean, groups = _compared(s, filled)
             to_come, per = rest(s, filled), s.per(filled)
-            end = None if ahead is None else _end(s, per, run.elapsed, ahead)
+            error = chance(s, run.problem, run.elapsed[0], None if per is None else per[0])
             standing = Standing(
                 name=c.label,
                 value=float(c.measure(filled)[0, 0]),
@@ -132,11 +132,11 @@ def standings(
                 worst=c.worst,
                 average=mean,
                 groups=groups,
-                error=chance(s, run.problem, run.elapsed[0], None if per is None else per[0]),
+                error=error,
                 size=_size(run.problem, s, per, run.elapsed),
                 needed=None if to_come is None else to_come.needed,
                 best=None if to_come is None else to_come.best,
-                end=end,
+                end=_end(s, per, run.elapsed, ahead or {}) if math.isfinite(error) else None,
                 over=run.rounds >= horizon and not waiting,
             )
             credit = None if s.credit is None else _number(next(credit_left, math.nan))
@@ -177,9 +177,10 @@ def _size(problem: Problem, stated: Stated, per: Floats | None, rounds: Floats) 
 def _end(stated: Stated, per: Floats | None, rounds: Floats, ahead: Mapping[str, float]) -> float | None:
     """Where the measure of a constraint of one row ends by a plan, if that misses its limit by a hundredth of it.
 
-    What it is measured per unit of is expected to go on as so far.
+    What it is measured per unit of is expected to go on as so far. Where rounds vary by an unknown amount, nothing is
+    claimed.
     """
-    if stated.whole is not None or len(stated.rows) != 1 or (per is not None and per[0, 0] <= 0.0):
+    if stated.whole is not None or len(stated.rows) != 1:
         return None
     beyond = ahead.get(stated.rows.names[0], math.nan) - float(stated.bound[0])
     beyond *= 1.0 if per is None else float(rounds[0, 0] / per[0, 0])

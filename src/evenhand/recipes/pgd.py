@@ -244,8 +244,10 @@ def null_action_margin(problem: Problem, least: float) -> float:
 
 
 def experimental_thresholds(problem: Problem, c: float = 0.01) -> tuple[float, ...]:
-    """Compute M_k = c d sqrt(T ln(T (k+2))) of Appendix G.2; d counts a row and its negative once (6 for the court),
-    and none that nothing can exceed."""
+    """Compute M_k = c d sqrt(T ln(T (k+2))) of Appendix G.2; d counts a row and its negative once (6 for the court).
+
+    A row that nothing can exceed is not counted.
+    """
     horizon, rows = problem.horizon, constraint_rows(problem)[0]
     d = max(_directions(rows.take(np.flatnonzero(~slack_rows(problem)))), 1)
     return tuple(c * d * math.sqrt(horizon * math.log(horizon * (k + 2))) for k in range(_regimes(problem)))

@@ -9,7 +9,7 @@ import pytest
 from evenhand.cli import build, main
 from evenhand.experiments import discover
 from evenhand.experiments.options import options
-from evenhand.experiments.published import CHZHEN, DO, HAN, PUBLISHED, SHIBUKAWA, TITLES, WITHOUT, listing
+from evenhand.experiments.papers import CHZHEN, DO, EXHIBITS, HAN, SHIBUKAWA, TITLES, WITHOUT, listing
 from tests.documents.pages import ROOT
 from tests.each import for_each
 
@@ -27,7 +27,7 @@ PRINTED = {
     SHIBUKAWA: {"Table 1": [""], "Figure 1": [""], "Figure 2": list("abcdef"), "Figure 3": list("abc")},
     HAN: {"Table 1": [""], "Table 2": [""], "Table 3": [""], "Figure 1": list("abcd")},
 }
-COMMANDS = [p for p in PUBLISHED if p.command]
+COMMANDS = [p for p in EXHIBITS if p.command]
 PAGE = ROOT / "docs" / "papers.md"
 
 
@@ -42,13 +42,13 @@ def test_every_number_of_the_papers_is_listed_once():
         for number, panels in numbers.items()
         for panel in panels
     ]
-    assert sorted((p.paper, p.number) for p in PUBLISHED) == sorted(printed)
+    assert sorted((p.paper, p.number) for p in EXHIBITS) == sorted(printed)
     assert list(TITLES) == list(PRINTED)
 
 
 def test_each_has_a_command_or_the_reason_why_there_is_none():
-    assert [named(p) for p in PUBLISHED if bool(p.command) == bool(p.reason)] == []
-    assert [named(p) for p in PUBLISHED if bool(p.command) != bool(p.page)] == []
+    assert [named(p) for p in EXHIBITS if bool(p.command) == bool(p.reason)] == []
+    assert [named(p) for p in EXHIBITS if bool(p.command) != bool(p.page)] == []
 
 
 @for_each("published", COMMANDS, ids=named)
@@ -81,7 +81,7 @@ def test_the_page_has_the_list():
         part = text.partition(f"## {paper}\n")[2].partition("\n## ")[0]
         assert f"*{title}*" in part
         rows = [line for line in part.splitlines() if line.startswith("| ")][1:]
-        assert rows == [row(p) for p in PUBLISHED if p.paper == paper]
+        assert rows == [row(p) for p in EXHIBITS if p.paper == paper]
     assert WITHOUT in text.replace("\n", " ")
 
 
@@ -89,7 +89,7 @@ def test_the_command_lists_all_of_them(capsys):
     assert main(["reproduce", "--list"]) == 0
     shown = capsys.readouterr().out
     lines = [" ".join(line.split()) for line in shown.splitlines()]
-    for p in PUBLISHED:
+    for p in EXHIBITS:
         at = lines.index(f"{p.number} {p.shows}", lines.index(f"{p.paper}, {TITLES[p.paper]}"))
         assert lines[at + 1] == (p.command or p.reason)
     assert shown == f"{listing()}\n"
