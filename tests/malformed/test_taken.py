@@ -1,11 +1,13 @@
 """What is not ours but can be meant is taken: estimators of scikit-learn where a model is asked for."""
 
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression, LogisticRegression
 
+from evenhand.core.checked import checked
 from evenhand.core.errors import EvenhandError, InvalidInput
 from evenhand.environments import Court
 from evenhand.models import Sklearn
@@ -69,3 +71,19 @@ def test_every_argument_of_every_part_is_checked_by_its_type(kind):
         for value in (object(), 1j, *([2.5, 10**30] if field.type == "int" else [])):
             with pytest.raises(EvenhandError, match=f"{field.name}|{kind.__name__}"):
                 replace(EXAMPLES[kind], **{field.name: value})
+
+
+class Large:
+    """A value whose text takes long."""
+
+    def __repr__(self):
+        raise AssertionError("written, although nothing is wrong with it")
+
+
+def test_a_value_that_fits_is_not_written_for_a_message():
+    """Texts of a log, written for the types of a union that it is not, took longer than valuing it."""
+
+    @checked
+    def taken(one: str | Large, many: tuple[float | Large, ...], by_name: Mapping[str, int | Large | None]) -> None: ...
+
+    taken(Large(), (2.0, Large()), {"first": Large(), "second": None})

@@ -34,11 +34,16 @@ _SUCH_AS = {"model": ", such as eh.models.advised(problem)"}  # for a value that
 
 
 class Wrong(NamedTuple):
-    """A fault of a value."""
+    """A fault of a value, whose text is written where it becomes an error: that of a large one takes a while."""
 
     place: str  # within it, such as "[0]"
     expected: str
-    got: str
+    value: object  # at this place
+    lacks: str = ""  # what a part lacks
+
+    @property
+    def got(self) -> str:
+        return self.lacks or shown(self.value)
 
 
 def checked(part: T) -> T:
@@ -225,16 +230,19 @@ def _wrong(value: Any, hint: Any) -> Wrong | None:
     elif hint is int:
         fits = isinstance(value, Integral) and not _is_flag(value)
         if fits and not -_MOST < value < _MOST:
-            return Wrong("", "a whole number of at most 64 bits", shown(value))
+            return Wrong("", "a whole number of at most 64 bits", value)
     elif origin is Literal:
         fits = any(value is z or (isinstance(value, type(z)) and value == z) for z in inner)
     elif origin in (Union, types.UnionType):
-        found = [_wrong(value, h) for h in inner]
-        inside = [w for w in found if w is not None and w.place]
-        if None not in found:  # say which entry of a list is wrong, or what the closest protocol has
-            least = min((w for w in found if w is not None), key=lambda w: (w.got == shown(value), len(w.got)))
-            return inside[0] if len(inside) == 1 else Wrong("", _in_words(hint), least.got)
-        return None
+        found: list[Wrong] = []
+        for h in inner:
+            wrong = _wrong(value, h)
+            if wrong is None:
+                return None
+            found.append(wrong)
+        inside = [w for w in found if w.place]  # say which entry of a list is wrong, or what the closest protocol has
+        least = min(found, key=lambda w: (w.got == shown(value), len(w.got)))
+        return inside[0] if len(inside) == 1 else least._replace(place="", expected=_in_words(hint))
     elif _is_array(origin):
         fits = _numeric(value)
     elif isinstance(origin, type) and issubclass(origin, Mapping):
@@ -247,7 +255,7 @@ def _wrong(value: Any, hint: Any) -> Wrong | None:
         return _wrong_part(value, hint)
     else:
         return None
-    return None if fits else Wrong("", _in_words(hint), shown(value))
+    return None if fits else Wrong("", _in_words(hint), value)
 
 
 def _is_flag(value: Any) -> bool:
@@ -270,27 +278,27 @@ def _numeric(value: Any) -> bool:
 
 def _wrong_entries(value: Any, inner: tuple[Any, ...], hint: Any) -> Wrong | None:
     if not isinstance(value, Mapping):
-        return Wrong("", _in_words(hint), shown(value))
+        return Wrong("", _in_words(hint), value)
     for key, entry in value.items() if len(inner) == 2 else ():
         wrong = _wrong(key, inner[0]) or _wrong(entry, inner[1])
         if wrong is not None:
-            return Wrong(f"[{key!r}]{wrong.place}", wrong.expected, wrong.got)
+            return wrong._replace(place=f"[{key!r}]{wrong.place}")
     return None
 
 
 def _wrong_items(value: Any, origin: type, inner: tuple[Any, ...], hint: Any) -> Wrong | None:
     unordered = isinstance(value, Mapping | set | frozenset) and issubclass(origin, Sequence)
     if unordered or isinstance(value, str | bytes) or not isinstance(value, Iterable):
-        return Wrong("", _in_words(hint), shown(value))
+        return Wrong("", _in_words(hint), value)
     if not isinstance(value, list | tuple) or not inner:
         return None  # an iterator can be read once, and arrays are looked at by who reads them
     hints = [inner[0]] * len(value) if len(inner) == 1 or inner[-1] is ... else list(inner)
     if len(hints) != len(value):
-        return Wrong("", _in_words(hint), shown(value))
+        return Wrong("", _in_words(hint), value)
     for i, (item, h) in enumerate(zip(value, hints, strict=True)):
         wrong = _wrong(item, h)
         if wrong is not None:
-            return Wrong(f"[{i}]{wrong.place}", wrong.expected, wrong.got)
+            return wrong._replace(place=f"[{i}]{wrong.place}")
     return None
 
 
@@ -299,17 +307,19 @@ def _wrong_part(value: Any, hint: type) -> Wrong | None:
         return None
     protocol = getattr(hint, "_is_protocol", False)
     if isinstance(value, type) and not issubclass(hint, type) and (protocol or issubclass(value, hint)):
-        return Wrong("", f"{_in_words(hint)}, as {value.__name__}(...) makes one", shown(value))
+        return Wrong("", f"{_in_words(hint)}, as {value.__name__}(...) makes one", value)
     if not protocol:
-        return None if isinstance(value, hint) else Wrong("", _in_words(hint), shown(value))
+        return None if isinstance(value, hint) else Wrong("", _in_words(hint), value)
     missing = lacks(value, hint)
     if not missing:
         kind: Any = type(value)
         fewer = narrower(kind, hint)
-        return fewer and Wrong("", f"{_in_words(hint)} with {fewer[0]}", f"{kind.__name__}, which has {fewer[1]}")
+        if fewer is None:
+            return None
+        return Wrong("", f"{_in_words(hint)} with {fewer[0]}", value, f"{kind.__name__}, which has {fewer[1]}")
     plain = type(value).__module__ == "builtins"  # such as a text, which is not a part at all
-    got = shown(value) if plain else f"{type(value).__name__}, which has no {', '.join(missing)}"
-    return Wrong("", _in_words(hint), got)
+    has_no = "" if plain else f"{type(value).__name__}, which has no {', '.join(missing)}"
+    return Wrong("", _in_words(hint), value, has_no)
 
 
 def _in_words(hint: Any, many: bool = False) -> str:
