@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -129,18 +129,31 @@ def _tokens(z: object, strict: bool = True) -> Iterator[str]:
         raise InvalidInput("configuration", "dataclasses, arrays, numbers and names", f"{type(z).__name__}: {z!r}")
 
 
-def flatten(z: object, path: str = "") -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """Yield every array and number of a state, with its path."""
-    if type(z) is np.ndarray:  # as most are
-        yield path, z
-    elif dataclasses.is_dataclass(z):
-        for f in dataclasses.fields(z):
-            yield from flatten(getattr(z, f.name), f"{path}.{f.name}")
+def flatten(z: object, path: str = "") -> list[tuple[str, np.ndarray[Any, Any]]]:
+    """Return every array and number of a state, with its path."""
+    found: list[tuple[str, np.ndarray[Any, Any]]] = []
+    _gather(z, path, found)
+    return found
+
+
+def _gather(z: object, path: str, found: list[tuple[str, np.ndarray[Any, Any]]]) -> None:
+    kind: Any = type(z)
+    if kind is np.ndarray:  # as most are
+        found.append((path, cast("np.ndarray[Any, Any]", z)))
+    elif (names := _field_names(kind)) is not None:
+        for name in names:
+            _gather(getattr(z, name), f"{path}.{name}", found)
     elif isinstance(z, list):
         for i, value in enumerate(z):
-            yield from flatten(value, f"{path}.{i}")
+            _gather(value, f"{path}.{i}", found)
     elif z is not None:
-        yield path, np.asarray(z)
+        found.append((path, np.asarray(z)))
+
+
+@functools.cache
+def _field_names(kind: type) -> tuple[str, ...] | None:
+    """The names of a dataclass's fields, None for other classes: looking them up took most of the time of a state."""
+    return tuple(f.name for f in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else None
 
 
 def refusals(z: object) -> Iterator[str]:

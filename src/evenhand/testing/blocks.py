@@ -17,7 +17,7 @@ from evenhand.run.blocks import Blocks
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.simulation import advance
 from evenhand.run.trace import Trace
-from evenhand.testing.promises import IDS, require, same, same_arrays, snapshot
+from evenhand.testing.promises import IDS, require, same
 
 _BLOCK = 64
 _TOKENS = ".receipts.tokens"  # above 0 while a decision waits
@@ -41,7 +41,10 @@ def check_compiled(policy: Policy, environment: Environment, *, rounds: int = 20
     """
     plain, state, _ = _run(policy, environment, rounds, replicas, by_hand=True)
     other, after, played = _run(policy, environment, rounds, replicas, by_hand=False)
-    same_arrays(_lasting(state), _lasting(after), "compiled rounds leave the state that Python leaves")
+    lasting, left = _lasting(state), _lasting(after)
+    require(lasting.keys() == left.keys(), "compiled rounds leave the state that Python leaves")
+    for path, z in lasting.items():
+        same(z, left[path], f"compiled rounds leave the state that Python leaves: {path}")
     for field in dataclasses.fields(plain):
         a, b = getattr(plain, field.name), getattr(other, field.name)
         require((a is None) == (b is None), f"compiled rounds leave the trace that Python leaves: {field.name}")
@@ -68,8 +71,8 @@ def _run(
 
 
 def _lasting(state: PolicyState) -> dict[str, np.ndarray[Any, Any]]:
-    """Copy the arrays of a state; of receipts, which carry a random token, that they wait."""
-    found = snapshot(state)
+    """The arrays of a state; of receipts, which carry a random token, that they wait."""
+    found = dict(flatten(state))
     found[_TOKENS] = found[_TOKENS] > 0
     return found
 

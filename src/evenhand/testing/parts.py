@@ -158,7 +158,9 @@ def _goal_run(
     state, d, count = goal.start(len(ids)), len(goal.rows), len(ids)
     low, high = np.maximum(problem.span[0], -1.0), np.minimum(problem.span[1], 1.0)
     m, b = len(problem.learned), len(problem.noisy)
-    readings = []
+    readings, enter = [], _entry(goal)
+    priced, limits = goal if isinstance(goal, Priced) else None, goal if isinstance(goal, Limits) else None
+    compares = goal if isinstance(goal, Compares) else None
     for t in range(rounds):
         draw = Draw(ids, t)
         context, shares = context_of(problem, draw, plays + 2, each=each), shares_of(problem, draw)
@@ -166,25 +168,25 @@ def _goal_run(
         before = snapshot(state)
         decision = decision_of(context, shares, plays, (draw(2, 1)[:, 0] < 0.8).astype(float))
         reading = [np.zeros((count, 0))]
-        if isinstance(goal, Priced):
-            q, o = goal.price(state)
+        if priced is not None:
+            q, o = priced.price(state)
             fits = q.ndim == 3 and q.shape[::2] == (count, d) and o.shape == (count,)
             require(fits, f"prices have shapes (R, k, {d}) and (R,), not {q.shape} and {o.shape}")
             require(bool(np.isfinite(q).all() and np.isfinite(o).all()), "prices are finite")
             reading += [q.reshape(count, -1), o[:, None]]
-        if isinstance(goal, Limits):
-            reading.append(_check_room(goal, state, context, decision))
-        if isinstance(goal, Compares):
-            reading.append(goal.compared(state).reshape(count, -1).copy())
+        if limits is not None:
+            reading.append(_check_room(limits, state, context, decision))
+        if compares is not None:
+            reading.append(compares.compared(state).reshape(count, -1).copy())
         unchanged(before, state, "`price`, `room` and `fits` leave the state as it is")
         readings.append(np.concatenate(reading, 1))
         y = low + (high - low) * draw(3, plays, len(low))
         counted = decision.counted[:, None, None]
         known = np.concatenate([y[:, :, m:], decision.known[:, :, b:]], 2)  # noisy outcomes are as observed
         v = goal.rows.post(decision, shares, y[:, :, :m] * counted, known * counted)
-        _enter(goal, state, decision, v)
+        enter(state, decision, v)
         if ghosts:
-            _enter(goal, state, decision._replace(counted=np.zeros(count)), np.zeros_like(v))
+            enter(state, decision._replace(counted=np.zeros(count)), np.zeros_like(v))
     return np.array(readings)
 
 
@@ -204,14 +206,22 @@ def _check_room(limits: Limits, state: Any, context: Context, decision: Decision
     return np.concatenate([alone.astype(float), fits[:, None]], 1)
 
 
-def _enter(goal: Goal, state: Any, decision: Decision, v: Floats) -> None:
-    if isinstance(goal, Restates):
-        goal.on_shares(state, decision, 0.1 * v)
-    if isinstance(goal, StepsAhead):
-        ends = goal.ends(state) if isinstance(goal, Estimates) and goal.on_estimates else None
-        goal.on_decision(state, decision, None if ends is None else 0.5 * ends * decision.counted[:, None])
-    if isinstance(goal, Learns):
-        goal.on_outcome(state, decision, decision.counted, v)
+def _entry(goal: Goal) -> Callable[[Any, Decision, Floats], None]:
+    """Return what enters a round into a goal: what a goal can do is looked up once, as Python 3.11 does so slowly."""
+    restates, ahead = goal if isinstance(goal, Restates) else None, goal if isinstance(goal, StepsAhead) else None
+    learns = goal if isinstance(goal, Learns) else None
+    estimates = goal if isinstance(goal, Estimates) and goal.on_estimates else None
+
+    def enter(state: Any, decision: Decision, v: Floats) -> None:
+        if restates is not None:
+            restates.on_shares(state, decision, 0.1 * v)
+        if ahead is not None:
+            ends = None if estimates is None else 0.5 * estimates.ends(state) * decision.counted[:, None]
+            ahead.on_decision(state, decision, ends)
+        if learns is not None:
+            learns.on_outcome(state, decision, decision.counted, v)
+
+    return enter
 
 
 def _check_adjoint(goal: Goal, context: Context, shares: Floats, draw: Draw, low: Floats, high: Floats) -> None:
