@@ -19,8 +19,10 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 if os.environ.get("EVENHAND_EXTRAS") == "all":
     pytest.importorskip = lambda module, reason=None: importlib.import_module(module)
 
-# The same examples every time: a test that passes once passes always.
-settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=40, database=None)
+# The same examples every time: a test that passes once passes always. `make test` tries half as many.
+fixed = settings(derandomize=True, deadline=None, max_examples=40, database=None)
+settings.register_profile("fixed", fixed)
+settings.register_profile("quick", fixed, max_examples=20)
 settings.load_profile("fixed")
 
 
@@ -29,6 +31,8 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    if config.getoption("--budgets"):
+        settings.load_profile("quick")
     config.pluginmanager.register(budgets.Budgets(config, budgets.SECONDS), "budgets")
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 _LISTED = """
 choices/test_allocate.py::test_arms_of_equal_gain_are_drawn_as_the_plan_mixes_them
 choices/test_allocate.py::test_prices_go_on_only_by_decisions_that_count
+choices/test_allocate.py::test_stated_chances_of_one_are_those_of_every_draw
 choices/test_allocate.py::test_users_who_look_alike_are_drawn_for_an_arm_with_little_room
 choices/test_allocate.py::test_arms_that_look_alike_are_drawn_evenly_by_each_user
 choices/test_fair_learn.py
@@ -25,7 +26,10 @@ environments/test_instances.py
 environments/test_matching.py::test_fast_normal_numbers_are_normal_and_a_replica_alone_has_the_same
 experiments/test_square_cbwk.py
 experiments/test_sweep_file.py::test_the_command_prints_a_row_per_cell_and_writes_them
+experiments/test_sweep_file.py::test_settings_of_recipes_vary_as_those_of_the_environment
 goals/test_hard_budget.py::test_no_total_is_ever_exceeded_whatever_costs_turn_out_to_be
+goals/test_hard_budget_loaded.py::test_a_loaded_state_never_exceeds_the_total_of_its_policy
+goals/test_hard_spans.py::test_no_span_is_ever_exceeded
 goals/test_mirrors.py::test_regret_is_within_the_bound_of_the_theorem
 goals/test_resolving_lists.py::test_a_budget_is_used_up_evenly_and_never_overspent_whoever_is_absent
 goals/test_resolving_lists.py::test_floors_and_budgets_of_known_chances_reach_the_linear_program
@@ -51,6 +55,7 @@ models/test_memories.py models/test_optimistic_draw.py::test_draws_are_uniform_i
 models/test_oracles.py::test_the_regret_of_gradient_steps_grows_no_faster_than_a_root
 models/test_oracles.py::test_the_regret_of_newton_steps_grows_like_a_logarithm
 numerics/test_evidence.py::test_a_fixed_point_maximises_the_evidence_alone_where_data_outweigh_what_is_believed
+numerics/test_evidence.py::test_estimated_noise_and_spread_are_right_on_data_from_the_prior
 numerics/test_likelihood.py::test_a_warm_start_after_a_tenth_more_data_takes_few_passes
 numerics/test_simplex.py::test_without_ties_few_arms_have_a_chance_and_neither_order_nor_units_matter
 objectives/test_convex_accuracy.py
@@ -60,6 +65,7 @@ offline/test_frozen.py offline/test_learned_costs.py offline/test_whom.py
 optima/test_optima.py::test_a_recipe_that_refuses_says_what_it_needs
 planning/test_optimistic_program.py planning/test_plain_first.py planning/test_price_mixture.py
 planning/test_shared_arms.py
+problem/test_constraints.py::test_no_code_asks_which_kind_a_constraint_a_set_or_a_goal_is
 recipes/test_bwcr_sets.py::test_an_optimistic_program_may_take_either_side recipes/test_factors.py
 recipes/test_holdout.py::test_both_sides_are_reported_as_their_plays_say
 recipes/test_holdout.py::test_probabilities_are_floored_exact_and_paid_for recipes/test_ignorance.py
@@ -67,6 +73,7 @@ recipes/test_knapsacks.py::test_hard_budgets_are_never_exceeded_on_any_instance 
 recipes/test_pgd.py::test_budgets_are_kept_on_average_and_help_is_shared_alike
 recipes/test_pgd.py::test_without_parity_help_is_not_shared_alike
 recipes/test_rankings.py::test_fees_are_never_exceeded_in_any_replica recipes/test_units_of_sides.py
+recipes/test_rankings.py::test_factors_and_their_products_take_the_same_actions_under_constraints
 recipes/test_within.py
 replay/test_analyst.py::test_commands_print_what_the_page_shows
 replay/test_checks.py::test_replays_say_what_is_wrong_at_their_top
@@ -74,6 +81,8 @@ replay/test_factors.py::test_the_revenue_of_a_replay_is_sales_times_the_prices_o
 replay/test_pages.py
 replay/test_replay.py::test_a_concave_objective_with_constraints
 replay/test_replay.py::test_a_recipe_that_needs_constraints_gives_way_where_there_are_none
+replay/test_replay.py::test_several_outcomes_and_a_learned_budget
+replay/test_spans.py::test_an_allowance_is_kept_on_every_day_of_every_run
 replay/test_several.py replay/test_span_reports.py replay/test_standard_errors.py
 sets/test_lq_distance.py
 welfare/test_priced.py
@@ -85,6 +94,7 @@ test_floors_in_spans.py::test_days_reach_their_floors_in_the_mean_and_the_report
 test_catalogue.py::test_no_text_speaks_of_rows_or_papers_by_numbers_that_no_reader_has
 test_comparison.py::test_pictures_of_comparisons_and_sweeps_have_no_overlaps
 test_fits.py::test_no_part_is_explained_by_the_number_of_a_row
+test_layers.py::test_no_modules_import_each_other
 test_pages_in_a_browser.py test_peers.py test_pictures.py test_refund_ledger.py test_units.py
 test_units_of_kinds.py
 """
