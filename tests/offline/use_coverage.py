@@ -1,20 +1,22 @@
 """How often 95 % intervals cover what a planned policy uses, where that is learned: `python -m ... LOGS`.
 
 The policy is the targeted one of `value`, planned from each log: its true use is that of its models and its price in a
-population of 20,000 cases. Logs have 1,000 rows; the models are linear, and what actions use is not.
+population of 4,096 cases of a Sobol sequence, whose means are nearer to the truth than those of 20,000 random ones.
+Logs have 1,000 rows; the models are linear, and what actions use is not.
 """
 
 import sys
 from dataclasses import replace
 
 import numpy as np
+from scipy.stats.qmc import MultivariateNormalQMC
 
 from evenhand.offline import Frontier, cross_fit, value
 from evenhand.offline.cross_fitting import folds_of
 from evenhand.problem import Budget, Outcome
 from tests.offline.logs import draw, problem
 
-ROWS, RATE, POPULATION = 1000, 0.3, 20_000
+ROWS, RATE, POPULATION = 1000, 0.3, 4096
 STATED = problem(outcomes=(Outcome("sale"), Outcome("call")), subject_to=(Budget("call", rate=RATE),))
 
 
@@ -51,7 +53,7 @@ def truth(log, traits, seed):
 
 def measured(logs, first=0):
     """The share of logs whose interval of the use covers it, the mean confidence, and the share within the budget."""
-    traits = np.random.default_rng(99).standard_normal((POPULATION, 4))
+    traits = MultivariateNormalQMC(np.zeros(4), seed=99).random(POPULATION)
     found = []
     for seed in range(first, first + logs):
         log = drawn(ROWS, 5000 + seed)
