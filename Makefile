@@ -14,7 +14,7 @@ PYTEST := -m pytest -n 2 --dist worksteal
 # Tests start many processes, each of which would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check lint docs bench bench-peers clean
+.PHONY: demo test check lint docs packages bench bench-peers clean
 
 demo: $(VENV)/.plot
 	$(BIN)/evenhand demo --out out/demo
@@ -33,6 +33,9 @@ lint: $(VENV)/.dev
 
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -W error -m mkdocs build
+
+packages:
+	./.ci/packages
 
 bench: $(VENV)/.dev
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m benchmarks.run

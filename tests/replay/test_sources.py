@@ -29,7 +29,7 @@ def lines(count=700):
     """Rows with gaps in an age, a town and a date."""
     rng, found = np.random.default_rng(8), shop.rows(count)
     for i, line in enumerate(found):
-        line += [str(np.datetime64("1990-01-01") + int(rng.integers(0, 9000))), str(rng.integers(0, 5))]
+        line += [str(np.datetime64("1990-01-01") + np.timedelta64(rng.integers(0, 9000), "D")), str(rng.integers(0, 5))]
         for column in (0, 1, 5):
             if i and rng.random() < 0.1:
                 line[column] = ""
