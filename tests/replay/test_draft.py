@@ -46,7 +46,7 @@ def offers(count=2000, seed=3):
     for i in range(count):
         city = str(rng.choice(["München", "Köln", "Ulm, Donau", ""], p=[0.4, 0.3, 0.28, 0.02]))
         age = "NA" if rng.random() < 0.08 else str(rng.integers(18, 80))
-        since = str(np.datetime64("2015-01-01") + int(rng.integers(0, 3000)))
+        since = str(np.datetime64("2015-01-01") + np.timedelta64(rng.integers(0, 3000), "D"))
         offer = int(rng.choice(3, p=[0.5, 0.3, 0.2]))
         bought = rng.random() < 0.1 + 0.1 * offer
         yield [
@@ -388,7 +388,7 @@ def test_percentages_short_dates_and_words_for_nothing(tmp_path, cut, decimal, p
 
 
 def as_date(days):
-    found = np.datetime64("1970-01-01") + int(days)
+    found = np.datetime64("1970-01-01") + np.timedelta64(int(days), "D")
     assert str(found).startswith("2026")
     return found.item()
 
