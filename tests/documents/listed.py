@@ -130,7 +130,7 @@ ELSEWHERE = {
 IN_CI = {
     "make check": "make check",
     "make docs": "make docs",
-    "make lint": "make lint",
+    "make lint": "make -j 2 lint",
     "pip install .": "uv build",
 }
 
