@@ -129,7 +129,7 @@ ELSEWHERE = {
 # By command: a line of .ci/run or of .ci/packages, which run it.
 IN_CI = {
     "make check": "make check",
-    "make docs": "make docs",
+    "make docs": "make -j 2 lint docs",
     "make lint": "make -j 2 lint",
     "pip install .": "uv build",
 }
