@@ -71,6 +71,7 @@ RUN = {
     "python -m benchmarks.live_restart 100000": "python -m benchmarks.live_restart 2000",
     "python -m benchmarks.plans": "20000",
     "python -m tests.averages": "1 1",
+    "python -m tests.budget_worlds 5000 0": "python -m tests.budget_worlds 2 0",
     "python -m tests.drifting": "2 slow",
     "python -m tests.drifting budget": "2 slow",
     "python -m tests.floors": "2 2",
