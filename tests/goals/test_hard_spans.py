@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from evenhand.core.errors import InvalidInput
 from evenhand.core.records import Context
 from evenhand.models import Tabular
 from evenhand.problem.constraints import Budget
@@ -140,3 +141,17 @@ def test_no_span_is_ever_exceeded_in_many_worlds():
     worst, pairs = over_in(range(1000, 1400))
     assert pairs > 4000
     assert worst < 1e-6
+
+
+def test_an_allowance_below_every_play_is_refused_by_its_own_size():
+    """The error states what a span allows, and not what all of them do together."""
+    problem = Problem(
+        actions=("call", "visit"),
+        outcomes=(Outcome("gain"), Outcome("minutes", low=-2.0, high=2.0)),
+        maximize="gain",
+        subject_to=(Budget("minutes", total=1.5, per=5, window=3),),
+        horizon=STEPS,
+    )
+    expected = "expected a total of at least 2: any single play may use that much, got 1.5"
+    with pytest.raises(InvalidInput, match=expected):
+        resolving(problem)

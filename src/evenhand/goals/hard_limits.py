@@ -80,7 +80,8 @@ def _room(goal: Accounts, problem: Problem) -> tuple[Floats, Floats]:
 def _refuse(goal: Accounts, least: Floats, room: Floats, whose: str) -> None:
     for j in np.flatnonzero(least > room):
         expected = f"a total of at least {least[j]:g}: any single {whose} may use that much"
-        raise InvalidInput(f"Budget {goal.rows.names[j]!r}, kept hard", expected, goal.total[j])
+        got = min(float(goal.total[j]), float(room[j]))  # of a span of time, what the first one allows
+        raise InvalidInput(f"Budget {goal.rows.names[j]!r}, kept hard", expected, got)
 
 
 def hard_budget(problem: Problem) -> Accounts:

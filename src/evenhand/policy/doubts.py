@@ -78,19 +78,24 @@ def _is_over(problem: Problem, state: PolicyState, context: Context) -> bool:
     return context.time is not None and past(problem, float(context.time.min()))
 
 
-def warn_of_greed(model: Model, state: object, choice: Choice, x: Floats) -> None:
-    """Warn of a choice of the best candidate by a model that adds no bonus, before any data, `(A,n)`.
+def never_explores(model: Model, state: object, choice: Choice, x: Floats) -> bool:
+    """Return whether a choice plays what is best by a model that adds no bonus, in a state before any data, `(A,n)`.
 
     Such a policy can lock in: it never plays again what looked bad at first. A model has no bonus if it adds none at a
     price of 1, nor at one of -1, on all outcomes, as a bonus that its range cuts off at one end is left at the other.
     """
     candidates, m = x.shape[1], model.n_outcomes
     if not greedy(choice) or m == 0 or isinstance(model, NullModel) or getattr(model, "selects", False):
-        return
+        return False
     if model.draws(candidates) or (x == x[:, :1]).all():  # candidates that are all the same are another matter
-        return
+        return False
     x, none = np.ascontiguousarray(x), np.zeros((len(x), 0))
-    if not any(model.value(state, x, np.full((len(x), 1, 1, m), price), none).bonus.any() for price in (1.0, -1.0)):
+    return not any(model.value(state, x, np.full((len(x), 1, 1, m), price), none).bonus.any() for price in (1.0, -1.0))
+
+
+def warn_of_greed(model: Model, state: object, choice: Choice, x: Floats) -> None:
+    """Warn of a policy that never explores, before any data, `(A,n)`."""
+    if never_explores(model, state, choice, x):
         text = (
             f"this policy never explores: {type(model).__name__} adds no width to what it predicts, and the choice "
             "plays what looks best, so an action that was unlucky at first may never be played again: give the model a "

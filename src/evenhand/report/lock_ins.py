@@ -10,9 +10,10 @@ import numpy as np
 from evenhand.core.types import Floats, Ints
 from evenhand.report.summary import LockIn
 
-_FEWEST = 20  # rounds of a run that is judged
+FEWEST = 20  # rounds of a run that is judged
+PART = 0.5  # of its rounds, in which a replica plays nothing else
 _OTHERS = 5  # replicas that others are compared with, at least
-_FAR = 3.0  # standard deviations of these, from their mean
+FAR = 3.0  # standard deviations of these, from their mean
 
 
 class Last(NamedTuple):
@@ -38,13 +39,13 @@ def lock_ins(actions: Sequence[str], last: Last) -> tuple[LockIn, ...]:
     ('none', (0,))
     """
     value = last.objective
-    alone = (last.rounds - last.since >= 0.5 * last.rounds) & (last.rounds >= _FEWEST)
+    alone = (last.rounds - last.since >= PART * last.rounds) & (last.rounds >= FEWEST)
     found = []
     for a in np.unique(last.same[alone]).tolist():
         these = alone & (last.same == a)
         others = value[~these & np.isfinite(value)]
         if len(others) >= _OTHERS:
-            below = these & (value < others.mean() - _FAR * others.std(ddof=1) - 1e-9 * np.abs(others).max())
+            below = these & (value < others.mean() - FAR * others.std(ddof=1) - 1e-9 * np.abs(others).max())
             if below.any():
                 name = actions[a] if a < len(actions) else f"candidate {a}"
                 who = tuple(last.replicas[below].tolist())

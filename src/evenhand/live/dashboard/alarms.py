@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from evenhand.core.faces import count
+from evenhand.live.dashboard.alone import rooms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import digits, duration, moment, percent
 from evenhand.live.dashboard.watched import Watched
@@ -33,6 +34,7 @@ NAMES = (
     "clipped",
     "holdout",
     "untried",
+    "locked_in",
     "model",
     "clock",
 )
@@ -60,6 +62,7 @@ def raised(campaign: Watched, status: Status, tally: Tally) -> list[Alarm]:
         *_cases(tally),
         *_held_out(campaign, status),
         *_untried(campaign, tally),
+        *_locked_in(campaign, tally),
         *_clock(campaign),
         *(Alarm("model", f"{note.text[:1].upper()}{note.text[1:]}.") for note in status.notes if note.alarm),
     ]
@@ -169,3 +172,15 @@ def _untried(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
         names = ", ".join(without[:_NAMED]) + (f" and {len(without) - _NAMED:,} more" if len(without) > _NAMED else "")
         told = f"{percent(share)} of the latest {_FEW_CASES} plays were certain, so what was not tried may never be."
         yield Alarm("untried", f"No outcome of {names} yet: {told}")
+
+
+def _locked_in(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
+    """Yield the action that a policy which never explores plays alone, though others may be worth more."""
+    alone = tally.alone
+    found = [] if campaign.terms.taught is not None else rooms(campaign, alone)
+    if found:
+        of = [f"{z.action} up to {digits(z.more)} ({count(z.outcomes, 'outcome')})" for z in found[:_NAMED]]
+        more = f", and {len(found) - _NAMED:,} others" if len(found) > _NAMED else ""
+        told = f"all of the last {alone.rounds:,} decisions that could play another action played it, since decision"
+        room = "The policy never explores, and by the outcomes so far may lose per round, at its present prices"
+        yield Alarm("locked_in", f"{alone.action}: {told} {alone.first}. {room}: {', '.join(of)}{more}.")

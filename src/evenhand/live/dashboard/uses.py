@@ -134,6 +134,12 @@ class Uses:
         """Count the rounds in a row whose outcomes arrived."""
         return float(self._line(sums)[books.ARRIVED])
 
+    def outcomes(self, sums: Floats) -> Floats | None:
+        """Return the outcomes in the row of one decision, `->(M+L)`, None unless all of them were observed."""
+        line = self._line(sums)
+        run = books.SoFar(problem=self._problem, books=line[None], cases=np.zeros(0), rounds=1.0)
+        return run.totals[0, 0] if bool((run.observed == line[books.CAME]).all()) else None
+
     def objective(self, sums: Floats) -> float | None:
         """Compute the objective at the averages of a row, None if it is not defined or reads groups."""
         if self._by_group:
