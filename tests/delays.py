@@ -1,4 +1,4 @@
-"""What is gained where outcomes come late, by delay, constraint and model; `python -m tests.delays [REPLICAS [ROUNDS]]`.
+"""What is gained where outcomes come late, by delay, limit and model; `python -m tests.delays [REPLICAS [ROUNDS]]`.
 
 Every cell has runs of `resolving` over the same cases and luck, in the world of letters and calls. What they gain over
 uniform play is a share of what a policy gains that knows all chances: 0 is uniform play, and 1 the optimum.
