@@ -19,7 +19,7 @@ from tests.each import for_each
 from tests.ignorance import Letters
 
 FEW = ("never", "500", "500, first 3 at once", "500, first 10 at once", "none 0, letter 30, call 400", "100", "0")
-REPLICAS = {"budget": 32, "none": 32, "floor": 20}  # plans of floors take the longest
+REPLICAS = {"budget": 32, "none": 32, "floor": 16}  # plans of floors take the longest
 UNTOLD = ("never", "500")  # where nothing is known for most of the run but what actions cost
 
 
