@@ -19,7 +19,7 @@ from tests.each import for_each
 from tests.ignorance import Letters
 
 FEW = ("never", "500", "500, first 3 at once", "500, first 10 at once", "none 0, letter 30, call 400", "100", "0")
-REPLICAS = {"budget": 32, "none": 32, "floor": 16}  # plans of floors take the longest
+FEWER = {("floor", "BayesianLogistic"): 16, ("floor", "BayesianRidge"): 24}  # replicas, as their plans take the longest
 UNTOLD = ("never", "500")  # where nothing is known for most of the run but what actions cost
 
 
@@ -70,7 +70,7 @@ def test_more_information_does_not_hurt(constraint, model):
     Before an answer, a policy without a budget knows what actions cost and nothing of what they bring. It plays the one
     that is free, which is not compared with uniform play.
     """
-    study = Study(replicas=REPLICAS[constraint])
+    study = Study(replicas=FEWER.get((constraint, model), 32))
     cells = {delay: study.cell(constraint, model, delay) for delay in FEW}
     pairs = [*more_and_less(cells), *beside_uniform({d: c for d, c in cells.items() if d not in UNTOLD})]
     if constraint == "budget":
