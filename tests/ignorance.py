@@ -20,15 +20,17 @@ LEANING = np.array([[0.5, -0.5], [3.0, -1.0], [-1.0, 3.0]])  # of the log-odds, 
 class Letters:
     """None, a letter at 80 or a call at 300 cents, a budget of 50 per case and play, and answers after `delay` rounds.
 
-    The first `at_once` cases answer at once. Cases differ, and answer as often whatever they are, unless they `differ`:
-    then letters are for one kind of case and calls for another.
+    A delay is that of every play, or has one for each action. The first `at_once` cases answer at once. Cases differ,
+    and answer as often whatever they are, unless they `differ`: then letters are for one kind of case and calls for
+    another. Without a `rate` there is no budget.
     """
 
     horizon: int
-    delay: int
+    delay: int | tuple[int, int, int]
     at_once: int = 0
     differ: bool = False
     plays: int = 1
+    rate: float | None = 50.0  # of the budget, in cents
     learned: bool = False  # costs
     objective: object = "answer"
     more: tuple = ()
@@ -40,11 +42,12 @@ class Letters:
         cents = Outcome("cents", known=dict(zip(actions, CENTS.tolist(), strict=True)))
         if self.learned:
             cents = Outcome("cents", high=300.0, free=("none",))
+        budget = () if self.rate is None else (Budget("cents", rate=self.rate * self.plays),)
         return Problem(
             actions=actions,
             outcomes=(Outcome("answer"), Outcome("sale"), cents),
             maximize=self.objective,
-            subject_to=(Budget("cents", rate=50.0 * self.plays), *self.more),
+            subject_to=(*budget, *self.more),
             horizon=self.horizon,
             n_plays=self.plays,
         )
@@ -81,8 +84,12 @@ class _Letters:
         y = self.expected(context, decision.plays)
         u = self._luck.uniform(Stream.OUTCOME, np.array([step]), 2 * y.shape[1]).reshape(*y.shape[:2], 2)
         y[:, :, :2] = u < y[:, :, :2]
-        delay = self._letters.delay if step >= self._letters.at_once else 0
-        self._waiting.setdefault(step + delay, []).append(Arrival(step, decision, y))
+        late = np.broadcast_to(self._letters.delay if step >= self._letters.at_once else 0, 3)
+        due = step + np.where(decision.plays >= 0, late[decision.plays], late.min())
+        for now in np.unique(due).tolist():
+            here = (due == now)[:, :, None]
+            part = Arrival(step, decision, np.where(here, y, np.nan), pending=None if here.all() else due > now)
+            self._waiting.setdefault(now, []).append(part)
         return decision, self._waiting.pop(step, [])
 
 

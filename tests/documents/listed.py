@@ -73,6 +73,7 @@ RUN = {
     "python -m tests.at_one_state 32": "python -m tests.at_one_state 2 40",
     "python -m tests.averages": "1 1",
     "python -m tests.budget_worlds 5000 0": "python -m tests.budget_worlds 2 0",
+    "python -m tests.delays 32": "python -m tests.delays 2 10",
     "python -m tests.drifting": "2 slow",
     "python -m tests.drifting budget": "2 slow",
     "python -m tests.floors": "2 2",
