@@ -64,7 +64,7 @@ def decimal(x: float, digits: int = 3) -> str:
 
 def row(*cells: str) -> None:
     """Print a line of a table."""
-    print(f"| {' | '.join(cells)} |", flush=True)
+    print("|" + "".join(f" {cell} |" if cell else " |" for cell in cells), flush=True)
 
 
 def head(*cells: str) -> None:

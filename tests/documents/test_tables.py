@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from tests.documents.pages import BLOCK, PAGES, ROOT
 from tests.documents.unstored import UNSTORED
-from tests.tables import lines, stored
+from tests.tables import lines, main, read, stored
 
 STORED = stored()
 
@@ -86,3 +86,16 @@ def test_a_number_that_was_not_printed_is_found(tmp_path, monkeypatch):
     assert holds(lines("| | b |\n|---|---|\n| before | 2 |\n|  c |  1.5 |\n"), found.lines)
     assert not holds(lines("| | b |\n|---|---|\n| c | 1.6 |\n"), found.lines)
     assert not holds(lines("| c | 1.5 |\n| | b |\n"), found.lines)
+
+
+def test_what_a_command_prints_is_stored_and_stored_again(tmp_path, monkeypatch):
+    monkeypatch.setattr("tests.tables.ROOT", tmp_path)
+    monkeypatch.setattr("tests.tables.STORE", tmp_path)
+    (tmp_path / "count").write_text("1")
+    command = f"python -c \"print('| ' + open('{tmp_path / 'count'}').read() + ' |'); open('made.png', 'w')\""
+    main(["a", command])
+    assert read(tmp_path / "a.txt")[::2] == (command, "| 1 |\n")
+    assert (tmp_path / "out" / "tables" / "a" / "made.png").exists()
+    (tmp_path / "count").write_text("2")
+    main(["a"])
+    assert read(tmp_path / "a.txt")[::2] == (command, "| 2 |\n")
