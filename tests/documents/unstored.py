@@ -22,11 +22,8 @@ UNSTORED: dict[str | tuple[str, str], str] = {
     ("docs/from-a-log.md", "20,000 cases"): "the same",
     ("docs/beyond-one-machine.md", "0.121619"): "tests/documents/test_python.py runs the block of Python above it",
     ("docs/research.md", "pgd"): "the same",
-    ("docs/gallery.md", "policy"): USE,
     ("docs/gallery.md", "ads"): USE,
-    ("docs/gallery.md", "requests"): USE,
     ("docs/gallery.md", "floor likes"): USE,
-    ("docs/gallery.md", "jobs"): USE,
     # no measurements
     "docs/live-faults.md": NONE,
     "docs/design/rows.md": NONE,
