@@ -42,7 +42,6 @@ UNSTORED: dict[str | tuple[str, str], str] = {
     ("docs/convex.md", "| world | T, R |"): HOURS,
     ("docs/drift.md", "| no budget"): LATER,
     ("docs/drift.md", "| hard budget"): LATER,
-    ("docs/never-worse.md", "| | gain"): LATER,
     ("docs/choosing.md", "| log"): LATER,
     ("docs/spans.md", "| | forecast right | 30 % too low"): LATER,
     ("docs/spans.md", "| | 1,500"): LATER,
