@@ -55,6 +55,7 @@ UNSTORED: dict[str | tuple[str, str], str] = {
     ("docs/convex_planning.md", "| recipe | 0 |"): MINUTES,
     ("docs/choosing.md", "| | Bayesian (default)"): MINUTES,
     ("docs/beyond-one-machine.md", "| reward per round"): MINUTES,
+    ("docs/beyond-one-machine.md", "| policy | rows"): MINUTES,
     ("docs/knapsacks.md", "T B ="): MINUTES,
     ("docs/from-a-log.md", "| 150 logs"): MINUTES,
     # put together by hand
@@ -67,6 +68,7 @@ UNSTORED: dict[str | tuple[str, str], str] = {
     ("docs/goals.md", "| share of the truth |"): HAND,
     ("docs/goals.md", "| share of the truth at"): HAND,
     ("docs/choosing.md", "| outcomes |"): HAND,
+    ("docs/choosing.md", "| delay, in cases"): MINUTES,
     ("docs/knapsacks.md", "| |"): HAND,
     ("docs/knapsacks.md", "| oracle |"): HAND,
     ("docs/knapsacks.md", "| hours |"): HAND,
