@@ -1,7 +1,7 @@
 """A shop whose customers change, and shares of what an oracle that knows all changes would sell.
 
-`python -m tests.drifting` measures models without a budget, and `python -m tests.drifting budget` under one;
-the names of worlds and a number of replicas may follow.
+`python -m tests.drifting` prints the first table of docs/drift.md, without a budget, and
+`... budget` the others, under one; the names of worlds and a number of replicas may follow.
 """
 
 import sys
@@ -17,6 +17,7 @@ from evenhand.environments import Arrival
 from evenhand.models import BayesianRidge, Memories, Restarting
 from evenhand.run.simulation import play
 from tests.days import _program
+from tests.tables import decimal, head, row
 
 # By offer and outcome (sale, dollars): the mean for a customer, of a constant and two traits in [0, 1].
 EFFECTS = np.array(
@@ -115,28 +116,37 @@ def share(world, model, replicas, seed=0, best=None):
 def models():
     inner = BayesianRidge(n_features=9, n_outcomes=2)
     return {
-        "one that forgets nothing": inner,
-        "half-life 1,500": Memories(inner=inner, half_lives=(1500,), keeps_all=False),
-        "memories": Memories(inner=inner),
-        "restarting": Restarting(inner=inner),
-        "restarting memories": Restarting(inner=Memories(inner=inner)),
+        "forgets nothing": inner,
+        "one half-life of 1,500": Memories(inner=inner, half_lives=(1500,), keeps_all=False),
+        "`Memories`": Memories(inner=inner),
+        "`Restarting`": Restarting(inner=inner),
+        "`Restarting(Memories)`": Restarting(inner=Memories(inner=inner)),
     }
 
 
 def main(rate, replicas=6, horizon=8000, names=None):
-    for name, effects in WORLDS.items():
-        if names and name not in names:
-            continue
-        world = Drifting(effects=effects, rate=rate, horizon=horizon)
-        best = world.best(replicas)
-        print(f"== {name}", flush=True)
-        for what, model in models().items():
+    head("no budget" if rate is None else "hard budget", *models())
+    differences = []
+    for name in names or WORLDS:
+        world = Drifting(effects=WORLDS[name], rate=rate, horizon=horizon)
+        best, cells, shares = world.best(replicas), [], []
+        for model in models().values():
             got, used, state = share(world, model, replicas, best=best)
-            error = got.std(ddof=1) / np.sqrt(replicas)
-            more = "" if rate is None else f"; used {used.max() / rate:.4f} at most"
+            assert rate is None or used.max() <= rate + 1e-9
             began = getattr(state.model, "restarts", None)
-            more += "" if began is None else f"; began anew {began.mean():.1f} times"
-            print(f"  {what:26} {got.mean():.4f} +- {error:.4f} (worst {got.min():.4f}){more}", flush=True)
+            shares.append(got)
+            cells.append(error(got) + ("" if began is None else f"; {began.mean():.1f}"))
+        row(name, *cells)
+        differences.append([name, *(error(100.0 * (z / shares[0] - 1.0), 2) for z in shares[1:])])
+    print()
+    head("against forgetting nothing, %", *list(models())[1:])
+    for cells in differences:
+        row(*cells)
+
+
+def error(x, digits=4):
+    """A mean and its standard error."""
+    return f"{decimal(x.mean(), digits)} ± {decimal(x.std(ddof=1) / np.sqrt(len(x)), digits)}"
 
 
 if __name__ == "__main__":

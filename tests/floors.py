@@ -9,9 +9,9 @@ from evenhand.models import BayesianRidge
 from evenhand.objectives import Linear
 from evenhand.problem import Floor
 from evenhand.recipes import resolving
-from evenhand.report.summary import table
 from evenhand.run import opt, simulate
 from tests import days
+from tests.tables import decimal, head, row
 
 DAYS, ASKED = 10, 50.0
 
@@ -48,7 +48,7 @@ def by_day(world, trace):
 
 def main(replicas: int = 6, length: int = DAYS):
     """Print what days reach of their floor, and what it costs against the optimum in hindsight; replicas of 2 seeds."""
-    lines = []
+    head("", "mean of days / floor (se)", "worst day", "days below", "cost / optimum (worst)")
     for name, level in (("forecast right", 1.0), ("30 % too low", 0.7), ("30 % too high", 1.3)):
         sales, cost, best = [], [], []
         for seed in range(2):
@@ -62,10 +62,8 @@ def main(replicas: int = 6, length: int = DAYS):
         days_below = np.mean(sales < ASKED)
         over = cost / best
         error = sales.mean(1).std(ddof=1) / np.sqrt(len(sales)) / ASKED
-        lines.append(
-            [name, *(f"{x:.3f}" for x in (part.mean(), error, part.min(), days_below, over.mean(), over.max()))]
-        )
-    print(table(["", "of the floor", "se", "worst day", "days below", "cost / optimum", "worst"], lines))
+        mean, cost = (f"{decimal(x)} ({decimal(y)})" for x, y in ((part.mean(), error), (over.mean(), over.max())))
+        row(name, mean, decimal(part.min()), f"{100 * days_below:.1f} %", cost)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ from evenhand.policy.policy import Policy
 from tests.days import OFFERS
 from tests.holdouts import Noon, best
 from tests.measured import means, run, said
+from tests.tables import head, row
 
 T, RATE = 3000, 0.12
 
@@ -88,11 +89,10 @@ def grown(come: str, gone: str, replicas: int, rounds: int = T, compare: bool = 
 
 
 def main(replicas: int) -> None:
-    for come in OFFERS[:0:-1]:
-        for gone in OFFERS[1:]:
-            if gone != come:
-                for name, share in grown(come, gone, replicas).items():
-                    print(f"| {come} comes, {gone} goes: {name} | {said(share)} |", flush=True)
+    head("added", "removed", "adopted", "a new policy with the rest")
+    for gone in ("small", "gift", "large"):
+        for come in (offer for offer in OFFERS[1:] if offer != gone):
+            row(come, gone, *map(said, grown(come, gone, replicas).values()))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from evenhand.planning.program import Sample, solve
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from tests.days import OFFERS, Days
+from tests.tables import decimal, head, row
 
 T, REPLICAS, FLOOR = 3000, 12, 0.02
 RULE = OFFERS.index("large")  # "always offer large"
@@ -96,11 +97,16 @@ def optima(world: Noon, seeds: list[int], explore: float = 0.0, replicas: int = 
     return world.steps * np.concatenate([eh.opt(world, seed=seed, **ran).values for seed in seeds])
 
 
+def said(x: Floats) -> str:
+    """A mean and its standard error."""
+    return f"{decimal(x.mean(), 4)} ({decimal(x.std(ddof=1) / math.sqrt(len(x)), 4)})"
+
+
 def main(seeds: list[int], rounds: int) -> None:
     """Print a line per policy."""
     world = shop(rounds)
     total = world.problem.subject_to[0].total_over(rounds)
-    print("| | of the optimum | of the one with floors | worst | rounds below | error by the log |")
+    head("", "of the optimum", "of the one with floors", "its worst replica", "rounds below", "error by the log")
     for name, options in POLICIES.items():
         made, logs = policy(world, **options), []
         logs = [log(made, world, seed=seed) for seed in seeds]
@@ -109,12 +115,9 @@ def main(seeds: list[int], rounds: int) -> None:
         below = np.mean([(run.chances.min(2) < FLOOR - 1e-12).mean() for run in logs])
         error = np.concatenate([run.error for run in logs])
         assert all((run.y[:, :, 1].sum(0) <= total + 1e-9).all() for run in logs)
-        of, share, se = gained / top, gained / kept, math.sqrt(len(gained))
-        print(
-            f"| {name} | {of.mean():.4f} ({of.std(ddof=1) / se:.4f}) | {share.mean():.4f} | {share.min():.4f} "
-            f"| {100 * below:.2f} % | {error.mean():+.4f} ({error.std(ddof=1) / se:.4f}) |",
-            flush=True,
-        )
+        of, floored = gained / top, gained / kept
+        shares = said(of), decimal(floored.mean(), 4), decimal(floored.min(), 4)
+        row(f"`{name}`" if options else name, *shares, f"{100 * below:.2f} %", said(error))
 
 
 if __name__ == "__main__":

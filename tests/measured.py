@@ -18,13 +18,15 @@ from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from tests.days import OFFERS
 from tests.holdouts import Noon, best, policy, shop
+from tests.tables import decimal, head, row
 
 USUAL = OFFERS.index("gift")
 
 
 def said(share: Floats) -> str:
     """The mean, its standard error, and the worst replica."""
-    return f"{share.mean():.4f} ± {share.std(ddof=1) / math.sqrt(len(share)):.4f} (worst {share.min():.4f})"
+    error = share.std(ddof=1) / math.sqrt(len(share))
+    return f"{decimal(share.mean())} ± {decimal(error)} ({decimal(share.min())})"
 
 
 def means(world: Noon, steps: range, replicas: int) -> Floats:
@@ -51,11 +53,12 @@ def changes(rounds: int = 3000, replicas: int = 12) -> None:
     first, half = policy(world), rounds // 2
     late, gone = means(world, range(half, rounds), replicas), OFFERS[1]
     money = Linear({"sale": 1.0, "money": -1.0})
+    head("change", "adopted")
     for name, changed, weights in (
-        ("360 -> 240", {"subject_to": (eh.Budget("money", total=0.08 * rounds),)}, (1.0, 0.0)),
-        ("360 -> 600", {"subject_to": (eh.Budget("money", total=0.20 * rounds),)}, (1.0, 0.0)),
-        ("sales -> sales - money", {"maximize": money}, (1.0, -1.0)),
-        (f"{gone} withdrawn", {"withdrawn": (gone,)}, (1.0, 0.0)),
+        ("budget 360 -> 240", {"subject_to": (eh.Budget("money", total=0.08 * rounds),)}, (1.0, 0.0)),
+        ("budget 360 -> 600", {"subject_to": (eh.Budget("money", total=0.20 * rounds),)}, (1.0, 0.0)),
+        ("sales -> sales - dollars", {"maximize": money}, (1.0, -1.0)),
+        (f"the {gone} offer withdrawn", {"withdrawn": (gone,)}, (1.0, 0.0)),
     ):
         problem = replace(world.problem, **changed)
         total = problem.subject_to[0].total_over(rounds)
@@ -68,7 +71,7 @@ def changes(rounds: int = 3000, replicas: int = 12) -> None:
         kept = np.array([a not in problem.withdrawn for a in OFFERS])
         cases = np.stack([worth, late[..., 1]], 3)[:, :, kept]
         top = np.array([best(z, total - s) for z, s in zip(cases, spent, strict=True)])
-        print(f"| {name} | {said((gained @ np.array(weights)).sum(0) / top)} |", flush=True)
+        row(name, said((gained @ np.array(weights)).sum(0) / top))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,10 +98,11 @@ class Fair(Noon):
 
 def baseline(rounds: int = 3000, replicas: int = 36) -> None:
     """Print shares of the best gain over a baseline, and the deepest sums below it."""
-    limits: list[tuple[str, tuple[eh.problem.NeverWorse, ...]]] = [("no limit", ())]
+    limits: list[tuple[str, tuple[eh.problem.NeverWorse, ...]]] = [("no limit (alpha .05 shown)", ())]
     for alpha, slack in ((0.05, 10.0), (0.05, 5.0), (0.1, 0.0), (0.05, 0.0), (0.01, 0.0)):
         limit = eh.problem.NeverWorse("sale", than="usual", alpha=alpha, slack=slack, action=OFFERS[USUAL])
-        limits.append((f"alpha {alpha:g}, slack {slack:g}", (limit,)))
+        limits.append((f"alpha {alpha:g}, slack {slack:g}".replace("0.", ".").replace("slack 0", "no slack"), (limit,)))
+    head("", "gain", "deepest sum below (1 - alpha) of the baseline's, as counted", "true means")
     for name, limit in limits:
         world = Fair(times=np.full(rounds, 0.5), subject_to=limit, horizon=rounds)
         mean = means(world, range(rounds), replicas)[..., 0].transpose(1, 0, 2)
@@ -109,7 +113,7 @@ def baseline(rounds: int = 3000, replicas: int = 36) -> None:
         true = gained[:, :, 0] - (1.0 - alpha) * usual
         share = (gained[:, :, 0] - usual).sum(0) / (mean.max(2) - usual).sum(0)
         deepest = [max(-z.cumsum(0).min(), 0.0) for z in (book, true)]
-        print(f"| {name} | {said(share)} | {deepest[0]:.1f} | {deepest[1]:.1f} |", flush=True)
+        row(name, said(share), *(f"{z:.1f}" for z in deepest))
 
 
 def logs(rounds: int = 1000, replicas: int = 16, rows: int = 2000) -> None:
@@ -118,7 +122,13 @@ def logs(rounds: int = 1000, replicas: int = 16, rows: int = 2000) -> None:
     made, rng = policy(world), np.random.default_rng(77)
     top = np.array([best(z, 0.12 * rounds) for z in means(world, range(rounds), replicas)])
     w, even, old = world.start(77, np.arange(1)), (0.25,) * 4, (0.1, 0.7, 0.0, 0.2)
-    kinds = (("none", None, False), ("right", even, False), ("old", old, False), ("wrong", even, True))
+    kinds = (
+        ("none", None, False),
+        ("of the same world, actions at random", even, False),
+        ("of an earlier policy that never made one of the offers", old, False),
+        ("of a different world, in which two offers are swapped", even, True),
+    )
+    head("log", "weight 1", "weight 0.05")
     for name, chances, exchanged in kinds:
         lessons = []
         for step in range(0 if chances is None else rows):
@@ -126,6 +136,7 @@ def logs(rounds: int = 1000, replicas: int = 16, rows: int = 2000) -> None:
             means_of = w.means(context)[0, {1: 2, 2: 1}.get(a, a) if exchanged else a, 0], w.means(context)[0, a, 1]
             y = {"sale": float(rng.random() < means_of[0]), "money": min(2.0 * means_of[1] * rng.random(), 1.0)}
             lessons.append((context, OFFERS[a], y))
+        found = []
         for weight in (1.0, 0.05) if lessons else (1.0,):
             share = []
             for r in range(replicas):
@@ -135,7 +146,8 @@ def logs(rounds: int = 1000, replicas: int = 16, rows: int = 2000) -> None:
                 gained, y, _ = run(made, state, world, range(rounds))
                 assert y[:, :, 1].sum() <= 0.12 * rounds + 1e-9
                 share.append(gained[:, 0, 0].sum() / top[r])
-            print(f"| {name} | {weight:g} | {said(np.array(share))} |", flush=True)
+            found.append(said(np.array(share)))
+        row(name, *found, *[""] * (2 - len(found)))
 
 
 if __name__ == "__main__":

@@ -15,30 +15,11 @@ from evenhand.models import BayesianRidge
 from evenhand.planning.pace import Pace
 from evenhand.problem import Between, Budget, Outcome, Problem, Traffic
 from evenhand.problem.clock import Clock
-from evenhand.problem.spans import Spans
 from evenhand.recipes import fw_dual, pgd, pgd_adaptive, resolving, uniform
-from evenhand.run import opt, opt_without_contexts, simulate
+from evenhand.run import opt, opt_without_contexts
 from evenhand.testing.frames import decision_of
+from tests.allowances import ALLOWANCE, DAY_BY_DAY, DAYS, by_end, shares
 from tests.days import Days, cases, forecast
-
-DAYS, ALLOWANCE = 10, 48.0
-DAY_BY_DAY = Budget("money", total=ALLOWANCE, per=1.0)
-IN_ALL = Spans(np.array([0.0, DAYS]), np.array([ALLOWANCE * DAYS]), np.array([0]), np.array([0]))
-
-
-def shares(budget, said, came, seed=0, replicas=6):
-    """Shares of the optimum of the run, by a policy that was told one forecast while another level came."""
-    shop = Days(times=cases(seed, DAYS, came), subject_to=(budget,), until=float(DAYS), traffic=forecast(said))
-    model = BayesianRidge(n_features=9, n_outcomes=2)
-    trace = simulate(resolving(shop.problem, model), shop, replicas=replicas, record="all")
-    (stated,) = shop.problem.stated
-    spans = stated.spans or IN_ALL
-    spent = trace.plays.outcomes[:, :, 0, 1]
-    period = spans.period(shop.times)
-    for allowance, first, last in zip(spans.allowance, spans.first, spans.last, strict=True):
-        inside = (period >= first) & (period <= last)
-        assert (np.nansum(spent[: len(period)][inside], 0) <= allowance + 1e-6).all()
-    return trace.expected[-1, :, 0] / shop.best(spans, 0, replicas)
 
 
 @pytest.mark.slow
@@ -61,18 +42,8 @@ def test_allowances_are_spread_over_the_cases_that_come(budget, said, came, leas
 @pytest.mark.slow
 def test_an_end_that_may_come_at_any_time_leaves_about_the_same_share_at_all_of_them():
     # Measured with 12 replicas: .909, .911, .901, .892, .919; planned for the latest end .797 at the earliest one.
-    first, last, total, replicas = 1500, 4500, 360.0, 6
-    shop = Days(
-        times=np.arange(last) + 0.55,  # by day
-        subject_to=(Budget("money", total=total),),
-        horizon=Between(first, last),
-    )
-    trace = simulate(resolving(shop.problem, BayesianRidge(n_features=9, n_outcomes=2)), shop, replicas=replicas)
-    for end in range(first, last + 1, 750):
-        cut = replace(shop, times=shop.times[:end], horizon=end)
-        best = cut.best(Spans(np.array([0.0, end]), np.array([total]), np.array([0]), np.array([0])), 0, replicas)
-        found = [np.interp(end, trace.times, z) for z in trace.expected[:, :, 0].T]
-        assert (found / best).mean() > 0.88, end
+    found = by_end(Between(1500, 4500), range(1500, 4501, 750), 360.0, replicas=6)
+    assert (found.mean(1) > 0.88).all()
 
 
 def rounds(budget, horizon=60):

@@ -1,4 +1,7 @@
-"""Write docs/optima.md: `python -m tests.optima`. Write stated.json: `python -m tests.optima calibrate [RECIPE]`."""
+"""`python -m tests.optima` writes docs/optima.md, and prints its tables.
+
+`python -m tests.optima calibrate [RECIPE]` writes stated.json.
+"""
 
 import math
 import sys
@@ -33,6 +36,6 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["calibrate"]:
         calibrate(sys.argv[2:])
     else:
-        PAGE.write_text(
-            page({pair: measure(*pair, seed=CHECKED_ON) for pair in pairs() if pair[0] in STATED}), encoding="utf-8"
-        )
+        text = page({pair: measure(*pair, seed=CHECKED_ON) for pair in pairs() if pair[0] in STATED})
+        PAGE.write_text(text, encoding="utf-8")
+        print(*(line for line in text.splitlines() if line.startswith("|")), sep="\n")

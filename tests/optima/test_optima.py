@@ -6,7 +6,7 @@ from evenhand import environments, recipes
 from tests.each import for_each
 from tests.optima.__main__ import PAGE
 from tests.optima.calls import CALLS, OTHERS
-from tests.optima.page import HEAD
+from tests.optima.page import HEAD, page
 from tests.optima.stated import CALIBRATED_ON, CHECKED_ON, STATED
 from tests.optima.table import REPLICAS, Refused, made, measure, nothing_or_uniform, pairs
 from tests.optima.worlds import WORLDS, world
@@ -67,6 +67,14 @@ def test_a_recipe_without_a_row_is_no_worse_than_uniform_draws(recipe):
 def test_a_recipe_that_refuses_says_what_it_needs(recipe, name):
     """Anything but an `InvalidInput` or an `InfeasibleProblem` is raised by `made`."""
     assert made(recipe, name) == Refused(STATED[recipe][name])
+
+
+def test_the_page_has_the_text_that_is_written():
+    shown, written = (
+        [line for line in text.splitlines() if not line.startswith("|")]
+        for text in (PAGE.read_text(encoding="utf-8"), page({}))
+    )
+    assert shown == written
 
 
 def test_the_page_shows_this_table():

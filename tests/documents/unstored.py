@@ -1,0 +1,75 @@
+"""Tables of pages whose numbers docs/tables does not keep, and why: by page, or by page and beginning of the table.
+
+A table is taken off this list once `python -m tests.tables NAME COMMAND` has stored it.
+"""
+
+TIMES = "times of a machine, which no later run repeats"
+HOURS = "printed for a paper, by a command of the page that takes hours, or minutes and the data of Last.fm"
+HAND = "put together from runs of several commands, or from trials that no command repeats"
+LATER = "the command of the page prints this table, and takes minutes; the page says since when its numbers are"
+MINUTES = "the command of the page prints these numbers in other lines, and takes minutes"
+USE = "tests/test_gallery.py runs the script with two replicas"
+NONE = "no measurements"
+
+UNSTORED: dict[str | tuple[str, str], str] = {
+    # held by other tests
+    "README.md": "tests/documents/test_shown.py runs the demo",
+    "docs/performance.md": "docs/performance.json has the numbers, and tests/test_peers.py compares",
+    ("docs/from-a-log.md", "targeted beyond"): "tests/documents/test_shown.py runs the command, on the log of e-mails",
+    ("docs/from-a-log.md", "visit per case"): "the same",
+    ("docs/from-a-log.md", "constraints, ± se"): "the same",
+    ("docs/from-a-log.md", "who gets what"): "the same",
+    ("docs/from-a-log.md", "20,000 cases"): "the same",
+    ("docs/beyond-one-machine.md", "0.121619"): "tests/documents/test_python.py runs the block of Python above it",
+    ("docs/research.md", "pgd"): "the same",
+    ("docs/gallery.md", "ads"): USE,
+    # no measurements
+    "docs/live-faults.md": NONE,
+    "docs/design/rows.md": NONE,
+    # times
+    "docs/design/speed.md": TIMES,
+    "docs/live-reference.md": TIMES,
+    ("docs/beyond-one-machine.md", "| contexts | seconds"): TIMES,
+    ("docs/beyond-one-machine.md", "| store |"): TIMES,
+    ("docs/beyond-one-machine.md", "| world |"): TIMES,
+    ("docs/allocation.md", "| oracle |"): TIMES,
+    # data that the library does not ship
+    "docs/replay.md": "twenty replays of the log of e-mails, some minutes",
+    "examples/analyst.md": "ten replays of the log of e-mails, some minutes",
+    # long runs
+    "docs/ranking.md": HOURS,
+    ("docs/allocation.md", "| | satisfaction |"): HOURS,
+    ("docs/convex.md", "| world | T, R |"): HOURS,
+    ("docs/drift.md", "| no budget"): LATER,
+    ("docs/drift.md", "| hard budget"): LATER,
+    ("docs/choosing.md", "| log"): LATER,
+    ("docs/spans.md", "| | forecast right | 30 % too low"): LATER,
+    ("docs/spans.md", "| | 1,500"): LATER,
+    ("docs/goals.md", "generalised Gini of 4"): LATER,
+    ("docs/goals.md", "generalised Gini of 5"): LATER,
+    ("docs/convex.md", "| gamma |"): MINUTES,
+    ("docs/convex.md", "| S | recipe |"): MINUTES,
+    ("docs/convex_duals.md", "| | violation, soft"): MINUTES,
+    ("docs/convex_duals.md", "| | outcomes |"): MINUTES,
+    ("docs/convex_planning.md", "| recipe | T = 4,000"): MINUTES,
+    ("docs/convex_planning.md", "| recipe | 0 |"): MINUTES,
+    ("docs/choosing.md", "| | Bayesian (default)"): MINUTES,
+    ("docs/beyond-one-machine.md", "| reward per round"): MINUTES,
+    ("docs/beyond-one-machine.md", "| policy | rows"): MINUTES,
+    ("docs/knapsacks.md", "T B ="): MINUTES,
+    ("docs/from-a-log.md", "| 150 logs"): MINUTES,
+    # put together by hand
+    ("docs/from-a-log.md", "| what | found"): HAND,
+    ("docs/allocation.md", "| 50 users"): HAND,
+    ("docs/court.md", "| tau = 0.025"): "500 replicas of seed 100, ten minutes",
+    ("docs/design/decisions.md", "| bonus"): HAND,
+    ("docs/goals.md", "| T | tolerance"): HAND,
+    ("docs/goals.md", "| | share of the optimum"): HAND,
+    ("docs/goals.md", "| share of the truth |"): HAND,
+    ("docs/goals.md", "| share of the truth at"): HAND,
+    ("docs/choosing.md", "| outcomes |"): HAND,
+    ("docs/choosing.md", "| delay, in cases"): MINUTES,
+    ("docs/knapsacks.md", "| |"): HAND,
+    ("docs/knapsacks.md", "| oracle |"): HAND,
+    ("docs/knapsacks.md", "| hours |"): HAND,
+}
