@@ -93,7 +93,7 @@ class Resolving:
         rounds: `Lists`, or `SharedArms` where plays are users whose arms have diminishing returns within a round.
 
     Raises:
-        InvalidInput: bounds of the wrong number, numbers not above 0, or shared arms and an objective whose slope moves.
+        InvalidInput: a wrong number of bounds, numbers not above 0, or shared arms and an objective whose slope moves.
 
     >>> from evenhand.goals.linear_reward import reward
     >>> from evenhand.problem import Outcome
