@@ -59,7 +59,8 @@ def test_what_was_overspent_is_made_up_for_sooner(bound, aim):
 
 def test_where_the_means_bring_nothing_back_the_aim_is_to_lose_least():
     u = np.array([[[0.3, 0.5], [0.1, 0.0]]])
-    assert aimed(u, [-np.inf], [-0.1])[1] == pytest.approx([0.15])
+    for bound in (-0.01, -0.1, -9.0):
+        assert aimed(u, [-np.inf], [bound], 0.5)[1] == pytest.approx([0.15])
 
 
 def test_other_bounds_stay_and_no_bound_passes_the_other():
