@@ -3,8 +3,10 @@
 Two weeks with some 200 visitors on a workday, and 400 on a day of the weekend. The shop may spend 25 dollars a day;
 what a day leaves is lost. A sale may cost 35 cents on average over both weeks. Visitors with more interest buy more
 often, and their ads are dearer. As many sales as possible are to come of it; sales and costs of ads are learned.
+Another target is tried by `python examples/gallery/ads.py 20 0.30`, after the number of replicas.
 """
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +15,8 @@ from world import World, arrivals, asked
 
 import evenhand as eh
 
-DAYS, ALLOWANCE, TARGET = 14, 25.0, 0.35
+DAYS, ALLOWANCE = 14, 25.0
+TARGET = float(sys.argv[2]) if len(sys.argv) > 2 else 0.35
 HOURS = np.array([1, 1, 1, 1, 1, 2, 4, 6, 8, 9, 10, 10, 11, 10, 9, 9, 9, 10, 11, 10, 8, 5, 3, 2])  # when visitors come
 WEEK = np.array([200, 200, 200, 200, 200, 400, 400])
 problem = eh.Problem(
