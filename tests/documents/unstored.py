@@ -8,7 +8,6 @@ HOURS = "printed for a paper, by a command of the page that takes hours, or minu
 HAND = "put together from runs of several commands, or from trials that no command repeats"
 LATER = "the command of the page prints this table, and takes minutes; the page says since when its numbers are"
 MINUTES = "the command of the page prints these numbers in other lines, and takes minutes"
-USE = "tests/test_gallery.py runs the script with two replicas"
 NONE = "no measurements"
 
 UNSTORED: dict[str | tuple[str, str], str] = {
@@ -22,7 +21,6 @@ UNSTORED: dict[str | tuple[str, str], str] = {
     ("docs/from-a-log.md", "20,000 cases"): "the same",
     ("docs/beyond-one-machine.md", "0.121619"): "tests/documents/test_python.py runs the block of Python above it",
     ("docs/research.md", "pgd"): "the same",
-    ("docs/gallery.md", "ads"): USE,
     # no measurements
     "docs/live-faults.md": NONE,
     "docs/design/rows.md": NONE,
