@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[1]
 STORE = ROOT / "docs" / "tables"
 
 
-class Stored(NamedTuple):
+class Output(NamedTuple):
     """What a command printed."""
 
     command: str
@@ -31,12 +31,12 @@ class Stored(NamedTuple):
     printed: str
 
 
-def read(path: Path) -> Stored:
+def read(path: Path) -> Output:
     first, made, _, printed = path.read_text(encoding="utf-8").split("\n", 3)
-    return Stored(first.removeprefix("$ "), made.removeprefix("# "), printed)
+    return Output(first.removeprefix("$ "), made.removeprefix("# "), printed)
 
 
-def stored() -> dict[str, Stored]:
+def outputs() -> dict[str, Output]:
     """All tables, by name."""
     return {path.stem: read(path) for path in sorted(STORE.glob("*.txt"))}
 
@@ -99,9 +99,9 @@ def store(name: str, command: str) -> None:
 
 
 def main(names: list[str]) -> None:
-    known = stored()
+    known = outputs()
     if len(names) == 2 and " " in names[1]:
-        known, names = {names[0]: Stored(names[1], "", "")}, names[:1]
+        known, names = {names[0]: Output(names[1], "", "")}, names[:1]
     for name in names:
         store(name, known[name].command)
 

@@ -4,10 +4,10 @@ import re
 from typing import NamedTuple
 
 from tests.documents.pages import BLOCK, PAGES, ROOT
-from tests.documents.unstored import UNSTORED
-from tests.tables import lines, main, read, stored
+from tests.documents.exceptions import EXCEPTIONS
+from tests.tables import lines, main, outputs, read
 
-STORED = stored()
+OUTPUTS = outputs()
 
 
 class Table(NamedTuple):
@@ -45,36 +45,38 @@ def holds(printed, shown):
     return all(line in left for line in shown)
 
 
-def named(table):
+def sources(table):
     """Stores whose command, or whose script, the page of a table has."""
     text = " ".join((ROOT / table.page).read_text(encoding="utf-8").split())
-    scripts = {name: [word for word in kept.command.split() if word.endswith(".py")] for name, kept in STORED.items()}
-    return [name for name, kept in STORED.items() if any(z in text for z in (kept.command, *scripts[name]))]
+    scripts = {
+        name: [word for word in output.command.split() if word.endswith(".py")] for name, output in OUTPUTS.items()
+    }
+    return [name for name, output in OUTPUTS.items() if any(z in text for z in (output.command, *scripts[name]))]
 
 
-def excepted(table):
+def reasons(table):
     """What the list of exceptions has for a table: the page, or the page and the beginning of the first line."""
     return [
-        key for key in UNSTORED if table.page == key or (table.page, True) == (key[0], table.head.startswith(key[1]))
+        key for key in EXCEPTIONS if table.page == key or (table.page, True) == (key[0], table.head.startswith(key[1]))
     ]
 
 
 ALL = [table for page in PAGES for table in tables(page)]
-KEPT = [z for z in ALL if any(holds(lines(STORED[name].printed), z.lines) for name in named(z))]
+SAME = [z for z in ALL if any(holds(lines(OUTPUTS[name].printed), z.lines) for name in sources(z))]
 
 
 def test_a_table_is_what_its_command_printed():
-    assert [table[:2] for table in ALL if table not in KEPT and not excepted(table)] == []
+    assert [table[:2] for table in ALL if table not in SAME and not reasons(table)] == []
 
 
 def test_what_is_stored_is_on_a_page():
-    shown = [name for name, kept in STORED.items() if any(holds(lines(kept.printed), z.lines) for z in KEPT)]
-    assert shown == list(STORED)
+    shown = [name for name, output in OUTPUTS.items() if any(holds(lines(output.printed), z.lines) for z in SAME)]
+    assert shown == list(OUTPUTS)
 
 
 def test_exceptions_are_tables_that_are_not_stored():
-    needed = {key for table in ALL if table not in KEPT for key in excepted(table)}
-    assert [key for key in UNSTORED if key not in needed] == []
+    needed = {key for table in ALL if table not in SAME for key in reasons(table)}
+    assert [key for key in EXCEPTIONS if key not in needed] == []
 
 
 def test_a_number_that_was_not_printed_is_found(tmp_path, monkeypatch):

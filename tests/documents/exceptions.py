@@ -10,7 +10,7 @@ LATER = "the command of the page prints this table, and takes minutes; the page 
 MINUTES = "the command of the page prints these numbers in other lines, and takes minutes"
 NONE = "no measurements"
 
-UNSTORED: dict[str | tuple[str, str], str] = {
+EXCEPTIONS: dict[str | tuple[str, str], str] = {
     # held by other tests
     "README.md": "tests/documents/test_shown.py runs the demo",
     "docs/performance.md": "docs/performance.json has the numbers, and tests/test_peers.py compares",
