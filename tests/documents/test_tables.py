@@ -3,8 +3,8 @@
 import re
 from typing import NamedTuple
 
-from tests.documents.pages import BLOCK, PAGES, ROOT
 from tests.documents.exceptions import EXCEPTIONS
+from tests.documents.pages import BLOCK, PAGES, ROOT
 from tests.tables import lines, main, outputs, read
 
 OUTPUTS = outputs()
