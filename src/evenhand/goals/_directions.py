@@ -115,16 +115,6 @@ class Directions:
         return self.rows.take(first), side
 
     @cached_property
-    def repaid(self) -> tuple[Bools, Bools]:
-        """The learned directions whose upper, and lower, bound asks for nothing at the start, `->(k),(k)`.
-
-        What they ask for later makes up for what was overspent.
-        """
-        low, high = self.merged.bounds(self.bounds[None])
-        learned = self.directed.learned.any(1)
-        return learned & (high[0] >= 0.0), learned & (low[0] <= 0.0)
-
-    @cached_property
     def finite(self) -> Floats:
         """The bounds, 0 for rows without one."""
         return np.where(np.isfinite(self.bounds), self.bounds, 0.0)

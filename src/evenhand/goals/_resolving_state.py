@@ -60,11 +60,6 @@ class Left(NamedTuple):
     still: Bools  # (R, k) directions that nothing can move out of their bounds
     position: Floats  # (R, P) how likely each place of a case is exposed
 
-    @property
-    def coming(self) -> Floats:
-        """The share of the rounds of the run that is left, of every row, `->(d)`."""
-        return self.rest / self.length[:, None]
-
 
 def start(
     rows: int,

@@ -29,7 +29,6 @@ from evenhand.planning.fluid import Fluid, Solution, alike, places, spread
 from evenhand.planning.forecast import Forecast, forecast
 from evenhand.planning.pace import Idle, Pace
 from evenhand.planning.plain_first import largest, solve_plain_first
-from evenhand.planning.reach import within_reach
 from evenhand.planning.reserve import Reserve
 from evenhand.planning.rounds import Lists, Rounds
 from evenhand.planning.tangents import tangents
@@ -70,12 +69,13 @@ class Resolving:
       before, and `most` the largest consumption in a round, so far or planned. A deviation at the time of a solve
       stays up to `drift` times `most`: so much is rounding, as whole plays cannot follow a plan from round to round.
 
-    A row that nothing can exceed (`problem.slack`) has no price, and plays are those of the problem without it. Where a
-    learned row was overspent, a plan makes up for it sooner than at the end (`planning.reach`).
+    A row that nothing can exceed (`problem.slack`) has no price, and is no reason to solve again: plays are those of
+    the same problem without it.
 
     A convex set of averages takes part by tangents: where the planned final averages are outside the set, the
     half-space that touches it at the nearest point joins the plan, which is solved again.
-    Source: evenhand's own (re-solving, as in network revenue management: Jasin & Kumar 2012), with learned rows.
+    Source: evenhand's own (re-solving, as in network revenue management: Jasin & Kumar 2012), with learned rewards,
+    costs and parity.
 
     Args:
         problem: for shares and horizon.
@@ -93,7 +93,8 @@ class Resolving:
         rounds: `Lists`, or `SharedArms` where plays are users whose arms have diminishing returns within a round.
 
     Raises:
-        InvalidInput: a wrong number of bounds, numbers not above 0, or shared arms and an objective whose slope moves.
+        InvalidInput: bounds of the wrong number, numbers that are not positive, or shared arms with an objective whose
+            slope moves.
 
     >>> from evenhand.goals.linear_reward import reward
     >>> from evenhand.problem import Outcome
@@ -312,7 +313,6 @@ class Resolving:
         plain, hope, low, high, scale = self._uses(state, left, sample)
         bounds = low / scale, high / scale
         fluid = Fluid(sample.weight, gain, sample.kept, places(left.position), shared, size, *bounds, temperatures)
-        within_reach(fluid, plain, due, *self._directions.repaid, left.coming[:, self._directions.first])
         still = np.pad(left.still & due[:, None], ((0, 0), (0, state.mu.shape[1] - left.still.shape[1])))
         state.mu[still] = state.gap[still] = 0.0
         solution = Solution(state.mu, state.matches, state.plan, state.noise)

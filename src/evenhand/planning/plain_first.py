@@ -13,22 +13,42 @@ import numpy as np
 from evenhand.core.kernel import kernel
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.planning.fluid import Fluid, Solution, solve_fluid
-from evenhand.planning.reach import ends
 
 _MISSED = 0.01  # of the largest use: what a plan is off by no more than this is kept, as for a solver
 
 
 @kernel
+def _exposed(first: float, further: Floats | None, r: int) -> float:
+    """The mean number of places that are exposed."""
+    if further is not None:
+        for exposed in further[r]:
+            first += exposed
+    return first
+
+
+@kernel
 def _beyond(fluid: Fluid, u: Floats, differs: Bools) -> Bools:
     """Mark the directions that differ and that no lottery keeps within their bounds, `.,(S,k,A),(k)->(k)`."""
-    low, high = fluid.low, fluid.high
+    weight, g, kept, low, high = fluid.weight, fluid.gain, fluid.kept, fluid.low, fluid.high
     out = np.zeros(low.shape, np.bool_)
     for r in range(len(low)):
+        exposed = _exposed(fluid.places.first[r], fluid.places.further, r)
         for i in range(low.shape[1]):
-            if differs[r, i]:
-                least, most, size, total = ends(fluid, u, r, i)
-                slack = _MISSED * size
-                out[r, i] = least > (high[r, i] + slack) * total or most < (low[r, i] - slack) * total
+            if not differs[r, i]:
+                continue
+            least, most, size, total = 0.0, 0.0, 0.0, 0.0
+            for s in range(kept[r]):
+                bottom, top = np.inf, -np.inf
+                for a in range(u.shape[3]):
+                    if g[r, s, a] > -np.inf:
+                        bottom, top = min(bottom, u[r, s, i, a]), max(top, u[r, s, i, a])
+                if top > -np.inf:
+                    least += weight[r, s] * exposed * bottom
+                    most += weight[r, s] * exposed * top
+                    size = max(size, abs(bottom), abs(top))
+                total += weight[r, s]
+            slack = _MISSED * size
+            out[r, i] = least > (high[r, i] + slack) * total or most < (low[r, i] - slack) * total
     return out
 
 
