@@ -38,8 +38,6 @@ EXCEPTIONS: dict[str | tuple[str, str], str] = {
     "docs/ranking.md": HOURS,
     ("docs/allocation.md", "| | satisfaction |"): HOURS,
     ("docs/convex.md", "| world | T, R |"): HOURS,
-    ("docs/drift.md", "| no budget"): LATER,
-    ("docs/drift.md", "| hard budget"): LATER,
     ("docs/goals.md", "generalised Gini of 4"): LATER,
     ("docs/goals.md", "generalised Gini of 5"): LATER,
     ("docs/convex.md", "| gamma |"): MINUTES,
