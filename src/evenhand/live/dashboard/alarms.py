@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from evenhand.core.faces import count
-from evenhand.live.dashboard.alone import rooms
+from evenhand.live.dashboard.streak import rooms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.view import digits, duration, moment, percent
 from evenhand.live.dashboard.watched import Watched
@@ -176,11 +176,11 @@ def _untried(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
 
 def _locked_in(campaign: Watched, tally: Tally) -> Iterator[Alarm]:
     """Yield the action that a policy which never explores plays alone, though others may be worth more."""
-    alone = tally.alone
-    found = [] if campaign.terms.taught is not None else rooms(campaign, alone)
+    streak = tally.streak
+    found = [] if campaign.terms.taught is not None else rooms(campaign, streak)
     if found:
         of = [f"{z.action} up to {digits(z.more)} ({count(z.outcomes, 'outcome')})" for z in found[:_NAMED]]
         more = f", and {len(found) - _NAMED:,} others" if len(found) > _NAMED else ""
-        told = f"all of the last {alone.rounds:,} decisions that could play another action played it, since decision"
+        told = f"all of the last {streak.rounds:,} decisions that could play another action played it, since decision"
         room = "The policy never explores, and by the outcomes so far may lose per round, at its present prices"
-        yield Alarm("locked_in", f"{alone.action}: {told} {alone.first}. {room}: {', '.join(of)}{more}.")
+        yield Alarm("locked_in", f"{streak.action}: {told} {streak.first}. {room}: {', '.join(of)}{more}.")

@@ -12,12 +12,12 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.live.cases import Named, Ranged
-from evenhand.live.dashboard.alone import Alone
 from evenhand.live.dashboard.clipped import LATEST, Clipped
 from evenhand.live.dashboard.keeping import BrokenTally, dump, restore
 from evenhand.live.dashboard.recent import SHOWN, Delays, Line, Recent
 from evenhand.live.dashboard.silence import Silence
 from evenhand.live.dashboard.spans import Span, Spans
+from evenhand.live.dashboard.streak import Streak
 from evenhand.live.dashboard.uses import Moments, Uses
 from evenhand.live.dashboard.watched import Watched
 from evenhand.live.events import Busy, Event, read
@@ -47,7 +47,7 @@ class _Open:
 
 _CLASSES: dict[str, type] = {
     kind.__name__: kind
-    for kind in (_Open, Alone, Clipped, Delays, Line, Recent, Silence, Span, Spans, Switched, Life, Event)
+    for kind in (_Open, Streak, Clipped, Delays, Line, Recent, Silence, Span, Spans, Switched, Life, Event)
 }
 _DERIVED = ("_campaign", "_lock", "_policy", "_ranged", "_ranges", "_mark", "_kept", "uses")  # all else is kept
 
@@ -102,7 +102,7 @@ class Tally:
                 self._about(event, event.ref)
             elif event.kind == "switched":
                 self.switches.append(Switched.of(event))
-                self.alone.restart()
+                self.streak.restart()
             elif event.kind == "clock":
                 self.spans.set_back(event.at)
                 self.silence.set_back(event.at)
@@ -197,7 +197,7 @@ class Tally:
         self.switches: list[Switched] = []
         self.spans, self.delays, self.recent = Spans(), Delays(), Recent()
         self._forced, self.clipped, self.silence = self.uses.none(), Clipped(), Silence()
-        self.alone = Alone()
+        self.streak = Streak()
         self._certain, self._sure = deque[bool](maxlen=LATEST), deque[bool](maxlen=_FEW)
 
     @property
@@ -246,7 +246,7 @@ class Tally:
         counts = bool(body["n"])
         if counts and len(body["a"]) == 1:
             free = body["p"][0] == 1.0 and not body["r"]
-            self.alone.decided(event.seq, actions[body["a"][0]], body.get("offered"), certain=free)
+            self.streak.decided(event.seq, actions[body["a"][0]], body.get("offered"), certain=free)
         self.clipped.add(self._ranged.outside(body["case"]) if self._ranged and "case" in body else ())
         self.recent.decided(event, body, actions)
         found = self.uses.none()
@@ -272,7 +272,7 @@ class Tally:
             action = self._campaign.policy.problem.actions[one.plays[0]]
             for row, times in ((after, 1), *(((one.now, -1),) if event.kind == "revised" else ())):
                 if (y := self.uses.outcomes(row)) is not None:
-                    self.alone.arrived(action, y, times)
+                    self.streak.arrived(action, y, times)
         self.counts[event.kind] += 1
         if one.fate is not None and event.kind != "revised":
             step = 1 if event.kind == "expired" else -1

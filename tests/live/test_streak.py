@@ -10,9 +10,9 @@ from scipy.optimize import brentq
 import evenhand as eh
 from evenhand.core.errors import EvenhandWarning
 from evenhand.live import Campaign
-from evenhand.live.dashboard import alone as of_alone, tally as of_tally
+from evenhand.live.dashboard import streak as of_streak, tally as of_tally
 from evenhand.live.dashboard.alarms import raised
-from evenhand.live.dashboard.alone import Alone, rooms
+from evenhand.live.dashboard.streak import Streak, rooms
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.http import app
 from evenhand.live.stores.memory import MemoryStore
@@ -112,7 +112,7 @@ def test_a_policy_with_a_width_raises_no_alarm_where_one_without_does():
                 warnings.simplefilter("ignore", EvenhandWarning)
                 said = campaign.decide({}, key=f"{i}")
             campaign.observe(said.id, {"sale": int(said.action == "none" and i % 5 > 1)})
-        assert tallied(campaign).alone.is_long
+        assert tallied(campaign).streak.is_long
         found.append(len(locked_in(campaign)))
     assert found == [0, 1]
 
@@ -127,7 +127,7 @@ def test_it_is_judged_once_twenty_outcomes_came():
     assert {z.action for z in later} == {"none"}
     for z in later[: 19 - came]:
         campaign.observe(z.id, {"sale": 0})
-    assert tallied(campaign).alone.is_long
+    assert tallied(campaign).streak.is_long
     assert locked_in(campaign) == []
     campaign.observe(later[-1].id, {"sale": 0})
     assert len(locked_in(campaign)) == 1
@@ -154,16 +154,16 @@ def test_nothing_is_said_while_the_latest_case_is_erased():
 def test_no_alarm_while_nothing_else_can_be_played():
     campaign = opened(bare(SHOP))
     go_on(campaign, 60, offered=["none"])
-    alone = tallied(campaign).alone
-    assert (alone.whole, alone.action) == (0, None)
+    streak = tallied(campaign).streak
+    assert (streak.whole, streak.action) == (0, None)
     assert locked_in(campaign) == []
 
 
 def test_no_alarm_where_a_hard_budget_masked_the_others():
     campaign = opened(bare(replace(SHOP, subject_to=(eh.Budget("cents", total=79, hard=True),))))
     go_on(campaign, 60)
-    alone = tallied(campaign).alone
-    assert (alone.whole, alone.rounds) == (60, 0)
+    streak = tallied(campaign).streak
+    assert (streak.whole, streak.rounds) == (60, 0)
     assert locked_in(campaign) == []
 
 
@@ -191,9 +191,9 @@ def test_a_policy_that_is_right_after_it_learned_enough_raises_no_alarm():
     for i in range(330):
         said = campaign.decide({}, key=f"{i}")
         campaign.observe(said.id, {"sale": int(rng.random() < {"none": 0.9, "mail": 0.2, "call": 0.1}[said.action])})
-    alone = tallied(campaign).alone
-    assert alone.action == "none"
-    assert alone.is_long
+    streak = tallied(campaign).streak
+    assert streak.action == "none"
+    assert streak.is_long
     assert locked_in(campaign) == []
 
 
@@ -210,9 +210,9 @@ def test_it_is_so_after_a_restart_from_a_tally_that_is_kept(monkeypatch):
     assert again._last == first._last > 50  # it begins with what was kept
     again.update()
     first.update()
-    assert vars(again.alone).keys() == vars(first.alone).keys()
+    assert vars(again.streak).keys() == vars(first.streak).keys()
     for tally in (first, again):
-        assert tally.alone.rounds > 50
+        assert tally.streak.rounds > 50
         assert locked_in(campaign, tally) == locked_in(campaign)
     assert len(locked_in(campaign)) == 1
 
@@ -221,7 +221,7 @@ def test_a_switch_begins_the_count_again():
     campaign = opened(bare(SHOP))
     go_on(campaign, 60)
     campaign.switch(bare(replace(SHOP, subject_to=(eh.Budget("cents", total=21_000),))))
-    assert tallied(campaign).alone.rounds == 0
+    assert tallied(campaign).streak.rounds == 0
     assert locked_in(campaign) == []
     go_on(campaign, 61, first=60)
     (said,) = locked_in(campaign)  # of 121 decisions
@@ -232,11 +232,11 @@ def test_the_count_is_that_of_the_decisions_one_by_one():
     """Of random decisions, against a count from the last one backwards."""
     rng = np.random.default_rng(5)
     for _ in range(200):
-        rows, alone = [], Alone()
+        rows, streak = [], Streak()
         for number in range(1, 30):
             action, certain = "ab"[int(rng.random() < 0.1)], bool(rng.random() < 0.95)
             offered = [None, ["a", "b"], ["a", "b", "c"], [action]][rng.integers(4)]
-            alone.decided(number, action, offered, certain=certain)
+            streak.decided(number, action, offered, certain=certain)
             if offered is None or len(offered) > 1:
                 rows.append((number, action, offered, certain))
         run = []
@@ -244,19 +244,19 @@ def test_the_count_is_that_of_the_decisions_one_by_one():
             if not row[3] or (run and row[1] != run[-1][1]):
                 break
             run.append(row)
-        assert (alone.whole, alone.rounds) == (len(rows), len(run))
+        assert (streak.whole, streak.rounds) == (len(rows), len(run))
         if run:
-            assert (alone.action, alone.first, alone.last) == (run[0][1], run[-1][0], run[0][0])
+            assert (streak.action, streak.first, streak.last) == (run[0][1], run[-1][0], run[0][0])
             for name in "abc":
-                assert alone.passed(name) == sum(offered is None or name in offered for _, _, offered, _ in run)
+                assert streak.passed(name) == sum(offered is None or name in offered for _, _, offered, _ in run)
 
 
 @pytest.mark.parametrize(("rounds", "before", "found"), [(19, 0, False), (20, 20, True), (20, 21, False)])
 def test_it_is_judged_from_twenty_rounds_and_half_of_them_on(rounds, before, found):
-    alone = Alone()
+    streak = Streak()
     for number in range(before + rounds):
-        alone.decided(number, "b" if number < before else "a", None, certain=True)
-    assert alone.is_long is found
+        streak.decided(number, "b" if number < before else "a", None, certain=True)
+    assert streak.is_long is found
 
 
 def test_revised_outcomes_replace_the_earlier_ones():
@@ -269,7 +269,7 @@ def test_revised_outcomes_replace_the_earlier_ones():
         (sale,) = [campaign.find(z.id)["outcomes"]["sale"]]
         n, s = sales.get(z.action, (0, 0))
         sales[z.action] = n + 1, s + sale
-    assert {a: tuple(sums[:2]) for a, sums in tally.alone.sums.items()} == sales
+    assert {a: tuple(sums[:2]) for a, sums in tally.streak.sums.items()} == sales
 
 
 def room(outcomes, sold, k, price=PRICED, cents=80.0):
@@ -284,7 +284,7 @@ def room(outcomes, sold, k, price=PRICED, cents=80.0):
 @pytest.mark.parametrize(("k", "sold"), [(0, 0), (1, 0), (2, 0), (2, 1), (10, 3), (10, 10), (400, 80)])
 def test_the_most_that_an_action_may_be_worth(k, sold):
     sums = None if k == 0 else np.array([k, sold, 80.0 * k])
-    count, highest = of_alone._highest(SHOP, 1, sums, PRICED)
+    count, highest = of_streak._highest(SHOP, 1, sums, PRICED)
     assert count == k
     assert highest == pytest.approx(room(None, sold, k), abs=1e-9)
 
@@ -301,21 +301,21 @@ def test_ranges_by_action_and_factors_bound_what_is_unknown():
         horizon=9,
     )
     price = np.array([2.0, -1.0])
-    assert of_alone._highest(problem, 0, None, price) == (0, 20.0)
-    assert of_alone._highest(problem, 1, None, price) == (0, 60.0)
+    assert of_streak._highest(problem, 0, None, price) == (0, 20.0)
+    assert of_streak._highest(problem, 1, None, price) == (0, 60.0)
     problem = eh.Problem(
         actions=("none", "mail"),
         outcomes=(eh.Outcome("sold", times="price"), eh.Outcome("price", known={"none": 3.0, "mail": 5.0})),
         maximize="sold",
         horizon=9,
     )
-    assert of_alone._highest(problem, 1, None, np.array([1.0, 0.0])) == (0, 5.0)
+    assert of_streak._highest(problem, 1, None, np.array([1.0, 0.0])) == (0, 5.0)
 
 
 def test_a_range_without_an_end_says_nothing_unless_it_has_no_price():
     problem = pose("sale", eh.Outcome("basket", high=np.inf), actions=("none", "mail"), horizon=9)
-    assert of_alone._highest(problem, 1, None, np.array([1.0, 0.0])) == (0, 1.0)
-    assert np.isnan(of_alone._highest(problem, 1, None, np.array([1.0, 0.5]))[1])
+    assert of_streak._highest(problem, 1, None, np.array([1.0, 0.0])) == (0, 1.0)
+    assert np.isnan(of_streak._highest(problem, 1, None, np.array([1.0, 0.5]))[1])
 
 
 def test_rows_by_group_that_have_a_price_are_not_judged():
@@ -327,8 +327,8 @@ def test_rows_by_group_that_have_a_price_are_not_judged():
     campaign = opened(bare(problem))
     goals = list(campaign.policy.goals)
     assert [len(g.rows) for g in goals] == [1, 4]
-    assert of_alone._price(goals, {"q": [1.0, 0.0, 0.0, 0.0, 0.0]}).tolist() == [1.0, 0.0]
-    assert of_alone._price(goals, {"q": [1.0, 0.0, 0.1, 0.0, 0.0]}) is None
-    assert of_alone._price(goals, {"q": [0.0] * 5}) is None
-    assert of_alone._price(goals, {}) is None
-    assert rooms(campaign, Alone()) == []
+    assert of_streak._price(goals, {"q": [1.0, 0.0, 0.0, 0.0, 0.0]}).tolist() == [1.0, 0.0]
+    assert of_streak._price(goals, {"q": [1.0, 0.0, 0.1, 0.0, 0.0]}) is None
+    assert of_streak._price(goals, {"q": [0.0] * 5}) is None
+    assert of_streak._price(goals, {}) is None
+    assert rooms(campaign, Streak()) == []

@@ -1,4 +1,4 @@
-"""An action that a policy which never explores plays alone, while little is known of others that it could play."""
+"""The streak of one action that a policy which never explores plays, while little is known of the others."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from evenhand.problem.problem import Problem
 from evenhand.report.lock_ins import FAR, FEWEST, PART
 
 
-class Alone:
-    """Counts the latest decisions that all played the same action, though others could be, and outcomes by action.
+class Streak:
+    """Counts the latest decisions that all played one action, though others were offered, and outcomes by action.
 
     Only decisions count in which two actions or more were offered. The count begins anew where another action was
     played, the play was not certain, or a hard limit masked what was offered.
 
-    >>> alone = Alone()
+    >>> streak = Streak()
     >>> for number in range(1, 6):
-    ...     alone.decided(number, "call" if number > 2 else "none", None, certain=True)
-    >>> alone.action, alone.first, alone.rounds, alone.passed("none")
+    ...     streak.decided(number, "call" if number > 2 else "none", None, certain=True)
+    >>> streak.action, streak.first, streak.rounds, streak.passed("none")
     ('call', 3, 3, 3)
     """
 
@@ -93,7 +93,7 @@ class Room(NamedTuple):
     more: float  # per round, in units of the objective
 
 
-def rooms(campaign: Watched, alone: Alone) -> list[Room]:
+def rooms(campaign: Watched, streak: Streak) -> list[Room]:
     """Return the actions that may be worth more than the one that is played alone, the largest room first.
 
     There are none unless one action was played alone for long by a policy that never explores, and 20 of its outcomes
@@ -106,11 +106,11 @@ def rooms(campaign: Watched, alone: Alone) -> list[Room]:
     Source: Wilson 1927, whose interval of a share this is; any variable between two ends varies at most as much (Bhatia
     & Davis 2000).
     """
-    own = None if alone.action is None else alone.sums.get(alone.action)
-    if not alone.is_long or own is None or own[0] < FEWEST:
+    own = None if streak.action is None else streak.sums.get(streak.action)
+    if not streak.is_long or own is None or own[0] < FEWEST:
         return []
     policy, problem = campaign.policy, campaign.policy.problem
-    event = next(iter(campaign.store.scan(campaign.name, alone.last - 1)))
+    event = next(iter(campaign.store.scan(campaign.name, streak.last - 1)))
     body = read(event)  # without its prices if it was erased
     price = _price([g for g in policy.goals if isinstance(g, Priced)], body)
     if price is None:
@@ -121,9 +121,9 @@ def rooms(campaign: Watched, alone: Alone) -> list[Room]:
         return []
     played, found = float(price @ own[1:]) / own[0], list[Room]()
     for a, name in enumerate(problem.actions):
-        if name == alone.action or name in problem.withdrawn or alone.passed(name) < max(FEWEST, PART * alone.whole):
+        if name == streak.action or name in problem.withdrawn or streak.passed(name) < max(FEWEST, PART * streak.whole):
             continue
-        k, highest = _highest(problem, a, alone.sums.get(name), price)
+        k, highest = _highest(problem, a, streak.sums.get(name), price)
         if highest > played + 1e-9 * abs(played):
             found.append(Room(name, k, highest - played))
     return sorted(found, key=lambda room: -room.more)
