@@ -12,6 +12,7 @@ from tests.examples.problems import EVERYTHING
 
 ROWS, BOUND = constraint_rows(EVERYTHING)
 DUAL, HARD = DualGradient(rows=ROWS, bound=BOUND, step=Steady(0.1)), hard_budget(EVERYTHING)
+AHEAD = DualGradient(rows=ROWS, bound=BOUND, step=Steady(0.1), on="optimistic")  # which steps on estimates
 TRACE = "entries with counted = 0 leave no trace in a goal"
 STILL = "`price`, `room` and `fits` leave the state as it is"
 
@@ -54,6 +55,11 @@ def steps(state, decision, estimate):
     state.price += 0.1
 
 
+def trusts(state, decision, estimate):
+    if estimate is not None:
+        state.price += 0.1
+
+
 def settles(said, state, decision, rounds, v):
     state.taken[0] += 0.5
 
@@ -65,6 +71,7 @@ FAULTS = [
     (DUAL, priced(lambda q, o: (q, o + np.inf)), "prices are finite"),
     (DUAL, priced(lambda q, o: (q[:, 0], o)), "prices have shapes"),
     (DUAL, {"on_decision": steps}, TRACE),
+    (AHEAD, {"on_decision": trusts}, TRACE),
     (DUAL, {"on_outcome": lambda s, d, rounds, v: DUAL.on_outcome(s, d, np.ones_like(rounds), v)}, TRACE),
     (HARD, {"over": after(HARD.over, lambda said, state: said | True)}, "where a limit is over, nothing fits"),
     (HARD, offered(lambda worst, left: (worst, left[:, 0])), "room has shapes"),
@@ -77,7 +84,7 @@ FAULTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("goal", [DUAL, HARD], ids=["dual", "hard"])
+@pytest.mark.parametrize("goal", [DUAL, AHEAD, HARD], ids=["dual", "ahead", "hard"])
 def test_a_sound_goal_passes(goal):
     check_goal(Twisted(goal), EVERYTHING)
 

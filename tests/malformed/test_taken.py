@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import pytest
@@ -87,3 +88,26 @@ def test_a_value_that_fits_is_not_written_for_a_message():
     def taken(one: str | Large, many: tuple[float | Large, ...], by_name: Mapping[str, int | Large | None]) -> None: ...
 
     taken(Large(), (2.0, Large()), {"first": Large(), "second": None})
+
+
+class Square(Protocol):
+    def area(self): ...
+    def side(self): ...
+
+
+class Circle(Protocol):
+    def area(self): ...
+    def radius(self): ...
+    def centre(self): ...
+
+
+class Blob:
+    def area(self): ...
+
+
+def test_of_several_parts_the_error_names_what_the_nearest_one_lacks():
+    @checked
+    def taken(shape: Circle | Square) -> None: ...
+
+    with pytest.raises(InvalidInput, match=r"^shape: expected a Circle or a Square, got Blob, which has no side$"):
+        taken(Blob())
