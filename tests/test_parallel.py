@@ -33,21 +33,22 @@ def test_the_time_that_processes_leave_out_is_left_out_once(monkeypatch):
     assert work.done == 3
 
 
-class Pressing(list[int]):
-    """Tasks of which Ctrl-C is pressed before one is handed out; two processes are handed four at first."""
+class Stopping(list[int]):
+    """Tasks of which a stop is asked for before the fifth is handed out; two processes are handed four at first.
 
-    before = 4
+    It asks without Ctrl-C: joblib's lock is held meanwhile, for which the thread that answers signals may wait.
+    """
+
+    asked = False
 
     def __iter__(self):
         for i, task in enumerate(super().__iter__()):
-            if i == self.before:
-                os.kill(os.getpid(), signal.SIGINT)
-                waits.until(parallel._deferring[-1])
+            self.asked = i >= 4
             yield task
 
 
-def test_tasks_that_are_handed_out_after_ctrl_c_do_not_begin_where_nobody_sees_the_board(monkeypatch):
-    seen = parallel._board
+def test_tasks_that_are_handed_out_after_a_stop_do_not_begin_where_nobody_sees_the_board(monkeypatch):
+    seen, tasks = parallel._board, Stopping(range(12))
 
     def alone(path):
         board = seen(path)
@@ -55,15 +56,21 @@ def test_tasks_that_are_handed_out_after_ctrl_c_do_not_begin_where_nobody_sees_t
         return board
 
     monkeypatch.setattr(parallel, "_board", alone)
-    found = parallel.run_chunks(if_wanted, Pressing(range(12)), Work("", progress=False), 2)
+    found = parallel.run_until(lambda: tasks.asked, if_wanted, tasks, Work("", progress=False), 2)
     assert found == [0, 1, 2, 3, *[None] * 8]
 
 
-def test_ctrl_c_while_processes_start_is_not_lost():
-    class Early(Pressing):
-        before = 0
+class Pressing(list[int]):
+    """Tasks of which Ctrl-C is pressed before the first is handed out, by the thread that answers signals."""
 
-    assert parallel.run_chunks(if_wanted, Early(range(4)), Work("", progress=False), 2) == [None] * 4
+    def __iter__(self):
+        os.kill(os.getpid(), signal.SIGINT)
+        waits.until(parallel._deferring[-1])
+        yield from super().__iter__()
+
+
+def test_ctrl_c_while_processes_start_is_not_lost():
+    assert parallel.run_chunks(if_wanted, Pressing(range(4)), Work("", progress=False), 2) == [None] * 4
 
 
 def test_ctrl_c_in_a_task_of_this_process_is_not_lost():
