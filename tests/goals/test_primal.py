@@ -146,6 +146,7 @@ def test_the_plan_reads_rows_as_decisions_do():
         (policy.goals[0].rows, np.ones((1, 1, 1))),
         goal.rows,
         np.ones(len(goal.rows), np.int64),
+        np.ones(1, bool),
     )
     for j in range(len(goal.rows)):
         w, offset = goal.rows.pull(c, problem.shares[None], -np.eye(len(goal.rows))[None, j : j + 1])

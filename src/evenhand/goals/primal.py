@@ -108,9 +108,8 @@ class Primal:
         if not due.any():
             return
         worth = self.objective.rows, self.objective.read(self.objective.slope(state.mu, t))
-        look = forecast(
-            state.history, ask, decision.shares, worth, self._directed, np.ones(len(self._directed), np.int64)
-        )
+        side = np.ones(len(self._directed), np.int64)
+        look = forecast(state.history, ask, decision.shares, worth, self._directed, side, due)
         slack = self.slack / np.sqrt(np.maximum(t, 1.0))[:, None]
         low, high = self._merged.bounds(self.bound + slack)
         size = spread(look.weight, look.gain, look.kept)

@@ -275,7 +275,7 @@ class Resolving:
     def _forecast(self, state: ResolvingState, due: Bools, shares: Floats, ask: Ask) -> Forecast:
         """Forecast the contexts so far, with the gain of every candidate at the slope of the planned end."""
         worth = self.objective.rows, self.objective.read(self._slope(state.end))
-        return forecast(state.history, ask, shares, worth, *self._directions.asked, present(self.problem), due)
+        return forecast(state.history, ask, shares, worth, *self._directions.asked, due, present(self.problem))
 
     def _reached(self, state: ResolvingState, left: Left) -> Floats:
         """The averages at which the rows that are followed end by the plan, `->(m)`."""

@@ -114,7 +114,8 @@ class TwoStage:
             return
         plain = partial(_plain, ask)
         worth = self.objective.rows, self.objective.read(self.objective.slope(state.max_price[:, None], t))
-        look = forecast(state.history, plain, decision.shares, worth, self.rows, np.zeros(len(self.rows), np.int64))
+        side = np.zeros(len(self.rows), np.int64)
+        look = forecast(state.history, plain, decision.shares, worth, self.rows, side, due)
         for r in np.flatnonzero(due):
             used = look.kept[r]
             share = used * look.weight[r, :used] / look.weight[r, :used].sum()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,14 +14,14 @@ from evenhand.problem.rows import Cases, Rows
 
 
 class Forecast(NamedTuple):
-    """The present predictions for every candidate of the kept contexts."""
+    """The present predictions for every candidate of the kept contexts of the replicas that are due."""
 
     weight: Floats  # (R, S) of the contexts
     gain: Floats  # (R, S, A) optimistic worth, -inf where not offered
     bonus: Floats  # (R, S, A) what of it is optimism
     use: Floats  # (R, S, k, A) rows, at the means
     hope: Floats  # (R, S, k, A) rows, each read where it is asked for; the same array if that is at the means
-    kept: Ints  # (R,)
+    kept: Ints  # (R,) contexts; 0 for a replica that is not due
 
 
 @kernel
@@ -51,16 +51,18 @@ def _add_learned(
                             hope[r, s, i, a] += p * at
 
 
-def _of(due: Bools | None, x: Floats) -> Floats:
-    """Blank the features of replicas that read no forecast: replicas that are out of step plan one after the other.
+def _due(due: Bools, z: Any) -> Any:
+    """The rows of the replicas that are due."""
+    return z if due.all() else z[due]
 
-    Models pass over blank features, as most of a forecast's time is theirs.
-    """
-    if due is None or due.all():
-        return x
-    z = np.zeros(x.shape)
-    z[due] = x[due]
-    return z
+
+def _of_all(due: Bools, z: Floats) -> Floats:
+    """Rows of the replicas that are due among those of all, which are 0 elsewhere: memory that costs little."""
+    if len(z) == len(due):
+        return z
+    found = np.zeros((len(due), *z.shape[1:]))
+    found[due] = z
+    return found
 
 
 def forecast(
@@ -70,10 +72,13 @@ def forecast(
     worth: tuple[Rows, Floats],
     rows: Rows,
     side: Ints,
+    due: Bools,
     present: Bools | None = None,
-    due: Bools | None = None,
 ) -> Forecast:
-    """Ask the model about every candidate of the kept contexts.
+    """Ask the model about every candidate of the kept contexts of the replicas that are due.
+
+    Replicas that are out of step plan one after the other, so that most of them read nothing here. The model is asked
+    about blank candidates in their place, which it passes over.
 
     Args:
         state: with at least one context.
@@ -83,25 +88,28 @@ def forecast(
         rows: forecast one by one.
         side: where each of `rows` is read, `(k)`: 1 at the ends of the outcomes' intervals that make it least, -1 at
             those that make it greatest, 0 at the means.
+        due: the replicas that read the forecast, `(R)`, at least one; others have no contexts in it.
         present: the candidates that will be offered, `(A)`; None for those that were offered in each context.
-        due: the replicas that read the forecast, `(R)`; the numbers of others mean nothing. None for all.
     """
-    count, used, n = len(state.kept), int(state.kept.max()), state.features.shape[3]
-    x = _of(due, state.features[:, :used])
-    actions = x.shape[2]
-    cases = Cases(
-        np.ascontiguousarray(state.known[:, :used]).reshape(count * used, actions, state.known.shape[3]),
-        np.ascontiguousarray(state.groups[:, :used]).reshape(count * used, *state.groups.shape[2:]),
+    kept = np.where(due, state.kept, 0)
+    used = int(kept.max())
+    x, known, groups, offered = (
+        _due(due, z[:, :used]) for z in (state.features, state.known, state.groups, state.offered)
     )
-    shares = shares if len(shares) == 1 else np.repeat(shares, used, 0)
+    count, _, actions, n = x.shape
+    cases = Cases(
+        np.ascontiguousarray(known).reshape(count * used, actions, known.shape[3]),
+        np.ascontiguousarray(groups).reshape(count * used, *groups.shape[2:]),
+    )
+    shares = shares if len(shares) == 1 else np.repeat(_due(due, shares), used, 0)
     prices, use = rows.pull(cases, shares, np.tile(np.eye(len(rows)), (count * used, 1, 1)))
     use = use.reshape(count, used, len(rows), actions)
     m = rows.learned.shape[1]
-    gains, offset = worth[0].pull(cases, shares, np.repeat(worth[1], used, 0))
+    gains, offset = worth[0].pull(cases, shares, np.repeat(_due(due, worth[1]), used, 0))
     ends = 2 if side.any() else 1
     asked, reads = _prices(gains, count, used, actions, ends if rows.reads_learned else 0)
-    said = ask(x.reshape(count, used * actions, n), asked)
-    mean, bonus = said.mean, said.bonus
+    said = ask(_of_all(due, x.reshape(count, used * actions, n)), _of_all(due, asked))
+    mean, bonus = _due(due, said.mean), _due(due, said.bonus)
     priced = worth[1].shape[1]
     optimism = bonus[:, :priced].sum(1).reshape(count, used, actions) * reads
     gain = mean[:, :priced].sum(1).reshape(count, used, actions) * reads + optimism
@@ -112,10 +120,11 @@ def forecast(
         each, below = slice(priced, priced + m), slice(priced + (ends - 1) * m, priced + ends * m)
         hope = use.copy() if side.any() else use
         _add_learned(price, side, mean[:, each].copy(), bonus[:, each].copy(), bonus[:, below].copy(), use, hope)
-    offered = state.offered[:, :used] if present is None else state.offered[:, :used] & present
-    gain = np.where(offered, gain, -np.inf)
+    gain = np.where(offered if present is None else offered & present, gain, -np.inf)
     weight = np.ascontiguousarray(state.weight[:, :used])  # in one order, for which kernels are compiled once
-    return Forecast(weight, gain, optimism, use, hope, state.kept)
+    plain = _of_all(due, use)
+    hopeful = plain if hope is use else _of_all(due, hope)
+    return Forecast(weight, _of_all(due, gain), _of_all(due, optimism), plain, hopeful, kept)
 
 
 @kernel

@@ -88,7 +88,7 @@ def solve_plain_first(fluid: Fluid, plain: Floats, hope: Floats, due: Bools, war
     hoped = np.zeros_like(missed)
     while waits.any():
         hoped |= missed
-        read = np.where(hoped[:, None, :, None], hope, plain)
+        read = np.where(hoped[:, None, :, None], hope, plain) if hoped.any() else plain
         solve_fluid(fluid, read, waits, warm, solution)
         slack = _MISSED * largest(read, fluid.kept)
         off = (solution.plan > fluid.high + slack) | (solution.plan < fluid.low - slack)
