@@ -24,17 +24,21 @@ from evenhand.run.simulation import simulate
 from evenhand.run.trace import Trace
 from evenhand.sets import Ball, Halfspaces, Intersection
 from tests.ads import CLICKS, Ads
+from tests.tables import decimal, line
 
 MIX = Halfspaces(((-0.2, 0.8, -0.2), (-0.3, -0.3, 0.7), (0.6, -0.4, -0.4)), (0.0, 0.0, 0.05))
 SETS = {
-    "a ball": Ball((0.16, 0.12, 0.1), 0.04),
-    "a ball and three half-spaces": Intersection((Ball((0.2, 0.12, 0.06), 0.06), MIX)),
+    "a ball of radius 0.04": Ball((0.16, 0.12, 0.1), 0.04),
+    "a ball of radius 0.06 and three half-spaces": Intersection((Ball((0.2, 0.12, 0.06), 0.06), MIX)),
     "three half-spaces": MIX,
 }
 
 
 def sets(rounds: str = "20000") -> Iterator[str]:
     """`resolving` on visitors of three ages, whose clicks must lie in a set; four replicas, seed 1."""
+    shares = ("clicks / optimum", "worst", "expected clicks / optimum", "worst")
+    yield line("S", "optimum", *shares, "distance from S, worst", "spending, worst")
+    yield line(*["---"] * 8)
     for name, within in SETS.items():
         world = Ads(horizon=int(rounds), extra=(Within(CLICKS, within),))
         best = opt(world, contexts=5000, replicas=2, progress=False).value
@@ -43,28 +47,28 @@ def sets(rounds: str = "20000") -> Iterator[str]:
         share = trace.average("click")[-1] / best
         far = trace.measure(world.problem.subject_to[1])[-1]
         truth = trace.objective()[-1] / best
-        yield (
-            f"{name}: optimum {best:.4f}, clicks / optimum {share.mean():.3f}, worst {share.min():.3f}; "
-            f"of expected clicks {truth.mean():.3f}, {truth.min():.3f}; "
-            f"distance, worst {far.max():.5f}; spending, worst {trace.average('spend')[-1].max():.4f}"
-        )
+        shares = tuple(f"{x:.3f}" for x in (share.mean(), share.min(), truth.mean(), truth.min()))
+        yield line(name, f"{best:.4f}", *shares, f"{far.max():.5f}", f"{trace.average('spend')[-1].max():.4f}")
 
 
 def mixture(rounds: str = "4000") -> Iterator[str]:
     """Regret on `MixedArms` over all rounds and four times as many, at a confidence of 0.5; 20 replicas, seed 0."""
-    for horizon in (int(rounds), 4 * int(rounds)):
-        world = MixedArms(horizon=horizon)
-        best = opt(world, contexts=1, replicas=1, progress=False).value
-        for recipe in (ucb_bwk, bwcr, pd_bwk, greedy_bwk):
+    lengths = (int(rounds), 4 * int(rounds))
+    yield line("recipe", *(z for horizon in lengths for z in (f"T = {horizon:,}", "share", "overspent")))
+    yield line(*["---"] * 7)
+    for recipe in (ucb_bwk, bwcr, pd_bwk, greedy_bwk):
+        cells = [f"`{recipe.__name__}`"]
+        for horizon in lengths:
+            world = MixedArms(horizon=horizon)
+            best = opt(world, contexts=1, replicas=1, progress=False).value
             policy = recipe(world.problem, Tabular(arms=world.n_features, n_outcomes=3, confidence=0.5))
             trace = simulate(policy, world, replicas=20, progress=False)
             reached = trace.objective()[-1]
             regret = horizon * (best - reached)
             over = max(float((trace.total(c.outcome) - c.total_over(horizon)).max()) for c in world.problem.spending)
-            yield (
-                f"T = {horizon:,}, {policy.name}: {regret.mean():.0f} ({standard_error(regret):.0f}), "
-                f"share {reached.mean() / best:.3f}, worst {reached.min() / best:.3f}, budgets + {max(over, 0.0):g}"
-            )
+            cells.append(f"{regret.mean():,.0f} ({standard_error(regret):.0f})")
+            cells += [f"{reached.mean() / best:.3f}, {reached.min() / best:.3f}", f"{max(over, 0.0):g}"]
+        yield line(*cells)
 
 
 class Cell(NamedTuple):
@@ -80,6 +84,11 @@ CELLS = (Cell("knapsacks", bwcr), Cell("arms", bwcr), Cell("gini", bwcr), Cell("
 def gamma(cells: str = "0123", scales: str = "0.25,1,4", replicas: str = "8", rounds: str = "100000") -> Iterator[str]:
     """Hard regret per round, and the exponent from each length to the next, with gamma a quarter and four times it."""
     lengths = [int(rounds) // part for part in (64, 16, 4, 1)]
+    longer = (f"{t:,}" for t in lengths[1:])
+    yield line(
+        "world, recipe", "gamma", f"T = {lengths[0]:,}", *longer, "worst", "exponents, one length to the next", "all"
+    )
+    yield line(*["---"] * 9)
     for cell in (CELLS[int(i)] for i in cells):
         setting = next(settings((cell.world,), 1))
         best = opt(setting.at(1000), contexts=1, replicas=1, progress=False).value
@@ -87,13 +96,10 @@ def gamma(cells: str = "0123", scales: str = "0.25,1,4", replicas: str = "8", ro
             found = np.stack([best - _hard(cell.recipe, setting.at(t), scale, int(replicas)) for t in lengths])
             local = [rate(np.array(lengths[i : i + 2], float), found[i : i + 2]) for i in range(len(lengths) - 1)]
             whole = rate(np.array(lengths, float), found)
-            yield (
-                f"{cell.world}, {cell.recipe.__name__}, gamma x {scale:g}: "
-                + ", ".join(f"{x:.5f}" for x in found.mean(1))
-                + "; worst "
-                + f"{found[-1].max():.5f}; exponents "
-                + ", ".join(f"{x.exponent:.2f} ({x.se:.2f})" for x in (*local, whole))
-            )
+            regrets = (f"{x:.4f}" for x in (*found.mean(1), found[-1].max()))
+            *each, over_all = (f"{decimal(x.exponent, 2)} ({decimal(x.se, 2)})" for x in (*local, whole))
+            name = f"{cell.world}, `{cell.recipe.__name__}`"
+            yield line(name, f"times {scale:g}", *regrets, ", ".join(each), over_all)
 
 
 def _hard(recipe: Callable[..., Policy], world: Environment, scale: float, replicas: int) -> Floats:
@@ -170,5 +176,5 @@ def _beyond(world: Requests, how: Literal["primal", "dual"], replicas: int) -> s
 TABLES = {f.__name__: f for f in (sets, mixture, gamma, dimensions, requests)}
 
 if __name__ == "__main__":
-    for line in TABLES[sys.argv[1]](*sys.argv[2:]):
-        print(line, flush=True)
+    for printed in TABLES[sys.argv[1]](*sys.argv[2:]):
+        print(printed, flush=True)

@@ -62,9 +62,18 @@ def decimal(x: float, digits: int = 3) -> str:
     return re.sub(r"^(-?)0\.", r"\1.", f"{x:.{digits}f}")
 
 
+def line(*cells: str) -> str:
+    """A line of a table.
+
+    >>> line("", "gain", "0.5")
+    '| | gain | 0.5 |'
+    """
+    return "|" + "".join(f" {cell} |" if cell else " |" for cell in cells)
+
+
 def row(*cells: str) -> None:
     """Print a line of a table."""
-    print("|" + "".join(f" {cell} |" if cell else " |" for cell in cells), flush=True)
+    print(line(*cells), flush=True)
 
 
 def head(*cells: str) -> None:
