@@ -18,9 +18,9 @@ from evenhand.models import BayesianLogistic, BayesianRidge, Fixed, PerAction, R
 from evenhand.objectives import Linear
 from evenhand.problem import Floor
 from evenhand.recipes import resolving, uniform
-from evenhand.report.summary import table
 from evenhand.run import opt, simulate
 from tests.ignorance import Letters
+from tests.tables import head, row
 
 NEVER = 10**6
 DELAYS = {  # in cases, for all plays or by action; and how many of the first cases answer at once
@@ -46,7 +46,7 @@ BAYESIAN = tuple(MODELS)[:2]
 ASKED, CENT = 0.2, 1e-3  # the answers a case that a floor asks for, and what a cent is worth, in answers
 CONSTRAINTS = {
     "budget": {},
-    "none": {"rate": None, "objective": Linear({"answer": 1.0, "cents": -CENT})},
+    "no limit": {"rate": None, "objective": Linear({"answer": 1.0, "cents": -CENT})},
     "floor": {"rate": None, "objective": Linear({"cents": -1.0}), "more": (Floor("answer", rate=ASKED),)},
 }
 CHANCE = 0.05  # that any comparison fails, if no run is worth less than it should be
@@ -147,15 +147,24 @@ def tolerance(pairs, replicas):
     return stats.t.ppf(1.0 - CHANCE / pairs, replicas - 1)
 
 
+def _columns(name, cells):
+    """Columns of a table, by their heads: shares of the gain, and how many plays were certain unless all were."""
+    yield name, [cell.said for cell in cells.values()]
+    certain = [f"{cell.certain:.2f}" for cell in cells.values()]
+    if set(certain) != {"1.00"}:
+        yield "certain", certain
+
+
 def main(replicas: int = 32, horizon: int = 800, seed: int = 0) -> None:
     """Print shares and certain plays, and where less is gained, by more than two standard errors, than should be."""
     study, below, count = Study(replicas=replicas, horizon=horizon, seed=seed), [], 0
     for models in (BAYESIAN, tuple(m for m in MODELS if m not in BAYESIAN)):
-        columns = {f"{c}: {m}": {d: study.cell(c, m, d) for d in DELAYS} for c in CONSTRAINTS for m in models}
-        print(table(["", *columns], [[d, *(cells[d].said for cells in columns.values())] for d in DELAYS]))
-        print("\nplays with probability 1")
-        rows = [[d, *(f"{cells[d].certain:.2f}" for cells in columns.values())] for d in DELAYS]
-        print(table(["", *columns], rows), end="\n\n", flush=True)
+        columns = {f"{c}: `{m}`": {d: study.cell(c, m, d) for d in DELAYS} for c in CONSTRAINTS for m in models}
+        shown = [column for name, cells in columns.items() for column in _columns(name, cells)]
+        head("delay, in cases", *(name for name, _ in shown))
+        for i, delay in enumerate(DELAYS):
+            row(delay, *(column[i] for _, column in shown))
+        print(flush=True)
         for name, cells in columns.items():
             pairs = [*more_and_less(cells), *beside_uniform(cells)]
             count += len(pairs)

@@ -57,7 +57,6 @@ EXCEPTIONS: dict[str | tuple[str, str], str] = {
     ("docs/goals.md", "| share of the truth |"): HAND,
     ("docs/goals.md", "| share of the truth at"): HAND,
     ("docs/choosing.md", "| outcomes |"): HAND,
-    ("docs/choosing.md", "| delay, in cases"): MINUTES,
     ("docs/knapsacks.md", "| |"): HAND,
     ("docs/knapsacks.md", "| oracle |"): HAND,
     ("docs/knapsacks.md", "| hours |"): HAND,
