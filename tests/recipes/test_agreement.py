@@ -1,9 +1,10 @@
 """Policies that are the same by two names, or under a constraint that binds nothing: the same plays, bit for bit.
 
 Plays may part only where both say that they were drawn, as ties are: an allocation draws by numbers of its own.
-Not in the list, as they differ by what they are: `primal_lp` draws from its lottery, `lin_cbwk` has prices above 0 for
-slack rows as well (seen where a model has ties), and `resolving_allocation` plans with prices of arms under a budget.
+Policies that draw more often by other numbers agree in the mean (`OTHER_LUCK`, which says what luck that is).
 """
+
+import math
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ from evenhand.recipes import (
     resolving_allocation,
     ucb,
 )
-from evenhand.run import play
+from evenhand.run import play, simulate
 from evenhand.welfare import Linear as LinearCurve, Satisfaction
 from tests.each import for_each
 from tests.worlds import Market
@@ -157,6 +158,10 @@ ONE = {
     "budget of everything = none, resolving": unbounded(resolving),
     "budget of everything = none, pgd": unbounded(lambda p, m: pgd(p, m, warmup=0)),
     "budget of everything = none, fw_dual": unbounded(lambda p, m: fw_dual(p, m, warmup=0)),
+    "budget of everything = none, fw_dual after its warm-up": (
+        lambda m: fw_dual(shop(EVERYTHING), m),
+        lambda m: ucb(shop(), m, warmup=20),
+    ),
     "budget of everything = none, lyapunov": unbounded(lyapunov),
     "linucb_rank = fw_linucb_rank": (lambda m: linucb_rank(ranking(3), m), lambda m: fw_linucb_rank(ranking(3), m)),
     "linucb_rank = resolving": (lambda m: linucb_rank(ranking(3), m), lambda m: resolving(ranking(3), m)),
@@ -182,11 +187,36 @@ TWO = {
         if not (constraint == "ball" and name == "primal_lp")
     },
 }
+TIES = "an allocation draws among equal arms by numbers of its own"
+OTHER_LUCK = {
+    "primal_lp, budget of everything": (
+        "every play is drawn from a lottery, which is nearly certain",
+        *unbounded(lambda p, m: primal_lp(p, m, warmup=0)),
+        LINEAR,
+    ),
+    "lin_cbwk, budget of everything": (
+        "slack rows have prices above 0 as well, which part ties that would be drawn",
+        *unbounded(lin_cbwk),
+        ("BayesianRidge",),
+    ),
+    "resolving_allocation of one user = resolving": (
+        f"{TIES}, and a plan's lottery too",
+        *of_one(resolving_allocation, resolving, Budget("cost", rate=0.35)),
+        LINEAR,
+    ),
+    **{name: (TIES, *SHARED[name], LINEAR) for name in SHARED if not name.startswith("pgd")},
+    "pgd_allocation of one user = pgd": (TIES, *SHARED["pgd_allocation of one user = pgd"], ("BayesianRidge",)),
+}
 ROWS = [
     *((f"{name}, {model}", *pair, MODELS[model](1), 3) for name, pair in ONE.items() for model in LINEAR),
     ("budget of everything = none, lin_cbwk", *unbounded(lin_cbwk), MODELS["Ridge"](1), 3),
     *((f"{name}, Logistic", *pair, MODELS["Logistic"](1), 8) for name, pair in SHARED.items()),
     *((f"{name}, {model}", *pair, MODELS[model](2), 3) for name, pair in TWO.items() for model in LINEAR),
+]
+DRAWN = [
+    (f"{name}, {model}", one, other, MODELS[model](1))
+    for name, (_, one, other, models) in OTHER_LUCK.items()
+    for model in models
 ]
 FIRST = ("ucb =", "linucb_rank =", "resolving, ")
 QUICK = [row for row in ROWS if row[0].startswith(FIRST) and "Bayesian" not in row[0]]
@@ -219,3 +249,33 @@ def test_policies_agree_at_first(name, one, other, model, replicas):
 @for_each("name, one, other, model, replicas", ROWS, ids=[row[0] for row in ROWS], parts=6)
 def test_policies_agree(name, one, other, model, replicas):
     agree(one, other, model, replicas, N)
+
+
+def averages(policy, replicas=60):
+    """What was gained and used per round: true means of the objective, and known costs, `->(2,R)`."""
+    trace = simulate(policy, Market(problem=policy.problem, coins=True), replicas=replicas, seed=9, progress=False)
+    return np.stack([trace.objective()[-1], trace.average("cost")[-1]])
+
+
+def errors(one, other, model):
+    """By how many standard errors of their difference gains and costs are apart, on the same cases, `->(2)`."""
+    apart = averages(one(model)) - averages(other(model))
+    assert apart.any(), "the same in every replica: this pair belongs to those that agree bit for bit"
+    return abs(apart.mean(1)) / (apart.std(1, ddof=1) / math.sqrt(apart.shape[1]))
+
+
+@pytest.mark.slow
+@for_each("name, one, other, model", DRAWN, ids=[row[0] for row in DRAWN], parts=3)
+def test_policies_of_other_luck_agree_in_the_mean(name, one, other, model):
+    assert (errors(one, other, model) < 3.5).all()  # of 26 differences, with chance 0.99
+
+
+@pytest.mark.slow
+def test_policies_that_differ_do_not_agree_in_the_mean():
+    def looser(model):
+        return pgd(pairs_of_one(Budget("cost", rate=0.36), shared=False), model, warmup=0, hard=True)
+
+    one, _ = SHARED["pgd_allocation of one user = pgd"]
+    assert (errors(one, looser, MODELS["BayesianRidge"](1)) > 3.5).any()
+    explorer, plain = unbounded(lambda p, m: primal_lp(p, m, warmup=10))
+    assert (errors(explorer, plain, MODELS["Ridge"](1)) > 3.5).any()
