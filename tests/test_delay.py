@@ -20,6 +20,7 @@ from evenhand.models import (
     Stacked,
     Tabular,
 )
+from evenhand.numerics.evidence import reach
 from evenhand.policy.delay import _expect
 from evenhand.policy.entries import net
 from evenhand.policy.frozen import frozen
@@ -49,7 +50,11 @@ MODELS = {
     "believed products": BayesianBilinear(n_user_features=2, n_item_features=4),
     "memories": Memories(inner=BayesianRidge(n_features=6), half_lives=(50,), every=10),
     "restarting": Restarting(inner=BayesianRidge(n_features=6)),
+    "restarting by action": PerAction(inner=Restarting(inner=BayesianLogistic(n_features=5)), actions=3),
+    "parts": Stacked((PerAction(inner=BayesianLogistic(n_features=5), actions=3),)),
 }
+UNTOLD = ("a width", "copies of a width", "a link", "products")  # which have a penalty from the start
+BLIND = tuple(name for name in MODELS if name not in UNTOLD)
 
 
 def policy_of(model):
@@ -65,11 +70,11 @@ def context_of(rng, replicas=2):
     )
 
 
-def started(model, replicas=2):
-    """A policy, its state after 12 outcomes, five decisions that wait, and a context."""
+def started(model, replicas=2, outcomes=12):
+    """A policy, its state after some outcomes, five decisions that wait, and a context."""
     policy, rng = policy_of(model), np.random.default_rng(3)
     state = policy.start(seed=1, replicas=replicas)
-    for _ in range(12):
+    for _ in range(outcomes):
         decision = policy.act(state, context_of(rng, replicas))
         policy.learn(state, decision, (rng.random((replicas, 1, 1)) < 0.4) * 1.0)
     late = [policy.act(state, context_of(rng, replicas)) for _ in range(5)]
@@ -80,8 +85,10 @@ def estimates(model, state):
     """The states that have an inverse, and those within."""
     if hasattr(state, "inverse"):
         return [state]
-    members = state.members[:1] if isinstance(model, Restarting) else state.members
-    return list(members)
+    if hasattr(state, "parts"):
+        return list(state.parts)
+    restarts = isinstance(getattr(model, "inner", model), Restarting) or isinstance(model, Restarting)
+    return list(state.members[:1] if restarts else state.members)
 
 
 def of_model(model, state, x):
@@ -92,7 +99,7 @@ def of_model(model, state, x):
 
 def design(model, x):
     """What V gains from plays, and of which rows, `(P,n)->(P,m),(P)`."""
-    if isinstance(model, PerAction):
+    if isinstance(model, PerAction | Stacked):
         return x[:, :, 1:], np.arange(len(x))[:, None] * 3 + x[:, :, 0].astype(int)
     rows = np.arange(len(x))[:, None] + np.zeros(x.shape[:2], int)
     if isinstance(model, Bilinear | BayesianBilinear):
@@ -102,16 +109,24 @@ def design(model, x):
 
 def curvature(model, own, means):
     """p (1 - p) at mean cases, where a model has that, `(A,n)->(A)`."""
-    logistic = isinstance(getattr(model, "inner", model), BayesianLogistic)
+    logistic = hasattr(own, "spread")
     p = 1.0 / (1.0 + np.exp(-(means * own.theta).sum(1))) if logistic else 0.0
     return p * (1.0 - p) if logistic else np.ones(len(means))
 
 
-@for_each("name", list(MODELS))
-def test_widths_are_those_of_what_arrived_and_what_waits(name):
-    """Beside (V + c W)^-1 by NumPy, with W of the plays that wait and c at their mean."""
+def believed(own):
+    """The variance of a mean before any data, in units of the noise's, as documented: a quarter of a range, or 2."""
+    return 4.0 if hasattr(own, "spread") else 1.0
+
+
+@for_each(("name", "outcomes"), [(name, 12) for name in MODELS] + [(name, 0) for name in BLIND])
+def test_widths_are_those_of_what_arrived_and_what_waits(name, outcomes):
+    """Beside (V + c W)^-1 by NumPy, with W of the plays that wait and c at their mean.
+
+    Before an outcome V is s / b I, of the mean square s of the plays that wait and the believed variance b.
+    """
     model = MODELS[name]
-    policy, state, late, context = started(model)
+    policy, state, late, context = started(model, outcomes=outcomes)
     plain_mean, plain_bonus = of_model(model, state.model, context.features)
     with unchanged(state), policy._assembly.delay.read(state):
         mean, bonus = of_model(model, state.model, context.features)
@@ -124,9 +139,15 @@ def test_widths_are_those_of_what_arrived_and_what_waits(name):
                     gram[rows[r, 0]] += np.outer(z[r, 0], z[r, 0])
                     total[rows[r, 0]] += z[r, 0]
                     plays[rows[r, 0]] += 1.0
-        assert plays.sum() >= 8
+        assert plays.sum() >= (8 if outcomes else 6)
+        precision = np.zeros(gram.shape)
+        for row in np.flatnonzero(plays):
+            square = np.trace(gram[row]) / plays[row] / believed(own)
+            precision[row] = np.linalg.inv(own.inverse[row]) if outcomes else square * np.eye(gram.shape[1])
         curve = curvature(model, own, total / np.maximum(plays, 1)[:, None])
-        own.inverse = np.linalg.inv(np.linalg.inv(own.inverse) + curve[:, None, None] * gram)
+        own.inverse = own.inverse.copy()
+        for row in np.flatnonzero(plays):
+            own.inverse[row] = np.linalg.inv(precision[row] + curve[row] * gram[row])
     _, expected = of_model(model, state.model, context.features)
     np.testing.assert_array_equal(mean, plain_mean)
     np.testing.assert_allclose(bonus, expected, rtol=1e-8, atol=1e-12)
@@ -148,9 +169,9 @@ ENDS = {
 @for_each("end", list(ENDS))
 def test_nothing_waits_once_all_decisions_are_settled(end):
     """Whatever the order, and then widths are the model's own, bit for bit."""
-    for name in ("ridge by action", "logistic", "products"):
+    for name, outcomes in (("ridge by action", 12), ("logistic", 12), ("products", 12), ("ridge by action", 0)):
         for order in (1, -1):
-            policy, state, late, context = started(MODELS[name])
+            policy, state, late, context = started(MODELS[name], outcomes=outcomes)
             for d in late[::order]:
                 ENDS[end](policy, state, d)
             assert state.waiting.some == 0
@@ -203,12 +224,99 @@ def test_what_rounding_leaves_of_very_large_features_is_not_taken_for_a_play():
     inverse = np.array([[[2.0, 0.5], [0.5, 1.0]]])
     for gram in ([[-10.0, 0.0], [0.0, 1.0]], [[1.0, 1e9], [1e9, -3.0]]):
         found = np.empty((1, 2, 2))
-        _expect(inverse, np.array([gram]), np.ones(1), np.full((1, 9), np.nan), found)
+        _expect(inverse, np.array([gram]), np.ones(1), np.ones(1), 1.0, np.full((1, 10), np.nan), found)
         np.testing.assert_array_equal(found, inverse)
 
 
-def test_a_saved_state_goes_on_with_the_same_actions(tmp_path):
-    policy, state, late, context = started(MODELS["logistic by action"])
+def test_what_is_not_a_number_is_left_before_an_outcome():
+    """Squares of tiny features that underflow, and of large ones that overflow."""
+    for size in (0.0, np.inf):
+        found = np.empty((1, 2, 2))
+        gram = np.array([[[size, 1.0], [1.0, size]]])
+        _expect(np.zeros((1, 2, 2)), gram, np.ones(1), np.ones(1), 1.0, np.full((1, 10), np.nan), found)
+        np.testing.assert_array_equal(found, np.zeros((1, 2, 2)))
+
+
+def waiting_bonus(model, plays, x, low=0.0, high=1.0, features=1.0):
+    """Bonuses of candidates while plays wait, `(T,n),(A,n)->(A)`, without an outcome, and of the model alone."""
+    problem = replace(SHOP, outcomes=(eh.Outcome("answer", low=low, high=high), SHOP.outcomes[1]))
+    policy = eh.resolving(problem, model)
+    state, delay = policy.start(), policy._assembly.delay
+    for number, play in enumerate(plays):
+        delay.commit(state, number, features * play[None, None], np.zeros((1, 1), int), np.ones(1))
+    alone = of_model(model, state.model, features * x[None])[1][0]
+    with delay.read(state):
+        return of_model(model, state.model, features * x[None])[1][0], alone
+
+
+def test_k_plays_on_their_way_are_worth_k_observations_by_hand():
+    """x^T V^-1 x is 1 / (1 + k) of what is believed at x = 1, for either model: an observation is worth the prior."""
+    one = np.ones((1, 1))
+    for model, noise, variance in (
+        (BayesianRidge(n_features=1), 1 / 4, 1.0),
+        (BayesianLogistic(n_features=1), 1 / 2, 1.0),
+    ):
+        for k in range(4):
+            found, alone = waiting_bonus(model, [one[0]] * k, one)
+            reached = [noise * reach(variance / (1 + i), 400.0, 1) for i in (0, k)]
+            ends = np.inf if isinstance(model, BayesianRidge) else 0.5
+            assert alone.item() == pytest.approx(min(reached[0], 1.0, ends))
+            assert found.item() == pytest.approx(min(reached[1], 1.0, ends))
+
+
+@for_each("name", list(BLIND))
+def test_bonuses_before_an_outcome_have_no_units_and_no_order(name):
+    """Powers of 2 change no digit; a candidate that plays say nothing of is as it was, however large its features."""
+    rng, model = np.random.default_rng(2), MODELS[name]
+    context = context_of(rng, 1)
+    x, by_action = context.features[0], isinstance(model, PerAction | Stacked)
+    plays = [*[x[1]] * 20, *[x[2]] * 10, context_of(rng, 1).features[0, 1]]
+    found, alone = waiting_bonus(model, plays, x)
+    assert (found <= alone).all()
+    assert found[1] < found[2] < alone[2]
+    if not by_action:  # whose first feature is the action
+        np.testing.assert_array_equal(waiting_bonus(model, plays, x, features=1024.0)[0], found)
+        np.testing.assert_array_equal(waiting_bonus(model, plays, x, features=1 / 1024.0)[0], found)
+        far = waiting_bonus(model, plays[:1], 1e6 * rng.random((3, 6)))
+        np.testing.assert_array_equal(*far)
+    else:
+        assert found[0] == alone[0]
+        swapped = [np.concatenate([[2.0 - z[0]], z[1:]]) for z in (*plays, *x[::-1])]
+        np.testing.assert_array_equal(waiting_bonus(model, swapped[:-3], np.array(swapped[-3:]))[0], found[::-1])
+        wide = np.concatenate([x[:, :1], 1024.0 * x[:, 1:]], 1)
+        own = [np.concatenate([z[:1], 1024.0 * z[1:]]) for z in plays]
+        np.testing.assert_array_equal(waiting_bonus(model, own, wide)[0], found)
+    if "logistic" not in name and name not in ("restarting by action", "parts"):
+        np.testing.assert_array_equal(waiting_bonus(model, plays, x, high=8.0)[0], 8.0 * found)
+
+
+def test_actions_of_which_as_little_is_known_take_turns():
+    """By hand: three actions that cost nothing, of which each is played once in any three rounds; ties are drawn."""
+    problem = eh.Problem(actions=("a", "b", "c"), outcomes=(eh.Outcome("won"),), maximize="won", horizon=9)
+    context = eh.core.records.Context(
+        np.stack([np.arange(3.0), np.ones(3)], 1)[None].repeat(40, 0),
+        np.zeros((1, 3, 0)),
+        np.zeros((40, 1, 0), int),
+        np.ones((1, 3), bool),
+    )
+    for inner in (
+        BayesianRidge(n_features=1),
+        BayesianLogistic(n_features=1),
+        Memories(inner=BayesianRidge(n_features=1)),
+    ):
+        policy = eh.resolving(problem, PerAction(inner=inner, actions=3))
+        state, count = policy.start(seed=3, replicas=40), np.zeros((40, 3))
+        for t in range(9):
+            decision = policy.act(state, context)
+            count[np.arange(40), decision.plays[:, 0]] += 1
+            np.testing.assert_allclose(decision.propensities, 1.0 / (3 - t % 3))
+            assert (np.ptp(count, axis=1) == (0 if t % 3 == 2 else 1)).all()
+        assert len(np.unique(count[:, 0])) == 1
+
+
+@pytest.mark.parametrize("outcomes", [12, 0])
+def test_a_saved_state_goes_on_with_the_same_actions(tmp_path, outcomes):
+    policy, state, late, context = started(MODELS["logistic by action"], outcomes=outcomes)
     policy.save(state, tmp_path / "state.npz")
     loaded = policy.load(tmp_path / "state.npz")
     equal(state, loaded)
@@ -224,14 +332,15 @@ def test_a_saved_state_goes_on_with_the_same_actions(tmp_path):
         equal(one, other)
 
 
-def test_a_frozen_state_counts_what_waits_as_the_state_does():
-    policy, solo, _, context = started(MODELS["logistic by action"], replicas=1)
+@for_each(("name", "outcomes"), [("logistic by action", 12), *((name, 0) for name in BLIND)])
+def test_a_frozen_state_counts_what_waits_as_the_state_does(name, outcomes):
+    policy, solo, _, context = started(MODELS[name], replicas=1, outcomes=outcomes)
     with unchanged(solo):
         at = frozen(policy, solo)
         one, other = policy.decide(solo, context), policy.decide(at, context)
     assert policy.worth(solo, context, one).tolist() == policy.worth(at, context, other).tolist()
-    assert not np.array_equal(of_model(policy.model, solo.model, context.features)[1],
-                              of_model(policy.model, at.model, context.features)[1])  # fmt: skip
+    plain, counts = (estimates(policy.model, z.model) for z in (solo, at))
+    assert any((z.inverse != own.inverse).any() for z, own in zip(plain, counts, strict=True))
 
 
 def answers(at_once):
@@ -243,9 +352,10 @@ def answers(at_once):
     return trace.in_expectation().total("answer")
 
 
-def test_a_decision_is_explained_without_its_own_plays():
+@pytest.mark.parametrize("outcomes", [12, 0])
+def test_a_decision_is_explained_without_its_own_plays(outcomes):
     """Until the next one is made; the decisions before it count."""
-    policy, state, _, context = started(MODELS["logistic by action"])
+    policy, state, _, context = started(MODELS["logistic by action"], outcomes=outcomes)
     ask, decision = policy._assembly.questions, policy.act(state, context)
 
     def worth(reading):

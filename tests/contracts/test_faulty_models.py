@@ -1,8 +1,10 @@
 """`check_model` catches a model that breaks a promise: one broken promise per row."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from evenhand.models import Ridge
+from evenhand.models import BayesianRidge, Ridge
 from evenhand.testing import check_model
 from tests.contracts.twisted import Twisted, after, caught
 from tests.each import for_each
@@ -79,6 +81,29 @@ FAULTS = [
 
 def test_a_sound_model_passes():
     check_model(model())
+
+
+BAYESIAN = BayesianRidge(n_features=3)
+
+
+def ignores_plays(state, x, w, u):
+    """Bonuses that are what is believed before any data, whatever is on its way."""
+    own = replace(state, inverse=np.zeros_like(state.inverse)) if state.count.sum() == 0.0 else state
+    return BAYESIAN.value(own, x, w, u)
+
+
+@for_each(
+    ("members", "promise"),
+    [
+        ({"value": ignores_plays}, "bonuses before any data read an inverse that `gains` names"),
+        ({"gains": lambda state, x: (z._replace(believed=0.0) for z in BAYESIAN.gains(state, x))},
+         "what is believed before any data is above 0"),
+    ],
+    ids=lambda z: z if isinstance(z, str) else "",
+)  # fmt: skip
+def test_a_faulty_model_without_a_penalty_is_caught(members, promise):
+    check_model(BAYESIAN)
+    caught(check_model, Twisted(BAYESIAN, **members), promise)
 
 
 @for_each(("members", "promise"), FAULTS, ids=lambda z: z if isinstance(z, str) else "")

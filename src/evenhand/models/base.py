@@ -204,6 +204,7 @@ class Gain(NamedTuple):
     state: Any  # with `inverse`, V^-1, `(R A,n,n)`, which only widths read
     z: Floats  # (R, P, n), or (R, P, 1+n) if the first of them is the index of an action
     curvature: Callable[[Floats], Floats]  # at a mean z, `(R A,n)->(R A)`
+    believed: float = 0.0  # z^T V^-1 z before any data, of a model whose V^-1 is 0 until then; 0 if V is never unknown
 
 
 def flat(z: Floats) -> Floats:

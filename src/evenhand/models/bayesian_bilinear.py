@@ -48,7 +48,8 @@ def _value(
     work, center = scratch(candidates, r, s, outcomes), np.empty(outcomes)
     means, square = work.center, work.square
     for b in range(len(x)):
-        more, begin, known = ahead(count[b], rounds[b], taught[b], horizon[b], part[b]), 0, count[b] > 0.0
+        more, begin, known = ahead(count[b], rounds[b], taught[b], horizon[b], part[b]), 0, inverse[b, 0, 0] > 0.0
+        most = np.inf if count[b] > 0.0 else first(spreads)
         while begin < candidates:
             last = run_worth(theta[b], inverse[b], x[b], r, begin, known, work)
             length = dot(x[b, begin, :r], x[b, begin, :r])
@@ -60,7 +61,7 @@ def _value(
                 for m in range(outcomes):
                     center[m] = means[m, a]
                 some = affordable(more, r * s, plays, (b, begin + a, candidates))
-                half = scale * reach(max(square[a], 0.0) if known else first(spreads), some, r * s)
+                half = scale * reach(min(max(square[a], 0.0), most) if known else most, some, r * s)
                 own = begin + a if each else 0
                 for k in range(w.shape[1]):
                     mean[b, k, begin + a], bonus[b, k, begin + a] = priced(w[b, k, own], center, sigma[b], ends, half)
@@ -198,7 +199,7 @@ class BayesianBilinear(WithoutLuck):
         return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units, r))
 
     def gains(self, state: BayesianRidgeState, x: Floats) -> Iterator[Gain]:
-        yield Gain(state, products(x, self.n_user_features), flat)
+        yield Gain(state, products(x, self.n_user_features), flat, first(state.spreads))
 
     def update(
         self, state: BayesianRidgeState, x: Floats, y: Floats, seen: Bools, w: Floats, lesson: Lesson = ROUND

@@ -21,10 +21,10 @@ from evenhand.models._shared import check_binary, check_exploration, check_sizes
 from evenhand.models.base import AFFORDABLE, AHEAD, ROUND, Gain, Lesson, WithoutLuck, Worth
 from evenhand.models.past import Arrays, Past, fold_older, lacks_room, no_past
 from evenhand.models.prior import Prior
-from evenhand.numerics.evidence import LEAST, affordable, ahead, reach
+from evenhand.numerics.evidence import LEAST, affordable, ahead, doubt, reach
 from evenhand.numerics.likelihood import LOGISTIC
 from evenhand.numerics.newton import sigmoid
-from evenhand.numerics.precision import absorb, blank, dot, quadratic
+from evenhand.numerics.precision import absorb, blank, dot
 
 
 @dataclass
@@ -85,7 +85,7 @@ def _value(
             row = r * actions + int(x[r, a, 0]) if lead > 0 else r
             center = sigmoid(dot(z, theta[row]))
             variance = center * (1.0 - center)
-            square = variance * (quadratic(z, inverse[row], product) if count[r] > 0.0 else believed)
+            square = variance * doubt(z, inverse[row], count[r], believed, product)
             some = affordable(more, actions * n, plays, (r, a, x.shape[1]))
             half = scale * math.sqrt(variance) * reach(square, some, actions * n)
             for k in range(w.shape[1]):
@@ -202,6 +202,8 @@ def _fade(
                 kept[row] = 0.0
                 for i in range(n):
                     theta[row, i] = origin[row, i]
+                    for j in range(n):
+                        inverse[row, i, j] = 0.0
 
 
 @kernel
@@ -334,7 +336,7 @@ class BayesianLogistic(WithoutLuck):
         return Worth(*_value(s.theta, s.inverse, *books, scale, s.spread.item(), s.ends, x, w))
 
     def gains(self, state: BayesianLogisticState, x: Floats) -> Iterator[Gain]:
-        yield Gain(state, x, partial(_curvature, state.theta))
+        yield Gain(state, x, partial(_curvature, state.theta), state.spread.item())
 
     def contributions(self, state: BayesianLogisticState, x: Floats, w: Floats) -> Floats:
         return logistic_parts(state.theta, x, w)

@@ -17,8 +17,8 @@ from evenhand.models._parts import linear_parts
 from evenhand.models._shared import check_exploration, check_sizes, count_round
 from evenhand.models.base import ROUND, Gain, Lesson, WithoutLuck, Worth, flat
 from evenhand.models.prior import Prior
-from evenhand.numerics.evidence import BELIEVED, LEAST, Fit, Sums, affordable, ahead, first, fit, reach
-from evenhand.numerics.precision import absorb, blank, dot, quadratic
+from evenhand.numerics.evidence import BELIEVED, LEAST, Fit, Sums, affordable, ahead, doubt, first, fit, reach
+from evenhand.numerics.precision import absorb, blank, dot
 
 
 class Estimates(NamedTuple):
@@ -82,7 +82,7 @@ def _predict(s: Any, x: Floats, w: Floats) -> tuple[Floats, Floats]:
             if blank(z):
                 continue
             row = r * actions + int(x[r, a, 0]) if lead > 0 else r
-            square = quadratic(z, inverse[row], product) if count[r] > 0.0 else first(spreads)
+            square = doubt(z, inverse[row], count[r], first(spreads), product)
             for m in range(outcomes):
                 center[m] = dot(z, theta[row, m])
             some = affordable(more, n * actions, plays, (r, a, x.shape[1]))
@@ -218,8 +218,11 @@ def _fade(s: Estimates, counts: tuple[Floats, Floats], keep: Floats, growth: flo
             for m in range(outcomes):
                 for j in range(outcomes):
                     s.sigma[r, m, j] = BELIEVED if m == j else 0.0
-                for row in range(r * actions, (r + 1) * actions):
-                    for i in range(n):
+            for row in range(r * actions, (r + 1) * actions):
+                for i in range(n):
+                    for j in range(n):
+                        s.inverse[row, i, j] = 0.0
+                    for m in range(outcomes):
                         s.theta[row, m, i] = s.origin[row, m, i]
     refit(s, growth)
 
@@ -323,7 +326,7 @@ class BayesianRidge(WithoutLuck):
         return Worth(*_value(s.theta, s.inverse, s.sigma, *books, scale, s.spreads, s.ends, x, w * s.units))
 
     def gains(self, state: BayesianRidgeState, x: Floats) -> Iterator[Gain]:
-        yield Gain(state, x, flat)
+        yield Gain(state, x, flat, first(state.spreads))
 
     def contributions(self, state: BayesianRidgeState, x: Floats, w: Floats) -> Floats:
         return linear_parts(state.theta, x, w * state.units)

@@ -15,7 +15,7 @@ import numpy as np
 from evenhand.core.kernel import inlined, kernel
 from evenhand.core.types import Floats
 from evenhand.numerics.newton import cholesky, invert
-from evenhand.numerics.precision import dot, multiply
+from evenhand.numerics.precision import dot, multiply, quadratic
 
 BELIEVED = 0.25**2  # variance of noise, and of means, before any data
 LEAST = 1e-6  # observations, of which less remains as none where a model forgets
@@ -87,6 +87,18 @@ def first(spreads: Floats) -> float:
     for spread in spreads:
         total += spread / BELIEVED
     return total / len(spreads)
+
+
+@inlined
+def doubt(x: Floats, inverse: Floats, seen: float, believed: float, product: Floats) -> float:
+    """Compute x^T V^-1 x, `(n),(n,n),(),(),(n)->()`, and leave V^-1 x in `product`.
+
+    Before any data it is what is believed, and V^-1 is 0 unless plays are on their way, which can only make it less.
+    """
+    square = quadratic(x, inverse, product)
+    if seen > 0.0:
+        return square
+    return min(square, believed) if inverse[0, 0] > 0.0 else believed
 
 
 @inlined

@@ -50,15 +50,18 @@ def _add(gram: Floats, total: Floats, plays: Floats, z: Floats, amount: Floats) 
 
 
 @kernel
-def _expect(inverse: Floats, gram: Floats, curve: Floats, known: Floats, out: Floats) -> None:
-    """Invert V + curve * gram, V given by its inverse, `(A,n,n),(A,n,n),(A),(A,2 n^2 + 1)->(A,n,n)`.
+def _expect(
+    inverse: Floats, gram: Floats, plays: Floats, curve: Floats, believed: float, known: Floats, out: Floats
+) -> None:
+    """Invert V + curve * gram, V given by its inverse, `(A,n,n),(A,n,n),(A),(A),(),(A,2 n^2 + 2)->(A,n,n)`.
 
-    `known` has what was inverted last, and rows that are the same are left as they are.
+    Where V^-1 is 0, V is s / believed I with s the mean square of the plays' features, so that z^T V^-1 z is what is
+    believed on their average. `known` has what was inverted last, and rows that are the same are left as they are.
     """
     n = inverse.shape[1]
-    matrix, precision = np.empty((n, n)), np.empty((n, n))
+    matrix, precision, most = np.empty((n, n)), np.empty((n, n)), np.empty(n)
     for row in range(len(inverse)):
-        same = known[row, 2 * n * n] == curve[row]
+        same = known[row, 2 * n * n] == curve[row] and known[row, 2 * n * n + 1] == plays[row]
         for i in range(n):
             for j in range(n):
                 at = i * n + j
@@ -66,15 +69,25 @@ def _expect(inverse: Floats, gram: Floats, curve: Floats, known: Floats, out: Fl
         if same:
             continue
         weight, fresh = curve[row], True
-        known[row, 2 * n * n] = weight
+        known[row, 2 * n * n], known[row, 2 * n * n + 1] = weight, plays[row]
         for i in range(n):
             for j in range(n):
                 at = i * n + j
                 known[row, at], known[row, n * n + at] = inverse[row, i, j], gram[row, i, j]
                 out[row, i, j] = matrix[i, j] = inverse[row, i, j]
                 fresh = fresh and gram[row, i, j] == 0.0
-        if fresh or not matrix[0, 0] > 0.0:  # nothing waits, or there is no penalty before any data
+        if fresh:  # nothing waits
             continue
+        if not matrix[0, 0] > 0.0:  # no outcome has come, and there is no penalty yet
+            square = 0.0
+            for i in range(n):
+                square += gram[row, i, i]
+            for i in range(n if square > 0.0 else 0):
+                matrix[i, i] = believed * plays[row] / square
+            if not matrix[0, 0] > 0.0:  # as squares of tiny features underflow, or those of large ones overflow
+                continue
+        for i in range(n):
+            most[i] = (1.0 + _SLACK) * matrix[i, i]
         cholesky(matrix)
         invert(matrix, precision)
         for i in range(n):
@@ -84,7 +97,7 @@ def _expect(inverse: Floats, gram: Floats, curve: Floats, known: Floats, out: Fl
         invert(precision, matrix)
         sound = True
         for i in range(n):  # not where sums of very large features have left more than rounding may
-            sound = sound and 0.0 < matrix[i, i] <= (1.0 + _SLACK) * inverse[row, i, i]
+            sound = sound and 0.0 < matrix[i, i] <= most[i]
         for i in range(n if sound else 0):
             for j in range(n):
                 out[row, i, j] = matrix[i, j]
@@ -93,7 +106,7 @@ def _expect(inverse: Floats, gram: Floats, curve: Floats, known: Floats, out: Fl
 class Inverses(NamedTuple):
     """Inverses that count what waits, and what they were made of."""
 
-    known: Floats  # (R A, 2 n^2 + 1)
+    known: Floats  # (R A, 2 n^2 + 2)
     inverse: Floats  # (R A, n, n)
 
 
@@ -103,10 +116,12 @@ class Delay:
 
     Equation: the width of a candidate x is that of x^T (V + c W)^-1 x, with V the precision of what has arrived, W the
     sum of x x^T over the plays that wait, and c the curvature of the model at their mean: 1 where it is linear. Where
-    nothing waits it is what it would be without. The plays are counted at commit; outcomes, whatever they are, an
+    nothing waits it is what it would be without. A model that has no penalty before its first outcome says what it
+    believes x^T V^-1 x to be until then, b: V is then s / b I, with s the mean of x^T x over the plays that wait, which
+    is the penalty from which its first fit starts. The plays are counted at commit; outcomes, whatever they are, an
     expiry and a cancellation take them away.
 
-    Source: Desautels, Krause & Burdick 2014 (GP-BUCB) for linear models; the curvature at a mean is ours.
+    Source: Desautels, Krause & Burdick 2014 (GP-BUCB) for linear models; the curvature at a mean and the penalty before any data are ours.
     """
 
     model: Model
@@ -199,9 +214,9 @@ class Delay:
             shape = gain.state.inverse.shape
             own = before[i] if before is not None and before[i].inverse.shape == shape else None
             if own is None:
-                own = Inverses(np.full((shape[0], 2 * shape[1] ** 2 + 1), np.nan), np.empty(shape))
+                own = Inverses(np.full((shape[0], 2 * shape[1] ** 2 + 2), np.nan), np.empty(shape))
             curve = gain.curvature(total / np.maximum(plays, 1.0)[:, None])
-            _expect(gain.state.inverse, gram, curve, *own)
+            _expect(gain.state.inverse, gram, plays, curve, gain.believed, *own)
             found.append(own)
         state.recent.inverses = found
         return found

@@ -116,14 +116,20 @@ def _check_gains(model: Waits, state: Any, x: Floats, w: Floats, u: Floats) -> N
         require(sized, "gains have n numbers, after the action where rows are by action")
         curve = gain.curvature(np.zeros((rows, n)))
         require(curve.shape == (rows,) and bool((curve >= 0.0).all()), "a curvature is at least 0 in each row")
+        sized = bool((gain.state.inverse[:, 0, 0] > 0.0).all()) or 0.0 < gain.believed < np.inf
+        require(sized, "where an inverse is 0, what is believed before any data is above 0 and finite")
     before = [gain.state.inverse for gain in gains]
     for gain in gains:
-        gain.state.inverse = 0.25 * gain.state.inverse
+        some, n = gain.state.inverse[:, :1, :1] > 0.0, gain.state.inverse.shape[1]
+        gain.state.inverse = np.where(some, 0.25 * gain.state.inverse, 1e-9 * np.eye(n))
     narrow = model.value(state, x, w, u)
     for gain, inverse in zip(gains, before, strict=True):
         gain.state.inverse = inverse
     same(plain.mean, narrow.mean, "means do not read an inverse that `gains` names")
     require(bool((narrow.bonus <= plain.bonus + 1e-12).all()), "a smaller inverse has no larger bonus")
+    if any(not inverse.any() for inverse in before) and (plain.bonus > 0.0).any():
+        less = bool((narrow.bonus < plain.bonus).any())
+        require(less, "bonuses before any data read an inverse that `gains` names, if it is not 0")
 
 
 def check_goal(goal: Goal, problem: Problem, *, plays: int = 2, rounds: int = 30) -> None:
