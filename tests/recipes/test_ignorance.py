@@ -55,7 +55,7 @@ def spending(plays):
 
 
 def test_what_is_not_known_yet_is_mixed_as_planned():
-    """No outcome in 200 rounds, and none on its way: every action is played, at the budget's pace, and none for certain.
+    """No outcome in 200 rounds, and none on its way: every action is played, at the budget's pace, none for certain.
 
     Between 30 % and 10 % are far from 0 and from each other by ten standard errors of 200 x 30 plays, at most .007.
     """

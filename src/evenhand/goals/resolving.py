@@ -62,7 +62,7 @@ class Resolving:
 
     A plan is a lottery, and prices alone do not play it where candidates tie:
 
-    - Where several candidates have the best r_hat in a context of the plan, as all have before any outcome arrives, its
+    - Where several candidates have the best r_hat in a context of the plan, as all have before anything was played, its
       last temperature is the `heat` at which a choice draws among those that gain the same (`core.records.Mix`).
     - Where contexts repeat, several actions tie at the planned prices. A price that is not 0 therefore moves by
       2 h temperature / most^2 per unit that consumption is off plan, with h the share of rounds whose context came

@@ -121,7 +121,8 @@ class Delay:
     is the penalty from which its first fit starts. The plays are counted at commit; outcomes, whatever they are, an
     expiry and a cancellation take them away.
 
-    Source: Desautels, Krause & Burdick 2014 (GP-BUCB) for linear models; the curvature at a mean and the penalty before any data are ours.
+    Source: Desautels, Krause & Burdick 2014 (GP-BUCB) for linear models; the curvature at a mean is ours, and so is the
+    penalty before any data.
     """
 
     model: Model
