@@ -237,6 +237,26 @@ def test_what_is_not_a_number_is_left_before_an_outcome():
         np.testing.assert_array_equal(found, np.zeros((1, 2, 2)))
 
 
+def test_an_inverse_is_made_again_where_only_the_number_of_plays_changed():
+    """A play with tiny features may change no digit of the sums, but their mean; b / s is 1, and 2 for two plays."""
+    known, found = np.full((1, 4), np.nan), np.empty((1, 1, 1))
+    for plays in (1.0, 2.0):
+        _expect(np.zeros((1, 1, 1)), np.ones((1, 1, 1)), np.full(1, plays), np.ones(1), 1.0, known, found)
+        assert found.item() == pytest.approx(plays / (1.0 + plays))
+
+
+@pytest.mark.parametrize("model", [BayesianRidge(n_features=2), BayesianLogistic(n_features=2)])
+def test_what_is_forgotten_is_as_before_any_data(model):
+    """Its bonuses too, which read what waits from then on."""
+    rng, (low, high) = np.random.default_rng(4), (np.zeros(1), np.ones(1))
+    state, fresh, x = model.start(1, low, high, 50), model.start(1, low, high, 50), rng.random((1, 3, 2))
+    for _ in range(5):
+        model.update(state, x, np.ones((1, 3, 1)), np.ones((1, 3, 1), bool), np.ones((1, 1, 1, 1)))
+    model.fade(state, np.zeros(1), np.ones(1))
+    np.testing.assert_array_equal(of_model(model, state, x), of_model(model, fresh, x))
+    assert not state.inverse.any()
+
+
 def waiting_bonus(model, plays, x, low=0.0, high=1.0, features=1.0):
     """Bonuses of candidates while plays wait, `(T,n),(A,n)->(A)`, without an outcome, and of the model alone."""
     problem = replace(SHOP, outcomes=(eh.Outcome("answer", low=low, high=high), SHOP.outcomes[1]))
