@@ -20,7 +20,7 @@ from tests.ignorance import Letters
 
 FEW = ("never", "500", "500, first 3 at once", "500, first 10 at once", "none 0, letter 30, call 400", "100", "0")
 FEWER = {("floor", "BayesianLogistic"): 16, ("floor", "BayesianRidge"): 24}  # replicas, as their plans take the longest
-UNPAID = {"budget": (), "no limit": ("never",), "floor": ("never", "500")}  # where uniform play gains by what nobody knows
+UNPAID = {"budget": (), "no limit": ("never",), "floor": ("never", "500")}  # where what nobody knows pays
 
 
 def test_what_is_known_is_ordered_by_hand():
