@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
+from evenhand.core.protocols import has
 from evenhand.core.records import Decision, Offer, Worth
 from evenhand.core.types import Bools, Floats, Ints
 
@@ -134,7 +135,7 @@ def behind(choice: Choice, lottery: Floats) -> Floats | None:
     >>> behind(HeldOut(0.1, Floored(0.02, TopK())), np.array([0.068, 0.932])).round(12), behind(TopK(), np.ones(1))
     (array([0., 1.]), None)
     """
-    return choice.behind(lottery) if isinstance(choice, Behind) else None
+    return choice.behind(lottery) if has(choice, Behind) else None
 
 
 def greedy(choice: Choice) -> bool:
@@ -144,6 +145,6 @@ def greedy(choice: Choice) -> bool:
 
 def hearing(choice: Choice) -> Hears | None:
     """The choice if it has to be told about exposures, else None."""
-    if isinstance(choice, MayHear) and not choice.hears:
+    if has(choice, MayHear) and not choice.hears:
         return None
-    return choice if isinstance(choice, Hears) else None
+    return choice if has(choice, Hears) else None

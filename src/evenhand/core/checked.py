@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.protocols import members
 from evenhand.core.registry import meant
 
 __all__ = ["also_taken", "checked", "lacks", "narrower", "shown", "typed"]
@@ -110,7 +111,7 @@ def lacks(value: object, protocol: Any) -> list[str]:
     >>> lacks(3, Model)
     ['draws', 'n_features', 'n_outcomes', 'start', 'update', 'value']
     """
-    return [name for name in _members(protocol) if not hasattr(value, name)]
+    return [name for name in members(protocol) if not hasattr(value, name)]
 
 
 @functools.cache
@@ -123,7 +124,7 @@ def narrower(kind: Any, protocol: Any) -> tuple[str, str] | None:
     >>> narrower(Mine, Model)
     ('draws(candidates)', 'draws()')
     """
-    for name in _members(protocol):
+    for name in members(protocol):
         asked, made = (inspect.getattr_static(z, name, None) for z in (protocol, kind))
         if not (inspect.isfunction(asked) and inspect.isfunction(made)):
             continue
@@ -151,13 +152,6 @@ def shown(value: object) -> str:
     except RecursionError:
         text = f"{type(value).__name__} that is nested too deep"
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 2]}..."
-
-
-@functools.cache
-def _members(protocol: Any) -> list[str]:
-    parts = [c for c in protocol.__mro__ if getattr(c, "_is_protocol", False)]
-    names = {n for c in parts for n in (*vars(c), *vars(c).get("__annotations__", {}))}
-    return sorted(n for n in names if not n.startswith("_"))
 
 
 @functools.cache

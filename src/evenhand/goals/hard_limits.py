@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.protocols import has
 from evenhand.core.types import Floats
 from evenhand.goals.base import Accounts, Goal, Limits, Timed
 from evenhand.goals.hard_budget import HardBudget
@@ -63,7 +64,7 @@ def _on_totals(problem: Problem, stated: Sequence[Stated]) -> HardBudget:
 
 def refuse_unspendable(goals: Iterable[Goal], problem: Problem) -> None:
     """Refuse totals below the worst case of every play with a cost, as policies could then play only free actions."""
-    for goal in (g for g in goals if isinstance(g, Accounts)):
+    for goal in (g for g in goals if has(g, Accounts)):
         worst, room = _room(goal, problem)
         # A known outcome may be another number in every case.
         learned = goal.rows.learned.any(1) | goal.rows.known[:, goal.rows.noisy].any(1)
@@ -86,7 +87,7 @@ def _refuse(goal: Accounts, least: Floats, room: Floats, whose: str) -> None:
 
 def hard_budget(problem: Problem) -> Accounts:
     """Return the first hard limit of a problem; refuse a problem without an amount that a hard limit can keep."""
-    limits = [g for g in hard_limits(problem, True) if isinstance(g, Accounts)]
+    limits = [g for g in hard_limits(problem, True) if has(g, Accounts)]
     if not limits:
         raise InvalidInput("subject_to", "at least one Budget to be kept hard", problem.subject_to)
     return limits[0]

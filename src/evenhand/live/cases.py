@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.protocols import has
 from evenhand.core.records import Context
 from evenhand.core.types import Floats
 from evenhand.core.validate import LARGEST
@@ -76,7 +77,7 @@ class Ranged(Protocol):
 
 def refuse(encoder: Encoder, body: Mapping[str, Any]) -> None:
     """Refuse a request that the log may have of earlier versions, but no client may make any longer."""
-    if isinstance(encoder, Refuses):
+    if has(encoder, Refuses):
         encoder.refuse(body["case"], body.get("offered"), body.get("known"))
 
 
@@ -151,7 +152,7 @@ def alike(encoder: Encoder, kept: Mapping[str, Any]) -> bool:
 
 def ranged(encoder: Encoder) -> Sequence[str]:
     """Return the features for which an encoder maps some values to others."""
-    return encoder.ranged if isinstance(encoder, Ranged) else ()
+    return encoder.ranged if has(encoder, Ranged) else ()
 
 
 class Teacher(Protocol):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from evenhand.core.protocols import has
 from evenhand.live.cases import Encoder, Ranged
 from evenhand.policy import doubts
 from evenhand.problem.ended import ended
@@ -19,7 +20,7 @@ def noted(encoder: Encoder, problem: Problem, body: Mapping[str, Any], at: int) 
     It warns of values that count as others, of plays that give something back to a budget, and of the end of the run.
     """
     found: list[str] = []
-    if isinstance(encoder, Ranged) and "case" in body:
+    if has(encoder, Ranged) and "case" in body:
         found += doubts.stated(body["case"], encoder.outside(body["case"])).values()
     if "k" in body:
         found += doubts.credited(problem, np.array(body["k"], float)).values()

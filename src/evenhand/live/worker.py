@@ -10,6 +10,7 @@ from itertools import takewhile
 from typing import Any, ClassVar, TypeVar
 
 from evenhand.core.errors import CannotSave, EvenhandError
+from evenhand.core.protocols import has
 from evenhand.live.again import Again, is_due
 from evenhand.live.anew import Anew
 from evenhand.live.begun import Begun
@@ -297,7 +298,7 @@ class Worker:
 
     def _ask(self, now: int | None = None) -> None:
         """Begin to learn corrections if they are due."""
-        if not isinstance(self.store, OnlyRead) and is_due(self.folding, self.fold, now):
+        if not has(self.store, OnlyRead) and is_due(self.folding, self.fold, now):
             self._again = Again(self.folding, self.fold)
 
     def _go_on(self, again: Again) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.choices.base import Choice, Follows, Hears, hearing
+from evenhand.core.protocols import has
 from evenhand.goals.base import (
     Cancels,
     Compares,
@@ -61,32 +62,32 @@ def abilities(problem: Problem, goals: tuple[Goal, ...], choice: Choice) -> Abil
     """Look up the abilities of goals and choice."""
     places = list(enumerate(goals))
     return Abilities(
-        priced=[(i, g) for i, g in places if isinstance(g, Priced)],
-        limits=[(i, g) for i, g in places if isinstance(g, Limits)],
-        ahead=[(i, g) for i, g in places if isinstance(g, StepsAhead)],
-        estimates=[(i, g) for i, g in places if isinstance(g, Estimates) and g.on_estimates],
-        planning=[(i, g) for i, g in places if isinstance(g, Plans)],
-        foreseeing=[(i, g) for i, g in places if isinstance(g, Foresees)],
-        learning=[(i, g) for i, g in places if isinstance(g, Learns)],
-        watching=[(i, g) for i, g in places if isinstance(g, Watches)],
-        cancelling=[(i, g) for i, g in places if isinstance(g, Cancels)],
-        restating=[(i, g) for i, g in places if isinstance(g, Restates) and by_estimated_share(problem, g.rows)],
-        reversing=[(i, g) for i, g in places if isinstance(g, Reverses)],
-        returning=[(i, g) for i, g in places if isinstance(g, Returns)],
-        splitting={i: g for i, g in places if isinstance(g, Splits)},
+        priced=[(i, g) for i, g in places if has(g, Priced)],
+        limits=[(i, g) for i, g in places if has(g, Limits)],
+        ahead=[(i, g) for i, g in places if has(g, StepsAhead)],
+        estimates=[(i, g) for i, g in places if has(g, Estimates) and g.on_estimates],
+        planning=[(i, g) for i, g in places if has(g, Plans)],
+        foreseeing=[(i, g) for i, g in places if has(g, Foresees)],
+        learning=[(i, g) for i, g in places if has(g, Learns)],
+        watching=[(i, g) for i, g in places if has(g, Watches)],
+        cancelling=[(i, g) for i, g in places if has(g, Cancels)],
+        restating=[(i, g) for i, g in places if has(g, Restates) and by_estimated_share(problem, g.rows)],
+        reversing=[(i, g) for i, g in places if has(g, Reverses)],
+        returning=[(i, g) for i, g in places if has(g, Returns)],
+        splitting={i: g for i, g in places if has(g, Splits)},
         compares=compares(goals),
-        mixes=next(((i, g) for i, g in places if isinstance(g, Mixes)), None),
-        follows=choice if isinstance(choice, Follows) and choice.goes_on else None,
+        mixes=next(((i, g) for i, g in places if has(g, Mixes)), None),
+        follows=choice if has(choice, Follows) and choice.goes_on else None,
         hears=hearing(choice),
-        timed=any(isinstance(g, Timed) and g.by_time for g in goals),
-        nets=any(isinstance(g, Nets) and g.nets for g in goals),
-        fixed=all(isinstance(g, Weighs) and g.rows.plain_only for g in goals) and not problem.known,
+        timed=any(has(g, Timed) and g.by_time for g in goals),
+        nets=any(has(g, Nets) and g.nets for g in goals),
+        fixed=all(has(g, Weighs) and g.rows.plain_only for g in goals) and not problem.known,
     )
 
 
 def compares(goals: tuple[Goal, ...]) -> tuple[int, Compares] | None:
     """Find the books of held-out rounds, with their position, None if there are none."""
-    return next(((i, g) for i, g in enumerate(goals) if isinstance(g, Compares)), None)
+    return next(((i, g) for i, g in enumerate(goals) if has(g, Compares)), None)
 
 
 def by_estimated_share(problem: Problem, rows: Rows) -> bool:
