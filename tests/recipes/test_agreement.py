@@ -5,6 +5,7 @@ Policies that draw more often by other numbers agree in the mean (`OTHER_LUCK`, 
 """
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
@@ -107,22 +108,28 @@ BESIDE = {
 }
 
 
+@cache
+def alone(recipe):
+    """A budget that binds."""
+    return lambda m: recipe(shop(BUDGET, effort=True), m)
+
+
 def beside(recipe, constraint):
     """A slack constraint beside a budget that binds, and the budget alone."""
-    return (lambda m: recipe(shop(BUDGET, constraint, effort=True), m), lambda m: recipe(shop(BUDGET, effort=True), m))
+    return lambda m: recipe(shop(BUDGET, constraint, effort=True), m), alone(recipe)
 
 
 def unbounded(recipe):
     """A budget of everything, and none."""
-    return lambda m: recipe(shop(EVERYTHING), m), lambda m: ucb(shop(), m, warmup=0)
+    return lambda m: recipe(shop(EVERYTHING), m), free
 
 
 def restated(recipe, maximize):
-    return lambda m: recipe(shop(BUDGET, maximize=maximize), m), lambda m: recipe(shop(BUDGET), m)
+    return lambda m: recipe(shop(BUDGET, maximize=maximize), m), spending(recipe)
 
 
 def replanned(*subject_to):
-    return lambda m: resolving(shop(*subject_to), m), lambda m: resolving(shop(BUDGET), m)
+    return lambda m: resolving(shop(*subject_to), m), spending(resolving)
 
 
 def of_one(recipe, other, *subject_to):
@@ -136,14 +143,22 @@ def plain_ucb(problem, model):
     return ucb(problem, model, warmup=0)
 
 
+def free(model):
+    """Nothing to keep."""
+    return plain_ucb(shop(), model)
+
+
+@cache
+def spending(recipe):
+    """A budget of known costs that binds."""
+    return lambda m: recipe(shop(BUDGET), m)
+
+
 LINEAR = ("Ridge", "BayesianRidge")
 ONE = {
-    "ucb = fw_linucb": (lambda m: plain_ucb(shop(), m), lambda m: fw_linucb(shop(), m)),
-    "ucb = fw(ucb)": (
-        lambda m: plain_ucb(shop(), m),
-        lambda m: fw(shop(), lambda p: plain_ucb(p, m), warmup=0),
-    ),
-    "ucb = resolving": (lambda m: plain_ucb(shop(), m), lambda m: resolving(shop(), m)),
+    "ucb = fw_linucb": (lambda m: fw_linucb(shop(), m), free),
+    "ucb = fw(ucb)": (lambda m: fw(shop(), lambda p: plain_ucb(p, m), warmup=0), free),
+    "ucb = resolving": (lambda m: resolving(shop(), m), free),
     "linear = gini of one, resolving": restated(resolving, GeneralizedGini(("gain",), (1.0,))),
     "linear = gini of one, fw_dual": restated(fw_dual, GeneralizedGini(("gain",), (1.0,))),
     "linear = alpha near 0": restated(resolving, AlphaFair(("gain",), alpha=1e-9, offset=0.05)),
@@ -153,7 +168,7 @@ ONE = {
     "twice = once": replanned(BUDGET, BUDGET),
     "no holdout": (
         lambda m: resolving(shop(BUDGET), m, holdout=None, explore=0.0),
-        lambda m: resolving(shop(BUDGET), m),
+        spending(resolving),
     ),
     "budget of everything = none, resolving": unbounded(resolving),
     "budget of everything = none, pgd": unbounded(lambda p, m: pgd(p, m, warmup=0)),
@@ -222,7 +237,9 @@ FIRST = ("ucb =", "linucb_rank =", "resolving, ")
 QUICK = [row for row in ROWS if row[0].startswith(FIRST) and "Bayesian" not in row[0]]
 
 
-def played(policy, rounds, replicas):
+@cache  # as a few policies are those that all others are compared with
+def played(make, model, rounds, replicas):
+    policy = make(model)
     state = policy.start(seed=9, replicas=replicas)
     world = Market(problem=policy.problem, coins=True).start(9, state.replicas)
     made = [r.decision for r in play(policy, state, world, range(rounds))]
@@ -230,7 +247,7 @@ def played(policy, rounds, replicas):
 
 
 def agree(one, other, model, replicas, rounds):
-    (plays, chance), (others, by_other) = (played(make(model), rounds, replicas) for make in (one, other))
+    (plays, chance), (others, by_other) = (played(make, model, rounds, replicas) for make in (one, other))
     assert plays.shape == others.shape
     apart = (plays != others).any(2)
     for r in np.flatnonzero(apart.any(0)):

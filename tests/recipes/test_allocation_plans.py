@@ -1,6 +1,7 @@
 """Budgets and parity over the horizon where many users are allocated in every round."""
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -33,11 +34,18 @@ def matching(curve, rate, tolerance, horizon=2000):
 
 
 def earned(policy, world, replicas=3):
-    """Satisfaction at true means, the largest cost and the largest gap between groups, all per round."""
+    """Satisfaction at true means in each replica, the largest cost and the largest gap between groups, all per round."""
     trace = simulate(policy, world, replicas=replicas, progress=False)
     budget, parity = world.problem.subject_to
     satisfaction = trace.in_expectation().average("satisfaction")[-1]
-    return satisfaction.mean(), trace.measure(budget)[-1].max(), trace.measure(parity)[-1].max()
+    return satisfaction, trace.measure(budget)[-1].max(), trace.measure(parity)[-1].max()
+
+
+@cache
+def planned(curve, rate, tolerance):
+    """What the plans of a world earn."""
+    world = matching(curve, rate, tolerance)
+    return earned(resolving_allocation(world.problem, MODEL), world)
 
 
 @pytest.mark.slow
@@ -46,13 +54,13 @@ def earned(policy, world, replicas=3):
 )
 def test_allocations_reach_the_fluid_bound_within_budget_and_tolerance(curve, rate, tolerance):
     world = matching(curve, rate, tolerance)
-    best = opt_satisfaction(world, contexts=100, replicas=3, progress=False)
-    satisfaction, cost, gap = earned(resolving_allocation(world.problem, MODEL), world)
-    assert satisfaction >= 0.985 * best.value
+    best = opt_satisfaction(world, contexts=30, replicas=3, progress=False)  # of 100 it is a thousandth lower
+    satisfaction, cost, gap = planned(curve, rate, tolerance)
+    assert satisfaction.mean() >= 0.985 * best.value
     assert cost <= rate
     assert gap <= tolerance
     satisfaction, cost, gap = earned(pgd_allocation(world.problem, MODEL), world)
-    assert satisfaction >= 0.98 * best.value  # gradient steps have a margin
+    assert satisfaction.mean() >= 0.98 * best.value  # gradient steps have a margin
     assert cost <= rate
     assert gap <= tolerance + 0.02 * best.value  # measured: .001 to .003
 
@@ -65,7 +73,7 @@ def test_a_plan_that_does_not_know_r_spends_less_than_it_could():
     plan = next(g for g in knows.goals if isinstance(g, Resolving))
     unaware = replace(plan, rounds=SharedArms(curve=Linear(), arms=10))
     without = replace(knows, goals=tuple(unaware if g is plan else g for g in knows.goals))
-    assert earned(without, world, 2)[0] < 0.9 * earned(knows, world, 2)[0]
+    assert earned(without, world, 2)[0].mean() < 0.9 * planned(Logarithmic(2.0), 20.0, 0.5)[0][:2].mean()
 
 
 def test_bounds_of_parities_are_tightened_and_those_of_budgets_are_not():
