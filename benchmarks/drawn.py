@@ -28,7 +28,9 @@ class _View(NamedTuple):
     def context(self, step: int) -> tuple[Context, None]:
         x = np.empty((len(self.groups), *self.x.shape[1:]))
         for r in range(len(x)):
-            x[r] = self.x[step]
+            for a in range(x.shape[1]):
+                for i in range(x.shape[2]):
+                    x[r, a, i] = self.x[step, a, i]
         return Context(x, self.known, self.groups, self.offered, None), None
 
     @kernel

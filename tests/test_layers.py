@@ -136,6 +136,17 @@ def test_kernels_do_arithmetic_that_python_and_machine_code_do_alike():
                     assert stable or called != "argsort", f"{where}: ties may differ"
 
 
+def test_kernels_write_no_array_to_a_slice():
+    """It would compile Numba's message about shapes, which takes almost two seconds of a process; a number does not."""
+    for name, path in MODULES.items():
+        for node, decorators in functions(path):
+            for z in ast.walk(node) if decorators & set(KERNELS) else ():
+                targets = z.targets if isinstance(z, ast.Assign) else [getattr(z, "target", None)]
+                whole = [t for t in targets if isinstance(t, ast.Subscript) and isinstance(t.slice, ast.Slice)]
+                where = f"{name}.{node.name}: {ast.unparse(z)}: write a loop"
+                assert not whole or not any(isinstance(n, ast.Name) and n.id != "np" for n in ast.walk(z.value)), where
+
+
 @for_each("path", sorted((HOME / "report").glob("*.py")), ids=lambda p: p.name)
 def test_reports_know_nothing_of_runs(path):
     assert not [m for m in imported(path) if m.startswith(("evenhand.run", "evenhand.experiments", "evenhand.replay"))]

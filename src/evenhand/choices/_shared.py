@@ -61,6 +61,18 @@ def add_up(readings: Floats) -> Floats:
 
 
 @inlined
+def copy_to(target: Floats, source: Floats) -> None:
+    """Write the numbers of an array, which may be those of all replicas, to another one, `(A),(A)`.
+
+    An assignment to a slice would also compile Numba's message about shapes.
+    """
+    for r in range(len(target)):
+        row = r if len(source) > 1 else 0
+        for a in range(target.shape[1]):
+            target[r, a] = source[row, a]
+
+
+@inlined
 def fits(worst: Floats, left: Floats, r: int, a: int) -> bool:
     """Whether candidate a fits into the remaining limits of replica r, `(A,d),(d)->()`."""
     row = r if len(worst) > 1 else 0
@@ -170,9 +182,9 @@ def draw(
     plays, propensities, lottery = nothing_played(playable, n_plays)
     free, left, chances = playable.copy(), left.copy(), np.empty(playable.shape)
     for i in range(n_plays):
-        chances[:] = weights
+        copy_to(chances, weights)
         played = drawn(chances, free, u, i)
         if i == 0:
-            lottery[:] = chances
+            copy_to(lottery, chances)
         settle(plays, propensities, i, played, chances, worst, free, left)
     return plays, propensities, lottery

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.choices._shared import add_up, drawn, nothing_played, settle
+from evenhand.choices._shared import add_up, copy_to, drawn, nothing_played, settle
 from evenhand.choices.base import DrawPerPlay, Offer, Pick, Worth
 from evenhand.core.checked import checked
 from evenhand.core.kernel import kernel
@@ -51,7 +51,7 @@ def _draw(
         chances = _weigh(worth, free, temperature)
         played = drawn(chances, free, u, i)
         if i == 0:
-            lottery[:] = chances
+            copy_to(lottery, chances)
         settle(plays, propensities, i, played, chances, worst, free, left)
     return plays, propensities, lottery
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from evenhand.choices._shared import add_up, drawn, nothing_played, settle, tied
+from evenhand.choices._shared import add_up, copy_to, drawn, nothing_played, settle, tied
 from evenhand.choices.base import DrawPerPlay, Offer, Pick, Worth
 from evenhand.choices.schedules import Schedule
 from evenhand.core.checked import checked, typed
@@ -110,7 +110,7 @@ def _draw(
         chances = _weigh(worth, free, rates)
         played = drawn(chances.copy(), free, u, i)
         if i == 0:
-            lottery[:] = chances
+            copy_to(lottery, chances)
         settle(plays, propensities, i, played, chances, worst, free, left)
     return plays, propensities, lottery
 

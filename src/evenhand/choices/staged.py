@@ -44,8 +44,11 @@ class _StagedView(NamedTuple):
             then = self.then.pick(worth, offer, t, u)
             for r in range(len(t)):
                 if t[r] >= self.rounds:
-                    first.plays[r], first.propensities[r] = then.plays[r], then.propensities[r]
-                    first.lottery[r], first.forced[r] = then.lottery[r], then.forced[r]
+                    for i in range(first.plays.shape[1]):
+                        first.plays[r, i], first.propensities[r, i] = then.plays[r, i], then.propensities[r, i]
+                    for a in range(first.lottery.shape[1]):
+                        first.lottery[r, a] = then.lottery[r, a]
+                    first.forced[r] = then.forced[r]
         return first  # type: ignore[no-any-return]
 
     @kernel

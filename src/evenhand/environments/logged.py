@@ -61,21 +61,25 @@ class _LoggedView(NamedTuple):
         rows = self.rows[min(step, len(self.rows) - 1)]
         groups = np.empty((len(rows), 1, self.groups.shape[1]), np.int64)
         for r in range(len(rows)):
-            groups[r, 0] = self.groups[rows[r]]
+            for g in range(groups.shape[2]):
+                groups[r, 0, g] = self.groups[rows[r], g]
         known = self.known
         if self.by_row:
             known = np.empty((len(rows), *self.known.shape[1:]))
             for r in range(len(rows)):
-                known[r] = self.known[rows[r]]
+                for a in range(known.shape[1]):
+                    for m in range(known.shape[2]):
+                        known[r, a, m] = self.known[rows[r], a, m]
         return Context(_features(self.units, self.layout, rows), known, groups, self.offered, None), rows
 
     @kernel
     def respond(self, step: int, c: Context, rows: Ints, d: Decision) -> tuple[Floats, Bools, Floats]:
-        d.counted[:] = _accept(d.plays, rows, self.actions, step < self.ends)
+        accepted = _accept(d.plays, rows, self.actions, step < self.ends)
         y = np.full((len(rows), 1, self.outcomes.shape[1]), np.nan)
         for r in range(len(rows)):
-            if d.counted[r] > 0.0:
-                y[r, 0] = self.outcomes[rows[r]]
+            d.counted[r] = accepted[r]
+            for m in range(y.shape[2] if accepted[r] > 0.0 else 0):
+                y[r, 0, m] = self.outcomes[rows[r], m]
         return y, self.exposed, self.true_means
 
     @kernel

@@ -27,7 +27,9 @@ def _ball(normal: Floats, u: Floats, radius: float) -> Floats:
             for i in range(n):
                 square += normal[r, d, i] * normal[r, d, i]
             if square > 0.0:
-                normal[r, d] *= radius * u[r, d] ** (1.0 / n) / math.sqrt(square)
+                scale = radius * u[r, d] ** (1.0 / n) / math.sqrt(square)
+                for i in range(n):
+                    normal[r, d, i] *= scale
     return normal
 
 

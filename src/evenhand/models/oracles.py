@@ -43,12 +43,17 @@ def project(theta: Floats, radius: float, whole: bool) -> None:
         for m in range(len(theta)):
             square += norm2(theta[m])
         norm = math.sqrt(square)
-        theta[:] = np.abs(theta) * (radius / norm if norm > radius else 1.0)
+        scale = radius / norm if norm > radius else 1.0
+        for m in range(len(theta)):
+            for i in range(theta.shape[1]):
+                theta[m, i] = abs(theta[m, i]) * scale
         return
     for m in range(len(theta)):
         square = norm2(theta[m])
         if square > radius * radius:
-            theta[m] *= radius / math.sqrt(square)
+            scale = radius / math.sqrt(square)
+            for i in range(theta.shape[1]):
+                theta[m, i] *= scale
 
 
 @kernel
@@ -75,7 +80,8 @@ def _learn(
             if inverse.shape[1] > 0:
                 square = absorb(inverse[r], x[r, p], gain)
             else:
-                gain[:] = x[r, p]
+                for i in range(len(gain)):
+                    gain[i] = x[r, p, i]
             replaced = count[r] == 0.0 and first_step != 0.0
             size = first_step if replaced else step / (count[r] + 1.0) ** power
             count[r] += 1.0

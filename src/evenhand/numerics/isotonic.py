@@ -78,7 +78,8 @@ def gini_gradient(z: Floats, tilt: Floats, at: Ints, order: Ints, weights: Float
         for j in range(z.shape[1]):
             out[r, j] = z[r, j] + beta[r] * tilt[j]
         if found:
-            places[:] = order[r]
+            for i in range(m):
+                places[i] = order[r, i]
         else:
             for i in range(m):
                 x[i] = out[r, at[i]]

@@ -248,7 +248,8 @@ def lotteries(worth: Floats, use: Floats, bound: Floats, allowed: Bools) -> tupl
         for k in range(n):
             largest = max(largest, abs(table[m + 3, k]))
         if largest > 0.0:
-            table[m + 3] /= largest
+            for k in range(table.shape[1]):
+                table[m + 3, k] /= largest
         enter_where_least(table, 0, m, n, basic, free[: n + 1])
         maximize(table, m + 1, basic, free[: n + 1])
         total = 0.0
@@ -259,6 +260,7 @@ def lotteries(worth: Floats, use: Floats, bound: Floats, allowed: Bools) -> tupl
                 total += x
             elif basic[i] == arms:
                 excess[r] = x
-        p[r] /= total
+        for a in range(p.shape[1]):
+            p[r, a] /= total
         _share(worth, use, size, unit, allowed, r, p)
     return p, excess

@@ -305,7 +305,7 @@ def _settle(order: Ints, falling: Floats) -> None:
     for s in range(1, len(order) + 1):
         if s == len(order) or falling[order[s]] != falling[order[first]]:
             if s - first > _FEW:
-                order[first:s] = np.sort(order[first:s])
+                order[first:s].sort()
             for p in range(first + 1, s):
                 place, q = order[p], p - 1
                 while q >= first and order[q] > place:

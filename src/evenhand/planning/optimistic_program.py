@@ -138,7 +138,8 @@ def _master(
         table[rows + 1, n - 1] = -1.0
         table[rows + 2, n - 3], table[rows + 2, n - 2] = 1.0, -1.0
         for j in range(budgets):
-            table[rows + 3] -= table[j]
+            for k in range(n + 1):
+                table[rows + 3, k] -= table[j, k]
         table[rows + 3, n - 1], table[rows + 3, n] = 0.0, 0.0
         enter_where_least(table, first, rows, n - 2, basic, free)
         enter_where_least(table, 0, budgets + planes, n - 1, basic, free)
@@ -156,7 +157,9 @@ def _master(
                 s[r] += unit * (x if label == arms + m + d else -x)
             elif label == arms + m + d + 2:
                 excess[r] = x
-        p[r] /= total(p[r])
+        whole = total(p[r])
+        for a in range(arms):
+            p[r, a] /= whole
         for a in range(arms):
             for j in range(m):
                 u[r, j] += low[r, j, a] * p[r, a]

@@ -72,9 +72,9 @@ def nearest_point(z: Floats, rows: Floats, bounds: Floats, x: Floats, work: Floa
     c, rest, v, u = work[2 * n], work[2 * n + 1, :n], work[2 * n + 2], work[2 * n + 3]
     k = 0
     inside[:] = False
-    x[:] = z
     scale = 0.0  # the scale of rounding errors
     for i in range(n):
+        x[i] = z[i]
         scale = max(scale, abs(z[i]))
     for j in range(d):
         scale = max(scale, abs(bounds[j]))

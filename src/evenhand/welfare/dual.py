@@ -125,8 +125,8 @@ def lower(
     wide = 2 * arms if scarce else arms  # fees follow the prices
     weight, sums, counts, chance = np.empty(arms), np.empty(arms), np.empty(arms), np.empty(arms)
     steep, step, near, base = np.empty((wide, wide)), np.zeros(wide), np.empty(arms, np.int64), np.empty(wide)
-    base[:arms] = prices
-    base[arms:] = fees[: wide - arms]
+    for j in range(wide):
+        base[j] = prices[j] if j < arms else fees[j - arms]
     for _ in range(steps + 1):
         reached = 0.0
         for a in range(arms):
@@ -178,8 +178,8 @@ def lower(
             size *= 0.3
             continue
         least, size = reached, 1.0
-        base[:arms] = prices
-        base[arms:] = fees[: wide - arms]
+        for j in range(wide):
+            base[j] = prices[j] if j < arms else fees[j - arms]
         step[:] = 0.0
         for j in range(wide):
             for h in range(j + 1):
@@ -204,8 +204,11 @@ def lower(
                     pull += capacity[j - arms] - stretch * counts[j - arms]
                     move = min(max(-pull / steep[j, j], -pace), pace)
                     step[j] = max(base[j] + move, 0.0) - base[j]
-    prices[:] = base[:arms]
-    fees[: wide - arms] = base[arms:]
+    for j in range(wide):
+        if j < arms:
+            prices[j] = base[j]
+        else:
+            fees[j - arms] = base[j]
 
 
 @kernel

@@ -83,7 +83,8 @@ def _allocate(
         m, b, ok = value[r], bonus[r], eligible[r]
         case = Case(m, b, ok, capacity, curves)
         scale, reached = _scale(case), -np.inf
-        tried[:] = prices[r]
+        for a in range(n_arms):
+            tried[a] = prices[r, a]
         attempt = _COLD_START if np.isnan(tried).any() else _WARM_START
         while True:
             if attempt == _BY_GAIN:
@@ -104,7 +105,11 @@ def _allocate(
                 climb(case, lists, order, scale.unit, scale.spread, _PASSES, held)
             total = welfare(m, b, curves, trial)
             if total > reached:
-                arms[r], prices[r], reached = trial, tried, total
+                reached = total
+                for i in range(users):
+                    arms[r, i] = trial[i]
+                for a in range(n_arms):
+                    prices[r, a] = tried[a]
             satisfied = welfare(m, 0.0 * b, curves, trial)
             gap = bound_at(case, scale.most, Asked(tried, fees)) - reached
             if attempt == _BY_GAIN or gap <= _SHORT * satisfied:
