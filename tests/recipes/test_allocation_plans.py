@@ -34,7 +34,7 @@ def matching(curve, rate, tolerance, horizon=2000):
 
 
 def earned(policy, world, replicas=3):
-    """Satisfaction at true means in each replica, the largest cost and the largest gap between groups, all per round."""
+    """Satisfaction at true means in each replica, the largest cost and the largest gap of groups, all per round."""
     trace = simulate(policy, world, replicas=replicas, progress=False)
     budget, parity = world.problem.subject_to
     satisfaction = trace.in_expectation().average("satisfaction")[-1]
