@@ -13,7 +13,7 @@ SLACK = 1.0  # pixels
 def no_overlaps(figure: Figure) -> None:
     """No text leaves the figure, lies on another text or on the inside of axes; no legend lies on axes."""
     canvas = FigureCanvasAgg(figure)
-    canvas.draw()
+    figure.draw_without_rendering()  # which places all texts
     renderer, sheet = canvas.get_renderer(), figure.bbox
     texts = [t for t in (*_of_figure(figure), *(t for a in figure.axes for t in _of_axes(a))) if t.get_visible()]
     boxes = [(t.get_text(), _smaller(t.get_window_extent(renderer))) for t in texts if t.get_text().strip()]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from typing import NamedTuple
 
 from evenhand.core.errors import InvalidInput, MissingExtra
@@ -90,7 +91,7 @@ def looks(
     """Choose one look per name: the main one thickest and in the first colour, references grey, dotted and thin."""
     own = own or {}
     taken = {parse_look(text).color for text in own.values() if text} | {PALETTE[0]}
-    free = iter([*(i for i, color in enumerate(PALETTE) if color not in taken), *range(len(PALETTE), 10**6)])
+    free = chain((i for i, color in enumerate(PALETTE) if color not in taken), count(len(PALETTE)))
     found = []
     for name in names:
         text = own.get(name, "")
@@ -120,7 +121,10 @@ def wrap(text: str, inches: float, size: float) -> str:
     """Wrap text to lines of a width in inches; wider words are broken."""
     lines: list[str] = []
     for paragraph in text.split("\n"):
-        line = ""
+        whole, line = paragraph.lstrip(" "), ""
+        if width_of(whole, size) <= inches:  # as most are, which are measured once
+            lines.append(whole)
+            continue
         for word in paragraph.split(" "):
             longer = f"{line} {word}" if line else word
             if width_of(longer, size) <= inches:
