@@ -99,8 +99,11 @@ def test_what_cannot_be_read_is_refused_by_its_question_and_nothing_is_written(f
     [
         {},
         SHOP,
-        {"known": "", "limit": "", "cases": "1"},
-        {"known": "town a/b/c", "maximize": "dollars 0 to 40", "cases": f"until {SOON}, 50 a day"},
+        pytest.param({"known": "", "limit": "", "cases": "1"}, marks=pytest.mark.slow),
+        pytest.param(
+            {"known": "town a/b/c", "maximize": "dollars 0 to 40", "cases": f"until {SOON}, 50 a day"},
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["examples", "shop", "as little as possible", "until a date"],
 )
