@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 SECONDS = {
-    "choices": 60, "contracts": 25, "documents": 10, "environments": 30, "examples": 1, "experiments": 35, "goals": 85,
-    "live": 105, "malformed": 20, "models": 75, "new": 20, "newcomers": 1, "notebooks": 1, "numerics": 35,
-    "objectives": 50, "offline": 60, "optima": 25, "packages": 1, "planning": 25, "problem": 20, "recipes": 45,
-    "replay": 105, "sets": 55, "src": 20, "tests": 350, "welfare": 30,
+    "choices": 55, "contracts": 25, "documents": 10, "environments": 30, "examples": 1, "experiments": 30, "goals": 75,
+    "live": 95, "malformed": 20, "models": 65, "new": 10, "newcomers": 1, "notebooks": 1, "numerics": 35,
+    "objectives": 50, "offline": 60, "optima": 25, "packages": 1, "planning": 25, "problem": 20, "recipes": 35,
+    "replay": 105, "sets": 55, "src": 20, "tests": 330, "welfare": 30,
 }  # fmt: skip
 MARK = "slow"  # of tests that only `make check` runs
 

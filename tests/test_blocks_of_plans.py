@@ -16,6 +16,7 @@ from evenhand.models import (
     GeneralizedLinear,
     Logarithmic,
     Logistic,
+    PerAction,
     Ridge,
     Stacked,
     WorstCase,
@@ -28,7 +29,7 @@ from evenhand.run import blocks, simulate
 from evenhand.run.recorder import Recorder, empty
 from evenhand.run.simulation import play
 from evenhand.testing import check_compiled
-from tests.test_blocks import PLACES, places
+from tests.test_blocks import LINUCB, PLACES, places
 
 COURT = Court(horizon=400)
 MIXED = MixedContexts(horizon=300)
@@ -115,24 +116,24 @@ def test_outcomes_that_are_declared_zero_under_some_actions():
     assert (trace.total("cost 1") <= 0.15 * MIXED.horizon + 1e-9).all()
 
 
+# Each compilation takes some ten seconds: widths are those of models that are there anyway, and whose bonus is read.
+CAUTIOUS = Ridge(n_features=9, width=WorstCase(n_parameters=9, delta=0.1))
 LINEAR, ODDS = GeneralizedLinear(n_features=9, link="identity"), Logistic(n_features=9)
-PARTS = Stacked((Ridge(n_features=9, width=Fixed(0.2)), LINEAR, ODDS))
+ALONE = PerAction(inner=Ridge(n_features=4, width=Logarithmic(0.5)), actions=5)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "policy",
+    ("policy", "environment", "least"),
     [
-        ucb(MIXED.problem, PARTS, warmup=5),
-        replace(ucb(MIXED.problem, PARTS, warmup=5), choice=EpsilonGreedy(0.2)),
-        square_cbwk(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=Fixed(0.2)), rate=9.0),
-        ucb(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=Logarithmic(0.1)), warmup=5),
-        ucb(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=WorstCase(n_parameters=9, delta=0.1)), warmup=5),
+        (ucb(MIXED.problem, Stacked((CAUTIOUS, LINEAR, ODDS)), warmup=5), MIXED, 280),
+        (square_cbwk(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=Fixed(0.2)), rate=9.0), MIXED, 280),
+        (replace(ucb(LINUCB.problem, ALONE, warmup=0), choice=EpsilonGreedy(0.2)), LINUCB, 190),
     ],
-    ids=["stacked", "epsilon-greedy", "inverse-gap", "logarithmic", "worst-case"],
+    ids=["stacked", "inverse-gap", "epsilon-greedy"],
 )
-def test_other_models_and_choices(policy):
-    assert check_compiled(policy, MIXED, rounds=300) > 280
+def test_other_models_and_choices(policy, environment, least):
+    assert check_compiled(policy, environment, rounds=300) > least
 
 
 def test_pointers_stay_where_a_solve_moves_no_array():
