@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from evenhand.offline import assign, curve, value
-from evenhand.offline.checks import idle, support
+from evenhand.offline.checks import idle
+from evenhand.offline.doubts import doubts, support
 from evenhand.offline.evidence import Tables
 from evenhand.problem import Budget
 from tests.offline.logs import draw, problem
@@ -45,9 +46,9 @@ def test_features_that_came_after_the_action(log):
 
 def test_policies_that_few_rows_agree_with(log):
     seldom = np.tile([1.0, 0.0, 0.0], (4000, 1))
-    assert support(log, {"none": seldom}) is None
+    assert support(doubts(log, {"none": seldom})) is None
     few = replace(log, actions=np.where(np.arange(4000) < 20, 2, log.actions % 2))
-    said = support(few, {"none": seldom, "large": np.tile([0.0, 0.0, 1.0], (4000, 1))})
+    said = support(doubts(few, {"none": seldom, "large": np.tile([0.0, 0.0, 1.0], (4000, 1))}))
     assert said == "'large' rests on 20 effective cases, too few for its intervals"
 
 
@@ -59,12 +60,12 @@ def test_policies_that_play_what_was_never_logged():
     p = np.where(hole, np.array([2 / 3, 1 / 3, 1.0])[actions], 1 / 3)
     log = replace(log, actions=actions, propensities=p)
     large, elsewhere = np.eye(3)[np.full(6000, 2)], np.eye(3)[np.where(hole, 0, 2)]
-    said = support(log, {"large": large, "elsewhere": elsewhere})
+    said = support(doubts(log, {"large": large, "elsewhere": elsewhere}))
     missing = float(said.partition("'large' plays in ")[2].partition("%")[0]) / 100
     assert missing == pytest.approx(hole.mean(), abs=0.03)
     assert said.endswith("of its cases what was never logged there, if the propensities are right: its value there is "
-                         "a model's guess")  # fmt: skip
-    assert support(log, {"elsewhere": elsewhere}) is None
+                         "a model's guess, without an interval")  # fmt: skip
+    assert support(doubts(log, {"elsewhere": elsewhere})) is None
     assert "check: 'all large' plays in 3" in str(value(log))
     assert "'large' was never drawn in " in value(log).checks["overlap"]
 
@@ -122,5 +123,6 @@ def test_lists_say_what_is_wrong_with_their_log(tmp_path):
     files = tmp_path / "list.csv", tmp_path / "problem.toml"
     found = assign(*files, learn_from=tmp_path / "log.csv")
     assert str(found).split("\n")[1].startswith("check: 'age' differs between actions given the propensities: under ")
+    assert "The list is not to be relied on, as the log fails the check of its features." in found.summary()
     found = assign(*files, learn_from=tmp_path / "log.csv", budget=30)
     assert "check: the budget of 1 post per case never binds" in str(found)

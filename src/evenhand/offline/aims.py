@@ -29,7 +29,12 @@ class At(NamedTuple):
     spent: float  # by predictions, which are what is spent where it is known
     used: Estimate  # of what is spent, by scores
     price: float
+    policy: Planned
     moves: Floats = STILL  # (K,K) by how much folds move each other's value
+
+    def guess(self) -> At:
+        """The same without an error, as of plays that were never logged."""
+        return self._replace(psi=np.full(len(self.psi), np.nan), moves=STILL)
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,7 +164,7 @@ class Aim:
         used = spent if cost.scores is cost.predicted else policy.of(cost.scores)
         value, mean = float(self.objective.value(z)), float(spent.mean())
         moved = STILL if totals is None else _along(slope, list(moves(totals, len(own))))
-        return At(value, psi, mean, Average.of(used).estimate, price, moved)
+        return At(value, psi, mean, Average.of(used).estimate, price, policy, moved)
 
     def _brings(self, part: int, slope: Floats, policy: Planned) -> Floats:
         return _along(slope, [policy.of(table[part]) for table in self.tables])

@@ -19,6 +19,7 @@ from evenhand.core.sheets import RUN, quoted_cell
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
 from evenhand.offline import shown
+from evenhand.offline.doubts import failed
 from evenhand.offline.levels import Level, levels_of
 from evenhand.offline.list_files import SUFFIX, write_parquet
 from evenhand.offline.list_page import parts
@@ -98,6 +99,8 @@ class Assignment:
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
         mean = f"{self.expected[self.objective].mean():.4f} {self.objective}"
+        if (fault := failed(self.checks)) is not None:
+            yield f"The list is not to be relied on, as {fault}."
         yield f"By what {self.log} says, {mean} per case is predicted: an overestimate, as the highest were chosen."
         for used in self.budgets:
             yield f"One more unit of {used.outcome} is predicted to be worth {amount(used.price)} {self.objective}."

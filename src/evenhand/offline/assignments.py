@@ -15,8 +15,9 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import file, number
 from evenhand.offline.assigned import Assignment
 from evenhand.offline.cases import Cases
-from evenhand.offline.checks import idle, outside, support
+from evenhand.offline.checks import idle, outside
 from evenhand.offline.cross_fitting import RidgeByErrors
+from evenhand.offline.doubts import doubts, support
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.lines import singles
 from evenhand.offline.outcome_models import Regressor
@@ -116,7 +117,7 @@ def assign(
         checks={
             **evidence.checks,
             "range": outside(listed.numbers, evidence.coding),
-            "support": support(evidence, singles(evidence)),
+            "support": support(doubts(evidence, singles(evidence))),
             "budget": idle(worth, tables, {b.outcome: b.total / len(listed) for b in limits.budgets}),
         },
     )

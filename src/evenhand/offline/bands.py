@@ -61,7 +61,7 @@ def reach(sums: Sequence[Floats], seed: int, line: int) -> float:
     """
     chosen = np.unique(np.linspace(0, len(sums) - 1, min(len(sums), _MOST)).round().astype(int))
     s = np.stack([sums[b] - sums[b].mean() for b in chosen.tolist()], 1)
-    size = np.linalg.norm(s, axis=0)
+    size = np.nan_to_num(np.linalg.norm(s, axis=0))
     moves = size > 1e-9 * size.max(initial=0.0)
     if not moves.any():
         return 0.0

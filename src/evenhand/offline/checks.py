@@ -1,4 +1,4 @@
-"""What is wrong with what is asked of a log: policies that it says little of, and budgets that decide nothing."""
+"""What is wrong with what is asked of a log: budgets that decide nothing, and lists beyond its range."""
 
 from __future__ import annotations
 
@@ -8,46 +8,12 @@ import numpy as np
 
 from evenhand.core.faces import amount
 from evenhand.core.types import Floats
-from evenhand.offline.evidence import Evidence, Tables
-from evenhand.offline.scores import doubly_robust, effective, weights
-from evenhand.replay.checks import quantile, reach
+from evenhand.offline.evidence import Tables
+from evenhand.offline.scores import doubly_robust
 from evenhand.replay.units import Units
 
-FEW = 50.0  # effective cases below which an estimate is not to be trusted
 _ERRORS = 3.0  # standard errors that chance is allowed
 _SMALL = 0.01  # part of the rows
-
-
-def support(evidence: Evidence, policies: Mapping[str, Floats]) -> str | None:
-    """Say which policy plays what the log hardly contains, `(N,A)` each: few rows agree, or some can never agree.
-
-    Equation: the effective cases are (sum w)^2 / sum w^2, and mean_i w_i is 1 where every action that the policy plays
-    could be logged. It is less by the part of its plays that could not.
-    """
-    z = quantile(len(policies))
-    few, never = [], []
-    for name, policy in policies.items():
-        w = weights(policy, evidence.played, evidence.propensities)
-        rows, total = effective(w), float(w.sum())
-        if rows < FEW:
-            few.append((rows, name))
-            continue
-        variance, third = (np.array(float((w**k).sum()) / total) for k in (2, 3))
-        missing = 1.0 - total / len(w)
-        if missing > max(float(reach(z, len(w), np.maximum(variance - 1.0, 0.0), third)), _SMALL):
-            never.append((-missing, name))
-    if few:
-        rows, name = min(few)
-        others = f"; so do {len(few) - 1} other policies, on less than {FEW:.0f}" if len(few) > 1 else ""
-        return f"{name!r} rests on {rows:.0f} effective cases, too few for its intervals{others}"
-    if never:
-        missing, name = min(never)
-        others = f", and {len(never) - 1} other policies do so, too" if len(never) > 1 else ""
-        return (
-            f"{name!r} plays in {-missing:.1%} of its cases what was never logged there, if the propensities are right"
-            f"{others}: its value there is a model's guess"
-        )
-    return None
 
 
 def idle(worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float]) -> str | None:

@@ -84,6 +84,14 @@ class Crossed:
         """The same of the rows one fold after the other, as lines have them."""
         return Aim.of(self.evidence, self.tables_dealt)
 
+    @cached_property
+    def weights_dealt(self) -> Floats:
+        """How many rows each one represents under each action, of the rows one fold after the other, `()->(N,A)`."""
+        played, p = self.evidence.played[self.rows.order], self.evidence.propensities[self.rows.order]
+        there, found = np.flatnonzero(played >= 0), np.zeros((len(played), len(self.evidence.names)))
+        found[there, played[there]] = 1.0 / p[there]
+        return found
+
     def cost_dealt(self, outcome: str | None) -> Tables:
         """Return the table of what a budget limits, of the rows one fold after the other; 0 without one."""
         return self._nothing if outcome is None else self.tables_dealt[outcome]

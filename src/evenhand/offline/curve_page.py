@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from evenhand.core.faces import amount
+from evenhand.offline.doubts import failed
 from evenhand.offline.lines import Line
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import difference, interval
+from evenhand.replay.checks import Checks
 from evenhand.report import charts
 from evenhand.report.charts import Course
 from evenhand.report.page import Part
@@ -50,11 +53,19 @@ class Drawn(Protocol):
     @property
     def rows(self) -> int: ...
 
+    @property
+    def checks(self) -> Checks: ...
+
 
 def headline(curve: Drawn) -> str:
     """State what targeting brings beyond the best single action, at the budget of the file or the nearest to it."""
     i, b = _at(curve), f"{amount(curve.budgets[_at(curve)])} {curve.spent} per case"
     first, *others = curve.lines
+    if (fault := failed(curve.checks)) is not None:
+        return f"What targeting brings cannot be told, as {fault}"
+    if math.isnan(first.value[i].se):
+        return f"At {b}, what targeting brings cannot be told, as it plays what was never logged there"
+    others = [line for line in others if not math.isnan(line.value[i].se)]
     singles = [line for line in others if line.name.startswith("only ")] or others
     if not singles:
         low, high = first.value[i].interval
@@ -68,7 +79,7 @@ def headline(curve: Drawn) -> str:
 def sentences(curve: Drawn) -> Iterator[str]:
     """Yield where every difference can be told from chance, and the worth of one more unit of the budget."""
     first, *others = curve.lines
-    for line in others:
+    for line in others if failed(curve.checks) is None else ():
         told = [(b, interval("", z).told) for b, z in zip(curve.budgets, line.less, strict=True)]
         yield f"Beyond {line.name}, targeting brings {_where(told)}."
     price = first.price[_at(curve)]

@@ -10,10 +10,11 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
 from evenhand.core.validate import file, writable
-from evenhand.offline.checks import idle, support
+from evenhand.offline.checks import idle
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed, best, even
 from evenhand.offline.curve_table import Curve
+from evenhand.offline.doubts import doubter, doubts, support
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.lines import (
     TARGETED,
@@ -21,6 +22,7 @@ from evenhand.offline.lines import (
     beside,
     cheapest_of,
     grid,
+    judged,
     limit_of,
     planned,
     single,
@@ -113,6 +115,8 @@ def curve(
     for by, tolerance in fair_ones:
         name = f"fair by {by}, {amount(tolerance, 6)}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
+    ask = doubter(len(at) * len(policies))
+    policies = {name: judged(crossed, each, ask) for name, each in policies.items()}
     lines, bands = together(policies, at, seed, crossed.rows.order)
     found = Curve(
         log=evidence.log,
@@ -146,7 +150,7 @@ def _checks(crossed: Crossed, limit: Limit) -> Checks:
     plan = next(crossed.own(best([limit.rate]), limit.outcome)).probabilities(len(evidence.names))
     return {
         **evidence.checks,
-        "support": support(evidence, {TARGETED: plan} | singles(evidence)),
+        "support": support(doubts(evidence, {TARGETED: plan} | singles(evidence))),
         "budget": idle(aim.worth, crossed.tables_dealt, limits(evidence)) if aim.linear else None,
     }
 

@@ -166,7 +166,6 @@ class Evidence:
     def tables_dealt(self, models: Models) -> dict[str, Tables]:
         """Predict and score all outcomes by models, as `tables` does, of the rows one fold after the other."""
         p, order = self.problem, np.concatenate(models.members)
-        actions, rows = self.actions[order], np.arange(self.rows)
         q = [np.zeros((self.rows, len(p.actions))) for _ in p.learned]
         start = 0
         with Work("fitting the models", "fold") as work:
@@ -175,13 +174,7 @@ class Evidence:
                 for m, each in enumerate(self._predicted(models, k)):
                     q[m][start : start + len(mine)] = each
                 start += len(mine)
-        scored = []
-        for m, each in enumerate(q):
-            own = scores(each, actions, self.propensities[order], self.outcomes[order, m])
-            free = p.free[actions, m]
-            own[rows[free], actions[free]] = 0.0
-            scored.append(own)
-        return self._tables(q, scored, self.known if len(self.known) == 1 else self.known[order])
+        return self._tables(q, self._scored(q, order), self.known if len(self.known) == 1 else self.known[order])
 
     def tables_apart(self, models: Models, fold: int, other: int) -> dict[str, Tables]:
         """Predict the rows of a fold by models that have not seen another one either; nothing is corrected."""
@@ -202,6 +195,23 @@ class Evidence:
                     own = predicted(model, self.features[seen], self.outcomes[seen, m], features)
                     q[m][:, a] = np.clip(own, p.low[m], p.high[m])
         return self._tables(q, q, known)
+
+    def ends(self) -> tuple[dict[str, Tables], dict[str, Tables]]:
+        """Score outcomes as if each were predicted at one end of its range: at the lower one, and at the upper one."""
+        p, shape = self.problem, (self.rows, len(self.problem.actions))
+        both = ([np.broadcast_to(end[:, m], shape) for m in range(len(p.learned))] for end in p.span_by_action)
+        low, high = (self._tables(q, self._scored(q, np.arange(self.rows)), self.known) for q in both)
+        return low, high
+
+    def _scored(self, q: Sequence[Floats], order: Ints) -> list[Floats]:
+        """Correct predictions of rows in some order by what was logged, `(N,A) by outcome,(N)->(N,A) by outcome`."""
+        actions, rows, found = self.actions[order], np.arange(self.rows), list[Floats]()
+        for m, each in enumerate(q):
+            own = scores(each, actions, self.propensities[order], self.outcomes[order, m])
+            free = self.problem.free[actions, m]
+            own[rows[free], actions[free]] = 0.0
+            found.append(own)
+        return found
 
     def _predicted(self, models: Models, fold: int, other: int | None = None) -> list[Floats]:
         """Predict the rows of a fold, `->(N_k,A)` by outcome; actions that are not needed have 0."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -29,8 +29,10 @@ class Kept(NamedTuple):
     confidence: float  # that the constraint holds in the population: of several rows, that all do, at least
 
 
-def kept(evidence: Evidence, amounts: Callable[[str], Floats]) -> Iterator[Kept]:
+def kept(evidence: Evidence, amounts: Callable[[str], Floats], guesses: Set[str] = frozenset[str]()) -> Iterator[Kept]:
     """Yield every constraint that rows describe, of a policy with some amounts by outcome, `(N)` each.
+
+    Of outcomes that are guesses no error is known, so that a constraint which reads them has a confidence of NaN.
 
     Equation: with the estimate v of a row, its standard error and its bound b, the confidence is Phi((b - v) / se),
     that of the one-sided interval that ends at b. Of several rows it is 1 - sum (1 - confidence), at least 0. The
@@ -43,12 +45,12 @@ def kept(evidence: Evidence, amounts: Callable[[str], Floats]) -> Iterator[Kept]
         sign, side = (-1.0, "at least") if s.constraint.worst == "low" and not ratio else (1.0, "at most")
         rows = []
         for j, (name, bound) in enumerate(zip(s.rows.names, s.bound.tolist(), strict=True)):
-            estimate = _row(evidence, s, j, amounts).estimate
+            estimate = _row(evidence, s, j, amounts, guesses).estimate
             rows.append((sure(estimate, bound), _room(estimate, bound), name, estimate, bound))
         if not rows:
             continue
         least_sure, _, name, (v, se), bound = min(rows)
-        joint = max(0.0, 1.0 - sum(1.0 - row[0] for row in rows))
+        joint = float(np.maximum(0.0, 1.0 - sum(1.0 - row[0] for row in rows)))
         label = name if ratio else s.constraint.label
         yield Kept(label, name, Estimate(sign * v, se), sign * bound, side, joint if len(rows) > 1 else least_sure)
 
@@ -73,13 +75,17 @@ def _room(estimate: Estimate, bound: float) -> float:
     return (bound - estimate.value) / max(estimate.se, _ROUNDING * max(abs(bound), abs(estimate.value)), _LEAST)
 
 
-def _row(evidence: Evidence, s: Stated, j: int, amounts: Callable[[str], Floats]) -> Average:
+def _row(evidence: Evidence, s: Stated, j: int, amounts: Callable[[str], Floats], guesses: Set[str]) -> Average:
     """Return the average of a row of a constraint, as `problem.rows` states it."""
     p, rows = evidence.problem, s.rows
-    v = np.zeros(evidence.rows)
-    for name, weight in zip((*p.learned, *p.known), rows.weights[j].tolist(), strict=True):
-        if weight:
-            v = v + weight * amounts(name)
+    read = {n: q for n, q in zip((*p.learned, *p.known), rows.weights[j].tolist(), strict=True) if q}
+    found = _average(evidence, s, j, sum((q * amounts(name) for name, q in read.items()), np.zeros(evidence.rows)))
+    return found.guess() if read.keys() & guesses else found
+
+
+def _average(evidence: Evidence, s: Stated, j: int, v: Floats) -> Average:
+    """Return the average of a row of a constraint that reads some amounts of all cases, `(N)->`."""
+    p, rows = evidence.problem, s.rows
     everybody, c = Average.of(rows.always[j] * v), int(rows.column[j])
     if c < 0:
         return everybody

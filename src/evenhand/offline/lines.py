@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from evenhand.core.validate import number
 from evenhand.offline.aims import Aim, At
 from evenhand.offline.bands import Bands, blocks, reach
 from evenhand.offline.crossed import Crossed, Planner
+from evenhand.offline.doubts import Doubt
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frontier import Point, cheapest
 from evenhand.offline.planned import Once, Parted, Single
@@ -107,6 +108,12 @@ def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: T
     """Yield the policy that draws the rows with one action at random; the others stay as they start."""
     everywhere = Once(Point(np.full(aim.rows, action, np.int32), -1, 0, 0.0, 0.0))
     return (aim.at(Single.within(b, start, everywhere, cost.predicted), cost) for b in budgets)
+
+
+def judged(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt]) -> Iterator[At]:
+    """Yield policies, without an error where they play what was never logged; `ask` says so by their weights."""
+    for at in each:
+        yield at.guess() if ask(at.policy.of(crossed.weights_dealt)).guessed else at
 
 
 def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> Iterator[tuple[str, float]]:

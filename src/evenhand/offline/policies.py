@@ -14,12 +14,13 @@ from evenhand.core.types import Floats
 from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.deciders import Decider, decided
 from evenhand.offline.delta import objective_of, trouble
+from evenhand.offline.doubts import Bounds, Doubt, ends
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import Kept, kept
 from evenhand.offline.lines import TARGETED, limit_of, singles
 from evenhand.offline.planned import Parted, moves
-from evenhand.offline.scores import STILL, Average, Estimate, direct, effective, normalised, switch, weights
+from evenhand.offline.scores import STILL, Average, Estimate, direct, normalised, switch, weights
 from evenhand.replay.arrow import Frame, arrow_table
 
 LOGGED = "as logged"
@@ -36,7 +37,9 @@ class Valued(NamedTuple):
     switch: float  # by the model alone where weights exceed 10
     beyond: Estimate  # the difference to what was logged, by pairs of cases
     less: Mapping[str, Estimate]  # the difference to every policy before it in the table, by pairs of cases
-    rows: float  # the effective number of rows that agree
+    doubt: Doubt  # where it is a guess, no estimate has an error
+    bounds: Bounds | None  # of the value, where it is a guess and bounds are known
+    beyond_bounds: Bounds | None  # of the difference to what was logged, likewise
     used: Mapping[str, Estimate]  # of every outcome with a budget, per case
     kept: tuple[Kept, ...]  # every constraint
     trouble: str | None  # why there is no value or no honest error, if so
@@ -91,10 +94,7 @@ def policies_of(crossed: Crossed) -> Unasked:
 def _planned(crossed: Crossed, rate: float, outcome: str | None) -> Iterator[tuple[Parted, Moved]]:
     """Yield the targeted policy, and by how much folds move it."""
     evidence, names = crossed.evidence, crossed.evidence.problem.objective.outcomes
-    order, logged = crossed.rows.order, evidence.used(names)
-    played, propensities = evidence.played[order], evidence.propensities[order]
-    there, weights = np.flatnonzero(played >= 0), np.zeros((evidence.rows, len(evidence.names)))
-    weights[there, played[there]] = 1.0 / propensities[there]
+    order, logged, weights = crossed.rows.order, evidence.used(names), crossed.weights_dealt
     tables = [crossed.tables_dealt[name].scores for name in names]
     tables += [weights * logged[name][order, None] for name in names]
     for own, totals in crossed.plans(best([rate]), outcome, [*tables, weights]):
@@ -140,6 +140,7 @@ def valued(
     tables: Mapping[str, Tables],
     policies: Mapping[str, Floats],
     moved: Mapping[str, Moved],
+    doubted: Mapping[str, Doubt],
 ) -> Iterator[Valued]:
     """Yield the estimates of what was logged, and then of each policy.
 
@@ -147,6 +148,7 @@ def valued(
         evidence, tables: what is known about every row.
         policies: `(N,A)` each.
         moved: of policies that were planned by the log.
+        doubted: what speaks against each policy.
 
     Raises:
         InvalidInput: no row agrees with a policy.
@@ -170,25 +172,32 @@ def valued(
         switch=here.value,
         beyond=Estimate(0.0, 0.0),
         less={},
-        rows=float(evidence.rows),
+        doubt=Doubt(float(evidence.rows)),
+        bounds=None,
+        beyond_bounds=None,
         used={name: Average.of(logged[name]).estimate for name in limits(evidence)},
         kept=tuple(kept(evidence, logged.__getitem__)),
         trouble=trouble(objective, averages, LOGGED),
     )
     still = Moved(dict.fromkeys(names, STILL), dict.fromkeys(names, STILL), STILL)
-    before = {LOGGED: first}
+    before, ends_of_log = {LOGGED: first}, cache(ends)
     for name, policy in policies.items():
         w = weights(policy, played, evidence.propensities)
         if not w.any():
             raise InvalidInput(f"policies[{name!r}]", "one that plays what was logged in some row", "none that agrees")
         amounts = cache(partial(_scored, policy, tables))
-        by = moved.get(name, still)
-        averages = [Average.of(amounts(outcome))._replace(moves=by.scored[outcome]) for outcome in names]
+        by, guessed = moved.get(name, still), doubted[name].guessed
+        guesses = frozenset(evidence.problem.learned if guessed else ())
+        scored = [Average.of(amounts(outcome))._replace(moves=by.scored[outcome]) for outcome in names]
+        averages = [z.guess() if outcome in guesses else z for outcome, z in zip(names, scored, strict=True)]
         inverse = [Average.of(w * z)._replace(moves=by.weighted[o]) for o, z in zip(names, y, strict=True)]
         normal = [normalised(w, z) for z in y]
         for m, (outcome, v) in enumerate(zip(names, normal, strict=True)):
             normal[m] = v._replace(moves=(by.weighted[outcome] - v.value * by.weights) / w.mean())
+        if guessed:
+            inverse, normal = [z.guess() for z in inverse], [z.guess() for z in normal]
         found = objective_of(objective, averages)
+        around = _ends(policy, ends_of_log(evidence)) if guessed else None
         models = [tables[outcome].predicted for outcome in names]
         missed = [z - q for z, q in zip(y, predicted, strict=True)]
         yield Valued(
@@ -202,18 +211,34 @@ def valued(
             ),
             beyond=found.less(first).estimate,
             less={other: found.less(average).estimate for other, average in before.items()},
-            rows=effective(w),
-            used={limit: Average.of(amounts(limit)).estimate for limit in limits(evidence)},
-            kept=tuple(kept(evidence, amounts)),
-            trouble=trouble(objective, averages, name),
+            doubt=doubted[name],
+            bounds=None if around is None else Bounds.of(*around),
+            beyond_bounds=None if around is None else Bounds.of(*(end.less(first) for end in around)),
+            used={limit: _use(amounts(limit), limit in guesses) for limit in limits(evidence)},
+            kept=tuple(kept(evidence, amounts, guesses)),
+            trouble=trouble(objective, scored, name),
         )
         before[name] = found
+
+
+def _use(amounts: Floats, guessed: bool) -> Estimate:
+    found = Average.of(amounts)
+    return (found.guess() if guessed else found).estimate
+
+
+def _ends(policy: Floats, scored: tuple[Floats, Floats] | None) -> tuple[Average, Average] | None:
+    """The least and the most that a policy can be worth, by what each action is worth at least and at most."""
+    if scored is None:
+        return None
+    worst, best = (Average.of((policy * each).sum(1)) for each in scored)
+    return worst, best
 
 
 def tied(best: Valued, others: Iterable[Valued]) -> list[str]:
     """Return the policies whose difference to one is indistinguishable from chance.
 
-    The difference is that by pairs of cases or, if it is not known, that of intervals which overlap.
+    The difference is that by pairs of cases or, if it is not known, that of intervals which overlap. Values that are
+    guesses have neither, and nothing can be told from them.
     """
     return [p.policy for p in others if p.policy != best.policy and not _apart(best, p)]
 

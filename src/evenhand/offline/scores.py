@@ -23,7 +23,7 @@ class Estimate(NamedTuple):
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval by the normal distribution."""
+        """The 95 % interval by the normal distribution; NaN where no error is known."""
         return self.value - Z * self.se, self.value + Z * self.se
 
     @staticmethod
@@ -63,6 +63,10 @@ class Average(NamedTuple):
     @property
     def estimate(self) -> Estimate:
         return Estimate.of(self.psi, self.value, self.moves)
+
+    def guess(self) -> Average:
+        """The same number without an error, as of what was never logged."""
+        return self._replace(psi=np.full(len(self.psi), np.nan), moves=STILL)
 
     def less(self, other: Average) -> Average:
         """The difference to another number of the same rows."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
+from evenhand.offline.doubts import Bounds
 from evenhand.offline.scores import Estimate
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.intervals import Interval
@@ -62,17 +64,20 @@ def head(found: Judged, what: str) -> Iterator[str]:
 
 
 def told(estimate: Estimate) -> str:
-    """Return an estimate for a table.
+    """Return an estimate for a table; one without an error is a guess.
 
-    >>> told(Estimate(-0.00001, 0.002))
-    '0.0000 ± 0.0020'
+    >>> told(Estimate(-0.00001, 0.002)), told(Estimate(0.5, float("nan")))
+    ('0.0000 ± 0.0020', '0.5000 (guess)')
     """
-    return f"{round(estimate.value, 4) + 0.0:.4f} ± {estimate.se:.4f}"
+    error = "(guess)" if math.isnan(estimate.se) else f"± {estimate.se:.4f}"
+    return f"{round(estimate.value, 4) + 0.0:.4f} {error}"
 
 
-def interval(name: str, estimate: Estimate) -> Interval:
-    """Return an estimate as pictures show it."""
-    return Interval(name, estimate.value, *estimate.interval)
+def interval(name: str, estimate: Estimate, bounds: Bounds | None = None) -> Interval:
+    """Return an estimate as pictures show it: with its interval, or where it is a guess with its bounds, if known."""
+    if bounds is not None:
+        return Interval(name, estimate.value, *bounds, "bounds")
+    return Interval(name, estimate.value, *(() if math.isnan(estimate.se) else estimate.interval))
 
 
 def difference(estimate: Estimate, of: str) -> str:

@@ -16,7 +16,8 @@ from evenhand.report.tables import Table
 DIFFERENCES = (
     "Dots are differences to what was logged, by pairs of cases; lines are their 95 % intervals, for the population "
     "behind the log. Grey intervals include 0: such a difference is indistinguishable from chance. Blue ones "
-    "are above 0, and orange ones below. The largest of several estimates is too optimistic."
+    "are above 0, and orange ones below. Dashed lines are bounds of guesses, which may go beyond the picture. The "
+    "largest of several estimates is too optimistic."
 )
 USES = "Bars are parts of the budget that a policy uses per case; at the line all of it is used."
 OTHERS = (
@@ -33,7 +34,7 @@ KEPT = (
 
 def differences(policies: Sequence[Valued]) -> list[Interval]:
     """Return the gain of every policy over the first one, the logged policy."""
-    return [interval(p.policy, p.beyond) for p in policies[1:]]
+    return [interval(p.policy, p.beyond, p.beyond_bounds) for p in policies[1:]]
 
 
 def uses(policies: Sequence[Valued], limits: Mapping[str, float]) -> dict[str, list[float | None]]:

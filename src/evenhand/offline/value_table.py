@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,9 @@ from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount, few
 from evenhand.core.validate import file
 from evenhand.offline import shown
-from evenhand.offline.checks import FEW
+from evenhand.offline.doubts import FEW, failed
 from evenhand.offline.policies import Valued, tied
+from evenhand.offline.scores import Estimate
 from evenhand.offline.told import difference, head, results_of, settings_of, told
 from evenhand.offline.value_page import differences, parts, uses
 from evenhand.offline.whom import ForWhom
@@ -65,7 +67,8 @@ class Value:
             MissingExtra: pandas is not installed.
         """
         names = ["policy", "value", "se", "low", "high", "beyond logged", "se beyond", "ips", "se ips", "snips"]
-        names += ["se snips", "model alone", "switch", "effective cases", *(f"{name} used" for name in self.limits)]
+        names += ["se snips", "model alone", "switch", "effective cases", "never logged", "least", "most"]
+        names += [f"{name} used" for name in self.limits]
         names += [f"confidence in {k.constraint}" for k in self.policies[0].kept]
         rows = [
             [
@@ -77,7 +80,8 @@ class Value:
                 *p.normalised,
                 p.direct,
                 p.switch,
-                p.rows,
+                *p.doubt,
+                *(p.bounds or (math.nan, math.nan)),
                 *(p.used[name].value for name in self.limits),
                 *(k.confidence for k in p.kept),
             ]
@@ -99,7 +103,10 @@ class Value:
                 found.rows.append(Measurement(p.policy, {}, self.objective + what, *estimate))
             found.rows.append(Measurement(p.policy, {}, f"{self.objective} by the model alone", p.direct))
             found.rows.append(Measurement(p.policy, {}, f"{self.objective} by switch", p.switch))
-            found.rows.append(Measurement(p.policy, {}, "effective cases", p.rows))
+            found.rows.append(Measurement(p.policy, {}, "effective cases", p.doubt.cases))
+            found.rows.append(Measurement(p.policy, {}, "part of its plays that was never logged", p.doubt.unlogged))
+            for end, bound in zip(("least", "most"), p.bounds or (), strict=False):
+                found.rows.append(Measurement(p.policy, {}, f"{self.objective}, {end}", bound))
             for name, used in p.used.items():
                 found.rows.append(Measurement(p.policy, {}, f"{name} used", *used))
             for k in p.kept:
@@ -109,10 +116,21 @@ class Value:
         return found
 
     def headline(self) -> str:
-        """State the result in a sentence: which policy within the budgets is worth most, if one can be told."""
-        kept = [p for p in self.policies if not any(self._over(p))]
+        """State the result in a sentence: which policy within the budgets is worth most, if one can be told.
+
+        Policies that the log cannot judge are left out, and none is recommended from a log that fails a check.
+        """
+        fault = failed(self.checks)
+        if fault is not None:
+            return f"No policy can be recommended, as {fault}"
+        judged = [p for p in self.policies if not p.doubt.any]
+        kept = [p for p in judged if not any(self._over(p))]
+        left = len(self.policies) - len(judged)
+        out = f"; the log says too little of {left} more" if left else ""
+        if not judged:
+            return "No policy can be recommended, as the log says too little of each"
         if not kept:
-            return f"No policy of the table keeps to {self._budgets}"
+            return f"No policy of the table keeps to {self._budgets}{out}"
         best = max(kept, key=lambda p: p.value.value)
         low, high = best.value.interval
         where = f"Within {self._budgets}, " if self.limits else ""
@@ -120,10 +138,12 @@ class Value:
         near = tied(best, kept)
         if near:
             told = f"the highest value of {len(kept)} policies, but cannot be told apart from {few(map(repr, near))}"
-            return f"{where}{best.policy!r} has {told}: {value}" + "".join(self._missed(best))
-        return f"{where}{best.policy!r} is worth the most of {len(kept)} policies: {value}" + "".join(
-            self._missed(best)
-        )
+            result = f"{where}{best.policy!r} has {told}: {value}"
+        elif len(kept) > 1:
+            result = f"{where}{best.policy!r} is worth the most of {len(kept)} policies: {value}"
+        else:
+            result = f"{where}{best.policy!r} is worth {value}"
+        return result + "".join(self._missed(best)) + out
 
     @staticmethod
     def _missed(p: Valued) -> Iterator[str]:
@@ -140,13 +160,17 @@ class Value:
         """Yield the sentences that follow the headline."""
         first, *others = self.policies
         yield f"What was logged brought {first.value.value:.4f} {self.objective} per case."
-        if not others:
-            return
-        best = max(others, key=lambda p: p.value.value)
-        beyond = difference(best.beyond, " beyond what was logged")
-        dear = f", but it uses more than {self._budgets}" if any(self._over(best)) else ""
-        yield f"{best.policy!r} has the highest value of all, {beyond}{dear}."
-        unsure = [p.policy for p in others if p.rows < FEW]
+        judged = [p for p in others if not p.doubt.guessed]
+        if judged and failed(self.checks) is None:
+            best = max(judged, key=lambda p: p.value.value)
+            beyond = difference(best.beyond, " beyond what was logged")
+            dear = f", but it uses more than {self._budgets}" if any(self._over(best)) else ""
+            yield f"Of the others, {best.policy!r} has the highest value, {beyond}{dear}."
+        for p in others:
+            if p.doubt.guessed:
+                never = f"{p.doubt.unlogged:.1%} of its cases what was never logged there"
+                yield f"{p.policy!r} plays in {never}{_range(p)}."
+        unsure = [p.policy for p in others if p.doubt.cases < FEW]
         if self.whom is not None:
             yield self.whom.summary()
         if unsure:
@@ -212,13 +236,13 @@ class Value:
             for name, limit in self.limits.items():
                 if name not in self._over(p) and p.used[name].value > limit * (1.0 + 1e-9):
                     use = f"{amount(p.used[name].value)} {name} per case of {amount(limit)}"
-                    error = amount(p.used[name].se, 2)
+                    error = amount(_error(p.used[name]), 2)
                     yield f"{p.policy!r} uses {use}, which three standard errors of {error} allow for"
 
     def _over(self, p: Valued) -> Iterator[str]:
         """Yield the budgets that a policy exceeds by more than three standard errors."""
         for name, limit in self.limits.items():
-            if p.used[name].value - 3.0 * p.used[name].se > limit * (1.0 + 1e-9):
+            if p.used[name].value - 3.0 * _error(p.used[name]) > limit * (1.0 + 1e-9):
                 yield name
 
     def tables(self) -> Iterator[Table]:
@@ -228,9 +252,9 @@ class Value:
             [
                 p.policy,
                 told(p.value),
-                "{:.4f} to {:.4f}".format(*p.value.interval),
+                _interval(p),
                 "" if p.policy == first else told(p.beyond),
-                f"{p.rows:,.0f}",
+                f"{p.doubt.cases:,.0f}",
                 *(f"{p.used[name].value:.4f}" for name in self.limits),
             ]
             for p in self.policies
@@ -243,12 +267,36 @@ class Value:
         yield Table(["by other estimators", "IPS ± se", "SNIPS ± se", "model alone", "switch"], rows)
         limits = [f"{k.constraint}, {k.side} {amount(k.limit)}" for k in self.policies[0].kept]
         if limits:
-            rows = [[p.policy, *(f"{told(k.used)}, {k.confidence:.1%}" for k in p.kept)] for p in self.policies]
+            rows = [[p.policy, *(f"{told(k.used)}, {_sure(k.confidence)}" for k in p.kept)] for p in self.policies]
             yield Table(["constraints, ± se, confidence", *limits], rows)
 
     def _reading(self) -> Iterator[str]:
         yield "value   doubly robust: predictions by models that have not seen the case, and what they missed in it."
         yield "beyond  the difference to what was logged, by pairs of cases."
         yield "cases   the effective number of cases whose logged action agrees with the policy."
+        if any(p.doubt.guessed for p in self.policies):
+            yield "guess   by models alone where the policy plays what was never logged: no error is known. Bounds take"
+            yield "        what was never logged at the ends of its range."
         if self.policies[0].kept:
             yield "confidence  that the constraint is kept: that of the one-sided interval which ends at its limit."
+
+
+def _interval(p: Valued) -> str:
+    """The interval of a value, or the bounds of a guess."""
+    if not p.doubt.guessed:
+        return "{:.4f} to {:.4f}".format(*p.value.interval)
+    return "" if p.bounds is None else "{:.4f} to {:.4f}, bounds".format(*p.bounds)
+
+
+def _range(p: Valued) -> str:
+    """Say between which bounds a guess is."""
+    return "" if p.bounds is None else ", and is worth between {:.4f} and {:.4f}".format(*p.bounds)
+
+
+def _sure(confidence: float) -> str:
+    return "unknown" if math.isnan(confidence) else f"{confidence:.1%}"
+
+
+def _error(estimate: Estimate) -> float:
+    """The standard error of a use, 0 where it is a guess."""
+    return 0.0 if math.isnan(estimate.se) else estimate.se

@@ -11,10 +11,11 @@ from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.types import Floats
 from evenhand.core.validate import file, writable
-from evenhand.offline.checks import idle, support
+from evenhand.offline.checks import idle
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed
 from evenhand.offline.deciders import Decider
+from evenhand.offline.doubts import doubts, support
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import unjudged
@@ -46,6 +47,9 @@ def value(
     Equation: V(pi) = mean_i [sum_a pi(a | x_i) q_i(a) + pi(a_i | x_i) / p_i (y_i - q_i(a_i))]; the standard error is
     that of the mean of its terms. That of the targeted policy has what folds have in common as well, as in `curve`.
     IPS, SNIPS, the model alone and switch are stated beside it.
+
+    A policy that plays what was never logged has a value that is a guess, without an error, and bounds: outcomes that
+    were never logged are between the ends of their range.
 
     The table has what was logged, every action for everybody, the targeted policy at the budget of the file if there is
     one, the rules and the policies. A budget on an outcome that is learned is kept by predictions. For an objective f
@@ -96,9 +100,9 @@ def value(
     for name in asked.keys() & unasked.policies.keys():
         raise InvalidInput("policies", "names that no other policy of the table has", name)
     all_policies = unasked.policies | asked
-    each = list[Valued]()
+    each, doubted = list[Valued](), doubts(evidence, all_policies)
     with Work("weighing", "policy", 1 + len(all_policies)) as work:
-        for one in valued(evidence, tables, all_policies, unasked.moved):
+        for one in valued(evidence, tables, all_policies, unasked.moved, doubted):
             each.append(one)
             work.update()
     found = Value(
@@ -112,7 +116,7 @@ def value(
         seed=seed,
         checks={
             **evidence.checks,
-            "support": support(evidence, all_policies),
+            "support": support(doubted),
             "budget": None if evidence.weights is None else idle(evidence.worth(tables).predicted, tables, budgets),
             "objective": next((p.trouble for p in each if p.trouble is not None), None),
         },

@@ -21,6 +21,7 @@ from evenhand.offline.aims import Aim
 from evenhand.offline.coefficients import Coefficient, coefficients
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed, Plans, best
+from evenhand.offline.doubts import failed
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.frontier import Point
 from evenhand.offline.levels import Level, levels_of, table_of
@@ -96,6 +97,8 @@ class ForWhom:
 
     def summary(self) -> str:
         """Return the result in a few sentences."""
+        if (fault := failed(self.checks)) is not None:
+            return f"What features add to {self.policy!r} cannot be told, as {fault}."
         sure = [z for z in self.adds if interval("", z.value).told > 0]
         if not sure:
             return f"No feature adds more to {self.policy!r} than chance explains."

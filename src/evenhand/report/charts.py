@@ -51,11 +51,14 @@ class Course(NamedTuple):
 def intervals(about: str, found: Sequence[Interval]) -> str:
     """Draw a dot per number with its interval, against 0; an interval that leaves out 0 is coloured.
 
+    Bounds are dashed, and may go beyond the ends of the chart.
+
     >>> intervals("one more, one even", [Interval("a", 1.0, 0.5, 1.5), Interval("b", 0.0, -1.0, 1.0)]).count("dot more")
     2
     """
     shown = [z for z in found if math.isfinite(z.mean)]
-    low, high = _range([0.0, *(x for z in shown for x in z[1:] if x is not None)])
+    sure = [x for z in shown if z.kind == "95 %" for x in (z.low, z.high) if x is not None]
+    low, high = _range([0.0, *sure, *(z.mean for z in shown)])
     at_x = ticks(low, high)
 
     def draw(width: float) -> str:
@@ -66,7 +69,9 @@ def intervals(about: str, found: Sequence[Interval]) -> str:
         for i, z in enumerate(shown):
             y, tone = rows.middle(i), _TONES[z.told]
             if z.low is not None and z.high is not None and math.isfinite(z.low + z.high):
-                parts.append(line(f"reach {tone}", at.x(z.low), y, at.x(z.high), y))
+                reach = "reach" if z.kind == "95 %" else "reach bounds"
+                first, last = (at.x(min(max(x, low), high)) for x in (z.low, z.high))
+                parts.append(line(f"{reach} {tone}", first, y, last, y))
             parts.append(f'<circle class="dot {tone}" cx="{at.x(z.mean):.1f}" cy="{y:.1f}" r="4.5"/>')
             parts.append(text(width, y + 4, f"{round(z.mean, 4) + 0.0:+.4f}", "label", "end"))
         return svg(about, width, rows.height, [*parts, *rows.names()])
@@ -120,7 +125,8 @@ def courses(about: str, over: Sequence[float], found: Sequence[Course], mark: fl
         for i, z in reversed(list(enumerate(found))):  # the first on top
             hue = f"h{z.hue % HUES}"
             if i == 0 or len(found) <= 3:
-                around = [*zip(over, z.high, strict=True), *reversed(list(zip(over, z.low, strict=True)))]
+                reaches = _reaches(over, z)
+                around = [*((x, high) for x, _, high in reaches), *((x, low) for x, low, _ in reversed(reaches))]
                 parts.append(f'<polygon class="fill {hue}" points="{at.points(around)}"/>')
             else:
                 parts += _whiskers(at, over, z, hue)
@@ -134,8 +140,13 @@ def courses(about: str, over: Sequence[float], found: Sequence[Course], mark: fl
 
 
 def _whiskers(at: Frame, over: Sequence[float], z: Course, hue: str) -> Iterable[str]:
-    for x, low, high in zip(over, z.low, z.high, strict=True):
+    for x, low, high in _reaches(over, z):
         yield line(f"whisker {hue}", at.x(x), at.y(low), at.x(x), at.y(high))
+
+
+def _reaches(over: Sequence[float], z: Course) -> list[tuple[float, float, float]]:
+    """Where a course has an interval, and its ends."""
+    return [ends for ends in zip(over, z.low, z.high, strict=True) if all(map(math.isfinite, ends))]
 
 
 def _range(numbers: Sequence[float]) -> tuple[float, float]:

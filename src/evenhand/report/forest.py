@@ -38,12 +38,16 @@ def draw(names: Sequence[str], panels: Sequence[Panel], uses: Uses | None, headl
 
 
 def differences(axes: Axes, panel: Panel) -> None:
-    """Draw a dot per difference with its interval; one that leaves out 0 is coloured."""
+    """Draw a dot per difference with its interval, or a ring with bounds; those that leave out 0 are coloured."""
     axes.axvline(0.0, color=style.LEVEL, lw=1.0)
     for i, d in enumerate(panel.found):
         if d is not None:
-            reach = 0.0 if d.high is None else d.high - d.mean
             color = style.PALETTE[0] if d.told > 0 else style.PALETTE[1] if d.told < 0 else style.GREY
+            if d.kind == "bounds" and d.low is not None and d.high is not None:
+                axes.plot([d.low, d.high], [i, i], ls=":", color=color, lw=2, scalex=False)
+                axes.plot(d.mean, i, "o", mfc="none", color=color, ms=5)
+                continue
+            reach = 0.0 if d.high is None else d.high - d.mean
             axes.errorbar(d.mean, i, xerr=reach, fmt="o", color=color, capsize=3, ms=5, lw=2)
     scales.linear(axes.xaxis)
     rows.entitle(axes, panel.title, panel.below)

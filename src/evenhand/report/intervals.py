@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 
 class Interval(NamedTuple):
-    """A named number with its 95 % interval; without ends where no error is known."""
+    """A named number with its 95 % interval, or bounds of a guess; without ends where no error is known."""
 
     name: str
     mean: float
     low: float | None = None
     high: float | None = None
+    kind: Literal["95 %", "bounds"] = "95 %"
 
     @property
     def told(self) -> int:
@@ -20,14 +21,14 @@ class Interval(NamedTuple):
 
     @property
     def said(self) -> str:
-        """The number with its interval, in words.
+        """The number with its interval, in words; a guess is named as such.
 
         >>> Interval("mens", 0.0355, 0.0316, 0.0394).said, Interval("mens", -0.0001).said
         ('+0.0355 (95 %: +0.0316 to +0.0394)', '-0.0001 (no error known)')
         """
         if self.low is None or self.high is None:
             return f"{_plain(self.mean)} (no error known)"
-        return f"{_plain(self.mean)} (95 %: {_plain(self.low)} to {_plain(self.high)})"
+        return f"{_plain(self.mean)} ({self.kind}: {_plain(self.low)} to {_plain(self.high)})"
 
     def words(self, of: str) -> str:
         """Return a difference in words, what it is of, and whether it can be told from chance.

@@ -1,0 +1,124 @@
+"""What a log cannot tell of a policy: plays that it does not contain, and rows too few to agree with it.
+
+A policy that plays what was never logged has a value that a model guesses, and whose error nothing tells. It has no
+standard error and no interval, and no sentence recommends it. It has bounds instead, with outcomes that were never
+logged at the ends of their range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.types import Floats
+from evenhand.offline.evidence import Evidence
+from evenhand.offline.scores import Average, effective, weights
+from evenhand.replay.checks import Checks, quantile, reach
+
+FEW = 50.0  # effective cases below which an estimate is not to be trusted
+_SMALL = 0.01  # part of the rows
+_OF_ALL = ("propensities", "features")  # checks of a log that doubt every estimate from it
+
+
+class Doubt(NamedTuple):
+    """What speaks against the estimates of a policy."""
+
+    cases: float  # the effective number of rows that agree with it
+    unlogged: float = 0.0  # the part of its plays that could not be logged; 0 where chance explains it
+
+    @property
+    def guessed(self) -> bool:
+        """Whether the value rests on outcomes that were never logged, so that its error is not known."""
+        return self.unlogged > 0.0
+
+    @property
+    def any(self) -> bool:
+        """Whether the policy is not to be recommended."""
+        return self.guessed or self.cases < FEW
+
+
+def doubts(evidence: Evidence, policies: Mapping[str, Floats]) -> dict[str, Doubt]:
+    """Return what speaks against each policy, `(N,A)` each."""
+    ask, played, p = doubter(len(policies)), evidence.played, evidence.propensities
+    return {name: ask(weights(policy, played, p)) for name, policy in policies.items()}
+
+
+def doubter(count: int) -> Callable[[Floats], Doubt]:
+    """Return a function that says what speaks against a policy with some weights, one of so many, `(N)->`.
+
+    Equation: with w_i = pi_i(a_i) / p_i, the effective cases are (sum w)^2 / sum w^2, and mean_i w_i is 1 where every
+    action that the policy plays could be logged. It is less by the part of its plays that could not.
+
+    >>> doubter(1)(np.array([2.0, 0.0] * 500)), doubter(1)(np.array([1.0, 0.0] * 500))
+    (Doubt(cases=500.0, unlogged=0.0), Doubt(cases=500.0, unlogged=0.5))
+    """
+    z = quantile(count)
+
+    def doubt(w: Floats) -> Doubt:
+        total, cases = float(w.sum()), effective(w)
+        if not total:
+            return Doubt(cases, 1.0)
+        variance, third = (np.array(float((w**k).sum()) / total) for k in (2, 3))
+        missing = 1.0 - total / len(w)
+        chance = float(reach(z, len(w), np.maximum(variance - 1.0, 0.0), third))
+        return Doubt(cases, missing if missing > max(chance, _SMALL) else 0.0)
+
+    return doubt
+
+
+def support(found: Mapping[str, Doubt]) -> str | None:
+    """Say which policy plays what the log hardly contains: few rows agree, or some can never agree."""
+    few = [(z.cases, name) for name, z in found.items() if z.cases < FEW]
+    never = [(-z.unlogged, name) for name, z in found.items() if z.guessed]
+    if few:
+        rows, name = min(few)
+        others = f"; so do {len(few) - 1} other policies, on less than {FEW:.0f}" if len(few) > 1 else ""
+        return f"{name!r} rests on {rows:.0f} effective cases, too few for its intervals{others}"
+    if never:
+        missing, name = min(never)
+        others = f", and {len(never) - 1} other policies do so, too" if len(never) > 1 else ""
+        return (
+            f"{name!r} plays in {-missing:.1%} of its cases what was never logged there, if the propensities are right"
+            f"{others}: its value there is a model's guess, without an interval"
+        )
+    return None
+
+
+def failed(checks: Checks) -> str | None:
+    """Say which checks of a log forbid to recommend any policy; None if none does."""
+    names = [name for name in _OF_ALL if checks.get(name) is not None]
+    return f"the log fails the check of its {' and '.join(names)}" if names else None
+
+
+class Bounds(NamedTuple):
+    """Between what a value can be, whatever would have followed from plays that were never logged."""
+
+    low: float
+    high: float
+
+    @staticmethod
+    def of(low: Average, high: Average) -> Bounds:
+        """The outer ends of the 95 % intervals of both ends."""
+        return Bounds(low.estimate.interval[0], high.estimate.interval[1])
+
+
+def ends(evidence: Evidence) -> tuple[Floats, Floats] | None:
+    """Score a weighted sum of outcomes as if each action were worth the least and the most that it can be, `->(N,A)`.
+
+    The value of a policy by scores is unbiased where it could be logged, and what was predicted elsewhere. These
+    predictions are the ends of the outcomes' ranges, so that values by them are bounds (Manski 1990). None for another
+    objective, or where a range has no end.
+    """
+    sums = evidence.weights
+    if sums is None or not np.isfinite(evidence.problem.span[:, : len(evidence.problem.learned)]).all():
+        return None
+    shape, (below, above) = (evidence.rows, len(evidence.names)), evidence.ends()
+    worst, best = np.zeros(shape), np.zeros(shape)
+    for name, weight in sums.items():
+        one, other = below[name], above[name]
+        rises = weight * one.predicted <= weight * other.predicted  # not where it is weighted, or multiplied, below 0
+        worst += weight * np.where(rises, one.scores, other.scores)
+        best += weight * np.where(rises, other.scores, one.scores)
+    return worst, best
