@@ -14,7 +14,7 @@ import numpy as np
 
 from evenhand.core.types import Floats
 from evenhand.offline.evidence import Evidence
-from evenhand.offline.scores import Average, effective, weights
+from evenhand.offline.scores import Average, weights
 from evenhand.replay.checks import Checks, quantile, reach
 
 FEW = 50.0  # effective cases below which an estimate is not to be trusted
@@ -48,8 +48,8 @@ def doubts(evidence: Evidence, policies: Mapping[str, Floats]) -> dict[str, Doub
 def doubter(count: int) -> Callable[[Floats], Doubt]:
     """Return a function that says what speaks against a policy with some weights, one of so many, `(N)->`.
 
-    Equation: with w_i = pi_i(a_i) / p_i, the effective cases are (sum w)^2 / sum w^2, and mean_i w_i is 1 where every
-    action that the policy plays could be logged. It is less by the part of its plays that could not.
+    Equation: with w_i = pi_i(a_i) / p_i, the effective cases are (sum w)^2 / sum w^2 (Kish 1965). mean_i w_i is 1 where
+    every action that the policy plays could be logged, and less by the part of its plays that could not.
 
     >>> doubter(1)(np.array([2.0, 0.0] * 500)), doubter(1)(np.array([1.0, 0.0] * 500))
     (Doubt(cases=500.0, unlogged=0.0), Doubt(cases=500.0, unlogged=0.5))
@@ -57,12 +57,13 @@ def doubter(count: int) -> Callable[[Floats], Doubt]:
     z = quantile(count)
 
     def doubt(w: Floats) -> Doubt:
-        total, cases = float(w.sum()), effective(w)
+        squares = w * w
+        total, square, cube = float(w.sum()), float(squares.sum()), float(squares @ w)
         if not total:
-            return Doubt(cases, 1.0)
-        variance, third = (np.array(float((w**k).sum()) / total) for k in (2, 3))
-        missing = 1.0 - total / len(w)
-        chance = float(reach(z, len(w), np.maximum(variance - 1.0, 0.0), third))
+            return Doubt(0.0, 1.0)
+        missing, cases = 1.0 - total / len(w), total**2 / square
+        variance, third = np.array(square / total - 1.0), np.array(cube / total)
+        chance = float(reach(z, len(w), np.maximum(variance, 0.0), third))
         return Doubt(cases, missing if missing > max(chance, _SMALL) else 0.0)
 
     return doubt

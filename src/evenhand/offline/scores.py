@@ -162,13 +162,3 @@ def weights(policy: Floats, actions: Ints, propensities: Floats) -> Floats:
     """Return how many rows each row represents under a policy, `(N,A),(N),(N)->(N)`; 0 for an action of -1."""
     agree = policy[np.arange(len(actions)), np.maximum(actions, 0)]
     return np.asarray(np.where(actions >= 0, agree, 0.0) / propensities)
-
-
-def effective(w: Floats) -> float:
-    """Return the effective number of rows, `(N)->`: (sum w)^2 / sum w^2 (Kish 1965), 0 if no row agrees.
-
-    >>> effective(np.array([1.0, 1.0, 0.0])), effective(np.zeros(2))
-    (2.0, 0.0)
-    """
-    square = float((w * w).sum())
-    return float(w.sum()) ** 2 / square if square else 0.0
