@@ -175,7 +175,7 @@ def test_prices_multiply_what_is_learned():
 def test_results_and_frames(log, tmp_path):
     found = value(log, rules=["small where x0 < 0; else none"], out=tmp_path)
     kept = json.loads((tmp_path / "results.json").read_text())
-    assert {row["system"] for row in kept["rows"]} == {p.policy for p in found.policies}
+    assert {row["system"] for row in kept["rows"]} == {"all policies", *(p.policy for p in found.policies)}
     frame = found.to_frame().set_index("policy")
     assert frame.loc["all none", "value"] == valued(found, "all none").value.value
     assert frame.loc["as logged", "beyond logged"] == 0.0

@@ -1,4 +1,4 @@
-"""Bands of a curve that hold at all budgets at once."""
+"""Bands that hold for several numbers at once: all budgets of a curve, or all policies of a table."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MOST = 200  # budgets
 
 
 class Bands(NamedTuple):
-    """The number of standard errors to either side that cover a whole curve with probability 95 %."""
+    """The number of standard errors to either side that cover all numbers at once with probability 95 %."""
 
     value: float
-    less: float  # of the differences to `targeted`; that of `targeted` itself, whose differences are 0, is 0
+    less: float  # of the differences to the first line or policy; that of this itself, whose differences are 0, is 0
 
 
 def blocks(psi: Floats, rows: Ints) -> Floats:
@@ -44,15 +44,15 @@ def blocks(psi: Floats, rows: Ints) -> Floats:
 
 
 def reach(sums: Sequence[Floats], seed: int, line: int) -> float:
-    """Return the multiple of the standard errors within which all values of a curve are at once, `(K) each->`.
+    """Return the multiple of the standard errors within which several values are at once, `(K) each->`.
 
     Equation: the 95 % quantile of max_b |sum_k xi_k S_kb| / |S_b| over standard normal multipliers xi; S_kb is the
-    sum of the influence function at budget b over block k (the Gaussian multiplier bootstrap of Chernozhukov,
+    sum of the influence function of value b over block k (the Gaussian multiplier bootstrap of Chernozhukov,
     Chetverikov and Kato 2013). Where a value has no error, it counts for nothing; 0 if none has. Of more than 200
     budgets an even choice of 200 is looked at, between which a curve hardly moves.
 
     Args:
-        sums: by budget, what `blocks` returns.
+        sums: by budget or policy, what `blocks` returns; NaN of a value without an error.
         seed, line: of the multipliers.
 
     >>> one = np.random.default_rng(0).standard_normal(500)
@@ -63,8 +63,8 @@ def reach(sums: Sequence[Floats], seed: int, line: int) -> float:
     s = np.stack([sums[b] - sums[b].mean() for b in chosen.tolist()], 1)
     size = np.nan_to_num(np.linalg.norm(s, axis=0))
     moves = size > 1e-9 * size.max(initial=0.0)
-    if not moves.any():
-        return 0.0
+    if moves.sum() < 2:
+        return Z if moves.any() else 0.0
     s = s[:, moves] / size[moves]
     root, most = _root(s.T @ s), np.empty((_DRAWS // _BATCH, _BATCH))
     for t in range(len(most)):

@@ -11,6 +11,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
 from evenhand.core.types import Floats
+from evenhand.offline.bands import blocks
 from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.deciders import Decider, decided
 from evenhand.offline.delta import objective_of, trouble
@@ -43,6 +44,14 @@ class Valued(NamedTuple):
     used: Mapping[str, Estimate]  # of every outcome with a budget, per case
     kept: tuple[Kept, ...]  # every constraint
     trouble: str | None  # why there is no value or no honest error, if so
+
+
+class Weighed(NamedTuple):
+    """The estimates of a policy, with what bands over several of them need."""
+
+    policy: Valued
+    value: Floats  # (K,) sums of the influence of blocks of rows on the value, as of `blocks`
+    beyond: Floats  # (K,) the same on the difference to what was logged
 
 
 def limits(evidence: Evidence) -> dict[str, float]:
@@ -141,7 +150,7 @@ def valued(
     policies: Mapping[str, Floats],
     moved: Mapping[str, Moved],
     doubted: Mapping[str, Doubt],
-) -> Iterator[Valued]:
+) -> Iterator[Weighed]:
     """Yield the estimates of what was logged, and then of each policy.
 
     Args:
@@ -163,7 +172,7 @@ def valued(
     averages = [Average.of(z) for z in y]
     first = objective_of(objective, averages)
     here = first.estimate
-    yield Valued(
+    own = Valued(
         policy=LOGGED,
         value=here,
         inverse=here,
@@ -179,6 +188,8 @@ def valued(
         kept=tuple(kept(evidence, logged.__getitem__)),
         trouble=trouble(objective, averages, LOGGED),
     )
+    sums = blocks(first.psi, rows)
+    yield Weighed(own, sums, np.zeros_like(sums))
     still = Moved(dict.fromkeys(names, STILL), dict.fromkeys(names, STILL), STILL)
     before, ends_of_log = {LOGGED: first}, cache(ends)
     for name, policy in policies.items():
@@ -200,7 +211,8 @@ def valued(
         around = _ends(policy, ends_of_log(evidence)) if guessed else None
         models = [tables[outcome].predicted for outcome in names]
         missed = [z - q for z, q in zip(y, predicted, strict=True)]
-        yield Valued(
+        difference = found.less(first)
+        own = Valued(
             policy=name,
             value=found.estimate,
             inverse=objective_of(objective, inverse).estimate,
@@ -209,7 +221,7 @@ def valued(
             switch=float(
                 objective.value(np.array([switch(policy, q, w, z) for q, z in zip(models, missed, strict=True)]))
             ),
-            beyond=found.less(first).estimate,
+            beyond=difference.estimate,
             less={other: found.less(average).estimate for other, average in before.items()},
             doubt=doubted[name],
             bounds=None if around is None else Bounds.of(*around),
@@ -218,6 +230,7 @@ def valued(
             kept=tuple(kept(evidence, amounts, guesses)),
             trouble=trouble(objective, scored, name),
         )
+        yield Weighed(own, blocks(found.psi, rows), blocks(difference.psi, rows))
         before[name] = found
 
 

@@ -24,7 +24,11 @@ class Estimate(NamedTuple):
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval by the normal distribution; NaN where no error is known."""
-        return self.value - Z * self.se, self.value + Z * self.se
+        return self.within(Z)
+
+    def within(self, errors: float) -> tuple[float, float]:
+        """The interval of so many standard errors to either side."""
+        return self.value - errors * self.se, self.value + errors * self.se
 
     @staticmethod
     def of(influence: Floats, value: float, moves: Floats = STILL) -> Estimate:

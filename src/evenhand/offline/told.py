@@ -9,7 +9,7 @@ from typing import Protocol
 from evenhand.offline.doubts import Bounds
 from evenhand.offline.scores import Estimate
 from evenhand.replay.checks import Checks, told as warnings
-from evenhand.report.intervals import Interval
+from evenhand.report.intervals import BOUNDS, SINGLE, Interval
 from evenhand.report.results import Results
 
 
@@ -76,8 +76,22 @@ def told(estimate: Estimate) -> str:
 def interval(name: str, estimate: Estimate, bounds: Bounds | None = None) -> Interval:
     """Return an estimate as pictures show it: with its interval, or where it is a guess with its bounds, if known."""
     if bounds is not None:
-        return Interval(name, estimate.value, *bounds, "bounds")
+        return Interval(name, estimate.value, *bounds, BOUNDS)
     return Interval(name, estimate.value, *(() if math.isnan(estimate.se) else estimate.interval))
+
+
+def in_band(name: str, estimate: Estimate, errors: float, count: int) -> Interval:
+    """Return an estimate with the interval that holds for so many at once, of as many standard errors as `Bands` say.
+
+    >>> in_band("mens", Estimate(0.1, 0.01), 3.0, 5).said
+    '+0.1000 (95 % for all 5 at once: +0.0700 to +0.1300)'
+    """
+    return Interval(name, estimate.value, *estimate.within(errors), coverage(count))
+
+
+def coverage(count: int) -> str:
+    """Say what an interval holds for."""
+    return SINGLE if count < 2 else f"{SINGLE} for all {count} at once"
 
 
 def difference(estimate: Estimate, of: str) -> str:

@@ -13,10 +13,11 @@ from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount, few
 from evenhand.core.validate import file
 from evenhand.offline import shown
+from evenhand.offline.bands import Bands
 from evenhand.offline.doubts import FEW, failed
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import difference, head, results_of, settings_of, told
+from evenhand.offline.told import coverage, head, in_band, results_of, settings_of, told
 from evenhand.offline.value_page import differences, parts, uses
 from evenhand.offline.whom import ForWhom
 from evenhand.replay.checks import Checks, told as warnings
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
+REACH = "standard errors that hold for all policies at once (95 %)"
 _MISSED = 0.05  # the confidence below which a constraint is said not to be kept
 
 
@@ -40,6 +42,7 @@ class Value:
         log, problem_file: names of the files.
         objective: what is maximised.
         policies: one per policy; the first is what was logged.
+        bands: by how many standard errors intervals reach that hold for all policies at once.
         limits: the budgets per case, by outcome.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
@@ -52,6 +55,7 @@ class Value:
     problem_file: str
     objective: str
     policies: tuple[Valued, ...]
+    bands: Bands
     limits: Mapping[str, float]
     rows: int
     folds: int
@@ -112,6 +116,8 @@ class Value:
             for k in p.kept:
                 found.rows.append(Measurement(p.policy, {}, f"{k.row}, {k.side} {k.limit:.6g}", *k.used))
                 found.rows.append(Measurement(p.policy, {}, f"confidence in {k.constraint}", k.confidence))
+        for what, errors in zip(("", " beyond what was logged"), self.bands, strict=True):
+            found.rows.append(Measurement("all policies", {}, f"{self.objective}{what}: {REACH}", errors))
         found.rows.extend([] if self.whom is None else self.whom.measurements())
         return found
 
@@ -132,9 +138,9 @@ class Value:
         if not kept:
             return f"No policy of the table keeps to {self._budgets}{out}"
         best = max(kept, key=lambda p: p.value.value)
-        low, high = best.value.interval
+        low, high = best.value.within(self.bands.value)
         where = f"Within {self._budgets}, " if self.limits else ""
-        value = f"{best.value.value:.4f} {self.objective} per case (95 %: {low:.4f} to {high:.4f})"
+        value = f"{best.value.value:.4f} {self.objective} per case ({coverage(len(judged))}: {low:.4f} to {high:.4f})"
         near = tied(best, kept)
         if near:
             told = f"the highest value of {len(kept)} policies, but cannot be told apart from {few(map(repr, near))}"
@@ -163,7 +169,7 @@ class Value:
         judged = [p for p in others if not p.doubt.guessed]
         if judged and failed(self.checks) is None:
             best = max(judged, key=lambda p: p.value.value)
-            beyond = difference(best.beyond, " beyond what was logged")
+            beyond = in_band("", best.beyond, self.bands.less, len(judged)).words(" beyond what was logged")
             dear = f", but it uses more than {self._budgets}" if any(self._over(best)) else ""
             yield f"Of the others, {best.policy!r} has the highest value, {beyond}{dear}."
         for p in others:
@@ -273,6 +279,9 @@ class Value:
     def _reading(self) -> Iterator[str]:
         yield "value   doubly robust: predictions by models that have not seen the case, and what they missed in it."
         yield "beyond  the difference to what was logged, by pairs of cases."
+        value, less = self.bands
+        yield "95 %    for a policy alone, 1.96 se to either side. For all policies of the table at once, as in what is"
+        yield f"        said of the best one: {value:.2f} se, and {less:.2f} se for differences to what was logged."
         yield "cases   the effective number of cases whose logged action agrees with the policy."
         if any(p.doubt.guessed for p in self.policies):
             yield "guess   by models alone where the policy plays what was never logged: no error is known. Bounds take"

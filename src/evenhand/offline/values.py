@@ -11,6 +11,7 @@ from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.types import Floats
 from evenhand.core.validate import file, writable
+from evenhand.offline.bands import Bands, reach
 from evenhand.offline.checks import idle
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed
@@ -21,7 +22,7 @@ from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import unjudged
 from evenhand.offline.lines import beside
 from evenhand.offline.outcome_models import Regressor
-from evenhand.offline.policies import LOGGED, Valued, limits, policies_of, probabilities, valued
+from evenhand.offline.policies import LOGGED, Weighed, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
 from evenhand.offline.value_table import Value
 from evenhand.replay.arrow import Frame
@@ -65,7 +66,7 @@ def value(
             fitted to a data frame of features and predicts the action; or a policy with the state that it was saved in,
             such as `evenhand.live.served` returns of a campaign. A policy that was fitted to the same log is judged too
             well.
-        folds, seed, model: as for `curve`.
+        folds, seed, model: as for `curve`; the seed is also that of the multipliers of bands.
         out: a folder for results.json, value.parquet and report.html.
 
     Raises:
@@ -100,7 +101,7 @@ def value(
     for name in asked.keys() & unasked.policies.keys():
         raise InvalidInput("policies", "names that no other policy of the table has", name)
     all_policies = unasked.policies | asked
-    each, doubted = list[Valued](), doubts(evidence, all_policies)
+    each, doubted = list[Weighed](), doubts(evidence, all_policies)
     with Work("weighing", "policy", 1 + len(all_policies)) as work:
         for one in valued(evidence, tables, all_policies, unasked.moved, doubted):
             each.append(one)
@@ -109,7 +110,8 @@ def value(
         log=evidence.log,
         problem_file=evidence.problem_file,
         objective=objective_name(evidence.problem),
-        policies=tuple(each),
+        policies=tuple(z.policy for z in each),
+        bands=Bands(reach([z.value for z in each], seed, 0), reach([z.beyond for z in each], seed, 1)),
         limits=budgets,
         rows=evidence.rows,
         folds=folds,
@@ -118,7 +120,7 @@ def value(
             **evidence.checks,
             "support": support(doubted),
             "budget": None if evidence.weights is None else idle(evidence.worth(tables).predicted, tables, budgets),
-            "objective": next((p.trouble for p in each if p.trouble is not None), None),
+            "objective": next((z.policy.trouble for z in each if z.policy.trouble is not None), None),
         },
         notes=(*evidence.left_out, *evidence.notes, *unasked.notes, *beside(evidence), *unjudged(evidence)),
     )

@@ -18,6 +18,7 @@ from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
 from evenhand.core.types import Floats, Ints
 from evenhand.offline.aims import Aim
+from evenhand.offline.bands import blocks, reach
 from evenhand.offline.coefficients import Coefficient, coefficients
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed, Plans, best
@@ -29,7 +30,7 @@ from evenhand.offline.lines import TARGETED, Limit, limit_of
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.planned import Planned
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import head, interval, results_of, told
+from evenhand.offline.told import head, in_band, interval, results_of, told
 from evenhand.replay.checks import Checks
 from evenhand.replay.problem_file import Stated
 from evenhand.report import charts
@@ -74,6 +75,7 @@ class ForWhom:
         actions: the names of the actions.
         levels: of every feature, with what their rows get.
         adds: by feature, the largest first, what the policy is worth beyond one that is planned without it.
+        reach: by how many standard errors intervals reach that hold for what all features add at once.
         coefficients: of the models of outcomes, if they are ridge regressions.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
@@ -88,6 +90,7 @@ class ForWhom:
     actions: tuple[str, ...]
     levels: tuple[Level, ...]
     adds: tuple[Added, ...]
+    reach: float
     coefficients: tuple[Coefficient, ...]
     rows: int
     folds: int
@@ -99,10 +102,11 @@ class ForWhom:
         """Return the result in a few sentences."""
         if (fault := failed(self.checks)) is not None:
             return f"What features add to {self.policy!r} cannot be told, as {fault}."
-        sure = [z for z in self.adds if interval("", z.value).told > 0]
+        each = [in_band(z.feature, z.value, self.reach, len(self.adds)) for z in self.adds]
+        sure = [z for z in each if z.told > 0]
         if not sure:
             return f"No feature adds more to {self.policy!r} than chance explains."
-        said = ", ".join(f"{z.feature} {interval('', z.value).said}" for z in sure)
+        said = ", ".join(f"{z.name} {z.said}" for z in sure)
         return f"Of {len(self.adds)} features, these add more {self.objective} per case than chance explains: {said}."
 
     def to_frame(self) -> pd.DataFrame:
@@ -211,15 +215,16 @@ def for_whom(
     worth, cost = Aim.summed(evidence.worth(crossed.tables)), crossed.cost(None if limit is None else limit.outcome)
     whole = _plans(crossed, limit, worth)
     first, lottery = worth.at(whole.own, cost, whole.totals), whole.own.probabilities(len(evidence.names))
-    adds = []
+    adds, sums = [], []
     with Work("leaving out", "feature") as work:
         for feature, columns in work.each(evidence.coding.of_column.items()):
             if columns:
                 less = replace(evidence, features=np.delete(evidence.features, columns, axis=1))
                 plans = _plans(Crossed(less, folds, seed, model), limit, worth)
                 other = worth.at(plans.own, cost, plans.totals)
-                value = Estimate.of(first.psi - other.psi, first.value - other.value, first.moves - other.moves)
-                adds.append(Added(feature, value))
+                psi = first.psi - other.psi
+                adds.append(Added(feature, Estimate.of(psi, first.value - other.value, first.moves - other.moves)))
+                sums.append(blocks(psi, np.arange(evidence.rows)))
     return ForWhom(
         log=evidence.log,
         problem_file=evidence.problem_file,
@@ -228,6 +233,7 @@ def for_whom(
         actions=evidence.names,
         levels=tuple(levels_of(evidence.columns, lottery, () if evidence.spec is None else evidence.spec.dates)),
         adds=tuple(sorted(adds, key=lambda z: -z.value.value)),
+        reach=reach(sums, seed, 0) if sums else 0.0,
         coefficients=tuple(coefficients(evidence, evidence.coding.names, model)),
         rows=evidence.rows,
         folds=folds,

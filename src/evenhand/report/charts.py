@@ -22,7 +22,7 @@ from evenhand.report.drawing import (
     text,
     ticks,
 )
-from evenhand.report.intervals import Interval
+from evenhand.report.intervals import BOUNDS, Interval
 
 HUES = 7  # classes of colours
 _TALL = 200.0  # of courses
@@ -57,7 +57,7 @@ def intervals(about: str, found: Sequence[Interval]) -> str:
     2
     """
     shown = [z for z in found if math.isfinite(z.mean)]
-    sure = [x for z in shown if z.kind == "95 %" for x in (z.low, z.high) if x is not None]
+    sure = [x for z in shown if z.kind != BOUNDS for x in (z.low, z.high) if x is not None]
     low, high = _range([0.0, *sure, *(z.mean for z in shown)])
     at_x = ticks(low, high)
 
@@ -69,7 +69,7 @@ def intervals(about: str, found: Sequence[Interval]) -> str:
         for i, z in enumerate(shown):
             y, tone = rows.middle(i), _TONES[z.told]
             if z.low is not None and z.high is not None and math.isfinite(z.low + z.high):
-                reach = "reach" if z.kind == "95 %" else "reach bounds"
+                reach = "reach bounds" if z.kind == BOUNDS else "reach"
                 first, last = (at.x(min(max(x, low), high)) for x in (z.low, z.high))
                 parts.append(line(f"{reach} {tone}", first, y, last, y))
             parts.append(f'<circle class="dot {tone}" cx="{at.x(z.mean):.1f}" cy="{y:.1f}" r="4.5"/>')

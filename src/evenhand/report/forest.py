@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from evenhand.report import rows, scales, style
-from evenhand.report.intervals import Interval
+from evenhand.report.intervals import BOUNDS, Interval
 from evenhand.report.style import Artist, Axes, Line2D
 
 
@@ -43,7 +43,7 @@ def differences(axes: Axes, panel: Panel) -> None:
     for i, d in enumerate(panel.found):
         if d is not None:
             color = style.PALETTE[0] if d.told > 0 else style.PALETTE[1] if d.told < 0 else style.GREY
-            if d.kind == "bounds" and d.low is not None and d.high is not None:
+            if d.kind == BOUNDS and d.low is not None and d.high is not None:
                 axes.plot([d.low, d.high], [i, i], ls=":", color=color, lw=2, scalex=False)
                 axes.plot(d.mean, i, "o", mfc="none", color=color, ms=5)
                 continue

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
+
+SINGLE, BOUNDS = "95 %", "bounds"  # what the ends are: of an interval alone, or of a guess
 
 
 class Interval(NamedTuple):
@@ -12,7 +14,7 @@ class Interval(NamedTuple):
     mean: float
     low: float | None = None
     high: float | None = None
-    kind: Literal["95 %", "bounds"] = "95 %"
+    kind: str = SINGLE
 
     @property
     def told(self) -> int:
