@@ -59,7 +59,7 @@ def test_values_and_curves_take_a_campaign_of_their_own(tmp_path):
     found = eh.value(log, problem, rules=["b where age < 50; else none"])
     y = np.array([each["visit"] for each in log.outcomes])
     assert found.policies[0].value.value == pytest.approx(y.mean())
-    assert found.policies[-1].rows > 20
+    assert found.policies[-1].doubt.cases > 20
     assert any(note.startswith("the campaign learned while it decided") for note in found.notes)
     assert any(note.startswith("left out: 24 decisions that were waiting") for note in found.notes)
     assert any(note.startswith("left out: 24 decisions that were cancelled") for note in found.notes)

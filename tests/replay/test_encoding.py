@@ -1,5 +1,7 @@
 """From text to numbers, against what one would compute by hand; bad rows are counted and reported."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -99,6 +101,21 @@ BAD = [
     (0, "1_0", "'age' is not a finite number"),
     (1, "", "'town' is not a value"),
     (1, "west", "'town' is not one of the groups (north, south)"),
+]
+
+
+@for_each(("column", "value", "reason"), BAD, ids=[f"{shop.HEADER[c]}={v}" for c, v, _ in BAD])
+def test_a_bad_row_is_left_out_and_reported(tmp_path, column, value, reason):
+    lines = shop.rows(300)
+    for i in (200, 7):
+        lines[i][column] = value
+    _, encoded, bad = encode(tmp_path, lines, COLUMN)
+    assert len(encoded.actions) == 298
+    assert bad.messages() == [f"2 rows: {reason} (first in line 9: {value!r})"]
+    assert encoded.outcomes[:, 0].tolist() == [float(line[3]) for i, line in enumerate(lines) if i not in (7, 200)]
+
+
+NEEDED = [
     (2, "C", "'letter' is not one of the declared actions (, A, B)"),
     (3, "", "'visit' is not a number in [0, 1]"),
     (3, "yes", "'visit' is not a number in [0, 1]"),
@@ -112,15 +129,53 @@ BAD = [
 ]
 
 
-@for_each(("column", "value", "reason"), BAD, ids=[f"{shop.HEADER[c]}={v}" for c, v, _ in BAD])
-def test_a_bad_row_is_left_out_and_reported(tmp_path, column, value, reason):
+@for_each(("column", "value", "reason"), NEEDED, ids=[f"{shop.HEADER[c]}={v}" for c, v, _ in NEEDED])
+def test_what_was_played_and_what_followed_is_needed_in_every_row(tmp_path, column, value, reason):
+    """What is left of a log without such rows is selected by them, so that a rule of the column has to ask for it."""
     lines = shop.rows(300)
     for i in (200, 7):
         lines[i][column] = value
-    _, encoded, bad = encode(tmp_path, lines, COLUMN)
-    assert len(encoded.actions) == 298
-    assert bad.messages() == [f"2 rows: {reason} (first in line 9: {value!r})"]
+    name = shop.HEADER[column]
+    expected = "log.csv: expected an action, a propensity and outcomes that can be used in every row, got 2 rows: "
+    told = f"{reason} (first in line 9: {value!r}); outside.{name} says what else is done with such rows"
+    with pytest.raises(InvalidInput, match=f"^{re.escape(expected + told)}$"):
+        encode(tmp_path, lines, COLUMN)
+    _, encoded, bad = encode(tmp_path, lines, f'{COLUMN}\n[outside]\n{name} = "drop"\n')
+    assert (len(encoded.actions), bad.count, bad.messages()) == (298, 0, [])
     assert encoded.outcomes[:, 0].tolist() == [float(line[3]) for i, line in enumerate(lines) if i not in (7, 200)]
+    assert encoded.checks["dropped"].startswith(f"2 rows were dropped for their {name!r} (")
+    assert encoded.checks["dropped"].endswith("what is left is selected by it")
+
+
+def test_dropped_and_clipped_rows_are_counted_by_action_and_by_their_part_of_the_total(tmp_path):
+    """The total of all rows is 300 less the rows of a, which have nothing, and 100 more of a and of b each."""
+    lines = [[*line[:3], "0" if line[2] == "A" else "1", line[4]] for line in shop.rows(300)]
+    one, other = (next(i for i, line in enumerate(lines) if line[2] == arm) for arm in "AB")
+    lines[one][3] = lines[other][3] = "101"
+    total = sum(float(line[3]) for line in lines)
+    _, encoded, bad = encode(tmp_path, lines, COLUMN + '\n[outside]\nvisit = "drop"\n')
+    said = "2 rows were dropped for their 'visit' (1 under 'a', 1 under 'b'), with"
+    assert encoded.checks["dropped"] == f"{said} {202 / total:.1%} of its total: what is left is selected by it"
+    assert encoded.checks["clipped"] is None
+    assert bad.notes() == []
+    _, encoded, bad = encode(tmp_path, lines, COLUMN + '\n[outside]\nvisit = "clip"\n')
+    said = "'visit' was clipped in 2 rows (1 under 'a', 1 under 'b'), by"
+    assert encoded.checks["clipped"] == f"{said} {200 / total:.1%} of its total: results are of the clipped outcome"
+    assert (encoded.checks["dropped"], len(encoded.actions)) == (None, 300)
+    assert encoded.outcomes[[one, other], 0].tolist() == [1.0, 1.0]
+    lines[5][3] = ""
+    with pytest.raises(InvalidInput, match=r"1 row: 'visit' is not a number in \[0, 1\] \(first in line 7: ''\)"):
+        encode(tmp_path, lines, COLUMN + '\n[outside]\nvisit = "clip"\n')
+
+
+def test_rules_of_columns_that_have_none(tmp_path):
+    for rule, message in (
+        ('age = "drop"', r"outside.age: expected one of letter, p, visit, got age"),
+        ('letter = "clip"', r"outside.letter: expected one of drop, refuse, as it is no outcome, got clip"),
+        ('visit = "cap"', r"outside.visit: expected one of drop, clip, refuse"),
+    ):
+        with pytest.raises(InvalidInput, match=message):
+            encode(tmp_path, shop.rows(60), f"{COLUMN}\n[outside]\n{rule}\n")
 
 
 def test_a_row_is_counted_once_and_torn_rows_are_too(tmp_path):
@@ -146,8 +201,8 @@ def test_too_many_bad_rows_are_one_error(tmp_path):
     allowing = shop.PROBLEM.replace("horizon", "allow_bad = 0.02\nhorizon")
     assert encode(tmp_path, lines, allowing)[2].count == 2
     for line in lines:
-        line[3] = "?"
-    with pytest.raises(InvalidInput, match=r"got 100 of 100; 2 rows: 'age' .*; 98 rows: 'visit' is not a number"):
+        line[1] = ""
+    with pytest.raises(InvalidInput, match=r"got 100 of 100; 2 rows: 'age' .*; 98 rows: 'town' is not a value"):
         encode(tmp_path, lines, shop.PROBLEM.replace("horizon", "allow_bad = 0.999\nhorizon"))
 
 
@@ -163,30 +218,32 @@ def test_logs_that_cannot_be_replayed(tmp_path):
         encode(tmp_path, many, shop.PROBLEM.replace('categorical = ["town"]', ""))
 
 
-def test_a_log_that_charges_for_what_is_free_has_bad_rows(tmp_path):
+def test_a_log_that_charges_for_what_is_free_is_refused(tmp_path):
     """A limit holds nothing back for a free action, so that a bill of one would go beyond the budget."""
-    text = shop.PROBLEM.replace("[outcomes.visit]\n", '[outcomes.visit]\nfree = ["none"]\n').replace(
-        "horizon", "allow_bad = 0.9\nhorizon"
-    )
+    text = shop.PROBLEM.replace("[outcomes.visit]\n", '[outcomes.visit]\nfree = ["none"]\n')
     lines = shop.rows(300)
     charged = sum(line[2] == "" and line[3] == "1" for line in lines)
-    _, encoded, bad = encode(tmp_path, lines, text)
     assert charged > 5
-    assert bad.count == charged
-    assert "'visit' is not 0 under none, as declared free" in next(iter(bad.messages()))
+    with pytest.raises(InvalidInput, match=f"{charged} rows: 'visit' is not 0 under none, as declared free"):
+        encode(tmp_path, lines, text)
+    _, encoded, _ = encode(tmp_path, lines, text + '\n[outside]\nvisit = "drop"\n')
+    assert len(encoded.actions) == 300 - charged
+    assert encode(tmp_path, lines, text + '\n[outside]\nvisit = "clip"\n')[1].checks["clipped"] is not None
     assert not encoded.outcomes[encoded.actions == 0].any()
 
 
-def test_a_log_with_outcomes_outside_the_range_of_their_action_has_bad_rows(tmp_path):
+def test_a_log_with_outcomes_outside_the_range_of_their_action_is_refused(tmp_path):
     ranges = "range = { none = [0, 1], a = [0, 0.5], b = [0, 1] }"
-    text = shop.PROBLEM.replace("range = [0, 1]", ranges).replace("horizon", "allow_bad = 0.9\nhorizon")
+    text = shop.PROBLEM.replace("range = [0, 1]", ranges)
     lines = shop.rows(300)
     beyond = sum(line[2] == "A" and line[3] == "1" for line in lines)
-    _, encoded, bad = encode(tmp_path, lines, text)
     assert beyond > 5
-    assert bad.count == beyond
-    assert "'visit' is not a number in [0, 0.5] under a" in next(iter(bad.messages()))
+    with pytest.raises(InvalidInput, match=rf"{beyond} rows: 'visit' is not a number in \[0, 0.5\] under a"):
+        encode(tmp_path, lines, text)
+    _, encoded, _ = encode(tmp_path, lines, text + '\n[outside]\nvisit = "drop"\n')
     assert not encoded.outcomes[encoded.actions == 1].any()
+    _, encoded, _ = encode(tmp_path, lines, text + '\n[outside]\nvisit = "clip"\n')
+    assert encoded.outcomes[encoded.actions == 1].max() == 0.5
 
 
 def test_groups_of_numbers_and_groups_without_cases_are_refused(tmp_path):

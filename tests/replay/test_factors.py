@@ -106,6 +106,11 @@ def test_rows_without_a_price_or_with_amounts_are_bad(tmp_path):
         lines[5][3] = "20"
 
     log, toml = write(tmp_path, change=change)
-    found = str(replay_log(log, toml, **QUICK))
-    assert "1 row: 'price of a' is not a finite number" in found
-    assert "1 row: 'bought' is not a number in [0, 1], before it is multiplied by price" in found
+    with pytest.raises(
+        InvalidInput, match=r"1 row: 'bought' is not a number in \[0, 1\], before it is multiplied by price"
+    ):
+        replay_log(log, toml, **QUICK)
+    toml.write_text(toml.read_text() + '\n[outside]\nbought = "drop"\n')
+    found = replay_log(log, toml, **QUICK)
+    assert "1 row: 'price of a' is not a finite number" in str(found)
+    assert found.checks["dropped"].startswith("1 row was dropped for its 'bought' (1 under ")

@@ -1,5 +1,6 @@
 """The same log as CSV, as a data frame of several libraries, as Parquet and as a folder of it: the same bits."""
 
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -151,12 +152,14 @@ def test_bad_rows_name_their_row_and_file(tmp_path):
     toml = tmp_path / "problem.toml"
     toml.write_text(shop.PROBLEM)
     said = "2 rows: 'visit' is not a number in [0, 1] (first in row 251: '7.5')"
-    assert read_log(data, toml).bad.messages() == [said]
+    with pytest.raises(InvalidInput, match=re.escape(said)):
+        read_log(data, toml)
     folder = tmp_path / "parts"
     folder.mkdir()
     data[:200].to_parquet(folder / "a.parquet")
     data[200:].to_parquet(folder / "b.parquet")
-    assert read_log(folder, toml).bad.messages() == [said.replace("row 251", "row 51 of b.parquet")]
+    with pytest.raises(InvalidInput, match=re.escape(said.replace("row 251", "row 51 of b.parquet"))):
+        read_log(folder, toml)
 
 
 def refused(tmp_path, log, message, problem=shop.PROBLEM):
@@ -202,7 +205,9 @@ def test_logs_that_cannot_be_read(tmp_path):
         tmp_path, data.assign(age=[1, "x"] * 30), r"^the data frame: expected columns of one kind each, by names that"
     )
     refused(
-        tmp_path, data.assign(visit=2.0), r"^the data frame: expected at most 1 % bad rows .*first in row 1: '2'\)$"
+        tmp_path,
+        data.assign(visit=2.0),
+        r"^the data frame: expected an action, a propensity and outcomes .*first in row 1: '2'\); outside.visit says",
     )
     refused(tmp_path, data[:0], "^the data frame: expected at least one row after the header, got none")
     refused(tmp_path, 3, r"^log: expected .*, got 3")

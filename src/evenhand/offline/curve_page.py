@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from evenhand.core.faces import amount
-from evenhand.offline.doubts import failed
+from evenhand.offline.doubts import failed, limited
 from evenhand.offline.lines import Line
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import difference, interval
@@ -70,10 +70,10 @@ def headline(curve: Drawn) -> str:
     if not singles:
         low, high = first.value[i].interval
         value = f"{first.value[i].value:.4f} {curve.objective} per case (95 %: {low:.4f} to {high:.4f})"
-        return f"At {b}, {first.name} is worth {value}"
+        return f"{limited(curve.checks)}At {b}, {first.name} is worth {value}"
     best = max(singles, key=lambda line: line.value[i].value)
     beyond = difference(best.less[i], f" {curve.objective} per case beyond {best.name}")
-    return f"At {b}, targeting brings {beyond}"
+    return f"{limited(curve.checks)}At {b}, targeting brings {beyond}"
 
 
 def sentences(curve: Drawn) -> Iterator[str]:

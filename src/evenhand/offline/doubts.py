@@ -20,6 +20,7 @@ from evenhand.replay.checks import Checks, quantile, reach
 FEW = 50.0  # effective cases below which an estimate is not to be trusted
 _SMALL = 0.01  # part of the rows
 _OF_ALL = ("propensities", "features")  # checks of a log that doubt every estimate from it
+_OF_SOME = {"dropped": "Of the rows that were kept", "clipped": "Of outcomes that were clipped"}  # what numbers are of
 
 
 class Doubt(NamedTuple):
@@ -91,6 +92,15 @@ def failed(checks: Checks) -> str | None:
     """Say which checks of a log forbid to recommend any policy; None if none does."""
     names = [name for name in _OF_ALL if checks.get(name) is not None]
     return f"the log fails the check of its {' and '.join(names)}" if names else None
+
+
+def limited(checks: Checks) -> str:
+    """Say what numbers are of, in front of a sentence, if rows were dropped or clipped; nothing otherwise.
+
+    >>> limited({"dropped": "9 rows were dropped", "clipped": None}), limited({})
+    ('Of the rows that were kept: ', '')
+    """
+    return "".join(f"{of}: " for name, of in _OF_SOME.items() if checks.get(name) is not None)
 
 
 class Bounds(NamedTuple):

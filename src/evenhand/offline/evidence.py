@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -71,6 +71,7 @@ class Evidence:
         spec, coding: what the columns mean, and how features are encoded; None for evidence that was not read.
         left_out: one line per reason for leaving out rows.
         notes: remarks about the log.
+        selection: checks of rows that were dropped or clipped for what followed, a sentence each.
     """
 
     log: str
@@ -87,6 +88,7 @@ class Evidence:
     coding: Units | None = None
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    selection: Checks = field(default_factory=dict)
 
     @staticmethod
     def read(log: Source, problem_path: Stated) -> Evidence:
@@ -123,6 +125,7 @@ class Evidence:
             coding=encoded.coding,
             left_out=tuple(log.bad.messages()),
             notes=tuple(encoded.notes),
+            selection=encoded.checks,
         )
 
     @property
@@ -285,7 +288,7 @@ class Evidence:
     def checks(self) -> Checks:
         """The faults of the log, a sentence per check, `()->`; None if nothing was found."""
         p = self.problem
-        return of_log(
+        own = of_log(
             Drawn(
                 names=p.actions,
                 actions=self.actions,
@@ -296,6 +299,7 @@ class Evidence:
                 group_names={g.name: g.names for g in p.groups},
             )
         )
+        return {**self.selection, **own}
 
     @cached_property
     def played(self) -> Ints:

@@ -14,7 +14,7 @@ from evenhand.core.faces import amount, few
 from evenhand.core.validate import file
 from evenhand.offline import shown
 from evenhand.offline.bands import Bands
-from evenhand.offline.doubts import FEW, failed
+from evenhand.offline.doubts import FEW, failed, limited
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import coverage, head, in_band, results_of, settings_of, told
@@ -149,7 +149,7 @@ class Value:
             result = f"{where}{best.policy!r} is worth the most of {len(kept)} policies: {value}"
         else:
             result = f"{where}{best.policy!r} is worth {value}"
-        return result + "".join(self._missed(best)) + out
+        return f"{limited(self.checks)}{result}{''.join(self._missed(best))}{out}"
 
     @staticmethod
     def _missed(p: Valued) -> Iterator[str]:

@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.types import Bools
+from evenhand.core.types import Bools, Floats
+from evenhand.replay import toml_text
 from evenhand.replay.columns import Columns
+from evenhand.replay.keys import DROP, REFUSE
 
 Z = TypeVar("Z", bound=np.generic)
 FEW = 0.01  # of all rows: that as many are bad changes no population
@@ -25,6 +27,7 @@ class Reason(NamedTuple):
     rows: int
     where: str  # the first such row is
     got: str  # the text in this row
+    needed: bool = False  # whether no row may have it: without such rows, what is left is selected by what followed
 
     def __str__(self) -> str:
         return f"{_rows(self.rows)}: {self.column!r} is not {self.expected} (first in {self.where}: {self.got!r})"
@@ -42,6 +45,8 @@ class BadRows:
     good: Bools
     reasons: list[Reason] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)  # rows that the problem file drops, by column
+    selected: dict[str, Bools] = field(default_factory=dict)  # of these, (N,) those that what followed decides
+    cut: dict[str, Floats] = field(default_factory=dict)  # by how much an outcome of each row was clipped, (N,)
     allowed: float = 0.0  # the part of all rows that may be bad
 
     @staticmethod
@@ -58,11 +63,26 @@ class BadRows:
             self.reasons.append(Reason(column, expected, len(bad), self.columns.where(first), got))
             self.good &= good
 
+    def need(self, column: str, good: Bools, expected: str, rule: str = REFUSE) -> None:
+        """Refuse a log with rows that are not in `good`, or drop them where the problem file asks for it.
+
+        Rows that are left out for a feature are others; those that are left out for what was played, how likely that
+        was, or what followed are selected by it.
+        """
+        bad = self.good & ~good
+        if rule == DROP and bad.any():
+            self.selected[column] = self.selected.get(column, np.zeros_like(bad)) | bad
+            self.drop(column, bad)
+            return
+        self.keep(column, good, expected)
+        if bad.any():
+            self.reasons[-1] = self.reasons[-1]._replace(needed=True)
+
     def drop(self, column: str, missing: Bools) -> None:
         """Leave out rows without a value, as the problem file asks for; they do not count as bad."""
         count = int((self.good & missing).sum())
         if count:
-            self.dropped[column] = count
+            self.dropped[column] = self.dropped.get(column, 0) + count
             self.good &= ~missing
 
     def kept(self, values: NDArray[Z]) -> NDArray[Z]:
@@ -105,6 +125,7 @@ class BadRows:
             f"{count:,} of {self.total:,} rows have no {column!r} and were dropped, as the problem file asks for: the "
             "results are for another population, of rows that have one"
             for column, count in self.dropped.items()
+            if column not in self.selected
         ]
 
     def check(self, name: str, allowed: float, empty: Sequence[str] = ()) -> None:
@@ -116,11 +137,18 @@ class BadRows:
             empty: the features and groups without a value in bad rows.
 
         Raises:
-            InvalidInput: too many rows are bad; the error lists all reasons.
+            InvalidInput: too many rows are bad, or one has no action, propensity or outcome that can be used; the error
+                lists the reasons.
         """
         self.allowed = allowed
         if self.total == 0:
             raise InvalidInput(name, "at least one row after the header", "none")
+        needed = [reason for reason in self.reasons if reason.needed]
+        if needed:
+            columns = " or ".join(dict.fromkeys(f"outside.{toml_text.key(reason.column)}" for reason in needed))
+            expected = "an action, a propensity and outcomes that can be used in every row"
+            why = "; ".join(map(str, needed))
+            raise InvalidInput(name, expected, f"{why}; {columns} says what else is done with such rows")
         if self.count > allowed * self.total or self.left_out == self.total:
             expected = f"at most {100 * allowed:g} % bad rows (allow_bad = {allowed:g})"
             told = [*self.messages(), *(f"{_rows(n)}: no {c!r}, dropped" for c, n in self.dropped.items())]

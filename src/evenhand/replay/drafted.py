@@ -16,7 +16,7 @@ from evenhand.replay.balance import chance
 from evenhand.replay.columns import POINT, Columns, plain
 from evenhand.replay.dates import short
 from evenhand.replay.guesses import Guess, yes_no
-from evenhand.replay.keys import ACTION, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
+from evenhand.replay.keys import ACTION, DROP, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
 from evenhand.replay.looks import UNCLEAR, Look, Looks
 from evenhand.replay.reading import MARK
 
@@ -94,6 +94,7 @@ class Written:
         self._propensity()
         for outcome in self._meant.outcomes:
             self._outcome(outcome)
+        self._outside(self._meant.outcomes)
         if not names:
             self._table("outcomes.outcome")
             self._undecided(
@@ -237,10 +238,19 @@ class Written:
             ends = [0, 1] if unit else [_plain(min(low, 0.0)), _plain(high if high > low else low + 1.0)]
             told = "" if unit else f"In the log it is {amount(low)} to {amount(high)}: state the worst that can happen"
             self._key("range", ends, known["range"], told)
-        if outcome.gaps:
-            share = outcome.gaps / outcome.rows
-            self._lines.append(f"# {share:.1%} of the rows that were looked at have none, and count as bad (allow_bad)")
-            self._guessed.append(f"{outcome.name!r} is missing in {share:.1%} of rows, which count as bad rows")
+
+    def _outside(self, outcomes: Sequence[Look]) -> None:
+        """Write what is done with rows that have no outcome, if there are some."""
+        gaps = [outcome for outcome in outcomes if outcome.gaps]
+        if not gaps:
+            return
+        outside = named(keys())["outside"]
+        self._table("outside", outside.about)
+        for outcome in gaps:
+            share = f"{outcome.gaps / outcome.rows:.1%}"
+            told = f"{share} of the rows that were looked at have none: the others are selected by it"
+            self._lines += [*_comment(told), f"{toml_text.key(outcome.name)} = {toml_text.value(DROP)}"]
+            self._guessed.append(f"rows without {outcome.name!r}, {share}, are dropped, which a check counts")
 
     def _table(self, name: str, about: str = "") -> None:
         self._lines += ["", f"[{name}]", *([f"# {about}"] if about else [])]

@@ -19,8 +19,10 @@ from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.columns import POINT, Columns, Names, as_number
 from evenhand.replay.dates import days, slashed
 from evenhand.replay.guesses import yes_no
+from evenhand.replay.keys import CLIP, REFUSE
 from evenhand.replay.looks import grouped, is_gap
 from evenhand.replay.missing import absent, drop, is_name, marked, missing, with_levels
+from evenhand.replay.selected import selected
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
 
@@ -42,6 +44,7 @@ class Encoded(NamedTuple):
     groups: tuple[Ints, ...]  # per grouping (N,): index of the group
     levels: dict[str, Mapping[str, float] | tuple[str, ...]]  # per grouping: shares, or just the names of the groups
     notes: list[str]
+    checks: Mapping[str, str | None]  # of the rows that were dropped for their outcome, or clipped
 
 
 def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collection[str] = ()) -> Encoded:
@@ -53,8 +56,8 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         absent: the actions that may have no row.
 
     Raises:
-        InvalidInput: too many rows are bad, an action or a declared group never occurs, or a column has too many
-            different values to be categorical.
+        InvalidInput: too many rows are bad, one has no action or outcome that can be used, an action or a declared
+            group never occurs, or a column has too many different values to be categorical.
     """
     drop(spec, columns, bad)
     columns = with_levels(spec, columns)
@@ -68,7 +71,8 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         bad.keep(c, np.abs(z) <= LARGEST, _finite(columns, c))
     chosen, index = columns.names(spec.logged), list(spec.actions)
     logged = chosen.places(index)
-    bad.keep(spec.logged, logged >= 0, f"one of the declared actions ({', '.join(index)})")
+    rule = spec.outside.get(spec.logged, REFUSE)
+    bad.need(spec.logged, logged >= 0, f"one of the declared actions ({', '.join(index)})", rule)
     actions = np.array([*(_names(spec).index(action) for action in spec.actions.values()), -1])[logged]
     propensities = _propensities(spec, columns, bad, actions)
     outcomes = _outcomes(spec, columns, bad)
@@ -80,6 +84,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         expected = f"one of the groups ({', '.join(sorted(allowed)[:10])})"
         bad.keep(grouping.column, values.are(allowed), expected)
     bad.check(name, spec.allow_bad, _empty(spec, columns, bad))
+    checks = selected(bad, columns.names(spec.logged), spec.actions)
 
     kept = {c: Names(bad.kept(z.codes), z.values) for c, z in columns.each.items() if isinstance(z, Names)}
     notes = [*columns.notes, *bad.notes()]
@@ -114,6 +119,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         groups=groups,
         levels=levels,
         notes=notes,
+        checks=checks,
     )
 
 
@@ -203,7 +209,7 @@ def _propensities(spec: Spec, columns: Columns, bad: BadRows, actions: Ints) -> 
     if isinstance(spec.propensity, Mapping):  # rows of other actions are bad, whatever stands there
         return np.array([spec.propensity[name] for name in _names(spec)])[actions]
     z = columns.numbers(spec.propensity)
-    bad.keep(spec.propensity, (z > 0) & (z <= 1), "a number in (0, 1]")
+    bad.need(spec.propensity, (z > 0) & (z <= 1), "a number in (0, 1]", spec.outside.get(spec.propensity, REFUSE))
     return z
 
 
@@ -223,15 +229,18 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
         if outcome.times is not None:
             told += f", before it is multiplied by {outcome.times}"
         told += _in_words(columns, column)
-        low, high = outcome.widest
-        bad.keep(column, (z >= low) & (z <= high), f"a number in [{low:g}, {high:g}]{told}")
+        rule, before, everywhere = spec.outside.get(column, REFUSE), z, np.ones(len(z), bool)
+        ranges = [(everywhere, *outcome.widest, f"{told}")]
         for action in (a for a in _names(spec) if outcome.ranges_by_action and a not in free):
-            low, high = outcome.ends(action)
             played = columns.names(spec.logged).are([t for t, a in spec.actions.items() if a == action])
-            bad.keep(
-                column, ~played | ((z >= low) & (z <= high)), f"a number in [{low:g}, {high:g}] under {action}{told}"
-            )
-        bad.keep(column, ~(under & (z != 0)), f"0 under {', '.join(sorted(free))}, as declared free")
+            ranges.append((played, *outcome.ends(action), f" under {action}{told}"))
+        for played, low, high, where in ranges:
+            z = np.where(played, np.clip(z, low, high), z) if rule == CLIP else z
+            bad.need(column, ~played | ((z >= low) & (z <= high)), f"a number in [{low:g}, {high:g}]{where}", rule)
+        z = np.where(under & (z == z), 0.0, z) if rule == CLIP and free else z
+        bad.need(column, ~(under & (z != 0)), f"0 under {', '.join(sorted(free))}, as declared free", rule)
+        if rule == CLIP:
+            bad.cut[column] = np.abs(np.nan_to_num(before - z))
         found.append(z)
     return np.stack(found, 1)
 

@@ -69,6 +69,8 @@ class Key(NamedTuple):
         return self.name.isupper()
 
 
+REFUSE, DROP, CLIP = "refuse", "drop", "clip"  # what is done with rows whose action or outcome cannot be used
+
 _HORIZON = either('a whole number, a list of two, or "log"', WHOLE, of_hint(tuple[int, int]), choice(OF_LOG))
 _AIM = "an outcome, a table of weights, or any objective by its kind"
 _SHARE = fraction("a number in (0, 1]", {"exclusiveMinimum": 0, "maximum": 1}, lambda x: 0.0 < x <= 1.0)
@@ -155,7 +157,12 @@ _PLAIN = (
     Key("traffic", "A forecast of the rounds accepted per period.", of_hint(Traffic)),
     Key("withdrawn", "Actions that are no longer played.", TEXTS, ()),
     Key("time", "The column of the times of cases, in whose order rows are read.", TEXT),
-    Key("allow_bad", "The fraction of rows that may be left out.", _PART, 0.01, "0.01"),
+    Key("outside", "What is done with rows whose action, propensity or outcome cannot be used.", within=(
+        Key("COLUMN", "Dropped, or an outcome clipped to its range, and a check counts them; or the log refused.",
+            choice(DROP, CLIP, REFUSE), REFUSE, f'"{REFUSE}"'),
+    )),
+    Key("allow_bad", "The fraction of rows that may be left out for a feature, a price or a group.", _PART, 0.01,
+        "0.01"),
     Key("log_weight", "The number of observations that a row learned before the first decision counts as.", _WEIGHT,
         1.0, "1"),
     Key("after", "What a new campaign answers after the horizon; a replay ends there.", choice(*AFTERS),

@@ -21,7 +21,7 @@ from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
 from evenhand.problem.traffic import Traffic
 from evenhand.replay.form import Form
-from evenhand.replay.keys import OF_LOG
+from evenhand.replay.keys import CLIP, DROP, OF_LOG, REFUSE
 from evenhand.replay.lines import Origin
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import systems
@@ -68,6 +68,8 @@ class Spec:
         since, until, traffic, withdrawn: as in `Problem`; the traffic is that of accepted rounds.
         time: the column of the times of cases, in whose order a replay reads the rows; a campaign, and what learns
             from a log, leaves it out (`untimed`).
+        outside: by column of the action, the propensity or an outcome, what is done with rows in which it cannot be
+            used: "refuse", "drop", or "clip" for an outcome beyond its range.
         allow_bad: the largest fraction of rows that may be left out.
         log_weight: the weight, in observations, of a row of a log from which a policy learns before it decides.
         after: what a new campaign answers after the horizon, None for its default; replays end there.
@@ -103,6 +105,7 @@ class Spec:
     traffic: Traffic | None = None
     withdrawn: tuple[str, ...] = ()
     time: str | None = None
+    outside: Mapping[str, str] = field(default_factory=dict)
     allow_bad: float = 0.01
     log_weight: float = 1.0
     after: str | None = None
@@ -134,6 +137,11 @@ class Spec:
             if not 2 <= len(levels) <= MOST_LEVELS:
                 raise InvalidInput(f"features.levels.{column}", f"2 to {MOST_LEVELS} names", len(levels))
         self._check_missing()
+        for column, rule in self.outside.items():
+            chosen = (self.action, self.propensity if isinstance(self.propensity, str) else None)
+            _one_of(f"outside.{column}", (*(c for c in chosen if c is not None), *self.columns.values()), column)
+            if rule == CLIP and column in chosen:
+                raise InvalidInput(f"outside.{column}", f"one of {DROP}, {REFUSE}, as it is no outcome", rule)
         stated = {o.name: o.known for o in self.outcomes if isinstance(o.known, Mapping)}
         for outcome, by in self.by_case.items():
             for action in by:

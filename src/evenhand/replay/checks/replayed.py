@@ -25,6 +25,7 @@ def of_replay(problems: Sequence[Problem], encoded: Encoded) -> Checks:
     rounds = min(float(p.horizon), lasts(log))
     idle = (budget(problem, most, rounds) for problem in problems)
     return {
+        **encoded.checks,
         **of_log(log),
         "horizon": horizon(log, p.horizon) if p.until is None else None,
         "ends": ends(p, known, most, rounds),
