@@ -184,7 +184,10 @@ def test_results_and_frames(log, tmp_path):
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
-        (np.ones((2, 3)) / 3, r"policies\['mine'\]: expected probabilities of shape \(3000, 3\)"),
+        (
+            np.ones((2, 3)) / 3,
+            r"policies\['mine'\]: expected an action for each row, or probabilities of shape \(3000, 3\)",
+        ),
         (np.ones((3000, 3)), r"policies\['mine'\]: expected probabilities of at least 0 that add up to 1"),
         (np.full((3000, 3), np.nan), r"policies\['mine'\]: expected probabilities of at least 0"),
     ],

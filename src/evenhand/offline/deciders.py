@@ -1,4 +1,4 @@
-"""Policies that are fitted elsewhere: estimators that predict the action of every row."""
+"""Policies from elsewhere: the actions of all rows, by name, and estimators that predict them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,16 @@ def decided(field: str, estimator: Decider, evidence: Evidence) -> Floats:
         if column not in evidence.columns:
             expected = f"an estimator of features of {evidence.problem_file}, {list(evidence.columns)}"
             raise InvalidInput(field, expected, f"{column}{meant(column, evidence.columns)}")
-    found = np.asarray(estimator.predict(data_frame({str(c): evidence.columns[c] for c in columns})))
+    return chosen(field, estimator.predict(data_frame({str(c): evidence.columns[c] for c in columns})), evidence)
+
+
+def chosen(field: str, actions: object, evidence: Evidence) -> Floats:
+    """Return an action for every row, by name or by its value in the log, as a lottery, `->(N,A)` with a 1 per row.
+
+    Raises:
+        InvalidInput: other names, or another number of them.
+    """
+    found = np.asarray(actions)
     if found.shape != (evidence.rows,):
         raise InvalidInput(field, f"an action for each of {evidence.rows:,} rows", f"shape {found.shape}")
     values, places = np.unique(found.astype(str), return_inverse=True)
@@ -51,5 +60,5 @@ def _action(field: str, value: str, evidence: Evidence) -> int:
     name = value if value in evidence.names else logged.get(value, value)
     if name not in evidence.names:
         got = f"{value}{meant(value, evidence.names)}"
-        raise InvalidInput(field, f"predictions that are actions, {list(evidence.names)}", got)
+        raise InvalidInput(field, f"actions, {list(evidence.names)}, or their values in the log", got)
     return evidence.names.index(name)

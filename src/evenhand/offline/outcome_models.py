@@ -70,7 +70,7 @@ def predicted(model: Callable[[], Regressor], x: Floats, y: Floats, cases: Float
     if isinstance(made, Classifier):
         return _expected(made, x, y, cases)
     fitted = made.fit(x, y)
-    if hasattr(fitted, "classes_"):
+    if len(getattr(fitted, "classes_", ())):  # regressors may have an empty list of them
         raise InvalidInput("model", "a regressor, or a classifier with predict_proba", type(made).__name__)
     found = np.asarray(fitted.predict(cases))
     if found.shape != (len(cases),):

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
 from evenhand.core.types import Floats
 from evenhand.offline.bands import blocks
 from evenhand.offline.crossed import Crossed, best
-from evenhand.offline.deciders import Decider, decided
+from evenhand.offline.deciders import Decider, chosen, decided
 from evenhand.offline.delta import objective_of, trouble
 from evenhand.offline.doubts import Bounds, Doubt, ends
 from evenhand.offline.evidence import Evidence, Tables
@@ -25,6 +27,11 @@ from evenhand.offline.scores import STILL, Average, Estimate, direct, normalised
 from evenhand.replay.arrow import Frame, arrow_table
 
 LOGGED = "as logged"
+
+
+# What `value` takes for a policy: lotteries, names of actions, a function of the features that returns either, or one
+# that was fitted or saved.
+Asked = Floats | Sequence[str] | Frame | Decider | Saved | Callable[[Any], Any]
 
 
 class Valued(NamedTuple):
@@ -112,24 +119,39 @@ def _planned(crossed: Crossed, rate: float, outcome: str | None) -> Iterator[tup
         yield own, Moved(dict(zip(names, scored, strict=True)), dict(zip(names, weighted, strict=True)), each[-1])
 
 
-def probabilities(name: str, policy: Floats | Frame | Decider | Saved, evidence: Evidence) -> Floats:
+def probabilities(name: str, policy: Asked, evidence: Evidence) -> Floats:
     """Return the probabilities of a policy, `->(N,A)`; the columns of a data frame are found by the names of actions.
 
     Raises:
-        InvalidInput: another shape, or rows that are not probabilities; or a data frame with other columns than the
-            names of actions; or an estimator with invalid decisions; or as for `Saved.lotteries`.
+        InvalidInput: another shape, names that are no actions, or rows that are not probabilities; or a data frame with
+            other columns than the names of actions; or an estimator with invalid decisions; or as for
+            `Saved.lotteries`.
     """
     shape, field = (evidence.rows, len(evidence.names)), f"policies[{name!r}]"
     if isinstance(policy, Saved):
         return policy.lotteries(evidence)
     if isinstance(policy, Decider):
         return decided(field, policy, evidence)
-    found = _by_name(field, policy, evidence.names) if isinstance(policy, Frame) else np.asarray(policy, float)
+    if callable(policy):
+        return probabilities(
+            name, policy(data_frame({name: evidence.columns[name] for name in evidence.columns})), evidence
+        )
+    plain = np.asarray(policy)
+    if plain.ndim == 1:
+        return chosen(field, plain, evidence)
+    found = _by_name(field, policy, evidence.names) if isinstance(policy, Frame) else _numbers(field, plain)
     if found.shape != shape:
-        raise InvalidInput(field, f"probabilities of shape {shape}", f"shape {found.shape}")
+        raise InvalidInput(field, f"an action for each row, or probabilities of shape {shape}", f"shape {found.shape}")
     if not ((found >= 0.0).all() and np.allclose(found.sum(1), 1.0, rtol=0.0, atol=1e-9)):
         raise InvalidInput(field, "probabilities of at least 0 that add up to 1 in every row", "others")
     return found
+
+
+def _numbers(field: str, plain: NDArray[Any]) -> Floats:
+    try:
+        return plain.astype(float)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(field, "numbers, or the name of an action for each row", error) from error
 
 
 def _by_name(field: str, frame: Frame, names: Sequence[str]) -> Floats:

@@ -9,23 +9,19 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.luck import check_seed
 from evenhand.core.progress import Work
-from evenhand.core.types import Floats
 from evenhand.core.validate import file, writable
 from evenhand.offline.bands import Bands, reach
 from evenhand.offline.checks import idle
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed
-from evenhand.offline.deciders import Decider
 from evenhand.offline.doubts import doubts, support
 from evenhand.offline.evidence import Evidence, evidence_of
-from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import unjudged
 from evenhand.offline.lines import beside
 from evenhand.offline.outcome_models import Regressor
-from evenhand.offline.policies import LOGGED, Weighed, limits, policies_of, probabilities, valued
+from evenhand.offline.policies import LOGGED, Asked, Weighed, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
 from evenhand.offline.value_table import Value
-from evenhand.replay.arrow import Frame
 from evenhand.replay.log import Source
 from evenhand.replay.problem_file import Stated
 from evenhand.report.quantities import objective_name
@@ -37,7 +33,7 @@ def value(
     problem: Stated | None = None,
     *,
     rules: Sequence[str] = (),
-    policies: Mapping[str, Floats | Frame | Decider | Saved] | None = None,
+    policies: Mapping[str, Asked] | None = None,
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
@@ -61,11 +57,12 @@ def value(
         log: a CSV or Parquet file, a data frame, or what `Evidence.read` returns.
         problem: a TOML file that states the meaning of the columns and the problem, or a mapping as `tomllib` reads it.
         rules: such as "mens where recency < 4; else none".
-        policies: by name, the probabilities of all actions in every row, `(N,A)`, without withdrawn actions; or a data
-            frame of them, whose columns are found by the names of actions; or an estimator of scikit-learn that was
-            fitted to a data frame of features and predicts the action; or a policy with the state that it was saved in,
-            such as `evenhand.live.served` returns of a campaign. A policy that was fitted to the same log is judged too
-            well.
+        policies: by name, the action of every row, by its name or its value in the log; or the probabilities of all
+            actions in every row, `(N,A)`, without withdrawn actions; or a data frame of them, whose columns are found
+            by the names of actions; or a function of the data frame of features that returns either; or an estimator of
+            scikit-learn that was fitted to such a frame and predicts the action; or a policy with the state that it was
+            saved in, such as `evenhand.live.served` returns of a campaign. A policy that was fitted to the same log is
+            judged too well.
         folds, seed, model: as for `curve`; the seed is also that of the multipliers of bands.
         out: a folder for results.json, value.parquet and report.html.
 
