@@ -209,7 +209,7 @@ def test_units_change_no_value_where_there_are_as_many_features_as_rows(rows):
     for seed in range(6):
         one, other = (value(drawn_in(unit, seed), seed=seed).policies for unit in (1.0, 3.0))
         for a, b in zip(one, other, strict=True):
-            assert (b.value.value / 3.0, b.value.se / 3.0) == pytest.approx(tuple(a.value), rel=1e-6)
+            assert (b.value.value / 3.0, b.value.se / 3.0) == pytest.approx(a.value.pair, rel=1e-6)
 
 
 class AtLeast(RidgeByErrors):

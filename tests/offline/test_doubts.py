@@ -123,7 +123,7 @@ def test_what_is_known_of_a_guess_keeps_its_error():
     log = hole(stated=problem(subject_to=(Budget("cents", rate=2.5), Floor("sale", rate=0.01))))
     found = value(log)
     guess = valued(found, "all large")
-    assert guess.used["cents"] == (2.0, 0.0)
+    assert guess.used["cents"].pair == (2.0, 0.0)
     budget, floor = guess.kept
     assert budget.confidence == 1.0
     assert math.isnan(floor.confidence)

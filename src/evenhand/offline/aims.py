@@ -31,6 +31,12 @@ class At(NamedTuple):
     price: float
     policy: Planned
     moves: Floats = STILL  # (K,K) by how much folds move each other's value
+    cases: float = float("nan")  # the effective number of rows that agree
+
+    @property
+    def average(self) -> Average:
+        """The value with the influence of every row."""
+        return Average(self.value, self.psi, self.moves)
 
     def guess(self) -> At:
         """The same without an error, as of plays that were never logged."""

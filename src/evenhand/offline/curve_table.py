@@ -21,6 +21,7 @@ from evenhand.offline.lines import (
     TARGETED,
     Line,
 )
+from evenhand.offline.scores import Estimate
 from evenhand.offline.told import head, results_of, settings_of, told
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.leaving import leave
@@ -82,7 +83,18 @@ class Curve:
         columns += ["reach of all", "reach less of all"]  # standard errors that hold at all budgets at once
         return data_frame(
             [
-                [line.name, b, *v, *v.interval, *less, spent, *used, sure(used, b), price, *self.bands[line.name]]
+                [
+                    line.name,
+                    b,
+                    *v.pair,
+                    *v.interval,
+                    *less.pair,
+                    spent,
+                    *used.pair,
+                    sure(used, b),
+                    price,
+                    *self.bands[line.name],
+                ]
                 for line in self.lines
                 for b, v, less, spent, used, price in zip(self.budgets, *line[1:], strict=True)
             ],
@@ -97,10 +109,10 @@ class Curve:
                 found.rows.append(Measurement(line.name, {}, f"{self.objective}{what}: {REACH}", errors))
             for b, v, less, spent, used, price in zip(self.budgets, *line[1:], strict=True):
                 at = {"budget": b}
-                found.rows.append(Measurement(line.name, at, self.objective, *v))
-                found.rows.append(Measurement(line.name, at, f"less than {TARGETED}", *less))
+                found.rows.append(Measurement(line.name, at, self.objective, *v.pair))
+                found.rows.append(Measurement(line.name, at, f"less than {TARGETED}", *less.pair))
                 found.rows.append(Measurement(line.name, at, "spent", spent))
-                found.rows.append(Measurement(line.name, at, "used, by scores", *used))
+                found.rows.append(Measurement(line.name, at, "used, by scores", *used.pair))
                 found.rows.append(Measurement(line.name, at, "confidence in the budget", sure(used, b)))
                 found.rows.append(Measurement(line.name, at, "price", price))
         return found
@@ -206,15 +218,21 @@ class Curve:
         if self.learned:
             yield f"Plans keep to the budget by predictions of {self.spent}, so that it holds on average alone."
             yield "confidence: that the use of the policy is within the budget in the population behind the log."
-        yield "95 % at one budget: 1.96 se to either side. At all budgets of a line at once, by multipliers:"
+        yield "95 % at one budget: 1.96 se to either side, or by events. At all budgets of a line at once:"
         for line in self.lines:
             value, less = self.bands[line.name]
             if line.name == TARGETED:
                 yield f"  {line.name}: {value:.2f} se"
                 continue
-            each = zip(line.less, line.value, strict=True)  # values that are the same differ by rounding
-            sure = sum(abs(z.value) > less * z.se + _ROUNDED * abs(own.value) for z, own in each)
+            each = zip(line.less, line.value, strict=True)
+            sure = sum(_differs(z, less) for z, own in each if abs(z.value) > _ROUNDED * abs(own.value))
             yield (
                 f"  {line.name}: {value:.2f} se; {less:.2f} se for its differences, of which {sure} of "
                 f"{len(self.budgets)} are beyond"
             )
+
+
+def _differs(z: Estimate, errors: float) -> bool:
+    """Whether an interval of so many standard errors leaves out 0."""
+    low, high = z.within(errors)
+    return low > 0.0 or high < 0.0

@@ -117,7 +117,7 @@ def curve(
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
     ask = doubter(len(at) * len(policies))
     policies = {name: judged(crossed, each, ask) for name, each in policies.items()}
-    lines, bands = together(policies, at, seed, crossed.rows.order)
+    lines, bands = together(policies, at, seed, crossed.rows.order, evidence.two_values)
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,

@@ -330,6 +330,21 @@ class Evidence:
         found |= {name: known[:, k] for k, name in enumerate(p.known)}
         return {name: found[name] for name in outcomes}
 
+    @cached_property
+    def two_values(self) -> tuple[float, float] | None:
+        """The two values of the objective in all rows, if it has no other one; with one alone, it and its other end."""
+        if self.weights is None:
+            return None
+        y = self.achieved
+        low, high = float(y.min()), float(y.max())
+        if low < high:
+            return (low, high) if ((y == low) | (y == high)).all() else None
+        p, (name, *others) = self.problem, self.weights
+        if others or name not in p.learned or p.factors is not None:
+            return None
+        ends = sorted(self.weights[name] * float(end) for end in p.span[:, p.learned.index(name)])
+        return (ends[0], ends[1]) if np.isfinite(ends).all() and low in ends else None
+
     @property
     def weights(self) -> Mapping[str, float] | None:
         """The weights of the objective by outcome; None if it is not a weighted sum."""

@@ -49,10 +49,17 @@ def kept(evidence: Evidence, amounts: Callable[[str], Floats], guesses: Set[str]
             rows.append((sure(estimate, bound), _room(estimate, bound), name, estimate, bound))
         if not rows:
             continue
-        least_sure, _, name, (v, se), bound = min(rows)
+        least_sure, _, name, used, bound = min(rows)
         joint = float(np.maximum(0.0, 1.0 - sum(1.0 - row[0] for row in rows)))
         label = name if ratio else s.constraint.label.removesuffix(f", {side}")
-        yield Kept(label, name, Estimate(sign * v, se), sign * bound, side, joint if len(rows) > 1 else least_sure)
+        yield Kept(
+            label,
+            name,
+            Estimate(sign * used.value, used.se),
+            sign * bound,
+            side,
+            joint if len(rows) > 1 else least_sure,
+        )
 
 
 def unjudged(evidence: Evidence) -> Iterator[str]:

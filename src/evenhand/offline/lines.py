@@ -113,7 +113,8 @@ def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: T
 def judged(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt]) -> Iterator[At]:
     """Yield policies, without an error where they play what was never logged; `ask` says so by their weights."""
     for at in each:
-        yield at.guess() if ask(at.policy.of(crossed.weights_dealt)).guessed else at
+        doubt = ask(at.policy.of(crossed.weights_dealt))
+        yield (at.guess() if doubt.guessed else at)._replace(cases=doubt.cases)
 
 
 def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> Iterator[tuple[str, float]]:
@@ -134,21 +135,27 @@ def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> I
 
 
 def together(
-    policies: Mapping[str, Iterator[At]], budgets: Sequence[float], seed: int, rows: Ints
+    policies: Mapping[str, Iterator[At]],
+    budgets: Sequence[float],
+    seed: int,
+    rows: Ints,
+    ends: tuple[float, float] | None = None,
 ) -> tuple[tuple[Line, ...], dict[str, Bands]]:
     """Follow policies over the budgets together, so that they can be compared row by row; the first is targeted.
 
-    The seed is that of the multipliers of bands, and `(N)` rows are the numbers of those that policies have.
+    The seed is that of the multipliers of bands, and `(N)` rows are the numbers of those that policies have; `ends` are
+    the two values of the objective in all rows, if it has no other one.
     """
     found: dict[str, list[tuple[Estimate, Estimate, float, Estimate, float]]] = {name: [] for name in policies}
     sums: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in policies}
     with Work("weighing", "budget", len(budgets)) as work:
         for each in zip(*policies.values(), strict=True):
             first = each[0]
+            targeted = first.average.counted(first.cases, ends)
             for name, at in zip(policies, each, strict=True):
-                psi = first.psi - at.psi
-                less = Estimate.of(psi, first.value - at.value, first.moves - at.moves)
-                found[name].append((Estimate.of(at.psi, at.value, at.moves), less, at.spent, at.used, at.price))
+                own, psi = at.average.counted(at.cases, ends), first.psi - at.psi
+                less = first.average.beyond(targeted, at.average, own)
+                found[name].append((own, less, at.spent, at.used, at.price))
                 sums[name].append((blocks(at.psi, rows), blocks(psi, rows)))
             del each, first, at, psi  # before those of the next budget are made
             work.update()

@@ -9,7 +9,7 @@ import numpy as np
 from evenhand.core.types import Floats
 from evenhand.offline.curve_page import Drawn, headline
 from evenhand.offline.lines import Line
-from evenhand.offline.scores import Z
+from evenhand.offline.scores import Estimate
 from evenhand.offline.used import Averages
 from evenhand.report import ends, style
 from evenhand.report.style import Artist, Axes
@@ -74,14 +74,12 @@ def _less(line: Line) -> Floats:
     return np.array([z.value for z in line.less])
 
 
-def _band(
-    axes: Axes, budgets: Sequence[float], values: Sequence[tuple[float, float]], look: style.Look, *, filled: bool
-) -> None:
-    mean, se = np.array(values).T
+def _band(axes: Axes, budgets: Sequence[float], values: Sequence[Estimate], look: style.Look, *, filled: bool) -> None:
+    mean = [z.value for z in values]
     axes.plot(budgets, mean, color=look.color, lw=look.width)
     style.set_dashes(axes.lines[-1], look.dashes)
-    low, high = mean - Z * se, mean + Z * se
+    low, high = np.array([z.interval for z in values]).T
     if filled:
         axes.fill_between(budgets, low, high, color=look.color, alpha=0.15, lw=0)
     else:
-        axes.errorbar(budgets, mean, yerr=Z * se, fmt="none", ecolor=look.color, elinewidth=0.6, alpha=0.6)
+        axes.vlines(budgets, low, high, color=look.color, lw=0.6, alpha=0.6)

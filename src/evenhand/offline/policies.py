@@ -193,7 +193,7 @@ def valued(
     ]
     averages = [Average.of(z) for z in y]
     first = objective_of(objective, averages)
-    here = first.estimate
+    here = first.counted(float(evidence.rows), evidence.two_values)
     own = Valued(
         policy=LOGGED,
         value=here,
@@ -213,7 +213,7 @@ def valued(
     sums = blocks(first.psi, rows)
     yield Weighed(own, sums, np.zeros_like(sums))
     still = Moved(dict.fromkeys(names, STILL), dict.fromkeys(names, STILL), STILL)
-    before, ends_of_log = {LOGGED: first}, cache(ends)
+    before, ends_of_log = {LOGGED: (first, here)}, cache(ends)
     for name, policy in policies.items():
         w = weights(policy, played, evidence.propensities)
         if not w.any():
@@ -233,18 +233,18 @@ def valued(
         around = _ends(policy, ends_of_log(evidence)) if guessed else None
         models = [tables[outcome].predicted for outcome in names]
         missed = [z - q for z, q in zip(y, predicted, strict=True)]
-        difference = found.less(first)
+        value = found.counted(doubted[name].cases, evidence.two_values)
         own = Valued(
             policy=name,
-            value=found.estimate,
+            value=value,
             inverse=objective_of(objective, inverse).estimate,
             normalised=objective_of(objective, normal).estimate,
             direct=float(objective.value(np.array([direct(policy, q) for q in models]))),
             switch=float(
                 objective.value(np.array([switch(policy, q, w, z) for q, z in zip(models, missed, strict=True)]))
             ),
-            beyond=difference.estimate,
-            less={other: found.less(average).estimate for other, average in before.items()},
+            beyond=found.beyond(value, first, here),
+            less={other: found.beyond(value, *each) for other, each in before.items()},
             doubt=doubted[name],
             bounds=None if around is None else Bounds.of(*around),
             beyond_bounds=None if around is None else Bounds.of(*(end.less(first) for end in around)),
@@ -252,8 +252,8 @@ def valued(
             kept=tuple(kept(evidence, amounts, guesses)),
             trouble=trouble(objective, scored, name),
         )
-        yield Weighed(own, blocks(found.psi, rows), blocks(difference.psi, rows))
-        before[name] = found
+        yield Weighed(own, blocks(found.psi, rows), blocks(found.less(first).psi, rows))
+        before[name] = found, value
 
 
 def _use(amounts: Floats, guessed: bool) -> Estimate:

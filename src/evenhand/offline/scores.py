@@ -8,6 +8,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
+from evenhand.offline.events import Gap, Share
 
 Z = 1.959963984540054  # standard errors to either side in a 95 % interval
 
@@ -16,18 +17,26 @@ STILL = np.zeros(())  # of policies that no fold moves, as they were not planned
 
 
 class Estimate(NamedTuple):
-    """A value with its standard error."""
+    """A value with its standard error, and what its interval is made from if that is not the normal distribution."""
 
     value: float
     se: float
+    events: Share | Gap | None = None
+
+    @property
+    def pair(self) -> tuple[float, float]:
+        """The value and its standard error."""
+        return self.value, self.se
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % interval by the normal distribution; NaN where no error is known."""
+        """The 95 % interval; NaN where no error is known."""
         return self.within(Z)
 
     def within(self, errors: float) -> tuple[float, float]:
-        """The interval of so many standard errors to either side."""
+        """The interval of so many standard errors to either side, or the one by events that is as sure."""
+        if self.events is not None:
+            return self.events.within(errors)
         return self.value - errors * self.se, self.value + errors * self.se
 
     @staticmethod
@@ -67,6 +76,20 @@ class Average(NamedTuple):
     @property
     def estimate(self) -> Estimate:
         return Estimate.of(self.psi, self.value, self.moves)
+
+    def counted(self, cases: float, ends: tuple[float, float] | None) -> Estimate:
+        """The estimate of an average of so many effective cases, of an outcome that has one of two values if it has."""
+        value, se = self.estimate.pair
+        return Estimate(value, se, None if ends is None or np.isnan(se) else Share(value, se, cases, *ends))
+
+    def beyond(self, own: Estimate, other: Average, others: Estimate) -> Estimate:
+        """The difference to another number of the same rows, of whose estimates both or none are shares."""
+        found, one, two = self.less(other).estimate, own.events, others.events
+        if not isinstance(one, Share) or not isinstance(two, Share) or np.isnan(found.se):
+            return found
+        errors = 2.0 * one.se * two.se  # where nothing happened under one of them, they have nothing in common
+        common = (one.se**2 + two.se**2 - found.se**2) / errors if errors > 0.0 else 0.0
+        return found._replace(events=Gap(one, two, found.se, min(max(common, 0.0), 1.0)))
 
     def guess(self) -> Average:
         """The same number without an error, as of what was never logged."""
@@ -116,7 +139,7 @@ def self_normalised(w: Floats, y: Floats) -> Estimate:
         InvalidInput: no row agrees with the policy.
 
     >>> self_normalised(np.array([0.0, 2.0, 2.0, 0.0]), np.array([0.0, 1.0, 1.0, 0.0]))
-    Estimate(value=1.0, se=0.0)
+    Estimate(value=1.0, se=0.0, events=None)
     """
     if not w.any():
         raise InvalidInput("policy", "one that plays what was logged in some row", "none that agrees")

@@ -15,6 +15,7 @@ from evenhand.core.validate import file
 from evenhand.offline import shown
 from evenhand.offline.bands import Bands
 from evenhand.offline.doubts import FEW, failed, limited
+from evenhand.offline.events import Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import coverage, head, in_band, results_of, settings_of, told
@@ -77,11 +78,11 @@ class Value:
         rows = [
             [
                 p.policy,
-                *p.value,
+                *p.value.pair,
                 *p.value.interval,
-                *p.beyond,
-                *p.inverse,
-                *p.normalised,
+                *p.beyond.pair,
+                *p.inverse.pair,
+                *p.normalised.pair,
                 p.direct,
                 p.switch,
                 *p.doubt,
@@ -104,7 +105,7 @@ class Value:
                 " by SNIPS": p.normalised,
             }
             for what, estimate in estimates.items():
-                found.rows.append(Measurement(p.policy, {}, self.objective + what, *estimate))
+                found.rows.append(Measurement(p.policy, {}, self.objective + what, *estimate.pair))
             found.rows.append(Measurement(p.policy, {}, f"{self.objective} by the model alone", p.direct))
             found.rows.append(Measurement(p.policy, {}, f"{self.objective} by switch", p.switch))
             found.rows.append(Measurement(p.policy, {}, "effective cases", p.doubt.cases))
@@ -112,9 +113,9 @@ class Value:
             for end, bound in zip(("least", "most"), p.bounds or (), strict=False):
                 found.rows.append(Measurement(p.policy, {}, f"{self.objective}, {end}", bound))
             for name, used in p.used.items():
-                found.rows.append(Measurement(p.policy, {}, f"{name} used", *used))
+                found.rows.append(Measurement(p.policy, {}, f"{name} used", *used.pair))
             for k in p.kept:
-                found.rows.append(Measurement(p.policy, {}, f"{k.row}, {k.side} {k.limit:.6g}", *k.used))
+                found.rows.append(Measurement(p.policy, {}, f"{k.row}, {k.side} {k.limit:.6g}", *k.used.pair))
                 found.rows.append(Measurement(p.policy, {}, f"confidence in {k.constraint}", k.confidence))
         for what, errors in zip(("", " beyond what was logged"), self.bands, strict=True):
             found.rows.append(Measurement("all policies", {}, f"{self.objective}{what}: {REACH}", errors))
@@ -280,8 +281,9 @@ class Value:
         yield "value   doubly robust: predictions by models that have not seen the case, and what they missed in it."
         yield "beyond  the difference to what was logged, by pairs of cases."
         value, less = self.bands
-        yield "95 %    for a policy alone, 1.96 se to either side. For all policies of the table at once, as in what is"
-        yield f"        said of the best one: {value:.2f} se, and {less:.2f} se for differences to what was logged."
+        counted = ", by its events" if isinstance(self.policies[0].value.events, Share) else ", 1.96 se to either side"
+        yield f"95 %    for a policy alone{counted}. For all policies of the table at once, as in what is said of the"
+        yield f"        best one, {value:.2f} se count in place of 1.96, {less:.2f} in differences to what was logged."
         yield "cases   the effective number of cases whose logged action agrees with the policy."
         if any(p.doubt.guessed for p in self.policies):
             yield "guess   by models alone where the policy plays what was never logged: no error is known. Bounds take"

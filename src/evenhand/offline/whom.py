@@ -125,9 +125,9 @@ class ForWhom:
             for action, p in zip(self.actions, level.actions, strict=True):
                 yield Measurement(self.policy, {}, f"{level.name}: probability of {action}", p)
         for added in self.adds:
-            yield Measurement(self.policy, {}, f"{self.objective} that {added.feature} adds", *added.value)
+            yield Measurement(self.policy, {}, f"{self.objective} that {added.feature} adds", *added.value.pair)
         for c in self.coefficients:
-            yield Measurement(f"model of {c.outcome} under {c.action}", {}, f"coefficient of {c.name}", *c.value)
+            yield Measurement(f"model of {c.outcome} under {c.action}", {}, f"coefficient of {c.name}", *c.value.pair)
 
     def results(self) -> Results:
         """Collect the rows of `results.json`."""

@@ -1,0 +1,98 @@
+"""Intervals of shares: by roots of their equation, by both parts, in other units, and where events are few."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from evenhand.offline import curve, value
+from evenhand.offline.events import Gap, Share
+from evenhand.offline.scores import Average, Z
+from evenhand.problem import Outcome
+from tests.offline.logs import draw, problem
+from tests.offline.rare_events import World, measured
+
+
+@pytest.mark.parametrize(("events", "cases"), [(0, 40), (1, 40), (20, 40), (39, 40), (40, 40), (3, 7)])
+def test_a_share_of_cases_drawn_alike_has_a_score_interval(events, cases):
+    """The roots of (v - p)^2 = z^2 p (1 - p) / n, by NumPy."""
+    v, n, z2 = events / cases, cases, Z * Z
+    found = Share(v, math.sqrt(v * (1 - v) / n), n).within(Z)
+    roots = np.sort(np.roots([1.0 + z2 / n, -2.0 * v - z2 / n, v * v]).real)
+    assert found == pytest.approx(tuple(roots), abs=1e-12)
+
+
+def test_many_events_count_as_they_were_seen():
+    """With a design effect of 2, n is half of the cases; one pseudo-event among 3,000 moves little."""
+    n = 10_000
+    found = Share(0.3, math.sqrt(2 * 0.3 * 0.7 / n), n).within(Z)
+    half = Share(0.3, math.sqrt(0.3 * 0.7 / (n / 2)), n / 2).within(Z)
+    assert found == pytest.approx(half, abs=2e-6)
+
+
+def test_shares_in_other_units_and_upside_down():
+    plain = Share(0.02, 0.009, 300.0).within(Z)
+    scaled = Share(10.0 + 5.0 * 0.02, 5.0 * 0.009, 300.0, 10.0, 15.0).within(Z)
+    assert scaled == pytest.approx([10.0 + 5.0 * z for z in plain])
+    assert Share(0.98, 0.009, 300.0).within(Z) == pytest.approx((1.0 - plain[1], 1.0 - plain[0]))
+
+
+def test_differences_of_independent_shares_are_those_of_both_parts():
+    one, other = Share(0.02, 0.008, 300.0), Share(0.001, 0.001, 900.0)
+    (low, high), (k, h) = one.within(Z), other.within(Z)
+    found = Gap(one, other, math.hypot(one.se, other.se), 0.0).within(Z)
+    d = 0.019
+    assert found == pytest.approx((d - math.hypot(0.02 - low, h - 0.001), d + math.hypot(high - 0.02, 0.001 - k)))
+
+
+def test_what_two_policies_have_in_common_cancels():
+    """The same terms but for four rows: the interval is that of four rows, and of none where nothing differs."""
+    y = (np.arange(400) % 7 == 0).astype(float)
+    other = y.copy()
+    other[:4] = 1.0 - other[:4]
+    one, two = Average.of(y), Average.of(other)
+    shares = [z.counted(400.0, (0.0, 1.0)) for z in (one, two)]
+    low, high = two.beyond(shares[1], one, shares[0]).interval
+    se = two.less(one).estimate.se
+    assert high - low == pytest.approx(2 * Z * se, rel=0.02)
+    assert one.beyond(shares[0], one, shares[0]).interval == (0.0, 0.0)
+
+
+def test_outcomes_of_two_values_are_counted_in_any_units():
+    log = draw(600, 2).evidence
+    assert log.two_values == (0.0, 1.0)
+    cents = problem(outcomes=(Outcome("sale", high=100.0), Outcome("cents", known={"small": 1.0, "large": 2.0})))
+    scaled = replace(log, problem=cents, outcomes=100.0 * log.outcomes)
+    assert scaled.two_values == (0.0, 100.0)
+    for a, b in zip(value(log).policies, value(scaled).policies, strict=True):
+        assert b.value.interval == pytest.approx([100.0 * z for z in a.value.interval], rel=1e-6)
+        assert b.beyond.interval == pytest.approx([100.0 * z for z in a.beyond.interval], rel=1e-6, abs=1e-9)
+    assert replace(log, outcomes=np.zeros((600, 1))).two_values == (0.0, 1.0)
+    assert replace(log, outcomes=log.outcomes * np.arange(1, 601)[:, None] / 600).two_values is None
+    assert replace(log, problem=problem(maximize="cents")).two_values is None
+
+
+def test_nothing_sold_is_not_nothing_to_be_sold():
+    """No sale in 600 rows, 200 of an action: 3.7 in 200 are possible, as exact intervals say (.0183)."""
+    log = draw(600, 2).evidence
+    log = replace(log, outcomes=np.zeros((600, 1)))
+    found = value(log)
+    for p in found.policies[1:4]:
+        assert p.value.pair == (0.0, 0.0)
+        low, high = p.value.interval
+        assert low == 0.0
+        assert high == pytest.approx(0.0183, abs=0.003)
+        assert p.beyond.interval[0] < 0.0 < p.beyond.interval[1]
+    assert "cannot be told apart" in found.headline()
+    lines = curve(log, budgets=(0.2, 0.4)).lines
+    assert all(high > 0.003 for line in lines for _, high in (z.interval for z in line.value))
+
+
+@pytest.mark.parametrize(("world", "logs"), [(World(34, 3400, 0.0135), 8), (World(3, 600, 0.015, skewed=True), 60)])
+def test_intervals_hold_where_few_cases_have_the_event(world, logs):
+    """95 % less three standard errors of so many; normal ones do not."""
+    found, count = measured(world, logs), logs * world.actions
+    least = 0.95 - 3.0 * math.sqrt(0.95 * 0.05 / count)
+    assert min(found.value, found.beyond, found.less) >= least
+    assert found.normal < least
