@@ -236,6 +236,6 @@ def test_welfare_of_costs_that_all_rows_share_has_standard_errors():
         for i, budget in enumerate((0.2, 0.7)):
             share = budget / costs[0][action]
             averages = [(1 - share) * cost[0] + share * cost[action] for cost in costs]
-            assert found[name].value[i] == pytest.approx((float(goal.value(np.array(averages))), 0.0), abs=1e-9)
+            assert found[name].value[i].pair == pytest.approx((float(goal.value(np.array(averages))), 0.0), abs=1e-9)
             assert found[name].less[i].se == pytest.approx(0.0, abs=1e-9)
     assert all(one.value >= -1e-6 for one in found["only large"].less)

@@ -71,7 +71,7 @@ def test_what_is_made_is_read_again_as_the_same():
     ours, theirs = value(log), value(again)
     assert [p.policy for p in ours.policies] == [p.policy for p in theirs.policies]
     for one, two in zip(ours.policies, theirs.policies, strict=True):
-        np.testing.assert_allclose(one.value, two.value)
+        np.testing.assert_allclose(one.value.pair, two.value.pair)
 
 
 def test_a_log_is_made_by_any_outcome():

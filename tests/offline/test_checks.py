@@ -123,6 +123,6 @@ def test_lists_say_what_is_wrong_with_their_log(tmp_path):
     files = tmp_path / "list.csv", tmp_path / "problem.toml"
     found = assign(*files, learn_from=tmp_path / "log.csv")
     assert str(found).split("\n")[1].startswith("check: 'age' differs between actions given the propensities: under ")
-    assert "The list is not to be relied on, as the log fails the check of its features." in found.summary()
+    assert "The list is not to be relied on, as the log fails the check of its features" in found.summary()
     found = assign(*files, learn_from=tmp_path / "log.csv", budget=30)
     assert "check: the budget of 1 post per case never binds" in str(found)

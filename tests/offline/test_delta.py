@@ -93,7 +93,7 @@ def test_averages_outside_of_the_domain_have_no_value():
     assert none.value.value == -np.inf
     assert np.isnan(none.value.se)
     assert np.isnan(none.beyond.se)
-    assert np.isfinite(valued(found, "all small").value).all()
+    assert np.isfinite(valued(found, "all small").value.pair).all()
     assert (
         "check: 'all none' has no value: the averages of 'all none', outcome 'cents': expected an average above"
         in str(found)

@@ -10,7 +10,7 @@ import pytest
 
 from evenhand.objectives import Linear
 from evenhand.offline import curve, from_bandit_feedback, value
-from evenhand.offline.doubts import FEW, Bounds, ends
+from evenhand.offline.doubts import FEW, Bounds, doubter, ends
 from evenhand.offline.scores import Average, Z, weights
 from evenhand.problem import Budget, Floor, Outcome, Problem
 from tests.offline.logs import draw, problem
@@ -167,20 +167,88 @@ def test_nothing_is_recommended_from_a_log_that_fails_a_check(kind, tmp_path):
     wrong = replace(log, propensities=np.where(log.actions == 1, 0.8, 1.0) * log.propensities)
     wrong = late() if kind == "features" else wrong
     found = value(wrong)
-    assert found.headline() == f"No policy can be recommended, as the log fails the check of its {kind}"
+    said = f"No policy can be recommended, as the log fails the check of its {kind}"
+    same = ", and actions that are never drawn in some cases look the same"  # as where a feature follows the action
+    assert found.headline() == said + same * (kind == "features")
     assert "highest value" not in found.summary()
     assert curve(wrong, budgets=3).summary().startswith("What targeting brings cannot be told, as the log fails the ")
     assert "Beyond" not in curve(wrong, budgets=3).summary()
 
 
+def rare():
+    """A log in which large letters, which sell for certain, were drawn with a chance of .01: about 30 of 3,000."""
+    log = draw(3000, 5).evidence
+    rng = np.random.default_rng(0)
+    actions = np.where(rng.random(3000) < 0.01, 2, rng.integers(0, 2, 3000))
+    sales = np.where(actions == 2, 1.0, log.outcomes[:, 0])[:, None]
+    stated = problem(subject_to=(Budget("cents", rate=2.0),))
+    return replace(log, problem=stated, actions=actions, propensities=np.array([0.495, 0.495, 0.01])[actions],
+                   outcomes=sales)  # fmt: skip
+
+
 def test_policies_that_few_rows_agree_with_are_not_recommended():
-    log = draw(4000, 5).evidence
-    seldom = np.where((np.arange(4000) < FEW - 10)[:, None], np.eye(3)[log.actions], np.eye(3)[(log.actions + 1) % 3])
-    found = value(replace(log, outcomes=np.maximum(log.outcomes, (seldom * np.eye(3)[log.actions]).sum(1)[:, None])),
-                  policies={"seldom": seldom})  # fmt: skip
-    few = valued(found, "seldom")
+    """They were logged everywhere, and keep their errors."""
+    log = rare()
+    found = value(log)
+    few = valued(found, "all large")
     assert few.doubt.cases < FEW
-    assert "'seldom'" not in found.headline()
+    assert not few.doubt.guessed
+    assert few.value.se >= 0.0
+    assert "'all large'" not in found.headline()
+    assert "'all large' has the highest" not in found.summary()
+    assert "Too few cases agree with 'all large'" in found.summary()
+    told = curve(log, budgets=(0.5, 2.0))
+    assert told.doubt.any
+    assert "cannot be told, as the log says too little of such plays" in told.headline()
+    assert "Beyond" not in told.summary()
+
+
+def test_plays_in_place_of_certain_ones_are_unlogged_whatever_chance_explains():
+    """In 5 % of 1,000 rows the first action was certain, which is what chance explains of the others' weights."""
+    rng = np.random.default_rng(1)
+    certain = rng.random(1000) < 0.05
+    p = np.where(certain, 0.0, 0.5)
+    a = (rng.random(1000) < p).astype(int)
+    ask = doubter(np.where(a, p, 1 - p), 3)
+    assert ask(np.where(a == 1, 2.0, 0.0)).unlogged >= certain.mean() - 1e-12
+    assert ask(np.where(certain, 1.0, np.where(a == 1, 2.0, 0.0))).unlogged == 0.0
+
+
+def test_known_objectives_are_no_guesses():
+    """What all large letters cost is known, wherever they were sent."""
+    log = hole(stated=problem(maximize="cents", subject_to=()))
+    guess = valued(value(log), "all large")
+    assert guess.value.pair == (2.0, 0.0)
+    assert not guess.doubt.guessed
+    assert guess.bounds is None
+
+
+def test_what_is_used_of_a_learned_budget_is_a_guess_as_well():
+    log = hole(stated=problem(subject_to=(Budget("sale", rate=0.3),), maximize="cents"))
+    found = curve(log, budgets=(0.15, 0.3))
+    large = next(line for line in found.lines if line.name == "only large")
+    assert math.isnan(large.used[-1].se)
+    assert "unknown" in str(found)
+
+
+def test_sentences_say_what_rows_and_outcomes_they_are_of():
+    log = replace(draw(2000, 4).evidence, selection={"dropped": "9 rows were dropped", "clipped": None})
+    for found in (value(log), curve(log, budgets=3)):
+        assert found.checks["dropped"] == "9 rows were dropped"
+        assert found.headline().startswith("Of the rows that were kept: ")
+    log = replace(log, selection={"dropped": None, "clipped": "'sale' was clipped"})
+    assert value(log).headline().startswith("With outcomes clipped to their range: ")
+
+
+def test_the_headline_has_the_interval_of_all_policies():
+    found = value(draw(2000, 4).evidence)
+    best = next(
+        p for p in found.policies if repr(p.policy) in found.headline().partition(" has ")[0].partition(" is ")[0]
+    )
+    low, high = best.value.within(found.bands.value)
+    count = sum(not p.doubt.any for p in found.policies)
+    assert f"(95 % for all {count} at once: {low:.4f} to {high:.4f})" in found.headline()
+    assert low < best.value.interval[0]
 
 
 def test_a_curve_has_no_bands_where_it_plays_what_was_never_logged():
@@ -195,7 +263,8 @@ def test_a_curve_has_no_bands_where_it_plays_what_was_never_logged():
     assert [math.isnan(z.se) for z in lines["only small"].less] == [False, True, True]
     assert all(np.isfinite(found.bands[name]).all() for name in lines)
     alone = replace(found, checks={}).headline()
-    assert alone == "At 2 cents per case, what targeting brings cannot be told, as it plays what was never logged there"
+    said = "what targeting brings cannot be told, as the log says too little of such plays"
+    assert alone == f"At 2 cents per case, {said}"
     assert "(guess)" in str(found)
     assert not re.search(r"\bnan\b", f"{found} {found.page().html()}", re.IGNORECASE)
     found.plot()

@@ -44,7 +44,7 @@ def test_a_curve_says_how_surely_each_budget_is_kept(log):
     assert "Plans keep to the budget by predictions of call, so that it holds on average alone." in said
     assert found.page().parts[-1].title == "How surely the budget of call is kept"
     row = found.to_frame().iloc[0]
-    assert (row["used"], row["se used"], row["confidence"]) == (*line.used[0], sure(line.used[0], 0.1))
+    assert (row["used"], row["se used"], row["confidence"]) == (*line.used[0].pair, sure(line.used[0], 0.1))
     measured_ = [z for z in found.results().rows if z.metric == "confidence in the budget" and z.system == "targeted"]
     assert [z.mean for z in measured_] == [sure(u, b) for u, b in zip(line.used, found.budgets, strict=True)]
 

@@ -32,7 +32,7 @@ def test_estimates_by_hand():
     missed = y - q[np.arange(3), actions]
     assert switch(policy, q, w, missed, cap=3.0) == pytest.approx((2 + 0 + 1 + 2) / 3)
     assert switch(policy, q, w, missed) == pytest.approx(doubly_robust(policy, scores(q, actions, p, y)).value)
-    assert doubter(1)(w).cases == pytest.approx(25 / 17)
+    assert doubter(p, 1)(w).cases == pytest.approx(25 / 17)
     assert weights(policy, np.array([-1, -1, 0]), p).tolist() == [0.0, 0.0, 2.0]
 
 

@@ -1,5 +1,7 @@
 """For whom: levels counted by hand, what features add against planning by hand, and coefficients with their errors."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,6 +12,7 @@ from evenhand.offline import Evidence, RidgeByErrors, for_whom
 from evenhand.offline.coefficients import standard_errors
 from evenhand.offline.cross_fitting import members_of
 from evenhand.offline.levels import levels_of
+from evenhand.offline.scores import Estimate
 from tests.offline.logs import draw
 
 BUDGET = 'budget = [{ outcome = "post", rate = 0.25 }]\n'
@@ -211,7 +214,7 @@ def test_what_is_told_and_kept(tmp_path):
     assert list(frame.columns) == ["feature", "level", "share", "probability none", "probability letter"]
     assert frame.groupby("feature")["share"].sum().tolist() == pytest.approx([1.0, 1.0, 1.0])
     rows = {r.metric: r for r in found.results().rows if r.system == found.policy}
-    assert rows["sale that age adds"][3:5] == next(z.value for z in found.adds if z.feature == "age")
+    assert rows["sale that age adds"][3:5] == next(z.value.pair for z in found.adds if z.feature == "age")
 
 
 def test_the_command_says_for_whom(tmp_path, capsys):
@@ -242,3 +245,27 @@ def test_plans_pay_for_the_cheapest_actions(tmp_path):
     (tmp_path / "problem.toml").write_text(PROBLEM.replace("known = { letter = 1 }", costs) + BUDGET)
     with pytest.raises(InvalidInput, match=r"budget: expected at least 0\.5 per case"):
         for_whom(tmp_path / "log.csv", tmp_path / "problem.toml")
+
+
+def test_features_are_named_where_they_stand_out_among_all(tmp_path):
+    """Errors of 2.2 standard errors are beyond 1.96, and not beyond what holds for all features at once."""
+    found = for_whom(read(tmp_path))
+    near = tuple(z._replace(value=Estimate(2.2 * 0.01, 0.01)) for z in found.adds)
+    assert found.reach > 2.2
+    assert replace(found, adds=near).summary().startswith("No feature adds more to ")
+    far = tuple(z._replace(value=Estimate(3.5 * 0.01, 0.01)) for z in found.adds)
+    said = f"(95 % for all {len(far)} at once: {0.035 - 0.01 * found.reach:+.4f} to "
+    assert said in replace(found, adds=far).summary()
+
+
+def test_features_of_a_policy_of_which_the_log_says_too_little(tmp_path):
+    found = for_whom(read(tmp_path))
+    assert "cannot be told, as the log fails" in replace(found, checks={"features": "differs"}).summary()
+    log = read(tmp_path)
+    certain = log.columns["age"] < 40  # to whom letters are of use
+    none = replace(log, actions=np.where(certain, 0, log.actions), propensities=np.where(certain, 1.0, 0.5))
+    found = for_whom(none)
+    assert found.doubt.guessed
+    assert "cannot be told, as the log says too little of its plays" in found.summary()
+    assert all(np.isnan(z.value.se) for z in found.adds)
+    assert "nan" not in str(found).lower().replace("finance", "")

@@ -214,7 +214,7 @@ def test_outcomes_have_the_range_of_all_rows(tmp_path):
     profit, clicked = parse(found.text, "draft.toml").outcomes
     assert (profit.low, profit.high) == (-700.0, 5.0)
     assert (clicked.low, clicked.high) == (0.0, 1.0)
-    assert "# 0.0% of the rows that were looked at have none: the others are selected by it" in found.text
+    assert "# 0.0% of the rows have none: the others are selected by it" in found.text
     kept = read(tmp_path, log, found)
     assert len(kept) == 11_999
     assert kept.encoded.checks["dropped"] == (

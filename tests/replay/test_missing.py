@@ -215,8 +215,19 @@ def test_texts_may_stand_for_numbers_of_outcomes(tmp_path):
     expected[5] = 0.0
     assert read(tmp_path, words, stated).encoded.outcomes[:, 0].tolist() == expected
     words[6][3] = "maybe"
-    log = read(tmp_path, words, stated)
-    assert log.bad.messages() == ["1 row: 'visit' is not one of 'yes', 'no', '' (first in line 8: 'maybe')"]
+    with pytest.raises(
+        InvalidInput, match=r"1 row: 'visit' is not one of 'yes', 'no', '' \(first in line 8: 'maybe'\)"
+    ):
+        read(tmp_path, words, stated)
+    for rule in ("drop", "clip"):  # a text has no end of a range
+        asked = f'{stated}\n[outside]\nvisit = "{rule}"\n'
+        if rule == "drop":
+            log = read(tmp_path, words, asked)
+            assert log.encoded.checks["dropped"].startswith("1 row was dropped for its 'visit' (1 under ")
+            assert len(log) == 399
+        else:
+            with pytest.raises(InvalidInput, match="'visit' is not one of"):
+                read(tmp_path, words, asked)
     with pytest.raises(InvalidInput, match=r"outcomes.visit.values.yes: expected a number in \[0, 1\], the range of"):
         parse(stated.replace("yes = 1", "yes = 2"), "problem.toml")
 

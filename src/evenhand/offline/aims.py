@@ -38,9 +38,10 @@ class At(NamedTuple):
         """The value with the influence of every row."""
         return Average(self.value, self.psi, self.moves)
 
-    def guess(self) -> At:
-        """The same without an error, as of plays that were never logged."""
-        return self._replace(psi=np.full(len(self.psi), np.nan), moves=STILL)
+    def guess(self, learned: bool) -> At:
+        """The same without an error, as of what was never logged; what is spent has one unless that is learned."""
+        used = Estimate(self.used.value, float("nan")) if learned else self.used
+        return self._replace(psi=np.full(len(self.psi), np.nan), moves=STILL, used=used)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from evenhand.core.faces import amount
-from evenhand.offline.doubts import failed, limited
+from evenhand.offline.doubts import Doubt, failed, limited
 from evenhand.offline.lines import Line
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import difference, interval
@@ -54,6 +54,9 @@ class Drawn(Protocol):
     def rows(self) -> int: ...
 
     @property
+    def doubt(self) -> Doubt: ...
+
+    @property
     def checks(self) -> Checks: ...
 
 
@@ -63,8 +66,8 @@ def headline(curve: Drawn) -> str:
     first, *others = curve.lines
     if (fault := failed(curve.checks)) is not None:
         return f"What targeting brings cannot be told, as {fault}"
-    if math.isnan(first.value[i].se):
-        return f"At {b}, what targeting brings cannot be told, as it plays what was never logged there"
+    if curve.doubt.any or math.isnan(first.value[i].se):
+        return f"At {b}, what targeting brings cannot be told, as the log says too little of such plays"
     others = [line for line in others if not math.isnan(line.value[i].se)]
     singles = [line for line in others if line.name.startswith("only ")] or others
     if not singles:
@@ -79,9 +82,11 @@ def headline(curve: Drawn) -> str:
 def sentences(curve: Drawn) -> Iterator[str]:
     """Yield where every difference can be told from chance, and the worth of one more unit of the budget."""
     first, *others = curve.lines
-    for line in others if failed(curve.checks) is None else ():
-        told = [(b, interval("", z).told) for b, z in zip(curve.budgets, line.less, strict=True)]
-        yield f"Beyond {line.name}, targeting brings {_where(told)}."
+    for line in others if failed(curve.checks) is None and not curve.doubt.any else ():
+        each = zip(curve.budgets, line.less, strict=True)
+        told = [(b, interval("", z).told) for b, z in each if not math.isnan(z.se)]
+        brings = _where(told) if told else "what the log says too little of"
+        yield f"Beyond {line.name}, targeting brings {brings}."
     price = first.price[_at(curve)]
     yield f"One more unit of {curve.spent} is predicted to be worth {amount(price)} {curve.objective} there."
 

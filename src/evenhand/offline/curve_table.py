@@ -16,13 +16,14 @@ from evenhand.core.validate import file, folder
 from evenhand.offline import shown
 from evenhand.offline.bands import Bands
 from evenhand.offline.curve_page import headline, parts, sentences
+from evenhand.offline.doubts import Doubt
 from evenhand.offline.kept import sure
 from evenhand.offline.lines import (
     TARGETED,
     Line,
 )
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import head, results_of, settings_of, told
+from evenhand.offline.told import confidence, head, results_of, settings_of, told
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
@@ -50,6 +51,7 @@ class Curve:
         lines: one per policy, `targeted` first.
         bands: by policy, the standard errors to either side that hold at all budgets at once.
         stated: the budget of the problem file, per case.
+        doubt: what speaks against targeting at the budget of the file.
         learned: whether what the budget limits is learned, so that plans keep to it by predictions.
         rows: of the log that were used.
         folds, seed: of the cross-fitting.
@@ -65,6 +67,7 @@ class Curve:
     lines: tuple[Line, ...]
     bands: Mapping[str, Bands]
     stated: float
+    doubt: Doubt
     learned: bool
     rows: int
     folds: int
@@ -197,7 +200,9 @@ class Curve:
         """What is used of a budget that plans keep to by predictions alone."""
         if self.learned:
             cells = {
-                line.name: [f"{told(line.used[i])}, {sure(line.used[i], self.budgets[i]):.1%}" for i in self._few()]
+                line.name: [
+                    f"{told(line.used[i])}, {confidence(sure(line.used[i], self.budgets[i]))}" for i in self._few()
+                ]
                 for line in self.lines
             }
             yield self._table(f"{self.spent} used, ± se, confidence", cells)

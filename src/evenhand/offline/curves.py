@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from evenhand.core.catalogue import named
@@ -14,7 +14,7 @@ from evenhand.offline.checks import idle
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed, best, even
 from evenhand.offline.curve_table import Curve
-from evenhand.offline.doubts import doubter, doubts, support
+from evenhand.offline.doubts import Doubt, doubter, doubts, support
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.lines import (
     TARGETED,
@@ -104,7 +104,9 @@ def curve(
     out = None if out is None else writable(file("out", out))
     fair_ones = list(tolerances_of(evidence, limit.outcome, tolerances))
     crossed = Crossed(evidence, folds, seed, model)
-    checks = _checks(crossed, limit)
+    plan = next(crossed.own(best([limit.rate]), limit.outcome)).probabilities(len(evidence.names))
+    doubted = doubts(evidence, {TARGETED: plan} | singles(evidence))
+    checks = _checks(crossed, limit, doubted)
     at = grid(budgets, crossed.least(limit.outcome), crossed.enough(limit.outcome), limit.rate)
     policies = {TARGETED: planned(crossed, best(at), limit.outcome)}
     dealt, cost = crossed.dealt, crossed.cost_dealt(limit.outcome)
@@ -115,8 +117,8 @@ def curve(
     for by, tolerance in fair_ones:
         name = f"fair by {by}, {amount(tolerance, 6)}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
-    ask = doubter(len(at) * len(policies))
-    policies = {name: judged(crossed, each, ask) for name, each in policies.items()}
+    ask = doubter(evidence.propensities[crossed.rows.order], len(at) * len(policies))
+    policies = {name: judged(crossed, each, ask, limit.learned) for name, each in policies.items()}
     lines, bands = together(policies, at, seed, crossed.rows.order, evidence.two_values)
     found = Curve(
         log=evidence.log,
@@ -127,6 +129,7 @@ def curve(
         lines=lines,
         bands=bands,
         stated=limit.rate,
+        doubt=doubted[TARGETED],
         learned=limit.learned,
         rows=evidence.rows,
         folds=folds,
@@ -144,13 +147,12 @@ def curve(
     return found
 
 
-def _checks(crossed: Crossed, limit: Limit) -> Checks:
+def _checks(crossed: Crossed, limit: Limit, found: Mapping[str, Doubt]) -> Checks:
     """Check the log, and the policies at the budget of the problem."""
     evidence, aim = crossed.evidence, crossed.dealt
-    plan = next(crossed.own(best([limit.rate]), limit.outcome)).probabilities(len(evidence.names))
     return {
         **evidence.checks,
-        "support": support(doubts(evidence, {TARGETED: plan} | singles(evidence))),
+        "support": support(found),
         "budget": idle(aim.worth, crossed.tables_dealt, limits(evidence)) if aim.linear else None,
     }
 

@@ -15,12 +15,12 @@ import numpy as np
 from evenhand.core.types import Floats
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.scores import Average, weights
-from evenhand.replay.checks import Checks, quantile, reach
+from evenhand.replay.checks import SURE, Checks, quantile, reach
 
 FEW = 50.0  # effective cases below which an estimate is not to be trusted
 _SMALL = 0.01  # part of the rows
 _OF_ALL = ("propensities", "features")  # checks of a log that doubt every estimate from it
-_OF_SOME = {"dropped": "Of the rows that were kept", "clipped": "Of outcomes that were clipped"}  # what numbers are of
+_OF_SOME = {"dropped": "Of the rows that were kept", "clipped": "With outcomes clipped to their range"}
 
 
 class Doubt(NamedTuple):
@@ -42,30 +42,36 @@ class Doubt(NamedTuple):
 
 def doubts(evidence: Evidence, policies: Mapping[str, Floats]) -> dict[str, Doubt]:
     """Return what speaks against each policy, `(N,A)` each."""
-    ask, played, p = doubter(len(policies)), evidence.played, evidence.propensities
+    ask, played, p = doubter(evidence.propensities, len(policies)), evidence.played, evidence.propensities
     return {name: ask(weights(policy, played, p)) for name, policy in policies.items()}
 
 
-def doubter(count: int) -> Callable[[Floats], Doubt]:
-    """Return a function that says what speaks against a policy with some weights, one of so many, `(N)->`.
+def doubter(propensities: Floats, count: int) -> Callable[[Floats], Doubt]:
+    """Return a function that says what speaks against a policy with some weights, one of so many, `(N),->`, `(N)->`.
 
     Equation: with w_i = pi_i(a_i) / p_i, the effective cases are (sum w)^2 / sum w^2 (Kish 1965). mean_i w_i is 1 where
-    every action that the policy plays could be logged, and less by the part of its plays that could not.
+    every action that the policy plays could be logged, and less by the part of its plays that could not, some of which
+    chance explains. What it plays in place of an action that was certain could not be logged, whatever chance does.
 
-    >>> doubter(1)(np.array([2.0, 0.0] * 500)), doubter(1)(np.array([1.0, 0.0] * 500))
+    >>> even = doubter(np.full(1000, 0.5), 1)
+    >>> even(np.array([2.0, 0.0] * 500)), even(np.array([1.0, 0.0] * 500))
     (Doubt(cases=500.0, unlogged=0.0), Doubt(cases=500.0, unlogged=0.5))
+    >>> doubter(np.array([0.5] * 950 + [1.0] * 50), 1)(np.array([2.0, 0.0] * 475 + [0.0] * 50))
+    Doubt(cases=475.0, unlogged=0.05)
     """
-    z = quantile(count)
+    z, certain = quantile(count), np.flatnonzero(propensities >= SURE)
 
     def doubt(w: Floats) -> Doubt:
-        squares = w * w
-        total, square, cube = float(w.sum()), float(squares.sum()), float(squares @ w)
+        total, square = float(w.sum()), float(w @ w)
         if not total:
             return Doubt(0.0, 1.0)
-        missing, cases = 1.0 - total / len(w), total**2 / square
-        variance, third = np.array(square / total - 1.0), np.array(cube / total)
-        chance = float(reach(z, len(w), np.maximum(variance, 0.0), third))
-        return Doubt(cases, missing if missing > max(chance, _SMALL) else 0.0)
+        cases, missing = total**2 / square, 1.0 - total / len(w)
+        never = float((1.0 - w[certain]).sum()) / len(w)
+        if missing > _SMALL:
+            variance, third = np.array(square / total - 1.0), np.array(float((w * w) @ w) / total)
+            chance = float(reach(z, len(w), np.maximum(variance, 0.0), third))
+            never = max(never, missing if missing > chance else 0.0)
+        return Doubt(cases, never if never > _SMALL else 0.0)
 
     return doubt
 
@@ -91,7 +97,10 @@ def support(found: Mapping[str, Doubt]) -> str | None:
 def failed(checks: Checks) -> str | None:
     """Say which checks of a log forbid to recommend any policy; None if none does."""
     names = [name for name in _OF_ALL if checks.get(name) is not None]
-    return f"the log fails the check of its {' and '.join(names)}" if names else None
+    if not names:
+        return None
+    same = ", and actions that are never drawn in some cases look the same" if checks.get("overlap") is not None else ""
+    return f"the log fails the check of its {' and '.join(names)}{same}"
 
 
 def limited(checks: Checks) -> str:
@@ -122,8 +131,8 @@ def ends(evidence: Evidence) -> tuple[Floats, Floats] | None:
     predictions are the ends of the outcomes' ranges, so that values by them are bounds (Manski 1990). None for another
     objective, or where a range has no end.
     """
-    sums = evidence.weights
-    if sums is None or not np.isfinite(evidence.problem.span[:, : len(evidence.problem.learned)]).all():
+    sums, p = evidence.weights, evidence.problem
+    if sums is None or not np.isfinite(p.span[:, [m for m, name in enumerate(p.learned) if name in sums]]).all():
         return None
     shape, (below, above) = (evidence.rows, len(evidence.names)), evidence.ends()
     worst, best = np.zeros(shape), np.zeros(shape)

@@ -202,7 +202,8 @@ class Evidence:
     def ends(self) -> tuple[dict[str, Tables], dict[str, Tables]]:
         """Score outcomes as if each were predicted at one end of its range: at the lower one, and at the upper one."""
         p, shape = self.problem, (self.rows, len(self.problem.actions))
-        both = ([np.broadcast_to(end[:, m], shape) for m in range(len(p.learned))] for end in p.span_by_action)
+        spans = np.where(np.isfinite(p.span_by_action), p.span_by_action, 0.0)  # of outcomes that nobody asks for
+        both = ([np.broadcast_to(end[:, m], shape) for m in range(len(p.learned))] for end in spans)
         low, high = (self._tables(q, self._scored(q, np.arange(self.rows)), self.known) for q in both)
         return low, high
 

@@ -80,6 +80,15 @@ def interval(name: str, estimate: Estimate, bounds: Bounds | None = None) -> Int
     return Interval(name, estimate.value, *(() if math.isnan(estimate.se) else estimate.interval))
 
 
+def confidence(sure: float) -> str:
+    """Return a confidence for a table.
+
+    >>> confidence(0.5), confidence(float("nan"))
+    ('50.0%', 'unknown')
+    """
+    return "unknown" if math.isnan(sure) else f"{sure:.1%}"
+
+
 def in_band(name: str, estimate: Estimate, errors: float, count: int) -> Interval:
     """Return an estimate with the interval that holds for so many at once, of as many standard errors as `Bands` say.
 

@@ -18,7 +18,7 @@ from evenhand.offline.doubts import FEW, failed, limited
 from evenhand.offline.events import Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import coverage, head, in_band, results_of, settings_of, told
+from evenhand.offline.told import confidence, coverage, head, in_band, results_of, settings_of, told
 from evenhand.offline.value_page import differences, parts, uses
 from evenhand.offline.whom import ForWhom
 from evenhand.replay.checks import Checks, told as warnings
@@ -137,7 +137,7 @@ class Value:
         if not judged:
             return "No policy can be recommended, as the log says too little of each"
         if not kept:
-            return f"No policy of the table keeps to {self._budgets}{out}"
+            return f"{limited(self.checks)}No policy of the table keeps to {self._budgets}{out}"
         best = max(kept, key=lambda p: p.value.value)
         low, high = best.value.within(self.bands.value)
         where = f"Within {self._budgets}, " if self.limits else ""
@@ -167,7 +167,7 @@ class Value:
         """Yield the sentences that follow the headline."""
         first, *others = self.policies
         yield f"What was logged brought {first.value.value:.4f} {self.objective} per case."
-        judged = [p for p in others if not p.doubt.guessed]
+        judged = [p for p in others if not p.doubt.any]
         if judged and failed(self.checks) is None:
             best = max(judged, key=lambda p: p.value.value)
             beyond = in_band("", best.beyond, self.bands.less, len(judged)).words(" beyond what was logged")
@@ -274,7 +274,7 @@ class Value:
         yield Table(["by other estimators", "IPS ± se", "SNIPS ± se", "model alone", "switch"], rows)
         limits = [f"{k.constraint}, {k.side} {amount(k.limit)}" for k in self.policies[0].kept]
         if limits:
-            rows = [[p.policy, *(f"{told(k.used)}, {_sure(k.confidence)}" for k in p.kept)] for p in self.policies]
+            rows = [[p.policy, *(f"{told(k.used)}, {confidence(k.confidence)}" for k in p.kept)] for p in self.policies]
             yield Table(["constraints, ± se, confidence", *limits], rows)
 
     def _reading(self) -> Iterator[str]:
@@ -286,8 +286,9 @@ class Value:
         yield f"        best one, {value:.2f} se count in place of 1.96, {less:.2f} in differences to what was logged."
         yield "cases   the effective number of cases whose logged action agrees with the policy."
         if any(p.doubt.guessed for p in self.policies):
-            yield "guess   by models alone where the policy plays what was never logged: no error is known. Bounds take"
-            yield "        what was never logged at the ends of its range."
+            yield "guess   by models alone where the policy plays what was never logged: no error is known."
+        if any(p.bounds is not None for p in self.policies):
+            yield "bounds  with what was never logged at the ends of its range."
         if self.policies[0].kept:
             yield "confidence  that the constraint is kept: that of the one-sided interval which ends at its limit."
 
@@ -302,10 +303,6 @@ def _interval(p: Valued) -> str:
 def _range(p: Valued) -> str:
     """Say between which bounds a guess is."""
     return "" if p.bounds is None else ", and is worth between {:.4f} and {:.4f}".format(*p.bounds)
-
-
-def _sure(confidence: float) -> str:
-    return "unknown" if math.isnan(confidence) else f"{confidence:.1%}"
 
 
 def _error(estimate: Estimate) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +23,7 @@ from evenhand.offline.bands import blocks, reach
 from evenhand.offline.coefficients import Coefficient, coefficients
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed, Plans, best
-from evenhand.offline.doubts import failed
+from evenhand.offline.doubts import Doubt, doubts, failed
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.frontier import Point
 from evenhand.offline.levels import Level, levels_of, table_of
@@ -75,6 +76,7 @@ class ForWhom:
         actions: the names of the actions.
         levels: of every feature, with what their rows get.
         adds: by feature, the largest first, what the policy is worth beyond one that is planned without it.
+        doubt: what speaks against the policy; nothing has an error where there is any.
         reach: by how many standard errors intervals reach that hold for what all features add at once.
         coefficients: of the models of outcomes, if they are ridge regressions.
         rows: of the log that were used.
@@ -90,6 +92,7 @@ class ForWhom:
     actions: tuple[str, ...]
     levels: tuple[Level, ...]
     adds: tuple[Added, ...]
+    doubt: Doubt
     reach: float
     coefficients: tuple[Coefficient, ...]
     rows: int
@@ -102,6 +105,8 @@ class ForWhom:
         """Return the result in a few sentences."""
         if (fault := failed(self.checks)) is not None:
             return f"What features add to {self.policy!r} cannot be told, as {fault}."
+        if self.doubt.any:
+            return f"What features add to {self.policy!r} cannot be told, as the log says too little of its plays."
         each = [in_band(z.feature, z.value, self.reach, len(self.adds)) for z in self.adds]
         sure = [z for z in each if z.told > 0]
         if not sure:
@@ -151,7 +156,7 @@ class ForWhom:
         """Yield the tables: of levels, of what features add, and of coefficients by outcome."""
         yield table_of(self.levels, self.actions, "cases")
         head = [f"{self.objective} per case that it adds", "adds ± se", "95 %"]
-        rows = [[z.feature, told(z.value), "{:.4f} to {:.4f}".format(*z.value.interval)] for z in self.adds]
+        rows = [[z.feature, told(z.value), _interval(z.value)] for z in self.adds]
         yield Table(head, rows)
         for outcome in dict.fromkeys(c.outcome for c in self.coefficients):
             mine = [c for c in self.coefficients if c.outcome == outcome]
@@ -215,6 +220,8 @@ def for_whom(
     worth, cost = Aim.summed(evidence.worth(crossed.tables)), crossed.cost(None if limit is None else limit.outcome)
     whole = _plans(crossed, limit, worth)
     first, lottery = worth.at(whole.own, cost, whole.totals), whole.own.probabilities(len(evidence.names))
+    doubt = doubts(evidence, {TARGETED: lottery})[TARGETED]
+    first = first.guess(False) if doubt.any else first
     adds, sums = [], []
     with Work("leaving out", "feature") as work:
         for feature, columns in work.each(evidence.coding.of_column.items()):
@@ -233,6 +240,7 @@ def for_whom(
         actions=evidence.names,
         levels=tuple(levels_of(evidence.columns, lottery, () if evidence.spec is None else evidence.spec.dates)),
         adds=tuple(sorted(adds, key=lambda z: -z.value.value)),
+        doubt=doubt,
         reach=reach(sums, seed, 0) if sums else 0.0,
         coefficients=tuple(coefficients(evidence, evidence.coding.names, model)),
         rows=evidence.rows,
@@ -241,6 +249,10 @@ def for_whom(
         checks=evidence.checks,
         notes=(*evidence.left_out, *evidence.notes),
     )
+
+
+def _interval(estimate: Estimate) -> str:
+    return "" if math.isnan(estimate.se) else "{:.4f} to {:.4f}".format(*estimate.interval)
 
 
 def _plans(crossed: Crossed, limit: Limit | None, worth: Aim) -> Plans:

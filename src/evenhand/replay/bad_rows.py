@@ -78,6 +78,11 @@ class BadRows:
         if bad.any():
             self.reasons[-1] = self.reasons[-1]._replace(needed=True)
 
+    def clip(self, column: str, before: Floats, after: Floats) -> None:
+        """Note by how much an outcome was clipped in each row; one column may have two outcomes."""
+        cut = np.abs(np.nan_to_num(before) - np.nan_to_num(after))
+        self.cut[column] = np.maximum(self.cut.get(column, np.zeros(len(cut))), cut)
+
     def drop(self, column: str, missing: Bools) -> None:
         """Leave out rows without a value, as the problem file asks for; they do not count as bad."""
         count = int((self.good & missing).sum())
@@ -151,7 +156,7 @@ class BadRows:
             raise InvalidInput(name, expected, f"{why}; {columns} says what else is done with such rows")
         if self.count > allowed * self.total or self.left_out == self.total:
             expected = f"at most {100 * allowed:g} % bad rows (allow_bad = {allowed:g})"
-            told = [*self.messages(), *(f"{_rows(n)}: no {c!r}, dropped" for c, n in self.dropped.items())]
+            told = [*self.messages(), *(f"{_rows(n)}: dropped for {c!r}" for c, n in self.dropped.items())]
             if empty:
                 told.append(f"features.missing says what is done with rows without {' or '.join(map(repr, empty))}")
             raise InvalidInput(name, expected, f"{self.count} of {self.total}; " + "; ".join(told))

@@ -241,16 +241,16 @@ class Written:
 
     def _outside(self, outcomes: Sequence[Look]) -> None:
         """Write what is done with rows that have no outcome, if there are some."""
-        gaps = [outcome for outcome in outcomes if outcome.gaps]
+        found = {z.name: self._whole.names(z.name).are(self._found.missing) for z in outcomes}
+        gaps = {name: f"{missing.mean():.1%}" for name, missing in found.items() if missing.any()}
         if not gaps:
             return
         outside = named(keys())["outside"]
         self._table("outside", outside.about)
-        for outcome in gaps:
-            share = f"{outcome.gaps / outcome.rows:.1%}"
-            told = f"{share} of the rows that were looked at have none: the others are selected by it"
-            self._lines += [*_comment(told), f"{toml_text.key(outcome.name)} = {toml_text.value(DROP)}"]
-            self._guessed.append(f"rows without {outcome.name!r}, {share}, are dropped, which a check counts")
+        for name, share in gaps.items():
+            told = f"{share} of the rows have none: the others are selected by it"
+            self._lines += [*_comment(told), f"{toml_text.key(name)} = {toml_text.value(DROP)}"]
+            self._guessed.append(f"rows without {name!r}, {share}, are dropped, which a check counts")
 
     def _table(self, name: str, about: str = "") -> None:
         self._lines += ["", f"[{name}]", *([f"# {about}"] if about else [])]

@@ -19,7 +19,7 @@ from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.columns import POINT, Columns, Names, as_number
 from evenhand.replay.dates import days, slashed
 from evenhand.replay.guesses import yes_no
-from evenhand.replay.keys import CLIP, REFUSE
+from evenhand.replay.keys import CLIP, DROP, REFUSE
 from evenhand.replay.looks import grouped, is_gap
 from evenhand.replay.missing import absent, drop, is_name, marked, missing, with_levels
 from evenhand.replay.selected import selected
@@ -84,7 +84,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         expected = f"one of the groups ({', '.join(sorted(allowed)[:10])})"
         bad.keep(grouping.column, values.are(allowed), expected)
     bad.check(name, spec.allow_bad, _empty(spec, columns, bad))
-    checks = selected(bad, columns.names(spec.logged), spec.actions)
+    checks = selected(bad, columns.names(spec.logged), spec.actions, set(spec.columns.values()))
 
     kept = {c: Names(bad.kept(z.codes), z.values) for c, z in columns.each.items() if isinstance(z, Names)}
     notes = [*columns.notes, *bad.notes()]
@@ -206,7 +206,7 @@ def _propensities(spec: Spec, columns: Columns, bad: BadRows, actions: Ints) -> 
         return np.full(len(columns), np.nan)
     if isinstance(spec.propensity, float):
         return np.full(len(columns), spec.propensity)
-    if isinstance(spec.propensity, Mapping):  # rows of other actions are bad, whatever stands there
+    if isinstance(spec.propensity, Mapping):  # rows of other actions are left out, whatever stands there
         return np.array([spec.propensity[name] for name in _names(spec)])[actions]
     z = columns.numbers(spec.propensity)
     bad.need(spec.propensity, (z > 0) & (z <= 1), "a number in (0, 1]", spec.outside.get(spec.propensity, REFUSE))
@@ -221,15 +221,17 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
         free = {a for a in _names(spec) if outcome.is_free(a)}
         under = columns.names(spec.logged).are([t for t, a in spec.actions.items() if a in free])
         zero = under & missing(spec, columns, column)  # nobody writes down the minutes of a call that was not made
+        rule = spec.outside.get(column, REFUSE)
         if values is not None:
-            bad.keep(column, zero | columns.names(column).are(values), f"one of {', '.join(map(repr, values))}")
+            told = f"one of {', '.join(map(repr, values))}"
+            bad.need(column, zero | columns.names(column).are(values), told, DROP if rule == DROP else REFUSE)
         z = columns.numbers(column) if values is None else columns.names(column).floats(partial(_stated, values))
         z = np.where(zero, 0.0, z) if zero.any() else z
         told = _thousands(columns, column)
         if outcome.times is not None:
             told += f", before it is multiplied by {outcome.times}"
         told += _in_words(columns, column)
-        rule, before, everywhere = spec.outside.get(column, REFUSE), z, np.ones(len(z), bool)
+        before, everywhere = z, np.ones(len(z), bool)
         ranges = [(everywhere, *outcome.widest, f"{told}")]
         for action in (a for a in _names(spec) if outcome.ranges_by_action and a not in free):
             played = columns.names(spec.logged).are([t for t, a in spec.actions.items() if a == action])
@@ -240,7 +242,7 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
         z = np.where(under & (z == z), 0.0, z) if rule == CLIP and free else z
         bad.need(column, ~(under & (z != 0)), f"0 under {', '.join(sorted(free))}, as declared free", rule)
         if rule == CLIP:
-            bad.cut[column] = np.abs(np.nan_to_num(before - z))
+            bad.clip(column, before, z)
         found.append(z)
     return np.stack(found, 1)
 

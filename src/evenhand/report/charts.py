@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -125,9 +126,9 @@ def courses(about: str, over: Sequence[float], found: Sequence[Course], mark: fl
         for i, z in reversed(list(enumerate(found))):  # the first on top
             hue = f"h{z.hue % HUES}"
             if i == 0 or len(found) <= 3:
-                reaches = _reaches(over, z)
-                around = [*((x, high) for x, _, high in reaches), *((x, low) for x, low, _ in reversed(reaches))]
-                parts.append(f'<polygon class="fill {hue}" points="{at.points(around)}"/>')
+                for reaches in _runs(over, z):
+                    around = [*((x, high) for x, _, high in reaches), *((x, low) for x, low, _ in reversed(reaches))]
+                    parts.append(f'<polygon class="fill {hue}" points="{at.points(around)}"/>')
             else:
                 parts += _whiskers(at, over, z, hue)
             points = at.points(zip(over, z.mean, strict=True))
@@ -140,13 +141,15 @@ def courses(about: str, over: Sequence[float], found: Sequence[Course], mark: fl
 
 
 def _whiskers(at: Frame, over: Sequence[float], z: Course, hue: str) -> Iterable[str]:
-    for x, low, high in _reaches(over, z):
+    for x, low, high in itertools.chain.from_iterable(_runs(over, z)):
         yield line(f"whisker {hue}", at.x(x), at.y(low), at.x(x), at.y(high))
 
 
-def _reaches(over: Sequence[float], z: Course) -> list[tuple[float, float, float]]:
-    """Where a course has an interval, and its ends."""
-    return [ends for ends in zip(over, z.low, z.high, strict=True) if all(map(math.isfinite, ends))]
+def _runs(over: Sequence[float], z: Course) -> list[list[tuple[float, float, float]]]:
+    """The stretches of a course that have an interval, with its ends."""
+    each = zip(over, z.low, z.high, strict=True)
+    groups = itertools.groupby(each, key=lambda ends: all(map(math.isfinite, ends)))
+    return [list(ends) for finite, ends in groups if finite]
 
 
 def _range(numbers: Sequence[float]) -> tuple[float, float]:
