@@ -225,7 +225,7 @@ def test_known_objectives_are_no_guesses():
 
 def test_what_is_used_of_a_learned_budget_is_a_guess_as_well():
     log = hole(stated=problem(subject_to=(Budget("sale", rate=0.3),), maximize="cents"))
-    found = curve(log, budgets=(0.15, 0.3))
+    found = curve(log, budgets=(0.2, 0.3))
     large = next(line for line in found.lines if line.name == "only large")
     assert math.isnan(large.used[-1].se)
     assert "unknown" in str(found)
