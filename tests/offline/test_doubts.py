@@ -52,8 +52,8 @@ def test_nothing_is_recommended_of_what_was_never_logged_and_bounds_hold():
     for seed in range(200):
         found = value(blind(seed))
         guess = valued(found, "all 1")
-        assert guess.doubt.guessed
-        assert guess.doubt.unlogged == pytest.approx(0.5, abs=0.11)
+        assert guess.doubt.is_guess
+        assert guess.doubt.missing == pytest.approx(0.5, abs=0.11)
         assert all(math.isnan(z.se) for z in (guess.value, guess.inverse, guess.normalised, guess.beyond))
         assert guess.bounds.low <= 0.3 <= guess.bounds.high
         assert "'all 1'" not in found.headline()
@@ -139,7 +139,7 @@ def test_results_say_that_there_is_no_error(tmp_path):
     mine = {row["metric"]: row for row in rows if row["system"] == "all large"}
     assert mine["sale"]["se"] is None
     assert mine["sale, least"]["mean"] == guess.bounds.low
-    assert mine["part of its plays that was never logged"]["mean"] == guess.doubt.unlogged
+    assert mine["part of its plays that was never logged"]["mean"] == guess.doubt.missing
     page = (tmp_path / "report.html").read_text()
     assert "reach bounds" in page
     assert "(bounds: " in page
@@ -156,7 +156,7 @@ def test_results_say_that_there_is_no_error(tmp_path):
 def test_a_log_whose_actions_were_all_certain_judges_what_was_logged_alone():
     log = draw(2000, 4).evidence
     found = value(replace(log, propensities=np.ones(2000)))
-    assert [p.policy for p in found.policies if not p.doubt.guessed] == ["as logged"]
+    assert [p.policy for p in found.policies if not p.doubt.is_guess] == ["as logged"]
     assert found.headline().startswith("Within 0.4 cents per case, ") or "keeps to 0.4 cents" in found.headline()
     assert "highest value" not in found.summary()
 
@@ -192,7 +192,7 @@ def test_policies_that_few_rows_agree_with_are_not_recommended():
     found = value(log)
     few = valued(found, "all large")
     assert few.doubt.cases < FEW
-    assert not few.doubt.guessed
+    assert not few.doubt.is_guess
     assert few.value.se >= 0.0
     assert "'all large'" not in found.headline()
     assert "'all large' has the highest" not in found.summary()
@@ -210,8 +210,8 @@ def test_plays_in_place_of_certain_ones_are_unlogged_whatever_chance_explains():
     p = np.where(certain, 0.0, 0.5)
     a = (rng.random(1000) < p).astype(int)
     ask = doubter(np.where(a, p, 1 - p), 3)
-    assert ask(np.where(a == 1, 2.0, 0.0)).unlogged >= certain.mean() - 1e-12
-    assert ask(np.where(certain, 1.0, np.where(a == 1, 2.0, 0.0))).unlogged == 0.0
+    assert ask(np.where(a == 1, 2.0, 0.0)).missing >= certain.mean() - 1e-12
+    assert ask(np.where(certain, 1.0, np.where(a == 1, 2.0, 0.0))).missing == 0.0
 
 
 def test_known_objectives_are_no_guesses():
@@ -219,7 +219,7 @@ def test_known_objectives_are_no_guesses():
     log = hole(stated=problem(maximize="cents", subject_to=()))
     guess = valued(value(log), "all large")
     assert guess.value.pair == (2.0, 0.0)
-    assert not guess.doubt.guessed
+    assert not guess.doubt.is_guess
     assert guess.bounds is None
 
 

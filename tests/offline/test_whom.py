@@ -265,7 +265,7 @@ def test_features_of_a_policy_of_which_the_log_says_too_little(tmp_path):
     certain = log.columns["age"] < 40  # to whom letters are of use
     none = replace(log, actions=np.where(certain, 0, log.actions), propensities=np.where(certain, 1.0, 0.5))
     found = for_whom(none)
-    assert found.doubt.guessed
+    assert found.doubt.is_guess
     assert "cannot be told, as the log says too little of its plays" in found.summary()
     assert all(np.isnan(z.value.se) for z in found.adds)
     assert "nan" not in str(found).lower().replace("finance", "")

@@ -19,12 +19,12 @@ from evenhand.core.sheets import RUN, quoted_cell
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
 from evenhand.offline import shown
-from evenhand.offline.doubts import failed
+from evenhand.offline.doubts import fault_of
 from evenhand.offline.levels import Level, levels_of
 from evenhand.offline.list_files import SUFFIX, write_parquet
 from evenhand.offline.list_page import parts
 from evenhand.offline.used import Averages, Used
-from evenhand.replay.checks import Checks, told as warnings
+from evenhand.replay.checks import Checks, scope, told as warnings
 from evenhand.replay.columns import POINT
 from evenhand.replay.form import Form
 from evenhand.replay.guesses import FORESEEN, LISTED
@@ -99,9 +99,10 @@ class Assignment:
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
         mean = f"{self.expected[self.objective].mean():.4f} {self.objective}"
-        if (fault := failed(self.checks)) is not None:
+        if (fault := fault_of(self.checks)) is not None:
             yield f"The list is not to be relied on, as {fault}."
-        yield f"By what {self.log} says, {mean} per case is predicted: an overestimate, as the highest were chosen."
+        told = f"{mean} per case is predicted: an overestimate, as the highest were chosen"
+        yield f"{scope(self.checks)}By what {self.log} says, {told}."
         for used in self.budgets:
             yield f"One more unit of {used.outcome} is predicted to be worth {amount(used.price)} {self.objective}."
         held = int(self.held_out.sum())

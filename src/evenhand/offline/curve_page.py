@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from evenhand.core.faces import amount
-from evenhand.offline.doubts import Doubt, failed, limited
+from evenhand.offline.doubts import Doubt, fault_of
 from evenhand.offline.lines import Line
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import difference, interval
-from evenhand.replay.checks import Checks
+from evenhand.replay.checks import Checks, scope
 from evenhand.report import charts
 from evenhand.report.charts import Course
 from evenhand.report.page import Part
@@ -64,7 +64,7 @@ def headline(curve: Drawn) -> str:
     """State what targeting brings beyond the best single action, at the budget of the file or the nearest to it."""
     i, b = _at(curve), f"{amount(curve.budgets[_at(curve)])} {curve.spent} per case"
     first, *others = curve.lines
-    if (fault := failed(curve.checks)) is not None:
+    if (fault := fault_of(curve.checks)) is not None:
         return f"What targeting brings cannot be told, as {fault}"
     if curve.doubt.any or math.isnan(first.value[i].se):
         return f"At {b}, what targeting brings cannot be told, as the log says too little of such plays"
@@ -73,16 +73,16 @@ def headline(curve: Drawn) -> str:
     if not singles:
         low, high = first.value[i].interval
         value = f"{first.value[i].value:.4f} {curve.objective} per case (95 %: {low:.4f} to {high:.4f})"
-        return f"{limited(curve.checks)}At {b}, {first.name} is worth {value}"
+        return f"{scope(curve.checks)}At {b}, {first.name} is worth {value}"
     best = max(singles, key=lambda line: line.value[i].value)
     beyond = difference(best.less[i], f" {curve.objective} per case beyond {best.name}")
-    return f"{limited(curve.checks)}At {b}, targeting brings {beyond}"
+    return f"{scope(curve.checks)}At {b}, targeting brings {beyond}"
 
 
 def sentences(curve: Drawn) -> Iterator[str]:
     """Yield where every difference can be told from chance, and the worth of one more unit of the budget."""
     first, *others = curve.lines
-    for line in others if failed(curve.checks) is None and not curve.doubt.any else ():
+    for line in others if fault_of(curve.checks) is None and not curve.doubt.any else ():
         each = zip(curve.budgets, line.less, strict=True)
         told = [(b, interval("", z).told) for b, z in each if not math.isnan(z.se)]
         brings = _where(told) if told else "what the log says too little of"

@@ -21,8 +21,8 @@ from evenhand.offline.lines import (
     Limit,
     beside,
     cheapest_of,
+    doubtful,
     grid,
-    judged,
     limit_of,
     planned,
     single,
@@ -118,7 +118,7 @@ def curve(
         name = f"fair by {by}, {amount(tolerance, 6)}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
     ask = doubter(evidence.propensities[crossed.rows.order], len(at) * len(policies))
-    policies = {name: judged(crossed, each, ask, limit.learned) for name, each in policies.items()}
+    policies = {name: doubtful(crossed, each, ask, limit.learned) for name, each in policies.items()}
     lines, bands = together(policies, at, seed, crossed.rows.order, evidence.two_values)
     found = Curve(
         log=evidence.log,

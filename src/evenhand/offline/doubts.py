@@ -20,24 +20,23 @@ from evenhand.replay.checks import SURE, Checks, quantile, reach
 FEW = 50.0  # effective cases below which an estimate is not to be trusted
 _SMALL = 0.01  # part of the rows
 _OF_ALL = ("propensities", "features")  # checks of a log that doubt every estimate from it
-_OF_SOME = {"dropped": "Of the rows that were kept", "clipped": "With outcomes clipped to their range"}
 
 
 class Doubt(NamedTuple):
     """What speaks against the estimates of a policy."""
 
     cases: float  # the effective number of rows that agree with it
-    unlogged: float = 0.0  # the part of its plays that could not be logged; 0 where chance explains it
+    missing: float = 0.0  # the part of its plays that could not be logged; 0 where chance explains it
 
     @property
-    def guessed(self) -> bool:
+    def is_guess(self) -> bool:
         """Whether the value rests on outcomes that were never logged, so that its error is not known."""
-        return self.unlogged > 0.0
+        return self.missing > 0.0
 
     @property
     def any(self) -> bool:
         """Whether the policy is not to be recommended."""
-        return self.guessed or self.cases < FEW
+        return self.is_guess or self.cases < FEW
 
 
 def doubts(evidence: Evidence, policies: Mapping[str, Floats]) -> dict[str, Doubt]:
@@ -55,9 +54,9 @@ def doubter(propensities: Floats, count: int) -> Callable[[Floats], Doubt]:
 
     >>> even = doubter(np.full(1000, 0.5), 1)
     >>> even(np.array([2.0, 0.0] * 500)), even(np.array([1.0, 0.0] * 500))
-    (Doubt(cases=500.0, unlogged=0.0), Doubt(cases=500.0, unlogged=0.5))
+    (Doubt(cases=500.0, missing=0.0), Doubt(cases=500.0, missing=0.5))
     >>> doubter(np.array([0.5] * 950 + [1.0] * 50), 1)(np.array([2.0, 0.0] * 475 + [0.0] * 50))
-    Doubt(cases=475.0, unlogged=0.05)
+    Doubt(cases=475.0, missing=0.05)
     """
     z, certain = quantile(count), np.flatnonzero(propensities >= SURE)
 
@@ -79,7 +78,7 @@ def doubter(propensities: Floats, count: int) -> Callable[[Floats], Doubt]:
 def support(found: Mapping[str, Doubt]) -> str | None:
     """Say which policy plays what the log hardly contains: few rows agree, or some can never agree."""
     few = [(z.cases, name) for name, z in found.items() if z.cases < FEW]
-    never = [(-z.unlogged, name) for name, z in found.items() if z.guessed]
+    never = [(-z.missing, name) for name, z in found.items() if z.is_guess]
     if few:
         rows, name = min(few)
         others = f"; so do {len(few) - 1} other policies, on less than {FEW:.0f}" if len(few) > 1 else ""
@@ -94,22 +93,13 @@ def support(found: Mapping[str, Doubt]) -> str | None:
     return None
 
 
-def failed(checks: Checks) -> str | None:
+def fault_of(checks: Checks) -> str | None:
     """Say which checks of a log forbid to recommend any policy; None if none does."""
     names = [name for name in _OF_ALL if checks.get(name) is not None]
     if not names:
         return None
     same = ", and actions that are never drawn in some cases look the same" if checks.get("overlap") is not None else ""
     return f"the log fails the check of its {' and '.join(names)}{same}"
-
-
-def limited(checks: Checks) -> str:
-    """Say what numbers are of, in front of a sentence, if rows were dropped or clipped; nothing otherwise.
-
-    >>> limited({"dropped": "9 rows were dropped", "clipped": None}), limited({})
-    ('Of the rows that were kept: ', '')
-    """
-    return "".join(f"{of}: " for name, of in _OF_SOME.items() if checks.get(name) is not None)
 
 
 class Bounds(NamedTuple):

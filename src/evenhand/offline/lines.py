@@ -110,11 +110,11 @@ def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: T
     return (aim.at(Single.within(b, start, everywhere, cost.predicted), cost) for b in budgets)
 
 
-def judged(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt], learned: bool) -> Iterator[At]:
+def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt], learned: bool) -> Iterator[At]:
     """Yield policies, without an error where they play what was never logged; `ask` says so by their weights."""
     for at in each:
         doubt = ask(at.policy.of(crossed.weights_dealt))
-        yield (at.guess(learned) if doubt.guessed else at)._replace(cases=doubt.cases)
+        yield (at.guess(learned) if doubt.is_guess else at)._replace(cases=doubt.cases)
 
 
 def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> Iterator[tuple[str, float]]:

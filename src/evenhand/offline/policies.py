@@ -219,7 +219,7 @@ def valued(
         if not w.any():
             raise InvalidInput(f"policies[{name!r}]", "one that plays what was logged in some row", "none that agrees")
         amounts = cache(partial(_scored, policy, tables))
-        by, guessed = moved.get(name, still), doubted[name].guessed
+        by, guessed = moved.get(name, still), doubted[name].is_guess
         guesses = frozenset(evidence.problem.learned if guessed else ())
         scored = [Average.of(amounts(outcome))._replace(moves=by.scored[outcome]) for outcome in names]
         averages = [z.guess() if outcome in guesses else z for outcome, z in zip(names, scored, strict=True)]

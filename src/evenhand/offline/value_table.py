@@ -14,14 +14,14 @@ from evenhand.core.faces import amount, few
 from evenhand.core.validate import file
 from evenhand.offline import shown
 from evenhand.offline.bands import Bands
-from evenhand.offline.doubts import FEW, failed, limited
+from evenhand.offline.doubts import FEW, fault_of
 from evenhand.offline.events import Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import confidence, coverage, head, in_band, results_of, settings_of, told
 from evenhand.offline.value_page import differences, parts, uses
 from evenhand.offline.whom import ForWhom
-from evenhand.replay.checks import Checks, told as warnings
+from evenhand.replay.checks import Checks, scope, told as warnings
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
 from evenhand.report.results import Measurement, Results
@@ -109,7 +109,7 @@ class Value:
             found.rows.append(Measurement(p.policy, {}, f"{self.objective} by the model alone", p.direct))
             found.rows.append(Measurement(p.policy, {}, f"{self.objective} by switch", p.switch))
             found.rows.append(Measurement(p.policy, {}, "effective cases", p.doubt.cases))
-            found.rows.append(Measurement(p.policy, {}, "part of its plays that was never logged", p.doubt.unlogged))
+            found.rows.append(Measurement(p.policy, {}, "part of its plays that was never logged", p.doubt.missing))
             for end, bound in zip(("least", "most"), p.bounds or (), strict=False):
                 found.rows.append(Measurement(p.policy, {}, f"{self.objective}, {end}", bound))
             for name, used in p.used.items():
@@ -127,7 +127,7 @@ class Value:
 
         Policies that the log cannot judge are left out, and none is recommended from a log that fails a check.
         """
-        fault = failed(self.checks)
+        fault = fault_of(self.checks)
         if fault is not None:
             return f"No policy can be recommended, as {fault}"
         judged = [p for p in self.policies if not p.doubt.any]
@@ -137,7 +137,7 @@ class Value:
         if not judged:
             return "No policy can be recommended, as the log says too little of each"
         if not kept:
-            return f"{limited(self.checks)}No policy of the table keeps to {self._budgets}{out}"
+            return f"{scope(self.checks)}No policy of the table keeps to {self._budgets}{out}"
         best = max(kept, key=lambda p: p.value.value)
         low, high = best.value.within(self.bands.value)
         where = f"Within {self._budgets}, " if self.limits else ""
@@ -150,7 +150,7 @@ class Value:
             result = f"{where}{best.policy!r} is worth the most of {len(kept)} policies: {value}"
         else:
             result = f"{where}{best.policy!r} is worth {value}"
-        return f"{limited(self.checks)}{result}{''.join(self._missed(best))}{out}"
+        return f"{scope(self.checks)}{result}{''.join(self._missed(best))}{out}"
 
     @staticmethod
     def _missed(p: Valued) -> Iterator[str]:
@@ -168,14 +168,14 @@ class Value:
         first, *others = self.policies
         yield f"What was logged brought {first.value.value:.4f} {self.objective} per case."
         judged = [p for p in others if not p.doubt.any]
-        if judged and failed(self.checks) is None:
+        if judged and fault_of(self.checks) is None:
             best = max(judged, key=lambda p: p.value.value)
             beyond = in_band("", best.beyond, self.bands.less, len(judged)).words(" beyond what was logged")
             dear = f", but it uses more than {self._budgets}" if any(self._over(best)) else ""
             yield f"Of the others, {best.policy!r} has the highest value, {beyond}{dear}."
         for p in others:
-            if p.doubt.guessed:
-                never = f"{p.doubt.unlogged:.1%} of its cases what was never logged there"
+            if p.doubt.is_guess:
+                never = f"{p.doubt.missing:.1%} of its cases what was never logged there"
                 yield f"{p.policy!r} plays in {never}{_range(p)}."
         unsure = [p.policy for p in others if p.doubt.cases < FEW]
         if self.whom is not None:
@@ -285,7 +285,7 @@ class Value:
         yield f"95 %    for a policy alone{counted}. For all policies of the table at once, as in what is said of the"
         yield f"        best one, {value:.2f} se count in place of 1.96, {less:.2f} in differences to what was logged."
         yield "cases   the effective number of cases whose logged action agrees with the policy."
-        if any(p.doubt.guessed for p in self.policies):
+        if any(p.doubt.is_guess for p in self.policies):
             yield "guess   by models alone where the policy plays what was never logged: no error is known."
         if any(p.bounds is not None for p in self.policies):
             yield "bounds  with what was never logged at the ends of its range."
@@ -295,7 +295,7 @@ class Value:
 
 def _interval(p: Valued) -> str:
     """The interval of a value, or the bounds of a guess."""
-    if not p.doubt.guessed:
+    if not p.doubt.is_guess:
         return "{:.4f} to {:.4f}".format(*p.value.interval)
     return "" if p.bounds is None else "{:.4f} to {:.4f}, bounds".format(*p.bounds)
 

@@ -100,7 +100,7 @@ def value(
     all_policies = unasked.policies | asked
     each, doubted = list[Weighed](), doubts(evidence, all_policies)
     if not {*evidence.problem.objective.outcomes} & {*evidence.problem.learned}:  # what is known is no guess
-        doubted = {name: doubt._replace(unlogged=0.0) for name, doubt in doubted.items()}
+        doubted = {name: doubt._replace(missing=0.0) for name, doubt in doubted.items()}
     with Work("weighing", "policy", 1 + len(all_policies)) as work:
         for one in valued(evidence, tables, all_policies, unasked.moved, doubted):
             each.append(one)

@@ -23,7 +23,7 @@ from evenhand.offline.bands import blocks, reach
 from evenhand.offline.coefficients import Coefficient, coefficients
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed, Plans, best
-from evenhand.offline.doubts import Doubt, doubts, failed
+from evenhand.offline.doubts import Doubt, doubts, fault_of
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.frontier import Point
 from evenhand.offline.levels import Level, levels_of, table_of
@@ -103,7 +103,7 @@ class ForWhom:
 
     def summary(self) -> str:
         """Return the result in a few sentences."""
-        if (fault := failed(self.checks)) is not None:
+        if (fault := fault_of(self.checks)) is not None:
             return f"What features add to {self.policy!r} cannot be told, as {fault}."
         if self.doubt.any:
             return f"What features add to {self.policy!r} cannot be told, as the log says too little of its plays."

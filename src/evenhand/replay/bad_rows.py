@@ -27,7 +27,7 @@ class Reason(NamedTuple):
     rows: int
     where: str  # the first such row is
     got: str  # the text in this row
-    needed: bool = False  # whether no row may have it: without such rows, what is left is selected by what followed
+    vital: bool = False  # whether no row may have it: without such rows, what is left is selected by what followed
 
     def __str__(self) -> str:
         return f"{_rows(self.rows)}: {self.column!r} is not {self.expected} (first in {self.where}: {self.got!r})"
@@ -45,7 +45,7 @@ class BadRows:
     good: Bools
     reasons: list[Reason] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)  # rows that the problem file drops, by column
-    selected: dict[str, Bools] = field(default_factory=dict)  # of these, (N,) those that what followed decides
+    selections: dict[str, Bools] = field(default_factory=dict)  # of these, (N,) those that what followed decides
     cut: dict[str, Floats] = field(default_factory=dict)  # by how much an outcome of each row was clipped, (N,)
     allowed: float = 0.0  # the part of all rows that may be bad
 
@@ -71,12 +71,12 @@ class BadRows:
         """
         bad = self.good & ~good
         if rule == DROP and bad.any():
-            self.selected[column] = self.selected.get(column, np.zeros_like(bad)) | bad
+            self.selections[column] = self.selections.get(column, np.zeros_like(bad)) | bad
             self.drop(column, bad)
             return
         self.keep(column, good, expected)
         if bad.any():
-            self.reasons[-1] = self.reasons[-1]._replace(needed=True)
+            self.reasons[-1] = self.reasons[-1]._replace(vital=True)
 
     def clip(self, column: str, before: Floats, after: Floats) -> None:
         """Note by how much an outcome was clipped in each row; one column may have two outcomes."""
@@ -130,7 +130,7 @@ class BadRows:
             f"{count:,} of {self.total:,} rows have no {column!r} and were dropped, as the problem file asks for: the "
             "results are for another population, of rows that have one"
             for column, count in self.dropped.items()
-            if column not in self.selected
+            if column not in self.selections
         ]
 
     def check(self, name: str, allowed: float, empty: Sequence[str] = ()) -> None:
@@ -148,11 +148,11 @@ class BadRows:
         self.allowed = allowed
         if self.total == 0:
             raise InvalidInput(name, "at least one row after the header", "none")
-        needed = [reason for reason in self.reasons if reason.needed]
-        if needed:
-            columns = " or ".join(dict.fromkeys(f"outside.{toml_text.key(reason.column)}" for reason in needed))
+        vital = [reason for reason in self.reasons if reason.vital]
+        if vital:
+            columns = " or ".join(dict.fromkeys(f"outside.{toml_text.key(reason.column)}" for reason in vital))
             expected = "an action, a propensity and outcomes that can be used in every row"
-            why = "; ".join(map(str, needed))
+            why = "; ".join(map(str, vital))
             raise InvalidInput(name, expected, f"{why}; {columns} says what else is done with such rows")
         if self.count > allowed * self.total or self.left_out == self.total:
             expected = f"at most {100 * allowed:g} % bad rows (allow_bad = {allowed:g})"

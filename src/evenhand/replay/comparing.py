@@ -16,7 +16,7 @@ from evenhand.core.extras import data_frame, has_matplotlib
 from evenhand.core.faces import amount
 from evenhand.problem.problem import Problem
 from evenhand.replay.cells import Cell, Difference
-from evenhand.replay.checks import Checks, told
+from evenhand.replay.checks import Checks, scope, told
 from evenhand.replay.execution import Runs
 from evenhand.replay.legends import plain
 from evenhand.replay.measures import ALL, SERVED
@@ -152,6 +152,9 @@ class Replays:
         """State the result in a sentence."""
         if not self.cells:
             return "nothing has finished"
+        return f"{scope(self.checks)}{self._result()}"
+
+    def _result(self) -> str:
         policies = list(dict.fromkeys(c.policy for c in self.cells))
         if len(policies) > 2:
             means = {p: [c.digest(self.objective).mean for c in self.cells if c.policy == p] for p in policies}

@@ -19,7 +19,7 @@ from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
 from evenhand.replay import legends, spans
 from evenhand.replay.cells import Difference
-from evenhand.replay.checks import Checks, told
+from evenhand.replay.checks import Checks, scope, told
 from evenhand.replay.measures import ALL, SERVED, Digest, Measure, Run, measures
 from evenhand.replay.pages import differences, others, uses
 from evenhand.replay.settings import Settings
@@ -118,8 +118,10 @@ class Replay:
         beyond, part = self.beyond(first), self.served.get(first)
         served = "" if part is None else f"; it served {part:.1%} of the rounds"
         if beyond is None:
-            return f"{first} brings {self.measured[first][name][1].mean:.4f} {name} per round{served}"
-        return f"{first} brings {beyond.words(f' {name} per round beyond {BLIND}')}{served}"
+            result = f"{first} brings {self.measured[first][name][1].mean:.4f} {name} per round{served}"
+        else:
+            result = f"{first} brings {beyond.words(f' {name} per round beyond {BLIND}')}{served}"
+        return f"{scope(self.checks)}{result}"
 
     def results(self) -> Results:
         """Collect the rows of `results.json`; spreads and standard errors over shuffles are separate metrics."""

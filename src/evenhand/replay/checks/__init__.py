@@ -11,4 +11,4 @@ from evenhand.replay.checks.groupings import groupings as groupings
 from evenhand.replay.checks.horizons import horizon as horizon, lasts as lasts
 from evenhand.replay.checks.overlap import overlap as overlap
 from evenhand.replay.checks.propensities import propensities as propensities
-from evenhand.replay.checks.told import Checks as Checks, of_log as of_log, told as told
+from evenhand.replay.checks.told import Checks as Checks, of_log as of_log, scope as scope, told as told

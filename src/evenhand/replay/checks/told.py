@@ -11,6 +11,7 @@ from evenhand.replay.checks.overlap import overlap
 from evenhand.replay.checks.propensities import propensities
 
 Checks = Mapping[str, str | None]  # by check, a sentence; None where nothing was found
+_OF_SOME = {"dropped": "Of the rows that were kept", "clipped": "With outcomes clipped to their range"}
 
 
 def of_log(log: Drawn) -> dict[str, str | None]:
@@ -32,3 +33,12 @@ def of_log(log: Drawn) -> dict[str, str | None]:
 def told(checks: Checks) -> Iterator[str]:
     """Yield a line per check that found something."""
     yield from (f"check: {sentence}" for sentence in checks.values() if sentence is not None)
+
+
+def scope(checks: Checks) -> str:
+    """Say what numbers are of, in front of a sentence, if rows were dropped or clipped; nothing otherwise.
+
+    >>> scope({"dropped": "9 rows were dropped", "clipped": None}), scope({})
+    ('Of the rows that were kept: ', '')
+    """
+    return "".join(f"{of}: " for name, of in _OF_SOME.items() if checks.get(name) is not None)

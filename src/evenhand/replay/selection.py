@@ -12,7 +12,7 @@ from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.columns import Names
 
 
-def selected(
+def selection(
     bad: BadRows, logged: Names, actions: Mapping[str, str], outcomes: Collection[str]
 ) -> dict[str, str | None]:
     """Say how many rows of each action were dropped, and how many clipped, and how much of a total that is.
@@ -28,7 +28,7 @@ def selected(
 
 
 def _dropped(bad: BadRows, logged: Names, actions: Mapping[str, str], outcomes: Collection[str]) -> Iterator[str]:
-    for column, rows in bad.selected.items():
+    for column, rows in bad.selections.items():
         z, some = bad.columns.numbers(column), int(rows.sum())
         part = _share(z[rows], z[rows | bad.good]) if column in outcomes else ""
         told = "1 row was dropped for its" if some == 1 else f"{some:,} rows were dropped for their"
