@@ -194,7 +194,8 @@ class Value:
 
         names = [p.policy for p in self.policies]
         title = f"{self.objective} per case beyond what was logged"
-        panel = Panel(title, "bars: 95 %, by pairs of cases", [None, *differences(self.policies)])
+        below = "bars: 95 %, by pairs of cases" + "; dotted: bounds" * any(p.bounds is not None for p in self.policies)
+        panel = Panel(title, below, [None, *differences(self.policies)])
         used = uses(self.policies, self.limits)
         below = "part of the budget"
         return figure_of(draw(names, [panel], Uses("used", below, used) if used else None, self.headline()))
