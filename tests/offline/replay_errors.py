@@ -101,8 +101,8 @@ def said(seed, rows, population, *, learns=True, sure=False):
     one, runs = doubly_robust(policy, crossed.tables["sale"].scores), replayed(rng, log, policy)
     most = self_normalised(weights(policy, log.actions, log.propensities), log.outcomes[:, 0])
     found = {
-        "fixed, value": Said(*one, one.se, fixed),
-        "fixed, SNIPS": Said(*most, most.se, fixed),
+        "fixed, value": Said(*one.pair, one.se, fixed),
+        "fixed, SNIPS": Said(*most.pair, most.se, fixed),
         "fixed, 8 shuffles": Said(*digest(runs, rows), fixed),
         "fixed, 1 shuffle": Said(float(runs[0]), np.nan, np.nan, fixed),
     }
@@ -110,7 +110,7 @@ def said(seed, rows, population, *, learns=True, sure=False):
         (at,) = planned(crossed, best([BUDGET]), "cents")
         plan = Estimate.of(at.psi, at.value, at.moves)
         own = truth(log, seed, population.evidence.features[:, 1:], population.means)
-        found["targeted, value"] = Said(*plan, plan.se, own)
+        found["targeted, value"] = Said(*plan.pair, plan.se, own)
         found["learns, 8 shuffles"] = Said(*learned(log, seed), np.nan)
     return found
 

@@ -133,6 +133,10 @@ class BadRows:
             if column not in self.selections
         ]
 
+    def _dropped(self, column: str, rows: int) -> str:
+        why = f"dropped for {column!r}" if column in self.selections else f"no {column!r}, dropped"
+        return f"{_rows(rows)}: {why}"
+
     def check(self, name: str, allowed: float, empty: Sequence[str] = ()) -> None:
         """Refuse a log in which too many rows, or all, are bad.
 
@@ -156,7 +160,7 @@ class BadRows:
             raise InvalidInput(name, expected, f"{why}; {columns} says what else is done with such rows")
         if self.count > allowed * self.total or self.left_out == self.total:
             expected = f"at most {100 * allowed:g} % bad rows (allow_bad = {allowed:g})"
-            told = [*self.messages(), *(f"{_rows(n)}: dropped for {c!r}" for c, n in self.dropped.items())]
+            told = [*self.messages(), *(self._dropped(c, n) for c, n in self.dropped.items())]
             if empty:
                 told.append(f"features.missing says what is done with rows without {' or '.join(map(repr, empty))}")
             raise InvalidInput(name, expected, f"{self.count} of {self.total}; " + "; ".join(told))
