@@ -11,8 +11,10 @@ import pytest
 from evenhand.objectives import Linear
 from evenhand.offline import curve, from_bandit_feedback, value
 from evenhand.offline.doubts import FEW, Bounds, doubter, ends
-from evenhand.offline.scores import Average, Z, weights
+from evenhand.offline.scores import Average, Estimate, Z, weights
 from evenhand.problem import Budget, Floor, Outcome, Problem
+from evenhand.report import charts
+from evenhand.report.intervals import BOUNDS, Interval
 from tests.offline.logs import draw, problem
 from tests.offline.selection import measured
 from tests.offline.test_value import valued
@@ -285,6 +287,26 @@ def test_one_difference_alone_has_its_own_interval():
     log = replace(log, problem=replace(log.problem, actions=("none", "small", "large"), withdrawn=("none", "small")))
     found = value(replace(log, problem=replace(log.problem, subject_to=())))
     assert found.bands.less == Z
+
+
+def test_targeting_is_compared_with_lines_that_the_log_can_tell():
+    """The best single action by its value is a guess, so that the headline takes the next one."""
+    found = curve(draw(2000, 4).evidence, budgets=(0.4,))
+    lines = tuple(
+        line._replace(value=(Estimate(9.0, math.nan),)) if line.name == "only large" else line for line in found.lines
+    )
+    assert "beyond only small" in replace(found, lines=lines).headline()
+
+
+def test_bounds_beyond_a_picture_are_cut_at_its_ends():
+    """With a range of a million nothing would be seen of what is known."""
+    near = Interval("near", 0.1, 0.0, 0.2)
+    with_bounds = charts.intervals("x", [near, Interval("near", 0.1, -1e6, 1e6, BOUNDS)])
+    without = charts.intervals("x", [near, Interval("near", 0.1)])
+    assert re.findall(r'<line class="reach \w+"[^>]*>', with_bounds) == re.findall(
+        r'<line class="reach \w+"[^>]*>', without
+    )
+    assert with_bounds.count("reach bounds") == without.count("<svg")
 
 
 def test_bounds_are_outer_ends_of_intervals():

@@ -1,17 +1,19 @@
 """Intervals of shares: by roots of their equation, by both parts, in other units, and where events are few."""
 
+import json
 import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from evenhand.objectives import Linear
 from evenhand.offline import curve, value
 from evenhand.offline.events import Gap, Share
 from evenhand.offline.scores import Average, Z
 from evenhand.problem import Outcome
 from tests.offline.logs import draw, problem
-from tests.offline.rare_events import World, measured
+from tests.offline.rare_events import World, log_of, measured
 
 
 @pytest.mark.parametrize(("events", "cases"), [(0, 40), (1, 40), (20, 40), (39, 40), (40, 40), (3, 7)])
@@ -71,6 +73,45 @@ def test_outcomes_of_two_values_are_counted_in_any_units():
     assert replace(log, outcomes=np.zeros((600, 1))).two_values == (0.0, 1.0)
     assert replace(log, outcomes=log.outcomes * np.arange(1, 601)[:, None] / 600).two_values is None
     assert replace(log, problem=problem(maximize="cents")).two_values is None
+
+
+def test_what_is_known_has_no_events():
+    """With two actions, what a letter costs is 0 or 1 in every row, and is known to the last digit."""
+    stated = problem(actions=("none", "small"), outcomes=(Outcome("sale"), Outcome("cents", known={"small": 1.0})),
+                     maximize="cents", subject_to=())  # fmt: skip
+    log = draw(600, 2).evidence
+    log = replace(log, problem=stated, known=stated.declared[None], actions=log.actions % 2,
+                  propensities=np.full(600, 0.5))  # fmt: skip
+    assert log.two_values is None
+    small = next(p for p in value(log).policies if p.policy == "all small")
+    assert small.value.interval == (1.0, 1.0)
+
+
+def test_minimised_outcomes_are_counted_upside_down():
+    log = draw(600, 2).evidence
+    less = replace(log, problem=problem(maximize=Linear({"sale": -1.0})))
+    assert less.two_values == (-1.0, 0.0)
+    for a, b in zip(value(log).policies[:4], value(less).policies[:4], strict=True):
+        low, high = a.value.interval
+        assert b.value.interval == pytest.approx((-high, -low))
+
+
+def test_intervals_reach_tables_files_and_pictures(tmp_path):
+    """Few events: intervals are longer above than below, and no error is 0."""
+    log = log_of(World(3, 600, 0.015), 3)
+    found = value(log, out=tmp_path)
+    rows = json.loads((tmp_path / "results.json").read_text())["rows"]
+    ends = {(r["system"], r["metric"]): r["mean"] for r in rows}
+    frame = found.to_frame().set_index("policy")
+    for p in found.policies:
+        for what, estimate in (("reward", p.value), ("reward beyond what was logged", p.beyond)):
+            told = tuple(ends[p.policy, f"{what}: 95 %, {side}"] for side in ("low", "high"))
+            assert told == pytest.approx(estimate.interval)
+        assert tuple(frame.loc[p.policy, ["low beyond", "high beyond"]]) == pytest.approx(p.beyond.interval)
+    drawn = [z.get_segments()[0][:, 0] for z in found.plot().axes[0].collections]
+    assert np.array(drawn) == pytest.approx(np.array([p.beyond.interval for p in found.policies[1:]]))
+    none = replace(log, outcomes=np.zeros((600, 1)))
+    assert "± 0.0000" not in str(value(none)).split("by other estimators")[0]
 
 
 def test_nothing_sold_is_not_nothing_to_be_sold():

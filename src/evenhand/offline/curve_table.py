@@ -23,7 +23,7 @@ from evenhand.offline.lines import (
     Line,
 )
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import confidence, head, results_of, settings_of, told
+from evenhand.offline.told import confidence, ends_of, head, results_of, settings_of, told
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
@@ -82,6 +82,7 @@ class Curve:
             MissingExtra: pandas is not installed.
         """
         columns = ["policy", "budget", "value", "se", "low", "high", "less than targeted", "se less"]
+        columns += ["low less", "high less"]
         columns += ["spent", "used", "se used", "confidence", "price"]
         columns += ["reach of all", "reach less of all"]  # standard errors that hold at all budgets at once
         return data_frame(
@@ -92,6 +93,7 @@ class Curve:
                     *v.pair,
                     *v.interval,
                     *less.pair,
+                    *less.interval,
                     spent,
                     *used.pair,
                     sure(used, b),
@@ -114,6 +116,8 @@ class Curve:
                 at = {"budget": b}
                 found.rows.append(Measurement(line.name, at, self.objective, *v.pair))
                 found.rows.append(Measurement(line.name, at, f"less than {TARGETED}", *less.pair))
+                found.rows.extend(ends_of(line.name, at, self.objective, v))
+                found.rows.extend(ends_of(line.name, at, f"less than {TARGETED}", less))
                 found.rows.append(Measurement(line.name, at, "spent", spent))
                 found.rows.append(Measurement(line.name, at, "used, by scores", *used.pair))
                 found.rows.append(Measurement(line.name, at, "confidence in the budget", sure(used, b)))

@@ -1,7 +1,7 @@
 """Intervals of shares of cases, and of their differences, which hold where few of the cases have the event.
 
 A normal interval of a share takes its width from the events that were seen. Where none was, it has none, though several
-may well have been expected: of 34 actions with 1.35 expected events each, normal intervals of 95 % held in 70 %.
+may well have been expected: of 34 actions with 1.35 expected events each, normal intervals of 95 % held in 71 %.
 """
 
 from __future__ import annotations

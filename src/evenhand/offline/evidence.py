@@ -333,18 +333,23 @@ class Evidence:
 
     @cached_property
     def two_values(self) -> tuple[float, float] | None:
-        """The two values of the objective in all rows, if it has no other one; with one alone, it and its other end."""
-        if self.weights is None:
+        """The two values of the objective, if it is one learned outcome that has no other one in the log.
+
+        Of an outcome with one value in all rows the other one is the other end of its range. What is known, or
+        multiplied by what is known, is not counted: its values are no events.
+        """
+        p = self.problem
+        if self.weights is None or len(self.weights) > 1 or p.factors is not None:
             return None
-        y = self.achieved
-        low, high = float(y.min()), float(y.max())
-        if low < high:
-            return (low, high) if ((y == low) | (y == high)).all() else None
-        p, (name, *others) = self.problem, self.weights
-        if others or name not in p.learned or p.factors is not None:
+        ((name, weight),) = self.weights.items()
+        if name not in p.learned:
             return None
-        ends = sorted(self.weights[name] * float(end) for end in p.span[:, p.learned.index(name)])
-        return (ends[0], ends[1]) if np.isfinite(ends).all() and low in ends else None
+        m = p.learned.index(name)
+        y, span = self.outcomes[:, m], p.span[:, m]
+        low, high = (float(y.min()), float(y.max())) if y.min() < y.max() else (float(span[0]), float(span[1]))
+        if not (np.isfinite([low, high]).all() and ((y == low) | (y == high)).all()):
+            return None
+        return (weight * low, weight * high) if weight > 0.0 else (weight * high, weight * low)
 
     @property
     def weights(self) -> Mapping[str, float] | None:

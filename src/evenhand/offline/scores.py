@@ -29,6 +29,14 @@ class Estimate(NamedTuple):
         return self.value, self.se
 
     @property
+    def error(self) -> float:
+        """The standard error, or the one of a normal interval as wide as that by events."""
+        if self.events is None:
+            return self.se
+        low, high = self.interval
+        return (high - low) / (2.0 * Z)
+
+    @property
     def interval(self) -> tuple[float, float]:
         """The 95 % interval; NaN where no error is known."""
         return self.within(Z)

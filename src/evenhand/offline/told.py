@@ -10,7 +10,7 @@ from evenhand.offline.doubts import Bounds
 from evenhand.offline.scores import Estimate
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.intervals import BOUNDS, SINGLE, Interval
-from evenhand.report.results import Results
+from evenhand.report.results import Measurement, Results
 
 
 class Judged(Protocol):
@@ -63,14 +63,30 @@ def head(found: Judged, what: str) -> Iterator[str]:
     yield from (f"note: {note}" for note in found.notes)
 
 
+def ends_of(name: str, at: Mapping[str, float], metric: str, estimate: Estimate) -> Iterator[Measurement]:
+    """Yield rows of `results.json` with the ends of an interval, which a standard error alone does not tell."""
+    if not math.isnan(estimate.se):
+        for side, end in zip(("low", "high"), estimate.interval, strict=True):
+            yield Measurement(name, at, f"{metric}: 95 %, {side}", end)
+
+
 def told(estimate: Estimate) -> str:
     """Return an estimate for a table; one without an error is a guess.
 
     >>> told(Estimate(-0.00001, 0.002)), told(Estimate(0.5, float("nan")))
     ('0.0000 ± 0.0020', '0.5000 (guess)')
     """
-    error = "(guess)" if math.isnan(estimate.se) else f"± {estimate.se:.4f}"
+    error = "(guess)" if math.isnan(estimate.se) else f"± {estimate.error:.4f}"
     return f"{round(estimate.value, 4) + 0.0:.4f} {error}"
+
+
+def reaches(estimate: Estimate) -> str:
+    """Return the interval of an estimate for a table; nothing for a guess.
+
+    >>> reaches(Estimate(0.5, 0.1)), reaches(Estimate(0.5, float("nan")))
+    ('0.3040 to 0.6960', '')
+    """
+    return "" if math.isnan(estimate.se) else "{:.4f} to {:.4f}".format(*estimate.interval)
 
 
 def interval(name: str, estimate: Estimate, bounds: Bounds | None = None) -> Interval:

@@ -18,7 +18,7 @@ from evenhand.offline.doubts import FEW, fault_of
 from evenhand.offline.events import Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import confidence, coverage, head, in_band, results_of, settings_of, told
+from evenhand.offline.told import confidence, coverage, ends_of, head, in_band, reaches, results_of, settings_of, told
 from evenhand.offline.value_page import differences, parts, uses
 from evenhand.offline.whom import ForWhom
 from evenhand.replay.checks import Checks, scope, told as warnings
@@ -71,8 +71,9 @@ class Value:
         Raises:
             MissingExtra: pandas is not installed.
         """
-        names = ["policy", "value", "se", "low", "high", "beyond logged", "se beyond", "ips", "se ips", "snips"]
-        names += ["se snips", "model alone", "switch", "effective cases", "never logged", "least", "most"]
+        names = ["policy", "value", "se", "low", "high", "beyond logged", "se beyond", "low beyond", "high beyond"]
+        names += ["ips", "se ips", "snips", "se snips", "model alone", "switch"]
+        names += ["effective cases", "never logged", "least", "most"]
         names += [f"{name} used" for name in self.limits]
         names += [f"confidence in {k.constraint}" for k in self.policies[0].kept]
         rows = [
@@ -81,6 +82,7 @@ class Value:
                 *p.value.pair,
                 *p.value.interval,
                 *p.beyond.pair,
+                *p.beyond.interval,
                 *p.inverse.pair,
                 *p.normalised.pair,
                 p.direct,
@@ -106,6 +108,8 @@ class Value:
             }
             for what, estimate in estimates.items():
                 found.rows.append(Measurement(p.policy, {}, self.objective + what, *estimate.pair))
+            found.rows.extend(ends_of(p.policy, {}, self.objective, p.value))
+            found.rows.extend(ends_of(p.policy, {}, f"{self.objective} beyond what was logged", p.beyond))
             found.rows.append(Measurement(p.policy, {}, f"{self.objective} by the model alone", p.direct))
             found.rows.append(Measurement(p.policy, {}, f"{self.objective} by switch", p.switch))
             found.rows.append(Measurement(p.policy, {}, "effective cases", p.doubt.cases))
@@ -296,9 +300,9 @@ class Value:
 
 def _interval(p: Valued) -> str:
     """The interval of a value, or the bounds of a guess."""
-    if not p.doubt.is_guess:
-        return "{:.4f} to {:.4f}".format(*p.value.interval)
-    return "" if p.bounds is None else "{:.4f} to {:.4f}, bounds".format(*p.bounds)
+    if p.bounds is None:
+        return reaches(p.value)
+    return "{:.4f} to {:.4f}, bounds".format(*p.bounds)
 
 
 def _range(p: Valued) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -31,7 +30,7 @@ from evenhand.offline.lines import TARGETED, Limit, limit_of
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.planned import Planned
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import head, in_band, interval, results_of, told
+from evenhand.offline.told import head, in_band, interval, reaches, results_of, told
 from evenhand.replay.checks import Checks
 from evenhand.replay.problem_file import Stated
 from evenhand.report import charts
@@ -156,7 +155,7 @@ class ForWhom:
         """Yield the tables: of levels, of what features add, and of coefficients by outcome."""
         yield table_of(self.levels, self.actions, "cases")
         head = [f"{self.objective} per case that it adds", "adds ± se", "95 %"]
-        rows = [[z.feature, told(z.value), _interval(z.value)] for z in self.adds]
+        rows = [[z.feature, told(z.value), reaches(z.value)] for z in self.adds]
         yield Table(head, rows)
         for outcome in dict.fromkeys(c.outcome for c in self.coefficients):
             mine = [c for c in self.coefficients if c.outcome == outcome]
@@ -249,10 +248,6 @@ def for_whom(
         checks=evidence.checks,
         notes=(*evidence.left_out, *evidence.notes),
     )
-
-
-def _interval(estimate: Estimate) -> str:
-    return "" if math.isnan(estimate.se) else "{:.4f} to {:.4f}".format(*estimate.interval)
 
 
 def _plans(crossed: Crossed, limit: Limit | None, worth: Aim) -> Plans:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeVar
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import few
 from evenhand.core.types import Bools, Floats
 from evenhand.replay import toml_text
-from evenhand.replay.columns import Columns
+from evenhand.replay.columns import Columns, Names
 from evenhand.replay.keys import DROP, REFUSE
 
 Z = TypeVar("Z", bound=np.generic)
@@ -137,6 +138,36 @@ class BadRows:
         why = f"dropped for {column!r}" if column in self.selections else f"no {column!r}, dropped"
         return f"{_rows(rows)}: {why}"
 
+    def checks(self, logged: Names, actions: Mapping[str, str], outcomes: Collection[str]) -> dict[str, str | None]:
+        """Say how many rows of each action were dropped, and how many clipped, and how much of a total that is.
+
+        Args:
+            logged: what was played in all rows.
+            actions: by what is logged, the names of actions.
+            outcomes: the columns of outcomes.
+        """
+        dropped, clipped = self._selected(logged, actions, outcomes), self._cut(logged, actions)
+        return {"dropped": "; ".join(dropped) or None, "clipped": "; ".join(clipped) or None}
+
+    def _selected(self, logged: Names, actions: Mapping[str, str], outcomes: Collection[str]) -> Iterator[str]:
+        for column, rows in self.selections.items():
+            z, some = self.columns.numbers(column), int(rows.sum())
+            part = _share(z[rows], z[rows | self.good]) if column in outcomes else ""
+            told = "1 row was dropped for its" if some == 1 else f"{some:,} rows were dropped for their"
+            told += f" {column!r} ({_by_action(rows, logged, actions)})" + (
+                f", with {part} of its total" if part else ""
+            )
+            yield f"{told}: what is left is selected by it"
+
+    def _cut(self, logged: Names, actions: Mapping[str, str]) -> Iterator[str]:
+        for column, cut in self.cut.items():
+            rows = (cut > 0.0) & self.good
+            if rows.any():
+                part = _share(cut[rows], self.columns.numbers(column)[self.good])
+                told = f"{column!r} was clipped in {_rows(int(rows.sum()))} ({_by_action(rows, logged, actions)})"
+                told += f", by {part} of its total" if part else ""
+                yield f"{told}: results are of the clipped outcome"
+
     def check(self, name: str, allowed: float, empty: Sequence[str] = ()) -> None:
         """Refuse a log in which too many rows, or all, are bad.
 
@@ -164,3 +195,21 @@ class BadRows:
             if empty:
                 told.append(f"features.missing says what is done with rows without {' or '.join(map(repr, empty))}")
             raise InvalidInput(name, expected, f"{self.count} of {self.total}; " + "; ".join(told))
+
+
+def _by_action(rows: Bools, logged: Names, actions: Mapping[str, str]) -> str:
+    """How many of some rows have each action, the most frequent first."""
+    texts, counts = np.unique(logged.codes[rows], return_counts=True)
+    found: dict[str, int] = {}
+    for code, some in zip(texts.tolist(), counts.tolist(), strict=True):
+        text = logged.values[code]
+        name = actions.get(text, text)
+        found[name] = found.get(name, 0) + some
+    return few([f"{some:,} under {name!r}" for name, some in sorted(found.items(), key=lambda z: -z[1])])
+
+
+def _share(part: Floats, whole: Floats) -> str:
+    """What share of a total of finite numbers a part has, in words; nothing where that is not known."""
+    with np.errstate(over="ignore"):
+        some, total = (float(np.abs(z[np.isfinite(z)]).sum()) for z in (part, whole))
+    return f"{some / total:.1%}" if some > 0.0 and 0.0 < total < np.inf else ""

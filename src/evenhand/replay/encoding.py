@@ -22,7 +22,6 @@ from evenhand.replay.guesses import yes_no
 from evenhand.replay.keys import CLIP, DROP, REFUSE
 from evenhand.replay.looks import grouped, is_gap
 from evenhand.replay.missing import absent, drop, is_name, marked, missing, with_levels
-from evenhand.replay.selection import selection
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
 
@@ -84,7 +83,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         expected = f"one of the groups ({', '.join(sorted(allowed)[:10])})"
         bad.keep(grouping.column, values.are(allowed), expected)
     bad.check(name, spec.allow_bad, _empty(spec, columns, bad))
-    checks = selection(bad, columns.names(spec.logged), spec.actions, set(spec.columns.values()))
+    checks = bad.checks(columns.names(spec.logged), spec.actions, set(spec.columns.values()))
 
     kept = {c: Names(bad.kept(z.codes), z.values) for c, z in columns.each.items() if isinstance(z, Names)}
     notes = [*columns.notes, *bad.notes()]

@@ -47,7 +47,7 @@ def differences(axes: Axes, panel: Panel) -> None:
                 axes.plot([d.low, d.high], [i, i], ls=":", color=color, lw=2, scalex=False)
                 axes.plot(d.mean, i, "o", mfc="none", color=color, ms=5)
                 continue
-            reach = 0.0 if d.high is None else d.high - d.mean
+            reach = [[d.mean - (d.mean if d.low is None else d.low)], [(d.mean if d.high is None else d.high) - d.mean]]
             axes.errorbar(d.mean, i, xerr=reach, fmt="o", color=color, capsize=3, ms=5, lw=2)
     scales.linear(axes.xaxis)
     rows.entitle(axes, panel.title, panel.below)
