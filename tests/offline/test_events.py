@@ -87,6 +87,12 @@ def test_what_is_known_has_no_events():
     assert small.value.interval == (1.0, 1.0)
 
 
+def test_outcomes_that_a_price_multiplies_have_no_events():
+    """Each row has a price of its own, even where all are 1."""
+    outcomes = (Outcome("sale", times="price"), Outcome("price", known={"none": 1.0, "small": 1.0, "large": 1.0}))
+    assert draw(600, 2, stated=problem(outcomes=outcomes, subject_to=())).evidence.two_values is None
+
+
 def test_minimised_outcomes_are_counted_upside_down():
     log = draw(600, 2).evidence
     less = replace(log, problem=problem(maximize=Linear({"sale": -1.0})))

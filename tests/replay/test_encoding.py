@@ -168,27 +168,41 @@ def test_dropped_and_clipped_rows_are_counted_by_action_and_by_their_part_of_the
         encode(tmp_path, lines, COLUMN + '\n[outside]\nvisit = "clip"\n')
 
 
-def test_one_column_may_be_wrong_for_two_reasons_and_serve_two_outcomes(tmp_path):
-    """Outcomes beyond the range of all actions and beyond that of their own; and ranges of two outcomes of a column."""
+def test_one_column_may_be_wrong_for_two_reasons(tmp_path):
+    """Outcomes beyond the range of all actions and beyond that of their own; a row of a bad age is in no total."""
     ranges = "range = { none = [0, 5], a = [0, 0.5], b = [0, 1] }"
     lines = [[*line[:3], "0", line[4]] for line in shop.rows(300)]
-    places = [next(i for i, line in enumerate(lines) if line[2] == arm) for arm in ("A", "B", "")]
-    for place, y in zip(places, ("1", "7", "inf"), strict=True):
+    first, second, third = (next(i for i, line in enumerate(lines) if line[2] == arm) for arm in ("A", "B", ""))
+    for place, y in ((first, "1"), (second, "7"), (third, "inf")):
         lines[place][3] = y
+    lines[third + 1][3] = "0.5"
+    old = next(i for i in range(200, 300) if lines[i][2] == "")
+    lines[old][0], lines[old][3] = "old", "4"
     text = shop.PROBLEM.replace("range = [0, 1]", ranges)
     _, encoded, bad = encode(tmp_path, lines, text + '\n[outside]\nvisit = "drop"\n')
-    assert bad.dropped == {"visit": 3}
-    assert bad.count == 0
-    said = "3 rows were dropped for their 'visit' (1 under 'none', 1 under 'a', 1 under 'b'), with 100.0% of its total"
-    assert sorted(encoded.checks["dropped"]) == sorted(f"{said}: what is left is selected by it")
-    two = shop.PROBLEM.replace(
-        "[outcomes.visit]", '[outcomes.other]\ncolumn = "visit"\nrange = [0, 5]\n[outcomes.visit]'
+    assert (bad.dropped, bad.count) == ({"visit": 3}, 1)
+    said, _, rest = encoded.checks["dropped"].partition(" (")
+    parts, _, rest = rest.partition(")")
+    assert said == "3 rows were dropped for their 'visit'"
+    assert set(parts.split(", ")) == {"1 under 'none'", "1 under 'a'", "1 under 'b'"}
+    assert rest == f", with {8 / 8.5:.1%} of its total: what is left is selected by it"
+
+
+@pytest.mark.parametrize("first", ["visit", "other"])
+def test_one_column_may_serve_two_outcomes(tmp_path, first):
+    """In any order of the outcomes, a row is clipped by the narrower range."""
+    lines = [[*line[:3], "0", line[4]] for line in shop.rows(300)]
+    lines[3][3], lines[4][3] = "7", "3"
+    lines[9][0], lines[9][3] = "old", "9"
+    wide = '[outcomes.other]\ncolumn = "visit"\nrange = [0, 5]\n'
+    text = (
+        shop.PROBLEM.replace("[outcomes.visit]", f"{wide}[outcomes.visit]")
+        if first == "other"
+        else f"{shop.PROBLEM}{wide}"
     )
-    lines[places[2]][3], lines[9][0] = "3", "old"
-    lines[9][3] = "9"
-    _, encoded, _ = encode(tmp_path, lines, two + '\n[outside]\nvisit = "clip"\n')
+    _, encoded, _ = encode(tmp_path, lines, text + '\n[outside]\nvisit = "clip"\n')
     assert encoded.checks["clipped"].startswith("'visit' was clipped in 2 rows (")  # the row of a bad age is left out
-    assert encoded.checks["clipped"].endswith(f"by {8 / 11:.1%} of its total: results are of the clipped outcome")
+    assert encoded.checks["clipped"].endswith(f"by {8 / 10:.1%} of its total: results are of the clipped outcome")
 
 
 def test_rules_of_columns_that_have_none(tmp_path):
