@@ -166,6 +166,30 @@ def test_a_sweep_ends_with_the_cell_that_was_cut_off(monkeypatch):
     assert not found.finished
 
 
+def test_a_cell_that_is_stored_removes_what_killed_processes_left_of_it(tmp_path):
+    short = {0.05: court(horizon=20)}
+    eh.sweep(blind, "rides", short, replicas=2, out=tmp_path, progress=False)
+    one, other = finished(tmp_path)
+    left = tmp_path / f".{one.name}.1.part"
+    left.write_bytes(one.read_bytes()[:100])
+    one.unlink()
+    eh.sweep(blind, "rides", short, replicas=2, out=tmp_path, progress=False)
+    assert sorted(tmp_path.iterdir()) == sorted([one, other])
+
+
+def test_a_cell_that_another_process_has_stored_meanwhile_is_not_missed(tmp_path, monkeypatch):
+    def late(trace, part):
+        name = part.name.removeprefix(".").rsplit(".", 2)[0]
+        whole(trace, part.with_name(name))
+        part.unlink()
+
+    whole = Trace.save
+    monkeypatch.setattr(Trace, "save", late)
+    found = eh.sweep(blind, "rides", {0.05: court(horizon=20)}, replicas=2, out=tmp_path, progress=False)
+    assert found.finished
+    assert len(finished(tmp_path)) == len(list(tmp_path.iterdir())) == 2
+
+
 @pytest.mark.slow
 def test_numbers_do_not_depend_on_the_number_of_processes(alone, tmp_path):
     same(eh.sweep(some, ("rides", "tolerance"), GRID, replicas=3, seed=4, jobs=2, progress=False), alone)
@@ -208,7 +232,7 @@ def test_a_killed_worker_loses_no_finished_cell_and_changes_no_number(tmp_path):
     assert 1 <= len(kept) < 8
     same(eh.sweep(blind, "rides", LONG, replicas=2, seed=1, jobs=2, out=tmp_path, progress=False), expected)
     assert all(path.stat().st_mtime_ns == at for path, at in kept.items())
-    # The worker that was not killed may still write its cell; nothing half-written stays.
+    # The worker that was not killed may still write its cell; nothing half-written stays, whoever was killed when.
     waits.until(lambda: len(list(tmp_path.iterdir())) == 8)
 
 

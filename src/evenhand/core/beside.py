@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+_END = ".part"
 
 
 @contextmanager
@@ -31,7 +34,7 @@ def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
     if out.exists() and not out.is_file():
         yield out
         return
-    part = out.with_name(f".{out.name}.{os.getpid()}.part")
+    part = out.with_name(f".{out.name}.{os.getpid()}{_END}")
     with suppress(FileNotFoundError):
         part.unlink()
     os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
@@ -44,3 +47,8 @@ def beside(out: Path, mode: int = 0o666) -> Iterator[Path]:
         with suppress(FileNotFoundError):
             part.unlink()
         raise
+
+
+def parts(out: Path) -> list[Path]:
+    """List the parts of a file that processes are writing, or have left when they were killed."""
+    return list(out.parent.glob(f".{glob.escape(out.name)}.*{_END}"))
