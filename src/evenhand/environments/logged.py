@@ -102,7 +102,7 @@ class LoggedWorld:
 
     def __init__(self, log: Logged, seed: int, replicas: Ints) -> None:
         self._log = log
-        orders = [log.in_time(order(len(log.actions), seed, int(r), resample=log.resample(int(r)))) for r in replicas]
+        orders = [log.in_time(log.order(seed, int(r))) for r in replicas]
         kept = [_tossed(log, seed, int(r), rows) for r, rows in zip(replicas, orders, strict=True)]
         self.steps = len(log.actions)  # as many for all replicas, so that their grids are the same
         used = max(map(len, kept)) + log.needs_coins  # one more for the rows after the last that is kept
@@ -183,8 +183,11 @@ def _tossed(log: Logged, seed: int, replica: int, rows: Ints) -> Ints:
     return np.flatnonzero(coins < log.keep[rows])
 
 
-def order(rows: int, seed: int, replica: int, *, resample: int | None = None) -> Ints:
+def order(rows: int, seed: int, replica: int, *, resample: int | None = None, clusters: Ints | None = None) -> Ints:
     """Draw the order in which a replica reads a log: a permutation of its rows, or of a resample's, `()->(N)`.
+
+    A resample has whole clusters, `(N)` by their numbers from 0 on, as far as they fill as many rows; by default each
+    row is one.
 
     >>> sorted(order(4, seed=0, replica=0).tolist())
     [0, 1, 2, 3]
@@ -192,8 +195,15 @@ def order(rows: int, seed: int, replica: int, *, resample: int | None = None) ->
     True
     """
     shuffled = _luck(seed, replica, 0).permutation(rows)
-    drawn = shuffled if resample is None else _luck(seed, resample, 1).integers(0, rows, rows)[shuffled]
-    return np.asarray(drawn, np.int64)
+    if resample is None:
+        return np.asarray(shuffled, np.int64)
+    numbers = np.arange(rows) if clusters is None else clusters
+    size = np.bincount(numbers)
+    drawn = _luck(seed, resample, 1).integers(0, len(size), rows)
+    ends = size[drawn].cumsum()
+    first = (size.cumsum() - size)[drawn] - (ends - size[drawn])  # of each drawn cluster, less where it goes
+    at = np.searchsorted(ends, np.arange(rows), side="right")
+    return np.asarray(np.argsort(numbers, kind="stable")[first[at] + np.arange(rows)][shuffled], np.int64)
 
 
 def _luck(seed: int, number: int, of: int) -> np.random.Generator:
@@ -221,8 +231,8 @@ class Logged:
 
     Equation: row i counts with probability 1{choice = a_i} min_j p_j / p_i; no coin is tossed if all p are equal.
     Replicas numbered below `shuffles` read the rows in random orders. The others read bootstrap resamples: as many
-    rows, drawn with replacement, each in `orders` random orders. How resamples differ estimates how logs of this size
-    do; how the orders of one differ, how much of that is due to the order.
+    rows, drawn with replacement by clusters, each in `orders` random orders. How resamples differ estimates how logs
+    of this size do; how the orders of one differ, how much of that is due to the order.
     Source: Li, Chu, Langford & Wang, *Unbiased offline evaluation of contextual-bandit-based news article
     recommendation algorithms*, WSDM 2011, for equal propensities; with coins: Dudik et al., UAI 2012.
     Deviation: the lowest propensity is that of the logged actions, as a log has no others.
@@ -238,6 +248,8 @@ class Logged:
         known: known outcomes of all actions in every row, `(N, A, L)`; by default as the problem declares them.
         time: of every row, by the clock of the problem, `(N)`. Rows are then read in the order of their times, those of
             the same time in a random one; needed where the problem has an end in time.
+        clusters: `(N)` the numbers, from 0 on, of the clusters to which rows belong, such as those of a customer, by
+            which logs are resampled; by default each row is one.
         shuffles: replicas numbered from here on read bootstrap resamples; None means that all read permutations.
         orders: how many replicas, one after the other, read the same resample.
 
@@ -265,6 +277,7 @@ class Logged:
     groups: Ints
     known: Floats | None = None
     time: Floats | None = None
+    clusters: Ints | None = None
     shuffles: int | None = None
     orders: int = 1
 
@@ -292,6 +305,11 @@ class Logged:
         if self.known is not None:
             _shape("known", self.known, (n, len(problem.actions), len(problem.known)))
             _range("known", self.known, np.abs(self.known) <= LARGEST, f"numbers of size at most {LARGEST:g}")
+        if self.clusters is not None:
+            _shape("clusters", self.clusters, (n,))
+            _range("clusters", self.clusters, self.clusters >= 0, "numbers from 0 on")
+            if not np.bincount(self.clusters).all():
+                raise InvalidInput("Logged.clusters", "numbers from 0 on, each of some row", "a gap")
         if self.time is not None:
             _shape("time", self.time, (n,))
             _range("time", self.time, (self.time >= 0.0) & (self.time < np.inf), "numbers of at least 0")
@@ -317,6 +335,10 @@ class Logged:
     def in_time(self, rows: Ints) -> Ints:
         """Sort rows by their times; those with the same time, or without times, keep their order, `(N)->(N)`."""
         return rows if self.time is None else rows[np.argsort(self.time[rows], kind="stable")]
+
+    def order(self, seed: int, replica: int) -> Ints:
+        """Draw the order in which a replica reads the rows, `()->(N)`."""
+        return order(len(self.actions), seed, replica, resample=self.resample(replica), clusters=self.clusters)
 
     def resample(self, replica: int) -> int | None:
         """Return the number of the bootstrap resample that a replica reads, None if it reads the log itself."""

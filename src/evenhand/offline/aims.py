@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -17,6 +18,7 @@ from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.planned import Mixture, Parts, Planned, moves
 from evenhand.offline.scores import STILL, Average, Estimate
 from evenhand.planning.mixing import Found, mixed
+from evenhand.replay.clusters import Clusters
 
 _GAP = 1e-7  # of what a row can add to the objective: how far a plan may be from the best one
 
@@ -25,22 +27,23 @@ class At(NamedTuple):
     """A policy at one budget."""
 
     value: float
-    psi: Floats  # (N,) the influence of every row
+    psi: Floats  # (G,) the influence of every cluster
     spent: float  # by predictions, which are what is spent where it is known
     used: Estimate  # of what is spent, by scores
     price: float
     policy: Planned
     moves: Floats = STILL  # (K,K) by how much folds move each other's value
-    cases: float = float("nan")  # the effective number of rows that agree
+    cases: float = float("nan")  # as of `Doubt`
+    degrees: float = inf  # as of `Estimate`
 
     @property
     def average(self) -> Average:
-        """The value with the influence of every row."""
-        return Average(self.value, self.psi, self.moves)
+        """The value with the influence of every cluster."""
+        return Average(self.value, self.psi, self.moves, self.degrees)
 
     def guess(self, learned: bool) -> At:
         """The same without an error, as of what was never logged; what is spent has one unless that is learned."""
-        used = Estimate(self.used.value, float("nan")) if learned else self.used
+        used = self.used._replace(se=float("nan")) if learned else self.used
         return self._replace(psi=np.full(len(self.psi), np.nan), moves=STILL, used=used)
 
 
@@ -52,6 +55,7 @@ class Aim:
         objective: f.
         tables: of each of its outcomes.
         middle: a point in its domain, from which plans begin.
+        clusters: of the rows, for errors; None where each is one.
 
     >>> from evenhand.objectives import GeneralizedGini
     >>> from evenhand.offline.frontier import Frontier
@@ -66,6 +70,7 @@ class Aim:
     objective: Objective
     tables: tuple[Tables, ...]
     middle: Floats
+    clusters: Clusters | None = None
 
     @staticmethod
     def of(evidence: Evidence, tables: Mapping[str, Tables], rows: int | None = None) -> Aim:
@@ -167,11 +172,11 @@ class Aim:
         slope, spent = self.objective.supergradient(z), policy.of(cost.predicted)
         brings, own = partial(self._brings, 1, slope), _along(slope, each)
         psi, price = own - policy.offset(spent, brings), policy.margin(partial(self._brings, 0, slope))
-        psi -= psi.mean()
+        found = Average.by(float(self.objective.value(z)), psi - psi.mean(), self.clusters)
         used = spent if cost.scores is cost.predicted else policy.of(cost.scores)
-        value, mean = float(self.objective.value(z)), float(spent.mean())
+        mean, uses = float(spent.mean()), Average.of(used, self.clusters).estimate
         moved = STILL if totals is None else _along(slope, list(moves(totals, len(own))))
-        return At(value, psi, mean, Average.of(used).estimate, price, policy, moved)
+        return At(found.value, found.psi, mean, uses, price, policy, moved, degrees=found.degrees)
 
     def _brings(self, part: int, slope: Floats, policy: Planned) -> Floats:
         return _along(slope, [policy.of(table[part]) for table in self.tables])

@@ -10,13 +10,16 @@ from evenhand.core.faces import amount
 from evenhand.core.types import Floats
 from evenhand.offline.evidence import Tables
 from evenhand.offline.scores import doubly_robust
+from evenhand.replay.clusters import Clusters
 from evenhand.replay.units import Units
 
 _ERRORS = 3.0  # standard errors that chance is allowed
 _SMALL = 0.01  # part of the rows
 
 
-def idle(worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float]) -> str | None:
+def idle(
+    worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float], clusters: Clusters | None = None
+) -> str | None:
     """Say that budgets never bind: without limits, the best policy by the models uses less of all of them.
 
     Where it uses more of one of them, another one may bind within it or not, of which nothing is said.
@@ -25,11 +28,12 @@ def idle(worth: Floats, tables: Mapping[str, Tables], limits: Mapping[str, float
         worth: `(N,A)` what is predicted of the objective.
         tables: what is predicted of every outcome, and its scores.
         limits: budgets per case, by outcome.
+        clusters: of the rows.
     """
     best, said = worth >= worth.max(1, keepdims=True), list[tuple[str, str]]()
     for name, limit in limits.items():
         cost = np.where(best, tables[name].predicted, np.inf)  # of actions that are worth the same, the cheapest
-        used = doubly_robust(np.eye(worth.shape[1])[cost.argmin(1)], tables[name].scores)
+        used = doubly_robust(np.eye(worth.shape[1])[cost.argmin(1)], tables[name].scores, clusters)
         if used.value + _ERRORS * used.se > limit * (1.0 + 1e-9):
             return None
         said.append((f"{amount(limit)} {name}", amount(used.value)))

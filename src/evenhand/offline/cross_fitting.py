@@ -65,15 +65,23 @@ def folds_of(rows: int, folds: int, seed: int) -> Ints:
     [3, 2, 2, 2, 2]
     """
     found = np.empty(rows, np.int64)
-    for k, mine in enumerate(members_of(rows, folds, seed)):
+    for k, mine in enumerate(members_of(np.arange(rows), folds, seed)):
         found[mine] = k
     return found
 
 
-def members_of(rows: int, folds: int, seed: int) -> tuple[Ints, ...]:
-    """Return the rows of each fold of `folds_of` in random order, so that ties do not depend on positions."""
-    order = np.argsort(uniform(seed, Stream.ORDER, np.arange(1), np.arange(1), rows)[0], kind="stable")
-    return tuple(order[k::folds] for k in range(folds))
+def members_of(clusters: Ints, folds: int, seed: int) -> tuple[Ints, ...]:
+    """Deal clusters to folds at random, and return the rows of each fold, `(N)->`.
+
+    Those of a cluster follow each other. The order of clusters is random, so that ties do not depend on positions.
+    Where each row is a cluster, folds are those of `folds_of`.
+    """
+    count = int(clusters.max(initial=-1)) + 1
+    place = np.empty(count, np.int64)
+    place[np.argsort(uniform(seed, Stream.ORDER, np.arange(1), np.arange(1), count)[0], kind="stable")] = range(count)
+    at = place[clusters]
+    order = np.argsort(at, kind="stable")
+    return tuple(order[at[order] % folds == k] for k in range(folds))
 
 
 def cross_fit(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import NamedTuple
 
@@ -19,6 +19,7 @@ from evenhand.offline.fair import FairFrontier, FairPoint
 from evenhand.offline.frontier import Frontier, Stop
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.planned import Parted, Parts, Planned
+from evenhand.replay.clusters import Clusters
 
 Planner = Callable[[Aim, Floats, Ints], Iterator[Planned]]  # of some rows, `(n or 1,A),(n)`: a plan for every budget
 
@@ -77,12 +78,17 @@ class Crossed:
     @cached_property
     def aim(self) -> Aim:
         """What is maximised."""
-        return Aim.of(self.evidence, self.tables)
+        return replace(Aim.of(self.evidence, self.tables), clusters=self.evidence.clusters)
 
     @cached_property
     def dealt(self) -> Aim:
         """The same of the rows one fold after the other, as lines have them."""
-        return Aim.of(self.evidence, self.tables_dealt)
+        return replace(Aim.of(self.evidence, self.tables_dealt), clusters=self.clusters_dealt)
+
+    @cached_property
+    def clusters_dealt(self) -> Clusters:
+        """Which of the rows one fold after the other belong together."""
+        return self.evidence.clusters.dealt(self.rows.order)
 
     @cached_property
     def weights_dealt(self) -> Floats:

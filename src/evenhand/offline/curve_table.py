@@ -23,7 +23,7 @@ from evenhand.offline.lines import (
     Line,
 )
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import confidence, ends_of, head, results_of, settings_of, told
+from evenhand.offline.told import Counted, alone, confidence, ends_of, head, results_of, settings_of, told
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
@@ -54,6 +54,7 @@ class Curve:
         doubt: what speaks against targeting at the budget of the file.
         learned: whether what the budget limits is learned, so that plans keep to it by predictions.
         rows: of the log that were used.
+        clusters: how many clusters the rows have, and by which column; None where each row is one.
         folds, seed: of the cross-fitting.
         checks: what is wrong with the log or with what is asked of it, a sentence each; None if nothing was found.
         notes: remarks about the log.
@@ -74,6 +75,7 @@ class Curve:
     seed: int
     checks: Checks
     notes: tuple[str, ...]
+    clusters: Counted | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per policy and budget.
@@ -85,6 +87,8 @@ class Curve:
         columns += ["low less", "high less"]
         columns += ["spent", "used", "se used", "confidence", "price"]
         columns += ["reach of all", "reach less of all"]  # standard errors that hold at all budgets at once
+        counted = [] if self.clusters is None else [self.clusters.number]
+        columns += ["clusters"] * len(counted)
         return data_frame(
             [
                 [
@@ -99,6 +103,7 @@ class Curve:
                     sure(used, b),
                     price,
                     *self.bands[line.name],
+                    *counted,
                 ]
                 for line in self.lines
                 for b, v, less, spent, used, price in zip(self.budgets, *line[1:], strict=True)
@@ -227,7 +232,7 @@ class Curve:
         if self.learned:
             yield f"Plans keep to the budget by predictions of {self.spent}, so that it holds on average alone."
             yield "confidence: that the use of the policy is within the budget in the population behind the log."
-        yield "95 % at one budget: 1.96 se to either side, or by events. At all budgets of a line at once:"
+        yield f"95 % at one budget: {alone(self)} se to either side, or by events. At all budgets of a line at once:"
         for line in self.lines:
             value, less = self.bands[line.name]
             if line.name == TARGETED:

@@ -32,6 +32,7 @@ from evenhand.offline.lines import (
 )
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.policies import limits
+from evenhand.offline.told import Counted
 from evenhand.replay.checks import Checks
 from evenhand.replay.log import Source
 from evenhand.replay.problem_file import Stated
@@ -47,6 +48,7 @@ def curve(
     *,
     budgets: Sequence[float] | int = POINTS,
     tolerances: Sequence[float] = (),
+    cluster: str | None = None,
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
@@ -71,6 +73,7 @@ def curve(
         problem: a TOML file that states the meaning of the columns and the problem, or a mapping as `tomllib` reads it.
         budgets: per case, rising; or how many, up to where more money is worth nothing.
         tolerances: of fair lines, in place of those in the file.
+        cluster: the column of whom rows are about, by default that of the problem file.
         folds: the number of parts of the log, at least 3; each is predicted and planned by models of the others.
         seed: of how rows are dealt to the folds.
         model: makes a model of outcomes that is not fitted yet; estimators of scikit-learn are such.
@@ -96,7 +99,7 @@ def curve(
     >>> [(line.name, [round(v.value, 2) for v in line.value]) for line in found.lines]
     [('targeted', [0.25, 0.5]), ('only letter', [0.13, 0.38])]
     """
-    evidence = evidence_of(log, problem)
+    evidence = evidence_of(log, problem, cluster)
     check_seed(seed)
     limit = limit_of(evidence)
     if limit is None:
@@ -117,9 +120,10 @@ def curve(
     for by, tolerance in fair_ones:
         name = f"fair by {by}, {amount(tolerance, 6)}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
-    ask = doubter(evidence.propensities[crossed.rows.order], len(at) * len(policies))
+    clusters = crossed.clusters_dealt
+    ask = doubter(evidence.propensities[crossed.rows.order], len(at) * len(policies), clusters)
     policies = {name: doubtful(crossed, each, ask, limit.learned) for name, each in policies.items()}
-    lines, bands = together(policies, at, seed, crossed.rows.order, evidence.two_values)
+    lines, bands = together(policies, at, seed, clusters.names, evidence.two_values)
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,
@@ -132,6 +136,7 @@ def curve(
         doubt=doubted[TARGETED],
         learned=limit.learned,
         rows=evidence.rows,
+        clusters=Counted.of(evidence.cluster),
         folds=folds,
         seed=seed,
         checks=checks,
@@ -149,11 +154,11 @@ def curve(
 
 def _checks(crossed: Crossed, limit: Limit, found: Mapping[str, Doubt]) -> Checks:
     """Check the log, and the policies at the budget of the problem."""
-    evidence, aim = crossed.evidence, crossed.dealt
+    evidence, aim, clusters = crossed.evidence, crossed.dealt, crossed.clusters_dealt
     return {
         **evidence.checks,
         "support": support(found),
-        "budget": idle(aim.worth, crossed.tables_dealt, limits(evidence)) if aim.linear else None,
+        "budget": idle(aim.worth, crossed.tables_dealt, limits(evidence), clusters) if aim.linear else None,
     }
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.objectives.base import Objective
-from evenhand.offline.scores import Average
+from evenhand.offline.scores import STILL, Average
 
 _ROUGH = 0.1  # of a standard error, by how much the delta method may be off
 
@@ -30,10 +30,11 @@ def objective_of(objective: Objective, averages: Sequence[Average]) -> Average:
     try:
         slope = objective.supergradient(z)
     except InvalidInput:
-        return Average(value, nothing)
+        return averages[0]._replace(value=value, psi=nothing, moves=STILL)
     each = list(zip(slope.tolist(), averages, strict=True))
     psi = sum((g * average.psi for g, average in each), np.zeros(len(nothing)))
-    return Average(value, psi, np.asarray(sum(g * average.moves for g, average in each)))
+    moved = np.asarray(sum(g * average.moves for g, average in each))
+    return averages[0]._replace(value=value, psi=psi, moves=moved)
 
 
 def trouble(objective: Objective, averages: Sequence[Average], policy: str) -> str | None:

@@ -16,16 +16,17 @@ from evenhand.core.types import Floats
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.scores import Average, weights
 from evenhand.replay.checks import SURE, Checks, quantile, reach
+from evenhand.replay.clusters import Clusters
 
 FEW = 50.0  # effective cases below which an estimate is not to be trusted
 _SMALL = 0.01  # part of the rows
-_OF_ALL = ("propensities", "features")  # checks of a log that doubt every estimate from it
+_OF_ALL = ("propensities", "features", "clusters")  # checks of a log that doubt every estimate from it
 
 
 class Doubt(NamedTuple):
     """What speaks against the estimates of a policy."""
 
-    cases: float  # the effective number of rows that agree with it
+    cases: float  # the effective number of rows that agree with it; of clusters, where these are declared
     missing: float = 0.0  # the part of its plays that could not be logged; 0 where chance explains it
 
     @property
@@ -41,16 +42,18 @@ class Doubt(NamedTuple):
 
 def doubts(evidence: Evidence, policies: Mapping[str, Floats]) -> dict[str, Doubt]:
     """Return what speaks against each policy, `(N,A)` each."""
-    ask, played, p = doubter(evidence.propensities, len(policies)), evidence.played, evidence.propensities
+    played, p = evidence.played, evidence.propensities
+    ask = doubter(p, len(policies), evidence.clusters)
     return {name: ask(weights(policy, played, p)) for name, policy in policies.items()}
 
 
-def doubter(propensities: Floats, count: int) -> Callable[[Floats], Doubt]:
+def doubter(propensities: Floats, count: int, clusters: Clusters | None = None) -> Callable[[Floats], Doubt]:
     """Return a function that says what speaks against a policy with some weights, one of so many, `(N),->`, `(N)->`.
 
     Equation: with w_i = pi_i(a_i) / p_i, the effective cases are (sum w)^2 / sum w^2 (Kish 1965). mean_i w_i is 1 where
     every action that the policy plays could be logged, and less by the part of its plays that could not, some of which
-    chance explains. What it plays in place of an action that was certain could not be logged, whatever chance does.
+    chance explains. What it plays in place of an action that was certain could not be logged, whatever chance does. By
+    clusters, the weights are summed over each, and chance explains as much more as the sums vary more.
 
     >>> even = doubter(np.full(1000, 0.5), 1)
     >>> even(np.array([2.0, 0.0] * 500)), even(np.array([1.0, 0.0] * 500))
@@ -59,16 +62,18 @@ def doubter(propensities: Floats, count: int) -> Callable[[Floats], Doubt]:
     Doubt(cases=475.0, missing=0.05)
     """
     z, certain = quantile(count), np.flatnonzero(propensities >= SURE)
+    clusters = Clusters.of(np.arange(len(propensities))) if clusters is None else clusters
 
     def doubt(w: Floats) -> Doubt:
         total, square = float(w.sum()), float(w @ w)
         if not total:
             return Doubt(0.0, 1.0)
-        cases, missing = total**2 / square, 1.0 - total / len(w)
+        cases, missing = clusters.effective(w), 1.0 - total / len(w)
         never = float((1.0 - w[certain]).sum()) / len(w)
         if missing > _SMALL:
             variance, third = np.array(square / total - 1.0), np.array(float((w * w) @ w) / total)
-            chance = float(reach(z, len(w), np.maximum(variance, 0.0), third))
+            more, third_more = (float(k[0]) for k in clusters.excess(w))
+            chance = float(reach(z, len(w), np.maximum(variance, 0.0) * more, third * third_more))
             never = max(never, missing if missing > chance else 0.0)
         return Doubt(cases, never if never > _SMALL else 0.0)
 

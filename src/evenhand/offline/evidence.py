@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
 from evenhand.replay.checks import Checks, Drawn, of_log
 from evenhand.replay.checks.refused import refuse_misfit
+from evenhand.replay.clusters import Clusters
 from evenhand.replay.log import Log, Restated, Source, read_rows
 from evenhand.replay.problem_file import Stated, read_spec, stated_name
 from evenhand.replay.spec import Spec
@@ -71,7 +72,9 @@ class Evidence:
         spec, coding: what the columns mean, and how features are encoded; None for evidence that was not read.
         left_out: one line per reason for leaving out rows.
         notes: remarks about the log.
-        selection: checks of rows that were dropped or clipped for what followed, a sentence each.
+        selection: checks of rows that were dropped or clipped for what followed, and of clusters, a sentence each.
+        cluster: which rows belong together; None where each is a cluster.
+        repeats: clusters that nobody declared, by which checks are made.
     """
 
     log: str
@@ -89,15 +92,22 @@ class Evidence:
     left_out: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     selection: Checks = field(default_factory=dict)
+    cluster: Clusters | None = None
+    repeats: Clusters | None = None
 
     @staticmethod
-    def read(log: Source, problem_path: Stated) -> Evidence:
+    def read(log: Source, problem_path: Stated, *, cluster: str | None = None) -> Evidence:
         """Read a log by a problem file, or by its contents as `tomllib` reads them.
+
+        Args:
+            log, problem_path: as for `value`.
+            cluster: the column of whom rows are about, by default that of the problem file.
 
         Raises:
             InvalidInput: a key or a column is wrong, or too many rows are bad; the error names them.
         """
         spec, name = read_spec(problem_path), stated_name(problem_path)
+        spec = spec if cluster is None else replace(spec, cluster=cluster)
         spec = (log.restated(spec) if isinstance(log, Restated) else spec).untimed
         if spec.propensity is None:
             expected = "the column or the constant of the probabilities with which actions were drawn"
@@ -126,11 +136,18 @@ class Evidence:
             left_out=tuple(log.bad.messages()),
             notes=tuple(encoded.notes),
             selection=encoded.checks,
+            cluster=encoded.clusters,
+            repeats=encoded.repeats,
         )
 
     @property
     def rows(self) -> int:
         return len(self.actions)
+
+    @cached_property
+    def clusters(self) -> Clusters:
+        """Which rows belong together, each alone where nothing is declared."""
+        return Clusters.of(np.arange(self.rows)) if self.cluster is None else self.cluster
 
     @cached_property
     def playable(self) -> Ints:
@@ -159,7 +176,7 @@ class Evidence:
     def models(self, *, folds: int = 5, seed: int = 0, model: Callable[[], Regressor] = RidgeByErrors) -> Models:
         """Return models of all learned outcomes that have not seen some folds; arguments as of `tables`."""
         whole("folds", folds, 2)
-        members, found = members_of(self.rows, min(folds, self.rows), seed), []
+        members, found = members_of(self.clusters.numbers, min(folds, self.clusters.count), seed), []
         for m, _ in enumerate(self.problem.learned):
             needed = self._needed(m, members)
             asked = Asked(self.features, self.actions, self.outcomes[:, m], members, model, needed)
@@ -298,6 +315,7 @@ class Evidence:
                 coding=self.coding,
                 groups=self.groups,
                 group_names={g.name: g.names for g in p.groups},
+                clusters=self.cluster or self.repeats,
             )
         )
         return {**self.selection, **own}
@@ -358,16 +376,18 @@ class Evidence:
         return objective.weights if isinstance(objective, Linear) else None
 
 
-def evidence_of(log: Source | Evidence, problem: Stated | None) -> Evidence:
+def evidence_of(log: Source | Evidence, problem: Stated | None, cluster: str | None = None) -> Evidence:
     """Return evidence as it is, or read a log by a problem file.
 
     Raises:
-        InvalidInput: there is no problem file, or one too many.
+        InvalidInput: there is no problem file, or one too many; or a cluster for what is already read.
     """
     if isinstance(log, Evidence):
+        if cluster is not None:
+            raise InvalidInput("cluster", "none here, but in `Evidence.read`, which has read this", cluster)
         if problem is not None:
             raise InvalidInput("problem", "none, as the evidence was already read by one", problem)
         return log
     if problem is None:
         raise InvalidInput("problem", "a TOML file that states what the columns of the log mean", None)
-    return Evidence.read(log, problem)
+    return Evidence.read(log, problem, cluster=cluster)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
+from math import inf
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -55,7 +56,7 @@ def kept(evidence: Evidence, amounts: Callable[[str], Floats], guesses: Set[str]
         yield Kept(
             label,
             name,
-            Estimate(sign * used.value, used.se),
+            used._replace(value=sign * used.value),
             sign * bound,
             side,
             joint if len(rows) > 1 else least_sure,
@@ -70,11 +71,18 @@ def unjudged(evidence: Evidence) -> Iterator[str]:
 
 
 def sure(estimate: Estimate, bound: float) -> float:
-    """Return the confidence that a value is at most a bound, `Phi((b - v) / se)`; 0 or 1 where there is no error."""
+    """Return the confidence that a value is at most a bound, `Phi((b - v) / se)`; 0 or 1 where there is no error.
+
+    Where clusters are declared, Phi is Student's distribution with as many degrees of freedom.
+    """
     room = bound - estimate.value
     if estimate.se <= _ROUNDING * max(abs(bound), abs(estimate.value)):  # nothing is left to chance
         return float(room >= -_ROUNDING * max(abs(bound), abs(estimate.value)))
-    return NormalDist().cdf(room / estimate.se)
+    if estimate.degrees == inf:
+        return NormalDist().cdf(room / estimate.se)
+    from scipy.special import stdtr
+
+    return float(stdtr(estimate.degrees, room / estimate.se))
 
 
 def _room(estimate: Estimate, bound: float) -> float:
@@ -93,18 +101,19 @@ def _row(evidence: Evidence, s: Stated, j: int, amounts: Callable[[str], Floats]
 def _average(evidence: Evidence, s: Stated, j: int, v: Floats) -> Average:
     """Return the average of a row of a constraint that reads some amounts of all cases, `(N)->`."""
     p, rows = evidence.problem, s.rows
-    everybody, c = Average.of(rows.always[j] * v), int(rows.column[j])
+    clusters = evidence.clusters
+    everybody, c = Average.of(rows.always[j] * v, clusters), int(rows.column[j])
     if c < 0:
         return everybody
     by, group = p.columns[c]
     names = next(g.names for g in p.groups if g.name == by)
     inside = evidence.groups[by] == names.index(group)
     if not rows.by_share[j]:
-        members = Average.of(rows.inside[j] * np.where(inside, v, 0.0))
+        members = Average.of(rows.inside[j] * np.where(inside, v, 0.0), clusters)
     elif inside.any():
         mean = float(v[inside].mean())
         psi = np.where(inside, v - mean, 0.0) / inside.mean()
-        members = Average(rows.inside[j] * mean, rows.inside[j] * psi)
+        members = Average.by(rows.inside[j] * mean, rows.inside[j] * psi, clusters)
     else:
-        members = Average(0.0, np.zeros(evidence.rows))
-    return Average(everybody.value + members.value, everybody.psi + members.psi)
+        members = everybody._replace(value=0.0, psi=np.zeros(clusters.count))
+    return everybody._replace(value=everybody.value + members.value, psi=everybody.psi + members.psi)

@@ -138,12 +138,12 @@ def together(
     policies: Mapping[str, Iterator[At]],
     budgets: Sequence[float],
     seed: int,
-    rows: Ints,
+    names: Ints,
     ends: tuple[float, float] | None = None,
 ) -> tuple[tuple[Line, ...], dict[str, Bands]]:
     """Follow policies over the budgets together, so that they can be compared row by row; the first is targeted.
 
-    The seed is that of the multipliers of bands, and `(N)` rows are the numbers of those that policies have; `ends` are
+    The seed is that of the multipliers of bands, and `(G)` names are those of their clusters; `ends` are
     the two values of the objective in all rows, if it has no other one.
     """
     found: dict[str, list[tuple[Estimate, Estimate, float, Estimate, float]]] = {name: [] for name in policies}
@@ -156,7 +156,7 @@ def together(
                 own, psi = at.average.counted(at.cases, ends), first.psi - at.psi
                 less = first.average.beyond(targeted, at.average, own)
                 found[name].append((own, less, at.spent, at.used, at.price))
-                sums[name].append((blocks(at.psi, rows), blocks(psi, rows)))
+                sums[name].append((blocks(at.psi, names), blocks(psi, names)))
             del each, first, at, psi  # before those of the next budget are made
             work.update()
     bands = {

@@ -25,6 +25,7 @@ from evenhand.offline.lines import TARGETED, limit_of, singles
 from evenhand.offline.planned import Parted, moves
 from evenhand.offline.scores import STILL, Average, Estimate, direct, normalised, switch, weights
 from evenhand.replay.arrow import Frame, arrow_table
+from evenhand.replay.clusters import Clusters
 
 LOGGED = "as logged"
 
@@ -57,7 +58,7 @@ class Weighed(NamedTuple):
     """The estimates of a policy, with what bands over several of them need."""
 
     policy: Valued
-    value: Floats  # (K,) sums of the influence of blocks of rows on the value, as of `blocks`
+    value: Floats  # (K,) sums of the influence of blocks of clusters on the value, as of `blocks`
     beyond: Floats  # (K,) the same on the difference to what was logged
 
 
@@ -191,9 +192,11 @@ def valued(
         np.where(played >= 0, tables[name].predicted[rows % len(tables[name].predicted), played], z)
         for name, z in zip(names, y, strict=True)  # of a withdrawn action nothing is known
     ]
-    averages = [Average.of(z) for z in y]
+    clusters = evidence.clusters
+    averages = [Average.of(z, clusters) for z in y]
     first = objective_of(objective, averages)
-    here = first.counted(float(evidence.rows), evidence.two_values)
+    everybody = Doubt(clusters.effective(np.ones(evidence.rows)))
+    here = first.counted(everybody.cases, evidence.two_values)
     own = Valued(
         policy=LOGGED,
         value=here,
@@ -203,14 +206,14 @@ def valued(
         switch=here.value,
         beyond=Estimate(0.0, 0.0),
         less={},
-        doubt=Doubt(float(evidence.rows)),
+        doubt=everybody,
         bounds=None,
         beyond_bounds=None,
-        used={name: Average.of(logged[name]).estimate for name in limits(evidence)},
+        used={name: Average.of(logged[name], clusters).estimate for name in limits(evidence)},
         kept=tuple(kept(evidence, logged.__getitem__)),
         trouble=trouble(objective, averages, LOGGED),
     )
-    sums = blocks(first.psi, rows)
+    sums = blocks(first.psi, clusters.names)
     yield Weighed(own, sums, np.zeros_like(sums))
     still = Moved(dict.fromkeys(names, STILL), dict.fromkeys(names, STILL), STILL)
     before, ends_of_log = {LOGGED: (first, here)}, cache(ends)
@@ -221,16 +224,16 @@ def valued(
         amounts = cache(partial(_scored, policy, tables))
         by, guessed = moved.get(name, still), doubted[name].is_guess
         guesses = frozenset(evidence.problem.learned if guessed else ())
-        scored = [Average.of(amounts(outcome))._replace(moves=by.scored[outcome]) for outcome in names]
+        scored = [Average.of(amounts(outcome), clusters)._replace(moves=by.scored[outcome]) for outcome in names]
         averages = [z.guess() if outcome in guesses else z for outcome, z in zip(names, scored, strict=True)]
-        inverse = [Average.of(w * z)._replace(moves=by.weighted[o]) for o, z in zip(names, y, strict=True)]
-        normal = [normalised(w, z) for z in y]
+        inverse = [Average.of(w * z, clusters)._replace(moves=by.weighted[o]) for o, z in zip(names, y, strict=True)]
+        normal = [normalised(w, z, clusters) for z in y]
         for m, (outcome, v) in enumerate(zip(names, normal, strict=True)):
             normal[m] = v._replace(moves=(by.weighted[outcome] - v.value * by.weights) / w.mean())
         if guessed:
             inverse, normal = [z.guess() for z in inverse], [z.guess() for z in normal]
         found = objective_of(objective, averages)
-        around = _ends(policy, ends_of_log(evidence)) if guessed else None
+        around = _ends(policy, ends_of_log(evidence), clusters) if guessed else None
         models = [tables[outcome].predicted for outcome in names]
         missed = [z - q for z, q in zip(y, predicted, strict=True)]
         value = found.counted(doubted[name].cases, evidence.two_values)
@@ -248,24 +251,23 @@ def valued(
             doubt=doubted[name],
             bounds=None if around is None else Bounds.of(*around),
             beyond_bounds=None if around is None else Bounds.of(*(end.less(first) for end in around)),
-            used={limit: _use(amounts(limit), limit in guesses) for limit in limits(evidence)},
+            used={limit: _use(Average.of(amounts(limit), clusters), limit in guesses) for limit in limits(evidence)},
             kept=tuple(kept(evidence, amounts, guesses)),
             trouble=trouble(objective, scored, name),
         )
-        yield Weighed(own, blocks(found.psi, rows), blocks(found.less(first).psi, rows))
+        yield Weighed(own, blocks(found.psi, clusters.names), blocks(found.less(first).psi, clusters.names))
         before[name] = found, value
 
 
-def _use(amounts: Floats, guessed: bool) -> Estimate:
-    found = Average.of(amounts)
+def _use(found: Average, guessed: bool) -> Estimate:
     return (found.guess() if guessed else found).estimate
 
 
-def _ends(policy: Floats, scored: tuple[Floats, Floats] | None) -> tuple[Average, Average] | None:
+def _ends(policy: Floats, scored: tuple[Floats, Floats] | None, clusters: Clusters) -> tuple[Average, Average] | None:
     """The least and the most that a policy can be worth, by what each action is worth at least and at most."""
     if scored is None:
         return None
-    worst, best = (Average.of((policy * each).sum(1)) for each in scored)
+    worst, best = (Average.of((policy * each).sum(1), clusters) for each in scored)
     return worst, best
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
 from evenhand.offline.events import Gap, Share
+from evenhand.replay.clusters import Clusters
 
 Z = 1.959963984540054  # standard errors to either side in a 95 % interval
 
@@ -22,6 +24,7 @@ class Estimate(NamedTuple):
     value: float
     se: float
     events: Share | Gap | None = None
+    degrees: float = inf  # of freedom, of Student's t in place of the normal distribution; those of clusters
 
     @property
     def pair(self) -> tuple[float, float]:
@@ -43,21 +46,23 @@ class Estimate(NamedTuple):
 
     def within(self, errors: float) -> tuple[float, float]:
         """The interval of so many standard errors to either side, or the one by events that is as sure."""
+        errors = student(errors, self.degrees)
         if self.events is not None:
             return self.events.within(errors)
         return self.value - errors * self.se, self.value + errors * self.se
 
     @staticmethod
-    def of(influence: Floats, value: float, moves: Floats = STILL) -> Estimate:
-        """An estimate by its influence function, `(N)->`, and by how much folds move each other, `(K,K)`.
+    def of(influence: Floats, value: float, moves: Floats = STILL, degrees: float = inf) -> Estimate:
+        """An estimate by its influence function, `(G)->`, and by how much folds move each other, `(K,K)`.
 
-        Equation: se^2 = var(psi) / N + max(sum_jk d_jk d_kj, 0), with N - 1 in the variance; see `planned.moves`.
+        Equation: se^2 = var(psi) / G + max(sum_jk d_jk d_kj, 0), with G - 1 in the variance; see `planned.moves`. The
+        influence is that of clusters, as of `Clusters.sums`.
         """
         n = len(influence)
         if n < 2:
-            return Estimate(value, float("nan"))
+            return Estimate(value, float("nan"), degrees=degrees)
         together = max(float((moves * moves.T).sum()), 0.0)
-        return Estimate(value, float(np.sqrt(_variance(influence) / n + together)))
+        return Estimate(value, float(np.sqrt(_variance(influence) / n + together)), degrees=degrees)
 
 
 def _variance(z: Floats) -> float:
@@ -68,27 +73,49 @@ def _variance(z: Floats) -> float:
     return (square - len(z) * mean * mean) / (len(z) - 1)
 
 
+def student(errors: float, degrees: float) -> float:
+    """Return what reaches as surely under Student's t as so many standard errors do under the normal distribution.
+
+    >>> round(student(Z, 9.0), 3), student(Z, inf) == Z
+    (2.262, True)
+    """
+    if degrees == inf:
+        return errors
+    from scipy.special import ndtr, stdtrit
+
+    return -float(stdtrit(degrees, float(ndtr(-errors))))
+
+
 class Average(NamedTuple):
-    """A number with the influence of every row on it."""
+    """A number with the influence of every cluster on it: of every row, where each is one."""
 
     value: float
-    psi: Floats  # (N,) of mean 0
+    psi: Floats  # (G,) of mean 0
     moves: Floats = STILL  # (K,K) of a policy that was planned fold by fold
+    degrees: float = inf  # as of `Estimate`
 
     @staticmethod
-    def of(terms: Floats) -> Average:
+    def of(terms: Floats, clusters: Clusters | None = None) -> Average:
         """The mean of terms, `(N)->`."""
         mean = float(terms.mean())
-        return Average(mean, terms - mean)
+        return Average.by(mean, terms - mean, clusters)
+
+    @staticmethod
+    def by(value: float, influence: Floats, clusters: Clusters | None) -> Average:
+        """A number with the influence of every row on it, `(N)`."""
+        if clusters is None:
+            return Average(value, influence)
+        return Average(value, clusters.sums(influence), degrees=clusters.degrees)
 
     @property
     def estimate(self) -> Estimate:
-        return Estimate.of(self.psi, self.value, self.moves)
+        return Estimate.of(self.psi, self.value, self.moves, self.degrees)
 
     def counted(self, cases: float, ends: tuple[float, float] | None) -> Estimate:
         """The estimate of an average of so many effective cases, of an outcome that has one of two values if it has."""
-        value, se = self.estimate.pair
-        return Estimate(value, se, None if ends is None or np.isnan(se) else Share(value, se, cases, *ends))
+        found = self.estimate
+        events = None if ends is None or np.isnan(found.se) else Share(*found.pair, cases, *ends)
+        return found._replace(events=events)
 
     def beyond(self, own: Estimate, other: Average, others: Estimate) -> Estimate:
         """The difference to another number of the same rows, of whose estimates both or none are shares."""
@@ -105,13 +132,13 @@ class Average(NamedTuple):
 
     def less(self, other: Average) -> Average:
         """The difference to another number of the same rows."""
-        return Average(self.value - other.value, self.psi - other.psi, self.moves - other.moves)
+        return self._replace(value=self.value - other.value, psi=self.psi - other.psi, moves=self.moves - other.moves)
 
 
-def normalised(w: Floats, y: Floats) -> Average:
+def normalised(w: Floats, y: Floats, clusters: Clusters | None = None) -> Average:
     """Return an average with weights that are not all 0, `(N),(N)->`; `self_normalised` is its estimate."""
     value = float((w * y).sum() / w.sum())
-    return Average(value, w * (y - value) / w.mean())
+    return Average.by(value, w * (y - value) / w.mean(), clusters)
 
 
 def direct(policy: Floats, predicted: Floats) -> float:
@@ -147,21 +174,20 @@ def self_normalised(w: Floats, y: Floats) -> Estimate:
         InvalidInput: no row agrees with the policy.
 
     >>> self_normalised(np.array([0.0, 2.0, 2.0, 0.0]), np.array([0.0, 1.0, 1.0, 0.0]))
-    Estimate(value=1.0, se=0.0, events=None)
+    Estimate(value=1.0, se=0.0, events=None, degrees=inf)
     """
     if not w.any():
         raise InvalidInput("policy", "one that plays what was logged in some row", "none that agrees")
     return normalised(w, y).estimate
 
 
-def doubly_robust(policy: Floats, scored: Floats) -> Estimate:
+def doubly_robust(policy: Floats, scored: Floats, clusters: Clusters | None = None) -> Estimate:
     """Estimate the value of a policy by `scores`, `(N,A),(N,A)->`.
 
     Equation: mean_i sum_a pi_ia g_ia (Robins, Rotnitzky and Zhao 1994; Dudik, Langford and Li 2011). Unbiased with
     known propensities, whatever the model predicts, if it has not seen the row: see `cross_fit`.
     """
-    values = (policy * scored).sum(1)
-    return Estimate.of(values, float(values.mean()))
+    return Average.of((policy * scored).sum(1), clusters).estimate
 
 
 def switch(policy: Floats, predicted: Floats, w: Floats, missed: Floats, cap: float = 10.0) -> float:

@@ -4,13 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from evenhand.offline.doubts import Bounds
-from evenhand.offline.scores import Estimate
+from evenhand.offline.scores import Estimate, Z, student
 from evenhand.replay.checks import Checks, told as warnings
+from evenhand.replay.clusters import Clusters
 from evenhand.report.intervals import BOUNDS, SINGLE, Interval
 from evenhand.report.results import Measurement, Results
+
+
+class Counted(NamedTuple):
+    """How many clusters the rows of a log have, where they are declared."""
+
+    column: str
+    number: int
+
+    @staticmethod
+    def of(clusters: Clusters | None) -> Counted | None:
+        """Count clusters, None where each row is one."""
+        return None if clusters is None else Counted(str(clusters.column), clusters.count)
+
+    def __str__(self) -> str:
+        return f" in {self.number:,} clusters by {self.column!r}"
 
 
 class Judged(Protocol):
@@ -26,6 +42,9 @@ class Judged(Protocol):
     def rows(self) -> int: ...
 
     @property
+    def clusters(self) -> Counted | None: ...
+
+    @property
     def folds(self) -> int: ...
 
     @property
@@ -38,6 +57,11 @@ class Judged(Protocol):
     def notes(self) -> tuple[str, ...]: ...
 
 
+def alone(found: Judged) -> str:
+    """Say how many standard errors a 95 % interval of one number reaches to either side."""
+    return "1.96" if found.clusters is None else f"{student(Z, found.clusters.number - 1.0):.2f}"
+
+
 def settings_of(found: Judged, more: Mapping[str, object]) -> dict[str, object]:
     """Return the settings on which the numbers depend, by name."""
     own: dict[str, object] = {
@@ -47,7 +71,8 @@ def settings_of(found: Judged, more: Mapping[str, object]) -> dict[str, object]:
         "folds": found.folds,
         "seed": found.seed,
     }
-    return own | dict(more)
+    counted = {} if found.clusters is None else {"cluster": found.clusters.column, "clusters": found.clusters.number}
+    return own | counted | dict(more)
 
 
 def results_of(name: str, found: Judged, more: Mapping[str, object]) -> Results:
@@ -58,7 +83,7 @@ def results_of(name: str, found: Judged, more: Mapping[str, object]) -> Results:
 
 def head(found: Judged, what: str) -> Iterator[str]:
     """Yield the first lines of a text, with what is wrong and the notes."""
-    yield f"{found.log}: {found.rows:,} rows; {what}; {found.folds} folds, seed {found.seed}"
+    yield f"{found.log}: {found.rows:,} rows{found.clusters or ''}; {what}; {found.folds} folds, seed {found.seed}"
     yield from warnings(found.checks)
     yield from (f"note: {note}" for note in found.notes)
 

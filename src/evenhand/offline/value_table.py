@@ -18,7 +18,19 @@ from evenhand.offline.doubts import FEW, fault_of
 from evenhand.offline.events import Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import confidence, coverage, ends_of, head, in_band, reaches, results_of, settings_of, told
+from evenhand.offline.told import (
+    Counted,
+    alone,
+    confidence,
+    coverage,
+    ends_of,
+    head,
+    in_band,
+    reaches,
+    results_of,
+    settings_of,
+    told,
+)
 from evenhand.offline.value_page import differences, parts, uses
 from evenhand.offline.whom import ForWhom
 from evenhand.replay.checks import Checks, scope, told as warnings
@@ -46,6 +58,7 @@ class Value:
         bands: by how many standard errors intervals reach that hold for all policies at once.
         limits: the budgets per case, by outcome.
         rows: of the log that were used.
+        clusters: how many clusters the rows have, and by which column; None where each row is one.
         folds, seed: of the cross-fitting.
         checks: what is wrong with the log or with what is asked of it, a sentence each; None if nothing was found.
         notes: remarks about the log.
@@ -64,6 +77,7 @@ class Value:
     checks: Checks
     notes: tuple[str, ...]
     whom: ForWhom | None = None
+    clusters: Counted | None = None
 
     def to_frame(self) -> pd.DataFrame:
         """Return a data frame with a row per policy.
@@ -76,6 +90,8 @@ class Value:
         names += ["effective cases", "never logged", "least", "most"]
         names += [f"{name} used" for name in self.limits]
         names += [f"confidence in {k.constraint}" for k in self.policies[0].kept]
+        counted = [] if self.clusters is None else [self.clusters.number]
+        names += ["clusters"] * len(counted)
         rows = [
             [
                 p.policy,
@@ -91,6 +107,7 @@ class Value:
                 *(p.bounds or (math.nan, math.nan)),
                 *(p.used[name].value for name in self.limits),
                 *(k.confidence for k in p.kept),
+                *counted,
             ]
             for p in self.policies
         ]
@@ -286,10 +303,12 @@ class Value:
         yield "value   doubly robust: predictions by models that have not seen the case, and what they missed in it."
         yield "beyond  the difference to what was logged, by pairs of cases."
         value, less = self.bands
-        counted = ", by its events" if isinstance(self.policies[0].value.events, Share) else ", 1.96 se to either side"
+        events = isinstance(self.policies[0].value.events, Share)
+        counted = ", by its events" if events else f", {alone(self)} se to either side"
         yield f"95 %    for a policy alone{counted}. For all policies of the table at once, as in what is said of the"
         yield f"        best one, {value:.2f} se count in place of 1.96, {less:.2f} in differences to what was logged."
-        yield "cases   the effective number of cases whose logged action agrees with the policy."
+        of = "cases" if self.clusters is None else f"clusters by {self.clusters.column!r}"
+        yield f"cases   the effective number of {of} whose logged action agrees with the policy."
         if any(p.doubt.is_guess for p in self.policies):
             yield "guess   by models alone where the policy plays what was never logged: no error is known."
         if any(p.bounds is not None for p in self.policies):

@@ -21,6 +21,7 @@ from evenhand.offline.lines import beside
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.policies import LOGGED, Asked, Weighed, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
+from evenhand.offline.told import Counted
 from evenhand.offline.value_table import Value
 from evenhand.replay.log import Source
 from evenhand.replay.problem_file import Stated
@@ -34,6 +35,7 @@ def value(
     *,
     rules: Sequence[str] = (),
     policies: Mapping[str, Asked] | None = None,
+    cluster: str | None = None,
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
@@ -63,6 +65,7 @@ def value(
             scikit-learn that was fitted to such a frame and predicts the action; or a policy with the state that it was
             saved in, such as `evenhand.live.served` returns of a campaign. A policy that was fitted to the same log is
             judged too well.
+        cluster: the column of whom rows are about, by default that of the problem file.
         folds, seed, model: as for `curve`; the seed is also that of the multipliers of bands.
         out: a folder for results.json, value.parquet and report.html.
 
@@ -85,7 +88,7 @@ def value(
     >>> [(p.policy, round(p.value.value, 2)) for p in found.policies]
     [('as logged', 0.25), ('all none', 0.0), ('all letter', 0.5), ('letter where likes = yes; else none', 0.5)]
     """
-    evidence = evidence_of(log, problem)
+    evidence = evidence_of(log, problem, cluster)
     check_seed(seed)
     asked = {rule: policy_of(rule, evidence) for rule in rules}
     for name, policy in (policies or {}).items():
@@ -113,12 +116,15 @@ def value(
         bands=Bands(reach([z.value for z in each], seed, 0), reach([z.beyond for z in each], seed, 1)),
         limits=budgets,
         rows=evidence.rows,
+        clusters=Counted.of(evidence.cluster),
         folds=folds,
         seed=seed,
         checks={
             **evidence.checks,
             "support": support(doubted),
-            "budget": None if evidence.weights is None else idle(evidence.worth(tables).predicted, tables, budgets),
+            "budget": None
+            if evidence.weights is None
+            else idle(evidence.worth(tables).predicted, tables, budgets, evidence.clusters),
             "objective": next((z.policy.trouble for z in each if z.policy.trouble is not None), None),
         },
         notes=(*evidence.left_out, *evidence.notes, *unasked.notes, *beside(evidence), *unjudged(evidence)),

@@ -30,7 +30,7 @@ from evenhand.offline.lines import TARGETED, Limit, limit_of
 from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.planned import Planned
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import head, in_band, interval, reaches, results_of, told
+from evenhand.offline.told import Counted, head, in_band, interval, reaches, results_of, told
 from evenhand.replay.checks import Checks
 from evenhand.replay.problem_file import Stated
 from evenhand.report import charts
@@ -79,6 +79,7 @@ class ForWhom:
         reach: by how many standard errors intervals reach that hold for what all features add at once.
         coefficients: of the models of outcomes, if they are ridge regressions.
         rows: of the log that were used.
+        clusters: how many clusters the rows have, and by which column; None where each row is one.
         folds, seed: of the cross-fitting.
         checks: what is wrong with the log, a sentence each; None if nothing was found.
         notes: remarks about the log.
@@ -99,6 +100,7 @@ class ForWhom:
     seed: int
     checks: Checks
     notes: tuple[str, ...]
+    clusters: Counted | None = None
 
     def summary(self) -> str:
         """Return the result in a few sentences."""
@@ -181,6 +183,7 @@ def for_whom(
     log: str | Path | Evidence,
     problem: Stated | None = None,
     *,
+    cluster: str | None = None,
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
@@ -197,6 +200,7 @@ def for_whom(
     Args:
         log: a CSV file, or what `Evidence.read` returns.
         problem: a TOML file that states the meaning of the columns and the problem, or a mapping as `tomllib` reads it.
+        cluster: the column of whom rows are about, by default that of the problem file.
         folds, seed, model: as for `curve`.
 
     Raises:
@@ -210,13 +214,14 @@ def for_whom(
     >>> [(z.name, z.share, [round(p, 2) for p in z.actions]) for z in found.levels]
     [('likes: 0', 0.5, [1.0, 0.0]), ('likes: 1', 0.5, [0.0, 1.0])]
     """
-    evidence = evidence_of(log, problem)
+    evidence = evidence_of(log, problem, cluster)
     check_seed(seed)
     if evidence.coding is None:
         raise InvalidInput("log", "one that was read by a problem file, which says whose the features are", "another")
     limit = limit_of(evidence)
     crossed = Crossed(evidence, folds, seed, model)
-    worth, cost = Aim.summed(evidence.worth(crossed.tables)), crossed.cost(None if limit is None else limit.outcome)
+    worth = replace(Aim.summed(evidence.worth(crossed.tables)), clusters=evidence.clusters)
+    cost = crossed.cost(None if limit is None else limit.outcome)
     whole = _plans(crossed, limit, worth)
     first, lottery = worth.at(whole.own, cost, whole.totals), whole.own.probabilities(len(evidence.names))
     doubt = doubts(evidence, {TARGETED: lottery})[TARGETED]
@@ -228,9 +233,9 @@ def for_whom(
                 less = replace(evidence, features=np.delete(evidence.features, columns, axis=1))
                 plans = _plans(Crossed(less, folds, seed, model), limit, worth)
                 other = worth.at(plans.own, cost, plans.totals)
-                psi = first.psi - other.psi
-                adds.append(Added(feature, Estimate.of(psi, first.value - other.value, first.moves - other.moves)))
-                sums.append(blocks(psi, np.arange(evidence.rows)))
+                added = first.average.less(other.average)
+                adds.append(Added(feature, added.estimate))
+                sums.append(blocks(added.psi, evidence.clusters.names))
     return ForWhom(
         log=evidence.log,
         problem_file=evidence.problem_file,
@@ -243,6 +248,7 @@ def for_whom(
         reach=reach(sums, seed, 0) if sums else 0.0,
         coefficients=tuple(coefficients(evidence, evidence.coding.names, model)),
         rows=evidence.rows,
+        clusters=Counted.of(evidence.cluster),
         folds=folds,
         seed=seed,
         checks=evidence.checks,

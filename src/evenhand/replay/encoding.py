@@ -16,6 +16,8 @@ from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
 from evenhand.problem.clock import Clock
 from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.checks.repeats import is_owner, undeclared
+from evenhand.replay.clusters import Clusters, declared
 from evenhand.replay.columns import POINT, Columns, Names, as_number
 from evenhand.replay.dates import days, slashed
 from evenhand.replay.guesses import yes_no
@@ -44,6 +46,8 @@ class Encoded(NamedTuple):
     levels: dict[str, Mapping[str, float] | tuple[str, ...]]  # per grouping: shares, or just the names of the groups
     notes: list[str]
     checks: Mapping[str, str | None]  # of the rows that were dropped for their outcome, or clipped
+    clusters: Clusters | None  # that the file declares
+    repeats: Clusters | None  # those that nobody declared, where rows are alike in them
 
 
 def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collection[str] = ()) -> Encoded:
@@ -84,6 +88,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         bad.keep(grouping.column, values.are(allowed), expected)
     bad.check(name, spec.allow_bad, _empty(spec, columns, bad))
     checks = bad.checks(columns.names(spec.logged), spec.actions, set(spec.columns.values()))
+    clusters = None if spec.cluster is None else declared(spec.cluster, columns, bad, spec.form.missing)
 
     kept = {c: Names(bad.kept(z.codes), z.values) for c, z in columns.each.items() if isinstance(z, Names)}
     notes = [*columns.notes, *bad.notes()]
@@ -96,7 +101,9 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     if ends:
         notes.append(f"numbers standardised by the log: {', '.join(ends)}")
     notes += _merged(spec)
-    actions, propensities = bad.kept(actions), bad.kept(propensities)
+    actions, propensities, outcomes = bad.kept(actions), bad.kept(propensities), bad.kept(outcomes)
+    owner = next((c for c in columns.each if c not in spec.places and is_owner(c)), None)
+    alike, said = (None, None) if owner is None else undeclared(owner, columns, bad, actions, outcomes)
     if time is not None:
         time = bad.kept(time)
         notes += _late(spec, time)
@@ -112,13 +119,15 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         layout=layout(spec, units),
         actions=actions,
         propensities=propensities,
-        outcomes=bad.kept(outcomes),
+        outcomes=outcomes,
         known=spec.known(spec.problem(levels), {c: bad.kept(z) for c, z in known.items()}) if known else None,
         time=time,
         groups=groups,
         levels=levels,
         notes=notes,
-        checks=checks,
+        checks={**checks, "clusters": said},
+        clusters=clusters,
+        repeats=alike,
     )
 
 

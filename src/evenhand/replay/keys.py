@@ -157,6 +157,8 @@ _PLAIN = (
     Key("traffic", "A forecast of the rounds accepted per period.", of_hint(Traffic)),
     Key("withdrawn", "Actions that are no longer played.", TEXTS, ()),
     Key("time", "The column of the times of cases, in whose order rows are read.", TEXT),
+    Key("cluster", "The column of whom rows are about, such as a customer, whose rows are not independent.", TEXT, None,
+        "each row is"),
     Key("outside", "What is done with rows whose action, propensity or outcome cannot be used.", within=(
         Key("COLUMN", "Dropped, or an outcome clipped to its range, and a check counts them; or the log refused.",
             choice(DROP, CLIP, REFUSE), REFUSE, f'"{REFUSE}"'),

@@ -19,6 +19,7 @@ from evenhand.environments.logged import Logged
 from evenhand.problem.problem import Problem
 from evenhand.replay.arrow import FRAME, Frame, is_parquet, names_of, read_frame, read_parquet
 from evenhand.replay.bad_rows import BadRows
+from evenhand.replay.checks.repeats import is_owner
 from evenhand.replay.columns import Columns, Names
 from evenhand.replay.dates import days
 from evenhand.replay.encoding import Encoded, encode
@@ -48,6 +49,7 @@ class Restated(Protocol):
 
 Source = str | Path | Frame | Restated  # a CSV or Parquet file, a folder of Parquet files, a data frame, or decisions
 _FORM = Form()
+_NONE: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -179,10 +181,17 @@ def read_rows(log: Source, spec: Spec, absent: Collection[str] = ()) -> Log:
         if isinstance(log, Restated):
             columns = log.read(spec)
         else:
-            columns = read_columns(log, spec.places, numbers=spec.numbers, form=spec.form)
+            places = spec.places | dict.fromkeys(_owners(log, spec), "the header")
+            columns = read_columns(log, places, numbers=spec.numbers, form=spec.form)
         bad = BadRows.none(columns)
         encoded = encode(spec, columns, bad, name, absent)
     return Log(name=name, spec=encoded.spec, encoded=encoded, bad=bad)
+
+
+def _owners(log: Source, spec: Spec) -> list[str]:
+    """The first column that is named like whom rows are about, where a specification states no such one."""
+    names = [] if spec.cluster is not None else names_in(log, spec.places, spec.form)
+    return [c for c in names if is_owner(c) and c not in spec.places and names.count(c) == 1][:1]
 
 
 def name_of(log: Source) -> str:
@@ -208,12 +217,12 @@ def read_columns(
     return read(path, places, numbers=numbers, form=form, most=most)
 
 
-def names_in(log: Source) -> list[str]:
-    """Return the names of all columns of a log."""
+def names_in(log: Source, places: Mapping[str, str] = _NONE, form: Form = _FORM) -> list[str]:
+    """Return the names of all columns of a log; `places` and `form` as for `read_csv`, by which it is taken apart."""
     if isinstance(log, Frame):
         return names_of(log)
     path = file("log", log)
-    return names_of(path) if is_parquet(path) else header_of(path, {})
+    return names_of(path) if is_parquet(path) else header_of(path, places, form)
 
 
 def separator_of(log: Source) -> str | None:
@@ -237,6 +246,7 @@ def environment(problem: Problem, encoded: Encoded, *, shuffles: int | None = No
         groups=np.stack(groups, 1) if groups else np.zeros((len(encoded.actions), 0), np.int64),
         known=encoded.known,
         time=encoded.time,
+        clusters=None if encoded.clusters is None else encoded.clusters.numbers,
         shuffles=shuffles,
         orders=ORDERS,
     )

@@ -34,6 +34,17 @@ def is_gap(text: str) -> bool:
     return not found or found in _GAPS
 
 
+def words_of(name: str) -> list[str]:
+    """The words of the name of a column, in lower case and without accents.
+
+    >>> words_of("KundenNummer"), words_of("délka hovoru")
+    (['kunden', 'nummer'], ['delka', 'hovoru'])
+    """
+    plain = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).casefold())
+    plain = "".join(z for z in plain if not unicodedata.combining(z))
+    return [word for word in re.split(r"[\W_]+", plain) if word]
+
+
 def grouped(texts: Collection[str]) -> bool:
     """Whether every mark in some whole numbers may separate thousands, and one has a mark.
 
@@ -77,9 +88,7 @@ class Look(NamedTuple):
     @property
     def words(self) -> list[str]:
         """The words of its name, in lower case and without accents."""
-        plain = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", self.name).casefold())
-        plain = "".join(z for z in plain if not unicodedata.combining(z))
-        return [word for word in re.split(r"[\W_]+", plain) if word]
+        return words_of(self.name)
 
     @property
     def differs(self) -> bool:

@@ -84,6 +84,7 @@ def _spec(root: Table, origin: Origin | None) -> Spec:
         traffic=root.get("traffic"),
         withdrawn=root.get("withdrawn"),
         time=root.get("time"),
+        cluster=root.get("cluster"),
         outside=root.table("outside").each(),
         allow_bad=root.get("allow_bad"),
         log_weight=root.get("log_weight"),

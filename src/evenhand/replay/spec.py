@@ -68,6 +68,8 @@ class Spec:
         since, until, traffic, withdrawn: as in `Problem`; the traffic is that of accepted rounds.
         time: the column of the times of cases, in whose order a replay reads the rows; a campaign, and what learns
             from a log, leaves it out (`untimed`).
+        cluster: the column whose rows of the same value belong together, such as those of a customer; None where each
+            row stands for itself.
         outside: by column of the action, the propensity or an outcome, what is done with rows in which it cannot be
             used: "refuse", "drop", or "clip" for an outcome beyond its range.
         allow_bad: the largest fraction of rows that may be left out.
@@ -105,6 +107,7 @@ class Spec:
     traffic: Traffic | None = None
     withdrawn: tuple[str, ...] = ()
     time: str | None = None
+    cluster: str | None = None
     outside: Mapping[str, str] = field(default_factory=dict)
     allow_bad: float = 0.01
     log_weight: float = 1.0
@@ -126,6 +129,9 @@ class Spec:
         if self.time is not None and self.until is None:
             raise InvalidInput("until", f"the end of the run, as time = {self.time!r} is stated", "nothing")
         before = {*self.numeric, *self.categorical, *(g.column for g in self.groups.values())}
+        if self.cluster is not None and self.cluster in {self.action, self.propensity, *self.columns.values()}:
+            expected = "a column of whom rows are about"
+            raise InvalidInput("cluster", expected, f"the action, propensity or outcome {self.cluster!r}")
         for name in before & {self.action, *self.columns.values()}:
             raise InvalidInput("features and groups", "columns known before acting", f"the action or outcome {name!r}")
         for name in {*self.known_columns} & {self.action, *self.columns.values()}:
@@ -241,7 +247,8 @@ class Spec:
         found |= {column: f"outcomes.{name}" for name, by in self.by_case.items() for column in by.values()}
         found |= {column: f"outcomes.{name}" for name, column in self.columns.items()}
         found |= {g.column: f"groups.{name}" for name, g in self.groups.items()}
-        return found if self.time is None else {self.time: "time"} | found
+        stated = {self.time: "time", self.cluster: "cluster"}
+        return {column: key for column, key in stated.items() if column is not None} | found
 
     @property
     def logged(self) -> str:
@@ -261,7 +268,9 @@ class Spec:
         found = ({*self.numeric, *self.known_columns, *self.columns.values()} - {*self.dates}) - texts
         found |= {self.propensity} if isinstance(self.propensity, str) else set()
         found |= {self.time} if self.time is not None and self.since is None else set()
-        return frozenset(found - {self.action, *self.categorical, *(g.column for g in self.groups.values())})
+        return frozenset(
+            found - {self.action, self.cluster, *self.categorical, *(g.column for g in self.groups.values())}
+        )
 
     def lasting(self, rounds: float) -> Spec:
         """Return the same with a given horizon, if the horizon is left to the log.

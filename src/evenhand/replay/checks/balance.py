@@ -14,7 +14,8 @@ def balance(log: Drawn) -> str | None:
 
     Equation: sum_i w_i f_i / sum_i w_i over the rows of an action, with w = 1 / p and f standardised over all rows,
     is 0 within its error. The variance of a term is E[f^2 / p_a] - 1, of which the larger of two estimates is taken:
-    mean_i 1{a_i = a} f_i^2 / p_i^2, and E[1 / p_a] as if f did not depend on p_a.
+    mean_i 1{a_i = a} f_i^2 / p_i^2, and E[1 / p_a] as if f did not depend on p_a. Clusters multiply it by as much as
+    they do the variance of the mean of (1{a_i = a} / p_i - 1) f_i.
     """
     w, rows = 1.0 / log.propensities, len(log.actions)
     first, second, third = log.sums(w), log.sums(w * w), log.sums(w**3)
@@ -31,7 +32,9 @@ def balance(log: Drawn) -> str | None:
         mean = np.divide(log.sums(wf), first, out=np.zeros(len(first)), where=seen)
         variance = np.maximum(log.sums(wf * wf) / rows, inverse) - 1.0
         cubed = np.maximum(log.sums(np.abs(wf) ** 3) / rows, square * float((np.abs(f) ** 3).mean()))
-        far = reach(z, rows, np.maximum(variance, 0.0), cubed)
+        each = [log.excess(((log.actions == a) * w - 1.0) * f) for a in range(len(log.names) if log.clusters else 0)]
+        more, third_more = np.array(each)[:, :, 0].T if each else (1.0, 1.0)
+        far = reach(z, rows, np.maximum(variance, 0.0) * more, cubed * third_more)
         off = np.abs(mean) / np.maximum(far, _SMALL)
         others += bool((off > 1.0).any())
         a = int(off.argmax())

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.types import Floats, Ints
+from evenhand.replay.clusters import Clusters
 from evenhand.replay.units import Units
 
 SURE = 1.0 - 1e-9  # a probability from which on an action is sure
@@ -40,6 +41,7 @@ class Drawn:
         coding: how they were encoded; None if that is not known.
         groups: by grouping, `(N)` the number of the group of every row.
         group_names: by grouping, the names of its groups.
+        clusters: which rows belong together; None where each is a cluster.
     """
 
     names: Sequence[str]
@@ -49,6 +51,7 @@ class Drawn:
     coding: Units | None
     groups: Mapping[str, Ints]
     group_names: Mapping[str, Sequence[str]]
+    clusters: Clusters | None = None
 
     def features(self) -> Iterator[Feature]:
         """Yield the features as the log has them: numbers, and an indicator of every level."""
@@ -78,6 +81,7 @@ class Drawn:
             propensities=self.propensities[kept],
             units=self.units[kept],
             groups={by: z[kept] for by, z in self.groups.items()},
+            clusters=None if self.clusters is None else self.clusters.kept(kept),
         )
 
     @property
@@ -87,6 +91,18 @@ class Drawn:
             return int(self.units.shape[1]) - 1
         numbers = sum(len(self.coding.of_column[column]) for column in self.coding.numeric)
         return numbers + sum(len(z) for z in self.coding.levels.values() if len(z) > 1)
+
+    def counted(self, kind: Ints, kinds: int) -> Ints:
+        """Return the number of clusters that have rows of each kind, `(N)->(K)`."""
+        if self.clusters is None:
+            return np.bincount(kind, minlength=kinds)
+        return np.bincount(np.unique(self.clusters.numbers * kinds + kind) % kinds, minlength=kinds)
+
+    def excess(self, terms: Floats, kind: Ints | None = None, kinds: int = 1) -> tuple[Floats, Floats]:
+        """Return what `Clusters.excess` does, and 1 where each row is a cluster."""
+        if self.clusters is None:
+            return np.ones(kinds), np.ones(kinds)
+        return self.clusters.excess(terms, kind, kinds)
 
     def sums(self, values: Floats) -> Floats:
         """Return sums by action, `(N)->(A)`."""

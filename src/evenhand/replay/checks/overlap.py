@@ -16,8 +16,8 @@ _SAMPLE = 10_000  # rows from which the ends of intervals are read
 def overlap(log: Drawn) -> str | None:
     """Say whether some rows had an action with probability 1, or some kind of case never got an action.
 
-    An action whose least propensity is p occurs in none of n rows with a chance of at most (1 - p)^n. Kinds of cases
-    are groups, and levels or tenths of each feature.
+    An action whose least propensity is p occurs in none of n rows with a chance of at most (1 - p)^n, and in none of n
+    clusters likewise. Kinds of cases are groups, and levels or tenths of each feature.
     """
     count = len(log.names)
     sure = int((log.propensities >= SURE).sum())
@@ -33,9 +33,9 @@ def overlap(log: Drawn) -> str | None:
     most, told, others = 0, None, 0
     for names, kind in kinds:
         seen = np.bincount(kind * count + log.actions, minlength=len(names) * count).reshape(len(names), count)
-        rows = seen.sum(1)
+        rows, drawn = seen.sum(1), log.counted(kind, len(names))
         with np.errstate(divide="ignore", invalid="ignore"):
-            chance = rows[:, None] * np.log1p(-least)
+            chance = drawn[:, None] * np.log1p(-least)
         never = (seen == 0) & (chance < np.log(ERROR / cells)) & (seen.sum(0) > 0)
         others += int(never.sum())
         for g, a in np.argwhere(never).tolist():

@@ -17,7 +17,7 @@ def propensities(log: Drawn) -> str | None:
 
     Equation: mean_i 1{a_i = a} / p_i = 1 within its error, of all rows and of those of every group. The variance of a
     term is E[1 / p_a] - 1, with E[1 / p_a] = sum_i 1{a_i = a} / p_i^2 / sum_i 1{a_i = a} / p_i, which few rows do not
-    make small.
+    make small. Clusters multiply it by as much as they do that of the mean of 1{a_i = a} / p_i.
     """
     parts = [("", np.zeros(len(log.actions), np.int64), 1)]
     parts += [(by, g, len(log.group_names[by])) for by, g in log.groups.items()]
@@ -79,4 +79,5 @@ def _weights(log: Drawn, group: Ints, groups: int, z: float) -> tuple[Floats, Fl
         overall = np.divide(all_rows, first.sum(0), out=np.zeros(count), where=first.sum(0) > 0.0)
         moments.append(np.maximum(inside, overall))
     mean = np.where(first.sum(1, keepdims=True) > 0.0, first / rows, 1.0)
-    return mean, reach(z, rows, np.maximum(moments[0] - 1.0, 0.0), moments[1])
+    more = np.array([log.excess((log.actions == a) * w, group, groups) for a in range(count)])  # (A,2,G)
+    return mean, reach(z, rows, np.maximum(moments[0] - 1.0, 0.0) * more[:, 0].T, moments[1] * more[:, 1].T)

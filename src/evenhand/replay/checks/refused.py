@@ -24,6 +24,7 @@ def drawn_of(problem: Problem, encoded: Encoded) -> Drawn:
         coding=encoded.coding,
         groups=dict(zip((g.name for g in problem.groups), encoded.groups, strict=True)),
         group_names={g.name: g.names for g in problem.groups},
+        clusters=encoded.clusters or encoded.repeats,
     )
 
 
