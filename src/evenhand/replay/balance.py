@@ -14,9 +14,9 @@ _NEAR = 1e-6  # the error of probabilities by rounding
 _PARTS = 10  # into which numbers are divided
 
 
-def unbalanced(columns: Columns, action: Names, found: tuple[Look, ...], decimal: str) -> list[str]:
-    """Return the names of the columns that depend on the action, by chi-squared tests of their values."""
-    return [look.name for look in found if _depends(_parts(columns, look, decimal), action.codes)]
+def unbalanced(columns: Columns, action: Names, found: tuple[Look, ...], decimal: str, rows: Ints) -> list[str]:
+    """Return the names of the columns that depend on the action, by chi-squared tests of some rows' values."""
+    return [look.name for look in found if _depends(_parts(columns, look, decimal)[rows], action.codes[rows])]
 
 
 def stated_under(columns: Columns, action: Names, found: tuple[Look, ...]) -> dict[str, list[str]]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
 from evenhand.replay.balance import drawn_by, stated_under, unbalanced
+from evenhand.replay.checks.repeats import is_owner, repeats
 from evenhand.replay.drafted import Draft, Written
 from evenhand.replay.form import Form
 from evenhand.replay.guesses import guess
@@ -20,6 +23,7 @@ def draft(log: Source) -> Draft:
 
     Columns are told apart by their names, their values and their places. What looks like the action, the propensity and
     the outcomes is read from all rows: the names of actions, whether they occur equally often, and ranges of outcomes.
+    So is a column that is named like whom rows are about, which is the cluster if its values repeat.
 
     Args:
         log: a CSV file, a Parquet file or a folder of them, or a data frame.
@@ -49,11 +53,18 @@ def draft(log: Source) -> Draft:
             under = ", ".join(map(repr, actions))
             why = f"it has values under {under} alone, so it came after the action: perhaps an outcome, free elsewhere"
             meant = meant.without([column], why)
+    form = Form(decimal=found.decimal, missing=found.missing)
+    owners = [c.name for c in (*meant.features, *meant.left_out) if is_owner(c.name)]
+    cluster = next((c for c in owners if repeats(read_columns(log, {c: "the header"}, form=form).names(c))), None)
+    rows = np.arange(len(sample))
+    if cluster is not None:
+        meant = meant.without([cluster], "")
+        meant = meant._replace(left_out=tuple(c for c in meant.left_out if c.name != cluster))
+        rows = np.unique(sample.names(cluster).codes, return_index=True)[1]  # the first of each, which are independent
     if meant.action is not None and meant.propensity is None:
-        differ = unbalanced(sample, sample.names(meant.action.name), meant.features, found.decimal)
+        differ = unbalanced(sample, sample.names(meant.action.name), meant.features, found.decimal, rows)
         why = "it differs between actions more than chance explains, so it came after them, or the probabilities of "
         meant = meant.without(differ, f"{why}actions depend on it")
     wanted = [c.name for c in (meant.action, meant.propensity, *meant.outcomes) if c is not None]
-    form = Form(decimal=found.decimal, missing=found.missing)
     whole = read_columns(log, dict.fromkeys(wanted, "the header"), form=form) if wanted else sample
-    return Written(name, found, meant, whole).draft()
+    return Written(name, found, meant, whole, cluster).draft()

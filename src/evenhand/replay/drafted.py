@@ -71,8 +71,8 @@ class Draft:
 class Written:
     """A draft that grows table by table."""
 
-    def __init__(self, log: str, found: Looks, meant: Guess, whole: Columns) -> None:
-        self._log, self._found, self._meant, self._whole = log, found, meant, whole
+    def __init__(self, log: str, found: Looks, meant: Guess, whole: Columns, cluster: str | None = None) -> None:
+        self._log, self._found, self._meant, self._whole, self._cluster = log, found, meant, whole, cluster
         self._lines: list[str] = []
         self._guessed: list[str] = []
         self._open: list[str] = []
@@ -88,6 +88,11 @@ class Written:
         else:
             self._key("maximize", "outcome", root["maximize"])
         self._key("horizon", "log", root["horizon"])
+        if self._cluster is not None:
+            self._key("cluster", self._cluster, root["cluster"])
+            self._guessed.append(
+                f"cluster: {self._cluster!r}, by whose name rows are about somebody, and whose values repeat"
+            )
         self._written()
         self._features()
         actions = self._action()

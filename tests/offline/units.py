@@ -1,0 +1,141 @@
+"""Whether intervals hold where customers have several rows; `python -m tests.offline.units [LOGS]`."""
+
+import sys
+from dataclasses import replace
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.offline import curve, from_bandit_feedback, value
+from evenhand.problem import Budget, Outcome, Problem
+from evenhand.replay.clusters import Clusters
+from evenhand.report.summary import table
+
+RATE = 0.4  # of letters per case
+
+
+class World(NamedTuple):
+    """Logs of customers with several rows each, who have a level and an effect of letters of their own."""
+
+    customers: int
+    rows: float  # per customer
+    together: bool  # whether a customer has the same action in all rows
+    events: bool = False  # whether the outcome is 0 or 1
+    uneven: bool = False  # whether some customers have many more rows
+
+
+WORLDS = [
+    *(World(200, 10, together) for together in (False, True)),
+    *(World(200, 10, together, events=True) for together in (False, True)),
+    *(World(60, 20, together) for together in (False, True)),
+    *(World(200, 10, together, uneven=True) for together in (False, True)),
+    World(2000, 1, False),
+]
+
+
+def truths(world):
+    """What each policy is worth per row: letters bring .1 and, per unit of a trait of the customer, .3 or .1 more."""
+    none, slope = (0.3, 0.1) if world.events else (0.0, 0.3)
+    trait = 1.0 if world.events else 2.0 * NormalDist().pdf(0.0)  # mean |trait| of customers
+    best = RATE * 0.1 + slope * (RATE if world.events else NormalDist().pdf(NormalDist().inv_cdf(1.0 - RATE)))
+    return {
+        "all 0": none,
+        "all 1": none + 0.1,
+        "letter": none + 0.05 + slope * trait / 2.0,
+        "targeted": none + best,
+    }
+
+
+def log_of(world, seed):
+    """Draw a log, and a policy that sends letters to customers with a trait above 0."""
+    rng = np.random.default_rng(seed)
+    size = np.full(world.customers, int(world.rows))
+    if world.uneven:
+        size = 1 + rng.poisson((world.rows - 1) * rng.gamma(1.0, 1.0, world.customers))
+    who = np.repeat(np.arange(world.customers), size)
+    trait = rng.choice([-1.0, 1.0], world.customers) if world.events else rng.normal(size=world.customers)
+    level = rng.choice([-1.0, 1.0], world.customers)
+    a = (rng.integers(0, 2, world.customers)[who] if world.together else rng.integers(0, 2, len(who))).astype(int)
+    x, u, rows = trait[who], level[who], len(who)
+    if world.events:
+        y = (rng.random(rows) < 0.3 + 0.15 * u + a * (0.1 + 0.1 * x)).astype(float)
+    else:
+        y = u + a * (0.1 + 0.3 * x) + rng.normal(size=rows)
+    order = rng.permutation(rows)
+    who, x, a, y = who[order], x[order], a[order], y[order]
+    problem = Problem(
+        actions=("0", "1"),
+        outcomes=(Outcome("reward", low=min(0.0, y.min()), high=max(1.0, y.max())), Outcome("post", known={"1": 1.0})),
+        maximize="reward",
+        subject_to=(Budget("post", rate=RATE),),
+        horizon=rows,
+    )
+    found = {"n_rounds": rows, "n_actions": 2, "context": np.stack([x, rng.normal(size=rows)], 1), "action": a}
+    found |= {"reward": y, "pscore": np.full(rows, 0.5), "position": None}
+    evidence = from_bandit_feedback(found, problem)
+    return replace(evidence, cluster=Clusters.of(who, "customer")), np.eye(2)[(x > 0.0).astype(int)]
+
+
+class Held(NamedTuple):
+    """How often things hold in some logs."""
+
+    value: float  # intervals of values
+    beyond: float  # of differences between policies
+    band: float  # the band of a table, for all policies at once
+    targeted: float  # of the targeted policy, in a curve
+    alarms: float  # logs in which propensities or features are said to be wrong
+    ratio: float  # of the mean standard error of "all 1" to the deviation of its value
+
+
+def measured(world, logs, *, declared=True):
+    """Measure coverage, with clusters or as if each row were independent."""
+    truth, held, count, seen = truths(world), np.zeros(5), np.zeros(5), []
+    for seed in range(logs):
+        evidence, policy = log_of(world, seed)
+        evidence = evidence if declared else replace(evidence, cluster=None)
+        found = value(evidence, policies={"letter": policy}, folds=3)
+        each = {p.policy: p for p in found.policies if p.policy in truth}
+        inside, wide = [], found.bands.value
+        for name, p in each.items():
+            if np.isnan(p.value.se):  # as of a guess, which chance makes of letters drawn by customer
+                continue
+            inside.append(_holds(p.value, truth[name], wide))
+            _count(held, count, 0, _holds(p.value, truth[name]))
+            for other in each.keys() & p.less.keys():
+                if not np.isnan(p.less[other].se):
+                    _count(held, count, 1, _holds(p.less[other], truth[name] - truth[other]))
+        _count(held, count, 2, all(inside))
+        best = curve(evidence, budgets=[RATE], folds=3).lines[0].value[0]
+        if not np.isnan(best.se):
+            _count(held, count, 3, _holds(best, truth["targeted"]))
+        _count(held, count, 4, any(found.checks[name] is not None for name in ("propensities", "features")))
+        seen.append(each["all 1"].value.pair)
+    means, errors = np.array(seen).T
+    return Held(*(held / count).tolist(), float(np.nanmean(errors) / means.std(ddof=1)))
+
+
+def _holds(estimate, truth, errors=1.959963984540054):
+    low, high = estimate.within(errors)
+    return low <= truth <= high
+
+
+def _count(held, count, i, inside):
+    held[i] += inside
+    count[i] += 1
+
+
+def main(logs):
+    """Print a table, with what was said before clusters in brackets."""
+    lines = []
+    for world in WORLDS:
+        now, before = measured(world, logs), measured(world, logs, declared=False)
+        name = f"{world.customers} customers, {world.rows} rows each"
+        name += ", uneven" * world.uneven + ", drawn by customer" * world.together + ", events" * world.events
+        both = [f"{a:.1%} ({b:.1%})" for a, b in zip(now[:-1], before[:-1], strict=True)]
+        lines.append([name, *both, f"{now.ratio:.2f} ({before.ratio:.2f})"])
+    print(table(["95 %", "values", "differences", "band", "targeted", "false alarms", "error of sd"], lines))
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:] or ["100"]))
