@@ -83,7 +83,7 @@ def test_what_a_feature_adds_is_the_difference_of_two_plans(tmp_path):
         predicted = less.worth(less.tables(folds=4, seed=3)).predicted
         gain = predicted[:, 1] - predicted[:, 0]
         values[feature], psi[feature] = 0.0, np.empty(log.rows)
-        for mine in members_of(log.rows, 4, 3):  # a quarter of each fold
+        for mine in members_of(np.arange(log.rows), 4, 3):  # a quarter of each fold
             rows, last = mine[np.argsort(-gain[mine], kind="stable")[:375]], np.sort(gain[mine])[-375]
             get = np.zeros(log.rows)
             get[rows] = 1.0

@@ -39,7 +39,6 @@ def assign(
     budget: float | None = None,
     holdout: float = 0.0,
     seed: int = 0,
-    cluster: str | None = None,
     model: Callable[[], Regressor] = RidgeByErrors,
 ) -> Assignment:
     """Decide who gets what in a list, by what a randomised log says and within the budgets of the problem.
@@ -60,7 +59,6 @@ def assign(
         budget: for the whole list, if the problem has one; by default its rate per case.
         holdout: the share of cases in which any action is drawn with the same chance, in [0, 1).
         seed: of all luck.
-        cluster: as for `curve`, of the log that is learned from.
         model: makes a model of outcomes that is not fitted yet.
 
     Raises:
@@ -69,7 +67,7 @@ def assign(
     """
     number("holdout", holdout, "a share in [0, 1)", lambda x: 0.0 <= x < 1.0)
     check_seed(seed)
-    evidence = Evidence.read(learn_from, problem, cluster=cluster)
+    evidence = Evidence.read(learn_from, problem)
     assert evidence.spec is not None  # it was read
     assert evidence.coding is not None
     listed = Cases.read(file("cases", cases), evidence.spec, evidence.problem, evidence.coding)

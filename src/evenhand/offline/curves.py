@@ -48,7 +48,6 @@ def curve(
     *,
     budgets: Sequence[float] | int = POINTS,
     tolerances: Sequence[float] = (),
-    cluster: str | None = None,
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
@@ -73,7 +72,6 @@ def curve(
         problem: a TOML file that states the meaning of the columns and the problem, or a mapping as `tomllib` reads it.
         budgets: per case, rising; or how many, up to where more money is worth nothing.
         tolerances: of fair lines, in place of those in the file.
-        cluster: the column of whom rows are about, by default that of the problem file.
         folds: the number of parts of the log, at least 3; each is predicted and planned by models of the others.
         seed: of how rows are dealt to the folds.
         model: makes a model of outcomes that is not fitted yet; estimators of scikit-learn are such.
@@ -99,7 +97,7 @@ def curve(
     >>> [(line.name, [round(v.value, 2) for v in line.value]) for line in found.lines]
     [('targeted', [0.25, 0.5]), ('only letter', [0.13, 0.38])]
     """
-    evidence = evidence_of(log, problem, cluster)
+    evidence = evidence_of(log, problem)
     check_seed(seed)
     limit = limit_of(evidence)
     if limit is None:

@@ -376,18 +376,16 @@ class Evidence:
         return objective.weights if isinstance(objective, Linear) else None
 
 
-def evidence_of(log: Source | Evidence, problem: Stated | None, cluster: str | None = None) -> Evidence:
+def evidence_of(log: Source | Evidence, problem: Stated | None) -> Evidence:
     """Return evidence as it is, or read a log by a problem file.
 
     Raises:
-        InvalidInput: there is no problem file, or one too many; or a cluster for what is already read.
+        InvalidInput: there is no problem file, or one too many.
     """
     if isinstance(log, Evidence):
-        if cluster is not None:
-            raise InvalidInput("cluster", "none here, but in `Evidence.read`, which has read this", cluster)
         if problem is not None:
             raise InvalidInput("problem", "none, as the evidence was already read by one", problem)
         return log
     if problem is None:
         raise InvalidInput("problem", "a TOML file that states what the columns of the log mean", None)
-    return Evidence.read(log, problem, cluster=cluster)
+    return Evidence.read(log, problem)

@@ -35,7 +35,6 @@ def value(
     *,
     rules: Sequence[str] = (),
     policies: Mapping[str, Asked] | None = None,
-    cluster: str | None = None,
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
@@ -65,7 +64,6 @@ def value(
             scikit-learn that was fitted to such a frame and predicts the action; or a policy with the state that it was
             saved in, such as `evenhand.live.served` returns of a campaign. A policy that was fitted to the same log is
             judged too well.
-        cluster: the column of whom rows are about, by default that of the problem file.
         folds, seed, model: as for `curve`; the seed is also that of the multipliers of bands.
         out: a folder for results.json, value.parquet and report.html.
 
@@ -88,7 +86,7 @@ def value(
     >>> [(p.policy, round(p.value.value, 2)) for p in found.policies]
     [('as logged', 0.25), ('all none', 0.0), ('all letter', 0.5), ('letter where likes = yes; else none', 0.5)]
     """
-    evidence = evidence_of(log, problem, cluster)
+    evidence = evidence_of(log, problem)
     check_seed(seed)
     asked = {rule: policy_of(rule, evidence) for rule in rules}
     for name, policy in (policies or {}).items():

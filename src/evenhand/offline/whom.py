@@ -183,7 +183,6 @@ def for_whom(
     log: str | Path | Evidence,
     problem: Stated | None = None,
     *,
-    cluster: str | None = None,
     folds: int = 5,
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
@@ -200,7 +199,6 @@ def for_whom(
     Args:
         log: a CSV file, or what `Evidence.read` returns.
         problem: a TOML file that states the meaning of the columns and the problem, or a mapping as `tomllib` reads it.
-        cluster: the column of whom rows are about, by default that of the problem file.
         folds, seed, model: as for `curve`.
 
     Raises:
@@ -214,7 +212,7 @@ def for_whom(
     >>> [(z.name, z.share, [round(p, 2) for p in z.actions]) for z in found.levels]
     [('likes: 0', 0.5, [1.0, 0.0]), ('likes: 1', 0.5, [0.0, 1.0])]
     """
-    evidence = evidence_of(log, problem, cluster)
+    evidence = evidence_of(log, problem)
     check_seed(seed)
     if evidence.coding is None:
         raise InvalidInput("log", "one that was read by a problem file, which says whose the features are", "another")

@@ -54,7 +54,8 @@ def draft(log: Source) -> Draft:
             why = f"it has values under {under} alone, so it came after the action: perhaps an outcome, free elsewhere"
             meant = meant.without([column], why)
     form = Form(decimal=found.decimal, missing=found.missing)
-    owners = [c.name for c in (*meant.features, *meant.left_out) if is_owner(c.name)]
+    free = [*(c.name for c in meant.features), *(c.name for c in meant.left_out)]
+    owners = [c for c in free if is_owner(c)]
     cluster = next((c for c in owners if repeats(read_columns(log, {c: "the header"}, form=form).names(c))), None)
     rows = np.arange(len(sample))
     if cluster is not None:

@@ -90,9 +90,7 @@ class Written:
         self._key("horizon", "log", root["horizon"])
         if self._cluster is not None:
             self._key("cluster", self._cluster, root["cluster"])
-            self._guessed.append(
-                f"cluster: {self._cluster!r}, by whose name rows are about somebody, and whose values repeat"
-            )
+            self._guessed.append(f"cluster: {self._cluster!r}, which is named like whom rows are about, and repeats")
         self._written()
         self._features()
         actions = self._action()
