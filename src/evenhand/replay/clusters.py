@@ -105,9 +105,9 @@ def declared(column: str, columns: Columns, bad: BadRows, missing: tuple[str, ..
     names = columns.names(column)
     none = np.flatnonzero(bad.good & names.are({"", *missing}))
     if len(none):
-        first = f"(first in {columns.where(int(none[0]))})"
+        rows = "1 row" if len(none) == 1 else f"{len(none):,} rows"
         expected = "a value in every row, as rows without one belong to nobody"
-        raise InvalidInput(f"cluster: {column!r}", expected, f"none in {len(none):,} rows {first}")
+        raise InvalidInput(f"cluster: {column!r}", expected, f"none in {rows} (first in {columns.where(int(none[0]))})")
     found, numbers, _ = Names(bad.kept(names.codes), names.values).counted()
     if len(found) < 2:
         raise InvalidInput(f"cluster: {column!r}", "at least two different values", f"{found[0]!r} in every row")

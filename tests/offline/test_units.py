@@ -1,0 +1,301 @@
+"""Rows of the same customer: errors by sums over customers, folds that keep them together, checks and drafts."""
+
+import json
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import t as student_t
+
+from evenhand.core.errors import InvalidInput
+from evenhand.environments.logged import order
+from evenhand.offline import Evidence, curve, for_whom, value
+from evenhand.offline.coefficients import standard_errors
+from evenhand.offline.doubts import doubter
+from evenhand.offline.events import Share
+from evenhand.offline.scores import weights
+from evenhand.replay import draft, read_log
+from evenhand.replay.checks import Drawn, of_log
+from evenhand.replay.checks.propensities import misfit
+from evenhand.replay.checks.repeats import alike
+from evenhand.replay.clusters import Clusters
+from tests.offline.logs import draw
+from tests.offline.units import WORLDS, World, log_of, measured, truths
+
+PROBLEM = """
+maximize = "visit"
+horizon = 50
+features = { numeric = ["age"] }
+action = { column = "letter", values = { no = "none", yes = "letter" } }
+propensity = { constant = 0.5 }
+outcomes = { visit = { range = [-20, 20] }, post = { known = { letter = 1 } } }
+budget = [{ outcome = "post", rate = 0.3 }]
+"""
+
+
+def written(folder, world, seed=0, name="customer_id", cluster=True, rows=None):
+    """Write a log of a world, and its problem file."""
+    log, _ = log_of(world, seed)
+    who, x = log.clusters.numbers, log.columns["x0"]
+    each = zip(who.tolist(), x.tolist(), log.actions.tolist(), log.outcomes[:, 0].tolist(), strict=True)
+    lines = [f"c{g:04d},{age},{'yes' if a else 'no'},{y}" for g, age, a, y in each]
+    lines = lines if rows is None else [lines[i] for i in rows]
+    (folder / "log.csv").write_text("\n".join([f"{name},age,letter,visit", *lines]) + "\n")
+    (folder / "problem.toml").write_text((f'cluster = "{name}"\n' if cluster else "") + PROBLEM)
+    return folder / "log.csv", folder / "problem.toml"
+
+
+def error_by(groups, influence):
+    """The cluster-robust error of a mean, G / (G - 1) sum_g (sum psi)^2 / N^2, group by group."""
+    sums = [sum(psi for g, psi in zip(groups, influence, strict=True) if g == one) for one in sorted(set(groups))]
+    n, count = len(groups), len(sums)
+    return math.sqrt(count / (count - 1) * sum(s * s for s in sums) / n**2)
+
+
+@pytest.mark.parametrize("world", [World(40, 6, True, uneven=True), World(60, 5, False, events=True)])
+def test_errors_are_those_of_sums_over_customers(world):
+    log, letters = log_of(world, 1)
+    who, y, w = log.clusters.numbers.tolist(), log.outcomes[:, 0], weights(letters, log.actions, log.propensities)
+    found = value(log, policies={"letter": letters}, folds=4, seed=2)
+    p = next(p for p in found.policies if p.policy == "letter")
+    terms = (letters * log.tables(folds=4, seed=2)["reward"].scores).sum(1)
+    ratio = (w * y).sum() / w.sum()
+    parts = {
+        p.value: terms - terms.mean(),
+        p.inverse: w * y - (w * y).mean(),
+        p.normalised: w * (y - ratio) / w.mean(),
+        p.beyond: terms - y - (terms - y).mean(),
+        p.used["post"]: letters[:, 1] - letters[:, 1].mean(),
+    }
+    for estimate, influence in parts.items():
+        assert estimate.se == pytest.approx(error_by(who, influence), rel=1e-9)
+        assert estimate.degrees == len(set(who)) - 1
+    by_group = [w[np.array(who) == g].sum() for g in sorted(set(who))]
+    assert p.doubt.cases == pytest.approx(sum(by_group) ** 2 / sum(z * z for z in by_group))
+    assert p.doubt.cases <= doubter(log.propensities, 1)(w).cases
+    if world.events:  # the interval of a share of as many cases as there are customers
+        assert isinstance(p.value.events, Share)
+        assert p.value.events.cases == p.doubt.cases
+        return
+    far = student_t.ppf(0.975, len(set(who)) - 1) * p.value.se
+    assert p.value.interval == pytest.approx((p.value.value - far, p.value.value + far), rel=1e-9)
+    assert p.kept[0].confidence == pytest.approx(
+        student_t.cdf((0.4 - p.used["post"].value) / p.used["post"].se, len(set(who)) - 1)
+    )
+
+
+def test_errors_of_coefficients_are_those_of_sums_over_customers():
+    """The sandwich, customer by customer, with G / (G - 1) (N - 1) / (N - n); without customers that of rows."""
+    rng = np.random.default_rng(0)
+    who, x = rng.integers(0, 30, 200), np.column_stack([np.ones(200), rng.normal(size=(200, 2))])
+    who[:30] = np.arange(30)
+    y = x @ [1.0, 2.0, 0.0] + rng.normal(size=30)[who] + rng.normal(size=200)
+    b = np.linalg.lstsq(x, y, rcond=None)[0]
+    inverse, meat = np.linalg.inv(x.T @ x), np.zeros((3, 3))
+    for g in range(30):
+        s = x[who == g].T @ (y - x @ b)[who == g]
+        meat += np.outer(s, s)
+    errors = np.sqrt(np.diag(inverse @ meat @ inverse) * 30 / 29 * 199 / 197)
+    assert standard_errors(x, y, b, 0.0, Clusters.of(who)) == pytest.approx(errors)
+    alone = standard_errors(x, y, b, 0.0, Clusters.of(np.arange(200)))
+    assert alone.tolist() == standard_errors(x, y, b, 0.0).tolist()
+
+
+def test_rows_that_are_customers_of_their_own_have_the_same_results():
+    log, letters = log_of(World(600, 1, False, events=True), 3)
+    log = replace(log, cluster=None)
+    single = replace(log, cluster=Clusters.of(np.arange(log.rows), "customer"))
+    one, other = (value(z, policies={"letter": letters}) for z in (log, single))
+    assert one.policies == other.policies
+    assert one.bands == other.bands
+    one, other = (curve(z, budgets=[0.2, 0.5]) for z in (log, single))
+    assert (one.lines, one.bands) == (other.lines, other.bands)
+    one, other = (for_whom(z) for z in (log, single))
+    assert (one.adds, one.coefficients, one.reach) == (other.adds, other.coefficients, other.reach)
+
+
+def test_a_log_that_was_joined_to_itself_knows_no_more_than_once():
+    log = draw(1500, 4).evidence
+    twice = {name: np.tile(getattr(log, name), (2,) + (1,) * (getattr(log, name).ndim - 1))
+             for name in ("features", "actions", "propensities", "outcomes")}  # fmt: skip
+    twice |= {"groups": {by: np.tile(z, 2) for by, z in log.groups.items()}}
+    both = replace(log, **twice, columns={name: np.tile(z, 2) for name, z in log.columns.items()})
+    told = replace(both, cluster=Clusters.of(np.tile(np.arange(1500), 2), "row"))
+    once, twice, honest = (curve(z, budgets=[0.4]) for z in (log, both, told))
+    for one, two, three in zip(once.lines, twice.lines, honest.lines, strict=True):
+        assert three.value[0].se == pytest.approx(one.value[0].se, rel=0.03)
+        assert two.value[0].se == pytest.approx(one.value[0].se / math.sqrt(2), rel=0.1)
+    once, honest = value(log), value(told)
+    assert honest.bands.value == pytest.approx(once.bands.value, abs=0.05)
+    assert [p.doubt.cases for p in honest.policies] == pytest.approx([p.doubt.cases for p in once.policies])
+
+
+def test_folds_keep_customers_together_whatever_the_order_of_rows(tmp_path):
+    world, shuffled = World(70, 5, False), np.random.default_rng(5).permutation(350)
+    found = []
+    for rows in (None, shuffled):
+        log = Evidence.read(*written(tmp_path, world, rows=rows))
+        members = log.models(folds=5, seed=7).members
+        assert sorted(np.concatenate(members).tolist()) == list(range(350))
+        found.append([sorted({int(g) for g in log.clusters.numbers[mine]}) for mine in members])
+        assert sum(map(len, found[-1])) == 70
+        assert {len(each) for each in found[-1]} == {14}
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("world", [WORLDS[1], World(60, 20, True, events=True)])
+def test_intervals_hold_where_customers_have_several_rows(world):
+    """95 % less three standard errors of so many logs; by rows they do not, and checks find faults in right logs."""
+    logs = 60
+    least = 0.95 - 3.0 * math.sqrt(0.95 * 0.05 / logs)
+    found, before = measured(world, logs), measured(world, logs, declared=False)
+    assert min(found.value, found.beyond, found.band, found.targeted) >= least
+    assert found.alarms == 0.0
+    assert max(before.value, before.band) < least
+    assert before.alarms > 0.2
+
+
+def drawn_of(world, seed, declared):
+    log, _ = log_of(world, seed)
+    return Drawn(
+        names=log.problem.actions,
+        actions=log.actions,
+        propensities=log.propensities,
+        units=log.features,
+        coding=log.coding,
+        groups={"half": (log.clusters.numbers % 2)},
+        group_names={"half": ("even", "odd")},
+        clusters=log.cluster if declared else None,
+    )
+
+
+def test_checks_find_faults_by_customer():
+    world = World(80, 25, True)
+    right = [of_log(drawn_of(world, seed, True)) for seed in range(40)]
+    assert not any(found[name] for found in right for name in ("propensities", "features", "overlap"))
+    assert {found["groups"] for found in right} == {
+        "40 of 80 clusters have half = even, and 1 other groups have less than 50: too few to compare groups by"
+    }
+    assert any(of_log(drawn_of(world, seed, False))["features"] for seed in range(5))
+    assert any(misfit(drawn_of(World(30, 60, True), seed, False)) for seed in range(20))
+    assert not any(misfit(drawn_of(World(30, 60, True), seed, True)) for seed in range(20))
+    log = drawn_of(World(400, 5, True), 0, True)
+    wrong = replace(log, propensities=np.where(log.actions == 1, 0.3, 0.7))
+    assert "do not fit the log" in of_log(wrong)["propensities"]
+    late = log.units.copy()
+    late[:, 1] += 1.0 * log.actions
+    assert "differs between actions" in of_log(replace(log, units=late))["features"]
+
+
+def test_what_is_alike_by_customer_is_found_and_nothing_else():
+    rng, who = np.random.default_rng(0), Clusters.of(np.repeat(np.arange(200), 5))
+    alone = [alike(who, {"y": rng.normal(size=1000), "a": rng.integers(0, 2, 1000) * 1.0}) for _ in range(300)]
+    assert alone == [1.0] * 300
+    shared = rng.normal(size=200)[who.numbers] + rng.normal(size=1000)
+    assert alike(who, {"y": shared}) == pytest.approx(1.0 + 4.0 * 0.5, rel=0.2)  # 1 + (n - 1) rho
+
+
+def test_a_customer_that_nobody_declared_is_told(tmp_path):
+    log, problem = written(tmp_path, World(100, 8, True), 2, cluster=False)
+    found, declared = value(log, problem), value(*written(tmp_path, World(100, 8, True), 2))
+    assert found.clusters is None
+    said = found.checks["clusters"]
+    assert said.startswith("the 800 rows are of 100 values of 'customer_id', and rows of the same one are more alike")
+    assert "cluster = 'customer_id'" in said
+    assert found.checks["features"] is None  # which is not what is wrong
+    assert found.headline() == "No policy can be recommended, as the log fails the check of its clusters"
+    assert declared.checks["clusters"] is None
+    assert "No policy can" not in declared.headline()
+    for name in ("campaign_id", "customer_age"):  # neither is whom a row is about
+        assert value(*written(tmp_path, World(100, 8, True), 2, name, cluster=False)).checks["clusters"] is None
+    one = World(800, 1, False)
+    assert value(*written(tmp_path, one, cluster=False)).checks["clusters"] is None
+
+
+def test_results_say_how_many_customers_there_are(tmp_path):
+    paths = written(tmp_path, World(90, 4, False))
+    for found in (value(*paths), curve(*paths, budgets=[0.2]), for_whom(Evidence.read(*paths))):
+        assert str(found).startswith("log.csv: 360 rows in 90 clusters by 'customer_id'; ")
+        settings = found.results().settings
+        assert (settings["rows"], settings["cluster"], settings["clusters"]) == (360, "customer_id", 90)
+    found = value(*paths, out=tmp_path)
+    assert set(found.to_frame()["clusters"]) == set(curve(*paths, budgets=[0.2]).to_frame()["clusters"]) == {90}
+    assert json.loads((tmp_path / "results.json").read_text())["settings"]["clusters"] == 90
+    assert "1.99 se to either side" in str(found)  # t with 89 degrees of freedom
+    assert "clusters by 'customer_id' whose logged action agrees" in str(found)
+    none = value(*written(tmp_path, World(90, 4, False), cluster=False))
+    assert "clusters" not in none.to_frame()
+    assert "clusters" not in none.results().settings
+
+
+def test_a_cluster_can_be_said_as_a_log_is_read(tmp_path):
+    log, problem = written(tmp_path, World(90, 4, False), cluster=False)
+    said, read = Evidence.read(log, problem, cluster="customer_id"), value(*written(tmp_path, World(90, 4, False)))
+    assert value(said).policies == read.policies
+    number = Evidence.read(log, problem, cluster="age")  # which is a feature, too
+    assert number.clusters.count == 90
+    assert number.columns["age"].dtype.kind == "f"
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "error"),
+    [
+        ("custommer", "a,1", "cluster: 'custommer': expected a column of log.csv, line 1 .*did you mean customer"),
+        (
+            "customer",
+            ",1",
+            r"cluster: 'customer': expected a value in every row.*, got none in 1 row \(first in line 2",
+        ),
+        ("customer", "a,1", "cluster: 'customer': expected at least two different values, got 'a' in every row"),
+        ("letter", "a,1", "cluster: expected a column of whom rows are about, got the action, propensity or outcome"),
+        ("visit", "a,1", "cluster: expected a column of whom rows are about"),
+    ],
+)
+def test_clusters_that_cannot_be_read(tmp_path, name, rows, error):
+    lines = [f"{rows},yes,1", *("a,1,no,0", "a,1,yes,0") * 20]
+    (tmp_path / "log.csv").write_text("customer,age,letter,visit\n" + "\n".join(lines) + "\n")
+    (tmp_path / "problem.toml").write_text(f'cluster = "{name}"\n' + PROBLEM)
+    with pytest.raises(InvalidInput, match=error):
+        value(tmp_path / "log.csv", tmp_path / "problem.toml")
+
+
+@pytest.mark.parametrize("world", [World(300, 4, True), World(300, 4, False)])
+def test_a_draft_proposes_the_customer(tmp_path, world):
+    log, _ = written(tmp_path, world, 1, "Customer No")
+    found = draft(log)
+    assert 'cluster = "Customer No" # The column of whom rows are about' in found.text
+    assert "cluster: 'Customer No', which is named like whom rows are about, and repeats" in found.guessed
+    assert "numeric features: 'age'" in found.guessed  # though by rows it may depend on the action
+    assert value(log, found.write(tmp_path / "draft.toml")).clusters.number == 300
+    assert "cluster =" not in draft(written(tmp_path, World(600, 1, False))[0]).text
+
+
+def test_resamples_of_a_replay_draw_customers(tmp_path):
+    who = np.array([0, 1, 1, 1, 2, 2, 3, 4, 4, 4, 4, 4] * 20) + np.repeat(np.arange(20), 12) * 5
+    for replica in range(5):
+        drawn = order(len(who), 1, replica, resample=replica, clusters=who)
+        times = np.bincount(drawn, minlength=len(who))
+        assert times.sum() == len(who)
+        uneven = [g for g in range(100) if np.ptp(times[who == g]) > 0]
+        assert len(uneven) <= 1  # the last one, for which there was no room
+        alone = order(len(who), 1, replica, resample=replica, clusters=np.arange(len(who)))
+        assert alone.tolist() == order(len(who), 1, replica, resample=replica).tolist()
+    many = np.concatenate([order(len(who), 1, 0, resample=r, clusters=who) for r in range(400)])
+    often = np.bincount(many, minlength=len(who)) / 400
+    assert often.mean() == 1.0
+    assert np.abs(often - 1.0).max() < 5.0 * math.sqrt(1.0 / 400)
+    log = read_log(*written(tmp_path, World(60, 3, False)))
+    assert np.bincount(log.environment().clusters).tolist() == [3] * 60
+    with pytest.raises(InvalidInput, match=r"Logged.clusters.*a gap"):
+        replace(log.environment(), clusters=np.repeat([0, 2], 90))
+
+
+def test_the_truth_of_the_worlds():
+    """The truths by which coverage is measured, from a large log."""
+    for world in (World(40_000, 1, False), World(40_000, 1, False, events=True)):
+        log, letters = log_of(world, 0)
+        found = {p.policy: p.value for p in value(log, policies={"letter": letters}).policies}
+        for name, truth in truths(world).items():
+            if name != "targeted":
+                assert abs(found[name].value - truth) < 4.0 * found[name].se
