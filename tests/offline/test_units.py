@@ -286,6 +286,7 @@ def test_resamples_of_a_replay_draw_customers(tmp_path):
     assert often.mean() == 1.0
     assert np.abs(often - 1.0).max() < 5.0 * math.sqrt(1.0 / 400)
     log = read_log(*written(tmp_path, World(60, 3, False)))
+    assert "note: the 180 rows are in 60 clusters by 'customer_id'" in str(log)
     assert np.bincount(log.environment().clusters).tolist() == [3] * 60
     with pytest.raises(InvalidInput, match=r"Logged.clusters.*a gap"):
         replace(log.environment(), clusters=np.repeat([0, 2], 90))

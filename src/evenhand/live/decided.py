@@ -77,6 +77,7 @@ class Decided:
             columns={name: f"{_OWN}{name} as outcome" for name in names},
             values={},
             time=None if spec.until is None else TIME,
+            cluster=spec.cluster if spec.cluster in {*spec.numeric, *spec.categorical} else None,
         )
 
     def read(self, spec: Spec) -> Columns:

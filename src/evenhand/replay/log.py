@@ -73,6 +73,13 @@ class Log:
         """The problem of the file, with the groups of the log."""
         return self.spec.problem(self.encoded.levels)
 
+    @property
+    def notes(self) -> list[str]:
+        """Remarks about the log, such as how many clusters it has."""
+        z = self.encoded.clusters
+        told = [] if z is None else [f"the {len(self):,} rows are in {z.count:,} clusters by {z.column!r}"]
+        return [*self.encoded.notes, *told]
+
     def __len__(self) -> int:
         """The number of usable rows."""
         return len(self.encoded.actions)
@@ -82,7 +89,7 @@ class Log:
         shares = (f"{name} {count:,}" for name, count in zip(self.problem.actions, played, strict=True))
         lines = [f"{self.name}: {len(self):,} usable rows of {self.bad.total:,}: {', '.join(shares)}"]
         lines += [f"left out: {reason}" for reason in self.bad.messages()]
-        return "\n".join([*lines, *(f"note: {note}" for note in self.encoded.notes)])
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")

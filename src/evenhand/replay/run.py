@@ -114,7 +114,7 @@ def replay_files(
         left_out=tuple(read.bad.messages()),
         left_out_rows=read.bad.left_out,
         checks=of_replay([problem], read.encoded),
-        notes=(*notes, *read.encoded.notes),
+        notes=(*notes, *read.notes),
         shuffles=runs.replicas,
         bootstrap=runs.bootstrap,
         seed=runs.seed,

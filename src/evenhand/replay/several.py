@@ -112,7 +112,7 @@ def replay_several(
         missing=tuple(name for name, _ in told[len(found) :]),
         rows=len(log.actions),
         checks=of_replay([at.problem(levels) for _, at in specs], read.encoded),
-        notes=(*(f"left out: {reason}" for reason in read.bad.messages()), *notes, *read.encoded.notes),
+        notes=(*(f"left out: {reason}" for reason in read.bad.messages()), *notes, *read.notes),
         runs=runs,
     )
 
