@@ -260,6 +260,19 @@ def test_clusters_that_cannot_be_read(tmp_path, name, rows, error):
         value(tmp_path / "log.csv", tmp_path / "problem.toml")
 
 
+def test_columns_that_nobody_asked_for_disturb_nothing():
+    pa = pytest.importorskip("pyarrow")
+    rows = {"arm": ["a", "b"] * 200, "y": [0, 1, 1, 1] * 100}
+    problem = {"maximize": "y", "horizon": 50, "action": {"column": "arm", "values": ["a", "b"]}}
+    problem |= {"propensity": {"constant": 0.5}, "outcomes": {"y": {}}}
+    plain = value(pa.table(rows), problem)
+    for column in ([[1]] * 400, [None] * 400, [b"x"] * 400, ["", "x"] * 200, list(range(400))):
+        found = value(pa.table(rows | {"customer": column}), problem)
+        assert (found.policies, found.checks) == (plain.policies, plain.checks)
+    found = value(pa.table(rows | {"customer": [i // 4 + 0.5 for i in range(400)]}), problem | {"cluster": "customer"})
+    assert found.clusters.number == 100
+
+
 @pytest.mark.parametrize("world", [World(300, 4, True), World(300, 4, False)])
 def test_a_draft_proposes_the_customer(tmp_path, world):
     log, _ = written(tmp_path, world, 1, "Customer No")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -185,20 +186,21 @@ def read_rows(log: Source, spec: Spec, absent: Collection[str] = ()) -> Log:
     name = name_of(log)
     with locate_keys(spec.origin, name):
         _ = spec.logged
-        if isinstance(log, Restated):
-            columns = log.read(spec)
-        else:
-            places = spec.places | dict.fromkeys(_owners(log, spec), "the header")
-            columns = read_columns(log, places, numbers=spec.numbers, form=spec.form)
+        columns = log.read(spec) if isinstance(log, Restated) else _read(log, spec)
         bad = BadRows.none(columns)
         encoded = encode(spec, columns, bad, name, absent)
     return Log(name=name, spec=encoded.spec, encoded=encoded, bad=bad)
 
 
-def _owners(log: Source, spec: Spec) -> list[str]:
-    """The first column that is named like whom rows are about, where a specification states no such one."""
-    names = [] if spec.cluster is not None else names_in(log, spec.places, spec.form)
-    return [c for c in names if is_owner(c) and c not in spec.places and names.count(c) == 1][:1]
+def _read(log: Source, spec: Spec) -> Columns:
+    """Read the columns of a specification, and the first that is named like whom rows are about, if it states none."""
+    if spec.cluster is None:
+        with suppress(InvalidInput):  # as of a column of lists, which nobody asked for
+            names = names_in(log, spec.places, spec.form)
+            owners = [c for c in names if is_owner(c) and c not in spec.places and names.count(c) == 1][:1]
+            more = spec.places | dict.fromkeys(owners, "the header")
+            return read_columns(log, more, numbers=spec.numbers, form=spec.form)
+    return read_columns(log, spec.places, numbers=spec.numbers, form=spec.form)
 
 
 def name_of(log: Source) -> str:
