@@ -12,8 +12,11 @@ from evenhand.core.errors import InvalidInput
 from evenhand.environments.logged import order
 from evenhand.offline import Evidence, curve, for_whom, value
 from evenhand.offline.coefficients import standard_errors
+from evenhand.offline.cross_fitting import RidgeByErrors
+from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.doubts import doubter
 from evenhand.offline.events import Share
+from evenhand.offline.planned import Parted, moves
 from evenhand.offline.scores import weights
 from evenhand.replay import draft, read_log
 from evenhand.replay.checks import Drawn, of_log
@@ -21,7 +24,7 @@ from evenhand.replay.checks.propensities import misfit
 from evenhand.replay.checks.repeats import alike
 from evenhand.replay.clusters import Clusters
 from tests.offline.logs import draw
-from tests.offline.units import WORLDS, World, log_of, measured, truths
+from tests.offline.units import RATE, WORLDS, World, log_of, measured, truths
 
 PROBLEM = """
 maximize = "visit"
@@ -85,6 +88,46 @@ def test_errors_are_those_of_sums_over_customers(world):
     )
 
 
+def test_errors_of_plans_are_those_of_sums_over_customers():
+    log, _ = log_of(World(80, 6, True, uneven=True), 1)
+    crossed, who = Crossed(log, 4, 2), log.clusters.numbers
+    own, cost = next(crossed.own(best([RATE]), "post")), crossed.cost_dealt("post")
+    policy, dealt = Parted(crossed.rows.runs, own.parts), who[crossed.rows.order].tolist()
+    found, by_row = (replace(crossed.dealt, clusters=z).at(policy, cost) for z in (crossed.clusters_dealt, None))
+    assert crossed.dealt.at(policy, cost).psi.tolist() == found.psi.tolist()
+    assert found.average.estimate.se == pytest.approx(error_by(dealt, by_row.psi))
+    used = policy.of(cost.scores)
+    line = curve(log, budgets=[RATE], folds=4, seed=2).lines[0]
+    assert line.used[0].se == pytest.approx(error_by(dealt, used - used.mean()))
+    assert line.used[0].degrees == line.value[0].degrees == line.less[0].degrees == 79
+    totals = next(crossed.plans(best([RATE]), "post", [crossed.dealt.tables[0].scores])).totals[0]
+    d = moves(totals, log.rows)
+    both = math.sqrt(error_by(dealt, by_row.psi) ** 2 + max(float((d * d.T).sum()), 0.0))
+    assert line.value[0].se == pytest.approx(both)
+    whom = for_whom(log, folds=4, seed=2)
+    assert {z.value.degrees for z in whom.adds} == {79}
+    for c, j in zip(whom.coefficients[:3], range(3), strict=True):
+        seen = log.actions == log.problem.actions.index(c.action)
+        x, y = log.features[seen], log.outcomes[seen, 0]
+        model = RidgeByErrors().fit(x, y)
+        numbers = np.unique(who[seen], return_inverse=True)[1]
+        errors = standard_errors(x, y, model.coefficients, model.penalty, Clusters.of(numbers))
+        assert c.value.se == pytest.approx(errors[j])
+        assert c.value.degrees == numbers.max()
+
+
+def test_chance_explains_more_of_what_is_missing_where_customers_have_several_rows():
+    found = []
+    for seed in range(20):
+        log, _ = log_of(World(60, 20, True), seed)
+        w = np.where(log.actions == np.bincount(log.actions).argmin(), 2.0, 0.0)
+        found.append([doubter(log.propensities, 1, z)(w).is_guess for z in (None, log.clusters)])
+    assert np.sum(found, 0).tolist()[1] == 0
+    assert np.sum(found, 0).tolist()[0] > 4
+    w[log.actions == 0], w[log.actions == 1] = 1.0, 0.0  # half of its plays were never logged
+    assert doubter(log.propensities, 1, log.clusters)(w).is_guess
+
+
 def test_errors_of_coefficients_are_those_of_sums_over_customers():
     """The sandwich, customer by customer, with G / (G - 1) (N - 1) / (N - n); without customers that of rows."""
     rng = np.random.default_rng(0)
@@ -138,7 +181,7 @@ def test_folds_keep_customers_together_whatever_the_order_of_rows(tmp_path):
         log = Evidence.read(*written(tmp_path, world, rows=rows))
         members = log.models(folds=5, seed=7).members
         assert sorted(np.concatenate(members).tolist()) == list(range(350))
-        found.append([sorted({int(g) for g in log.clusters.numbers[mine]}) for mine in members])
+        found.append([sorted(set(log.columns["age"][mine].tolist())) for mine in members])  # each has an age of its own
         assert sum(map(len, found[-1])) == 70
         assert {len(each) for each in found[-1]} == {14}
     assert found[0] == found[1]
@@ -203,10 +246,22 @@ def test_a_customer_that_nobody_declared_is_told(tmp_path):
     said = found.checks["clusters"]
     assert said.startswith("the 800 rows are of 100 values of 'customer_id', and rows of the same one are more alike")
     assert "cluster = 'customer_id'" in said
-    assert found.checks["features"] is None  # which is not what is wrong
     assert found.headline() == "No policy can be recommended, as the log fails the check of its clusters"
     assert declared.checks["clusters"] is None
     assert "No policy can" not in declared.headline()
+    blamed = set()
+    for seed in range(12):  # features and propensities are not what is wrong
+        log, problem = written(tmp_path, World(50, 40, True), seed, cluster=False)
+        checks = value(log, problem).checks
+        assert checks["clusters"] is not None
+        assert checks["features"] is checks["propensities"] is None
+        plain = Evidence.read(log, problem)
+        blamed |= {name for name, said in replace(plain, repeats=None).checks.items() if said is not None}
+    assert {"features", "propensities"} <= blamed
+    log, problem = written(tmp_path, World(50, 40, True), 14, cluster=False)
+    assert value(log, problem).checks["clusters"] is not None
+    with pytest.raises(InvalidInput, match="the probabilities by which the log drew actions"):
+        value(*written(tmp_path, World(50, 40, True), 14, "campaign_id", cluster=False))
     for name in ("campaign_id", "customer_age"):  # neither is whom a row is about
         assert value(*written(tmp_path, World(100, 8, True), 2, name, cluster=False)).checks["clusters"] is None
     one = World(800, 1, False)
