@@ -1,14 +1,18 @@
-"""Whether intervals hold where customers have several rows; `python -m tests.offline.units [LOGS]`."""
+"""Whether intervals hold where customers have several rows; `python -m tests.offline.units [LOGS] [replays]`."""
 
 import sys
 from dataclasses import replace
+from itertools import product
+from pathlib import Path
 from statistics import NormalDist
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.offline import curve, from_bandit_feedback, value
 from evenhand.problem import Budget, Outcome, Problem
+from evenhand.replay import replay_log
 from evenhand.replay.clusters import Clusters
 from evenhand.report.summary import table
 
@@ -32,6 +36,17 @@ WORLDS = [
     *(World(200, 10, together, uneven=True) for together in (False, True)),
     World(2000, 1, False),
 ]
+
+
+PROBLEM = """
+maximize = "visit"
+horizon = 50
+features = { numeric = ["age"] }
+action = { column = "letter", values = { no = "none", yes = "letter" } }
+propensity = { constant = 0.5 }
+outcomes = { visit = { range = [-20, 20] }, post = { known = { letter = 1 } } }
+budget = [{ outcome = "post", rate = 0.3 }]
+"""
 
 
 def truths(world):
@@ -77,6 +92,18 @@ def log_of(world, seed):
     return replace(evidence, cluster=Clusters.of(who, "customer")), np.eye(2)[(x > 0.0).astype(int)]
 
 
+def written(folder, world, seed=0, name="customer_id", cluster=True, rows=None):
+    """Write a log of a world, and its problem file."""
+    log, _ = log_of(world, seed)
+    who, x = log.clusters.numbers, log.columns["x0"]
+    each = zip(who.tolist(), x.tolist(), log.actions.tolist(), log.outcomes[:, 0].tolist(), strict=True)
+    lines = [f"c{g:04d},{age},{'yes' if a else 'no'},{y}" for g, age, a, y in each]
+    lines = lines if rows is None else [lines[i] for i in rows]
+    (folder / "log.csv").write_text("\n".join([f"{name},age,letter,visit", *lines]) + "\n")
+    (folder / "problem.toml").write_text((f'cluster = "{name}"\n' if cluster else "") + PROBLEM)
+    return folder / "log.csv", folder / "problem.toml"
+
+
 class Held(NamedTuple):
     """How often things hold in some logs."""
 
@@ -115,6 +142,18 @@ def measured(world, logs, *, declared=True):
     return Held(*(held / count).tolist(), float(np.nanmean(errors) / means.std(ddof=1)))
 
 
+def replayed(folder, world, logs, *, declared=True):
+    """Replay a lottery in logs, and return its value and standard error in each; checks do not read a shop."""
+    found = []
+    for seed in range(logs):
+        log, problem = written(folder, world, seed, name="shop", cluster=declared)
+        lines = [line for line in problem.read_text().splitlines() if not line.startswith("budget")]
+        problem.write_text("\n".join(["policy = { name = 'uniform' }", *lines]).replace("= 50", "= 800"))
+        mean, se = replay_log(log, problem, replicas=8, bootstrap=20, seed=seed).measured["uniform"]["visit"][1][:2]
+        found.append((mean, se))
+    return found
+
+
 def _holds(estimate, truth, errors=1.959963984540054):
     low, high = estimate.within(errors)
     return low <= truth <= high
@@ -137,5 +176,15 @@ def main(logs):
     print(table(["95 %", "values", "differences", "band", "targeted", "false alarms", "error of sd"], lines))
 
 
+def main_of_replays(logs):
+    """Print how often 95 % intervals of replays hold, by t with 19 degrees of freedom, with customers and by rows."""
+    with TemporaryDirectory() as folder:
+        for world, declared in product(WORLDS[:2], (True, False)):
+            means, errors = np.array(replayed(Path(folder), world, logs, declared=declared)).T
+            held = np.abs(means - 0.05) <= 2.093 * errors  # a lottery sends half of the letters
+            print(world, "by customer" if declared else "by rows", f"{held.mean():.1%}")
+
+
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:] or ["100"]))
+    words = [word for word in sys.argv[1:] if word != "replays"]
+    (main_of_replays if "replays" in sys.argv else main)(*map(int, words or ["100"]))
