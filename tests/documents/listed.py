@@ -86,6 +86,7 @@ RUN = {
     "python -m tests.null_arms": "2 200",
     "python -m tests.offline.coverage 2000": "python -m tests.offline.coverage 3",
     "python -m tests.offline.replay_errors 150": "python -m tests.offline.replay_errors 2 2000",
+    "python -m tests.offline.units 400": "python -m tests.offline.units 3",
     "python examples/gallery/ads.py 20 0.30": "python examples/gallery/ads.py 2 0.30",
     "python examples/gallery/emails.py 5": "python examples/gallery/emails.py 2",
     "python examples/widths.py 40 1": "python examples/widths.py 2 40",
