@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import t as student_t
+from scipy.stats import norm, t as student_t
 
 from evenhand.core.errors import InvalidInput
 from evenhand.environments.logged import order
@@ -256,6 +256,9 @@ def test_results_say_how_many_customers_there_are(tmp_path):
     assert set(found.to_frame()["clusters"]) == set(curve(*paths, budgets=[0.2]).to_frame()["clusters"]) == {90}
     assert json.loads((tmp_path / "results.json").read_text())["settings"]["clusters"] == 90
     assert "1.99 se to either side" in str(found)  # t with 89 degrees of freedom
+    wider = student_t.isf(norm.sf(found.bands.value), 89)
+    assert f"{wider:.2f} se count in place of 1.99" in str(found)
+    assert pytest.approx(wider) in [row.mean for row in found.results().rows if "all policies at once" in row.metric]
     assert "clusters by 'customer_id' whose logged action agrees" in str(found)
     none = value(*written(tmp_path, World(90, 4, False), cluster=False))
     assert "clusters" not in none.to_frame()

@@ -23,7 +23,7 @@ from evenhand.offline.lines import (
     Line,
 )
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import Counted, alone, confidence, ends_of, head, results_of, settings_of, told
+from evenhand.offline.told import Counted, confidence, ends_of, head, reached, results_of, settings_of, told
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
@@ -102,7 +102,7 @@ class Curve:
                     *used.pair,
                     sure(used, b),
                     price,
-                    *self.bands[line.name],
+                    *(reached(self, errors) for errors in self.bands[line.name]),
                     *counted,
                 ]
                 for line in self.lines
@@ -116,7 +116,7 @@ class Curve:
         found = results_of("curve", self, {"stated budget": self.stated})
         for line in self.lines:
             for what, errors in zip(("", f" less than {TARGETED}"), self.bands[line.name], strict=True):
-                found.rows.append(Measurement(line.name, {}, f"{self.objective}{what}: {REACH}", errors))
+                found.rows.append(Measurement(line.name, {}, f"{self.objective}{what}: {REACH}", reached(self, errors)))
             for b, v, less, spent, used, price in zip(self.budgets, *line[1:], strict=True):
                 at = {"budget": b}
                 found.rows.append(Measurement(line.name, at, self.objective, *v.pair))
@@ -232,16 +232,18 @@ class Curve:
         if self.learned:
             yield f"Plans keep to the budget by predictions of {self.spent}, so that it holds on average alone."
             yield "confidence: that the use of the policy is within the budget in the population behind the log."
-        yield f"95 % at one budget: {alone(self)} se to either side, or by events. At all budgets of a line at once:"
+        one = f"{reached(self):.2f} se to either side"
+        yield f"95 % at one budget: {one}, or by events. At all budgets of a line at once:"
         for line in self.lines:
             value, less = self.bands[line.name]
+            told_value, told_less = (f"{reached(self, errors):.2f} se" for errors in (value, less))
             if line.name == TARGETED:
-                yield f"  {line.name}: {value:.2f} se"
+                yield f"  {line.name}: {told_value}"
                 continue
             each = zip(line.less, line.value, strict=True)
             sure = sum(_differs(z, less) for z, own in each if abs(z.value) > _ROUNDED * abs(own.value))
             yield (
-                f"  {line.name}: {value:.2f} se; {less:.2f} se for its differences, of which {sure} of "
+                f"  {line.name}: {told_value}; {told_less} for its differences, of which {sure} of "
                 f"{len(self.budgets)} are beyond"
             )
 

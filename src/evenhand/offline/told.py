@@ -57,9 +57,11 @@ class Judged(Protocol):
     def notes(self) -> tuple[str, ...]: ...
 
 
-def alone(found: Judged) -> str:
-    """Say how many standard errors a 95 % interval of one number reaches to either side."""
-    return "1.96" if found.clusters is None else f"{student(Z, found.clusters.number - 1.0):.2f}"
+def reached(found: Judged, errors: float = Z) -> float:
+    """Return how many standard errors to either side count in place of so many of a normal distribution."""
+    if found.clusters is None or found.clusters.number == found.rows:
+        return errors
+    return student(errors, found.clusters.number - 1.0)
 
 
 def settings_of(found: Judged, more: Mapping[str, object]) -> dict[str, object]:

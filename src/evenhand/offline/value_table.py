@@ -20,12 +20,12 @@ from evenhand.offline.policies import Valued, tied
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import (
     Counted,
-    alone,
     confidence,
     coverage,
     ends_of,
     head,
     in_band,
+    reached,
     reaches,
     results_of,
     settings_of,
@@ -139,7 +139,8 @@ class Value:
                 found.rows.append(Measurement(p.policy, {}, f"{k.row}, {k.side} {k.limit:.6g}", *k.used.pair))
                 found.rows.append(Measurement(p.policy, {}, f"confidence in {k.constraint}", k.confidence))
         for what, errors in zip(("", " beyond what was logged"), self.bands, strict=True):
-            found.rows.append(Measurement("all policies", {}, f"{self.objective}{what}: {REACH}", errors))
+            reach = reached(self, errors)
+            found.rows.append(Measurement("all policies", {}, f"{self.objective}{what}: {REACH}", reach))
         found.rows.extend([] if self.whom is None else self.whom.measurements())
         return found
 
@@ -302,11 +303,12 @@ class Value:
     def _reading(self) -> Iterator[str]:
         yield "value   doubly robust: predictions by models that have not seen the case, and what they missed in it."
         yield "beyond  the difference to what was logged, by pairs of cases."
-        value, less = self.bands
+        value, less = (reached(self, errors) for errors in self.bands)
         events = isinstance(self.policies[0].value.events, Share)
-        counted = ", by its events" if events else f", {alone(self)} se to either side"
+        counted = ", by its events" if events else f", {reached(self):.2f} se to either side"
         yield f"95 %    for a policy alone{counted}. For all policies of the table at once, as in what is said of the"
-        yield f"        best one, {value:.2f} se count in place of 1.96, {less:.2f} in differences to what was logged."
+        one = f"{reached(self):.2f}"
+        yield f"        best one, {value:.2f} se count in place of {one}, {less:.2f} in differences to what was logged."
         of = "cases" if self.clusters is None else f"clusters by {self.clusters.column!r}"
         yield f"cases   the effective number of {of} whose logged action agrees with the policy."
         if any(p.doubt.is_guess for p in self.policies):
