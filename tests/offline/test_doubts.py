@@ -160,7 +160,10 @@ def test_a_log_whose_actions_were_all_certain_judges_what_was_logged_alone():
     log = draw(2000, 4).evidence
     found = value(replace(log, propensities=np.ones(2000)))
     assert [p.policy for p in found.policies if not p.doubt.is_guess] == ["as logged"]
-    assert found.headline().startswith("Within 0.4 cents per case, ") or "keeps to 0.4 cents" in found.headline()
+    assert (
+        found.headline().startswith("Within 800 cents in all (0.4 per case), ")
+        or "keeps to 800 cents" in found.headline()
+    )
     assert "highest value" not in found.summary()
 
 
@@ -268,7 +271,7 @@ def test_a_curve_has_no_bands_where_it_plays_what_was_never_logged():
     assert found.bands["only small"].less == Z  # of the one difference that has an error
     alone = replace(found, checks={}).headline()
     said = "what targeting brings cannot be told, as the log says too little of such plays"
-    assert alone == f"At 2 cents per case, {said}"
+    assert alone == f"At {2 * log.rows:,} cents in all (2 per case), {said}"
     assert "(guess)" in str(found)
     assert not re.search(r"\bnan\b", f"{found} {found.page().html()}", re.IGNORECASE)
     found.plot()

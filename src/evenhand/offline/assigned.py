@@ -29,6 +29,8 @@ from evenhand.replay.columns import POINT
 from evenhand.replay.form import Form
 from evenhand.replay.guesses import FORESEEN, LISTED
 from evenhand.replay.units import MISSING
+from evenhand.report import allowances
+from evenhand.report.allowances import Allowance
 from evenhand.report.page import Page
 from evenhand.report.tables import Table
 
@@ -98,6 +100,7 @@ class Assignment:
 
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
+        yield from allowances.sentences(self._allowed)
         mean = f"{self.expected[self.objective].mean():.4f} {self.objective}"
         if (fault := fault_of(self.checks)) is not None:
             yield f"The list is not to be relied on, as {fault}."
@@ -132,8 +135,13 @@ class Assignment:
             parts(self._shares, self.budgets, self.parities, list(self.tables()), self.levels),
             notes=warnings(self.checks),
             command=command,
-            settings={"log": self.log, "cases": len(self.chosen)},
+            settings={"log": self.log, "cases": len(self.chosen)} | allowances.setting(self._allowed),
         )
+
+    @property
+    def _allowed(self) -> tuple[Allowance, ...]:
+        count = len(self.chosen)
+        return allowances.allowances({b.outcome: b.total / count for b in self.budgets}, count, "cases of the list")
 
     def _columns(self) -> dict[str, list[object]]:
         names = np.array(self.actions)[self.chosen].tolist()
@@ -191,6 +199,7 @@ class Assignment:
     def _head(self) -> Iterator[str]:
         count = len(self.chosen)
         yield f"{count:,} cases, by what {self.log} says of {self.objective}"
+        yield from allowances.lines(self._allowed)
         yield from warnings(self.checks)
         for used in self.budgets:
             yield f"{used}; one more is predicted to be worth {amount(used.price)} {self.objective}"

@@ -35,7 +35,7 @@ _BUDGET = """\
 #
 # [[budget]]
 # outcome = "cost"
-# rate = 0.3 # per round; or total = 1000 over the horizon
+# rate = 0.3 # per case; or total = 1000 for all cases of the log
 """
 
 

@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
 from evenhand.problem.clock import Clock
+from evenhand.problem.constraints import Budget, Floor
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.columns import POINT, Columns, Names, as_number
 from evenhand.replay.dates import days, slashed
@@ -103,7 +105,9 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     for a, action in enumerate(_names(spec)):
         if action not in absent and not (actions == a).any():
             raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
-    spec = spec.lasting(len(propensities) * propensities.min())
+    lasting = spec.lasting(len(propensities), float(propensities.min()))
+    notes += _totals(spec, lasting, len(propensities))
+    spec = lasting
     groups, levels = _groups(spec, kept, name)
     return Encoded(
         spec=spec,
@@ -153,6 +157,14 @@ def _merged(spec: Spec) -> Iterator[str]:
         if len(values) > 1:
             told = ", ".join(map(repr, values))
             yield f"{action!r} stands for {told}: its propensity has to be that of any of them, the sum of theirs"
+
+
+def _totals(spec: Spec, lasting: Spec, rows: int) -> Iterator[str]:
+    """Say which totals of a file that leaves the horizon to the log are for all rows of it."""
+    for stated, one in zip(spec.subject_to, lasting.subject_to, strict=True):
+        if one != stated and isinstance(one, Budget | Floor):
+            total = f"the total of {amount(stated.total_over(rows), 6)} {one.outcome}"
+            yield f"{total} is for the {rows:,} rows of the log, {amount(one.limit(rows))} per row"
 
 
 def _late(spec: Spec, time: Floats) -> list[str]:
