@@ -98,7 +98,11 @@ def fault_of(checks: Checks) -> str | None:
     names = [name for name in _OF_ALL if checks.get(name) is not None]
     if not names:
         return None
-    same = ", and actions that are never drawn in some cases look the same" if checks.get("overlap") is not None else ""
+    same = (
+        ", and a rule of several columns by which actions are never drawn looks the same"
+        if checks.get("overlap") is not None
+        else ""
+    )
     return f"the log fails the check of its {' and '.join(names)}{same}"
 
 
