@@ -174,7 +174,9 @@ def test_nothing_is_recommended_from_a_log_that_fails_a_check(kind, tmp_path):
     wrong = late() if kind == "features" else wrong
     found = value(wrong)
     said = f"No policy can be recommended, as the log fails the check of its {kind}"
-    same = ", and a rule of several columns by which actions are never drawn looks the same"  # as where a feature follows the action
+    same = (
+        ", and a rule of several columns by which actions are never drawn looks the same"  # as where a feature is late
+    )
     assert found.headline() == said + same * (kind == "features")
     assert "highest value" not in found.summary()
     assert curve(wrong, budgets=3).summary().startswith("What targeting brings cannot be told, as the log fails the ")

@@ -183,7 +183,7 @@ class Assignment:
         with on_disk("path", "a file that can be written"), beside(path) as part, _new(part, self.form) as out:
             rows = csv.writer(out, delimiter=self.form.separator or ",")
             rows.writerow(columns if verbatim else map(quoted_cell, columns))
-            shown = (_numbers(name, z, self.form.decimal) for name, z in columns.items())
+            shown = (_numbers(name, z, self.form.point) for name, z in columns.items())
             rows.writerows(zip(*(z if verbatim else _cells(z) for z in shown), strict=True))
         return path
 

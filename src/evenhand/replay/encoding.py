@@ -22,7 +22,8 @@ from evenhand.replay.columns import POINT, Columns, Names, as_number
 from evenhand.replay.dates import days, slashed
 from evenhand.replay.guesses import yes_no
 from evenhand.replay.keys import CLIP, DROP, REFUSE
-from evenhand.replay.looks import grouped, is_gap
+from evenhand.replay.looks import is_gap
+from evenhand.replay.marks import grouped
 from evenhand.replay.missing import absent, drop, is_name, marked, missing, with_levels
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
@@ -60,6 +61,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         InvalidInput: too many rows are bad, one has no action or outcome that can be used, an action or a declared
             group never occurs, or a column has too many different values to be categorical.
     """
+    refuse_thousands(spec, columns)
     drop(spec, columns, bad)
     columns = with_levels(spec, columns)
     numeric = {c: feature(spec, columns, bad, c) for c in spec.numeric}
@@ -124,6 +126,22 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         notes=notes,
         checks=checks,
     )
+
+
+def refuse_thousands(spec: Spec, columns: Columns) -> None:
+    """Refuse numbers whose points separate thousands, or may, as 1.515 would be read as less than 2.
+
+    Raises:
+        InvalidInput: a column has such numbers, and the file does not state what points are.
+    """
+    for column, text in columns.thousands(sorted(spec.numbers & columns.each.keys())).items():
+        expected = (
+            'numbers without separators of thousands, or decimal = "." under [log] if its points are between whole '
+            "numbers and fractions"
+        )
+        raise InvalidInput(
+            f"{spec.places[column]}: {column!r}", expected, f"{text}, as three digits follow every point"
+        )
 
 
 def feature(spec: Spec, columns: Columns, bad: BadRows, column: str) -> Floats:

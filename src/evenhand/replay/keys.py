@@ -84,7 +84,7 @@ _WEIGHT = fraction(
 LOG = (
     Key("separator", "The character between fields.", TEXT, None, "found out from the header"),
     Key("encoding", "The encoding of the text.", TEXT, None, "by its mark, or UTF-8, or Windows-1252"),
-    Key("decimal", "The character between whole numbers and fractions.", choice(".", ","), ".", '"."'),
+    Key("decimal", "The character between whole numbers and fractions.", choice(".", ","), None, '"."'),
     Key("missing", "The texts that stand for a missing value.", ANY_TEXTS, ("",), '[""]'),
     Key("dates", "The order of the numbers in dates with slashes.", choice(*ORDERS), None, "such dates are refused"),
 )
