@@ -298,6 +298,15 @@ def test_replays_say_what_is_wrong_at_their_top(tmp_path):
     quick = {"replicas": 1, "bootstrap": 0, "progress": False}
     found = replay_log(*shop.write(tmp_path, lines, INSISTS), **quick)
     assert "check: the propensities do not fit the log: rows with 'b'" in str(found).split("\n")[2]
+    said = "No policy can be recommended, as the log fails the check of its propensities"
+    assert found.headline() == value(*shop.write(tmp_path, lines, INSISTS)).headline() == said
+    assert found.page().title == said
+    several = replay_several(
+        *shop.write(tmp_path, lines, INSISTS), policies=["pgd"], runs=Runs(replicas=1, bootstrap=0)
+    )
+    assert several.headline() == several.page().title == several.results().settings["result"] == said
+    assert said in str(found)
+    assert said in str(several)
     found = replay_log(*shop.write(tmp_path, shop.rows(900)), **quick)
     assert not any(found.checks.values())
     assert "check:" not in str(found)

@@ -19,12 +19,11 @@ from evenhand.core.sheets import RUN, quoted_cell
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
 from evenhand.offline import shown
-from evenhand.offline.doubts import fault_of
 from evenhand.offline.levels import Level, levels_of
 from evenhand.offline.list_files import SUFFIX, write_parquet
 from evenhand.offline.list_page import parts
 from evenhand.offline.used import Averages, Used
-from evenhand.replay.checks import Checks, scope, told as warnings
+from evenhand.replay.checks import Checks, fault_of, scope, told as warnings
 from evenhand.replay.columns import POINT
 from evenhand.replay.form import Form
 from evenhand.replay.guesses import FORESEEN, LISTED

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from evenhand.core.faces import amount
-from evenhand.offline.doubts import Doubt, fault_of
+from evenhand.offline.doubts import Doubt
 from evenhand.offline.lines import Line
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import difference, interval
-from evenhand.replay.checks import Checks, scope
+from evenhand.replay.checks import Checks, fault_of, scope
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
 from evenhand.report.charts import Course

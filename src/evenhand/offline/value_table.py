@@ -14,14 +14,14 @@ from evenhand.core.faces import amount, few
 from evenhand.core.validate import file
 from evenhand.offline import shown
 from evenhand.offline.bands import Bands
-from evenhand.offline.doubts import FEW, fault_of
+from evenhand.offline.doubts import FEW
 from evenhand.offline.events import Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import confidence, coverage, ends_of, head, in_band, reaches, results_of, settings_of, told
 from evenhand.offline.value_page import differences, parts, uses
 from evenhand.offline.whom import ForWhom
-from evenhand.replay.checks import Checks, scope, told as warnings
+from evenhand.replay.checks import Checks, fault_of, refusal, scope, told as warnings
 from evenhand.report import allowances
 from evenhand.report.allowances import Allowance
 from evenhand.report.leaving import leave
@@ -133,9 +133,8 @@ class Value:
 
         Policies that the log cannot judge are left out, and none is recommended from a log that fails a check.
         """
-        fault = fault_of(self.checks)
-        if fault is not None:
-            return f"No policy can be recommended, as {fault}"
+        if (refused := refusal(self.checks)) is not None:
+            return refused
         judged = [p for p in self.policies if not p.doubt.any]
         kept = [p for p in judged if not any(self._over(p))]
         left = len(self.policies) - len(judged)

@@ -16,7 +16,7 @@ from evenhand.core.extras import data_frame, has_matplotlib
 from evenhand.core.faces import amount
 from evenhand.problem.problem import Problem
 from evenhand.replay.cells import Cell, Difference
-from evenhand.replay.checks import Checks, scope, told
+from evenhand.replay.checks import Checks, refusal, scope, told
 from evenhand.replay.execution import Runs
 from evenhand.replay.legends import plain
 from evenhand.replay.measures import ALL, SERVED
@@ -158,9 +158,11 @@ class Replays:
         return data_frame([tuple(line) for line in self.lines()], list(Line._fields))
 
     def headline(self) -> str:
-        """State the result in a sentence."""
+        """State the result in a sentence, if the log can tell it."""
         if not self.cells:
             return "nothing has finished"
+        if (refused := refusal(self.checks)) is not None:
+            return refused
         return f"{scope(self.checks)}{self._result()}"
 
     def _result(self) -> str:

@@ -19,7 +19,7 @@ from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
 from evenhand.replay import legends, spans
 from evenhand.replay.cells import Difference
-from evenhand.replay.checks import Checks, scope, told
+from evenhand.replay.checks import Checks, refusal, scope, told
 from evenhand.replay.measures import ALL, SERVED, Digest, Measure, Run, measures
 from evenhand.replay.pages import differences, others, uses
 from evenhand.replay.settings import Settings
@@ -113,9 +113,11 @@ class Replay:
         return {name: part for name, part in parts.items() if part < ALL}
 
     def headline(self) -> str:
-        """State the result in a sentence: what the policy under test brings beyond `uniform`."""
+        """State the result in a sentence: what the policy under test brings beyond `uniform`, if the log can tell."""
         if not self.runs:
             return "Nothing has finished"
+        if (refused := refusal(self.checks)) is not None:
+            return refused
         first, name = self.runs[0].name, objective_name(self.problem)
         beyond, part = self.beyond(first), self.served.get(first)
         served = "" if part is None else f"; it served {part:.1%} of the rounds"

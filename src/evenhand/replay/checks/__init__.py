@@ -17,4 +17,11 @@ from evenhand.replay.checks.groupings import groupings as groupings
 from evenhand.replay.checks.horizons import horizon as horizon, lasts as lasts
 from evenhand.replay.checks.overlap import overlap as overlap
 from evenhand.replay.checks.propensities import propensities as propensities
-from evenhand.replay.checks.told import Checks as Checks, of_log as of_log, scope as scope, told as told
+from evenhand.replay.checks.told import (
+    Checks as Checks,
+    fault_of as fault_of,
+    of_log as of_log,
+    refusal as refusal,
+    scope as scope,
+    told as told,
+)

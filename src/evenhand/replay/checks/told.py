@@ -16,6 +16,7 @@ from evenhand.replay.checks.propensities import propensities
 Checks = Mapping[str, str | None]  # by check, a sentence; None where nothing was found
 _SAMPLE = 10_000  # rows
 _GUESS = "values of one column tell apart: what it would bring there is a guess by a model that has not seen it"
+_OF_ALL = ("propensities", "features")  # checks of a log that doubt every estimate from it
 _OF_SOME = {"dropped": "Of the rows that were kept", "clipped": "With outcomes clipped to their range"}
 
 
@@ -65,3 +66,26 @@ def scope(checks: Checks) -> str:
     ('Of the rows that were kept: ', '')
     """
     return "".join(f"{of}: " for name, of in _OF_SOME.items() if checks.get(name) is not None)
+
+
+def fault_of(checks: Checks) -> str | None:
+    """Say which checks of a log forbid to recommend any policy; None if none does."""
+    names = [name for name in _OF_ALL if checks.get(name) is not None]
+    if not names:
+        return None
+    same = (
+        ", and a rule of several columns by which actions are never drawn looks the same"
+        if checks.get("overlap") is not None
+        else ""
+    )
+    return f"the log fails the check of its {' and '.join(names)}{same}"
+
+
+def refusal(checks: Checks) -> str | None:
+    """Say that nothing is recommended from a log whose checks forbid it; None if none does.
+
+    >>> refusal({"features": "'age' differs between actions"})
+    'No policy can be recommended, as the log fails the check of its features'
+    """
+    fault = fault_of(checks)
+    return None if fault is None else f"No policy can be recommended, as {fault}"
