@@ -118,7 +118,9 @@ def test_the_page_of_a_list_states_the_result(tmp_path):
     assert sum(z.share for z in found.levels if z.feature == "age") == pytest.approx(1.0)
     assert {"age", "town"} == {z.feature for z in found.levels}
     assert "town: A" in read.of("th")
-    assert f"{int(found.held_out.sum())} cases are held out" in found.summary()
+    assert (
+        f"So that the list can be judged, there are {int(found.held_out.sum())} cases held out: any" in found.summary()
+    )
     assert [a.get_title() for a in found.plot().axes] == ["share of cases", "post per case, by town"]
     assert found.headline() in found._repr_html_()
 

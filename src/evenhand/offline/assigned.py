@@ -22,7 +22,7 @@ from evenhand.offline import shown
 from evenhand.offline.levels import Level, levels_of
 from evenhand.offline.list_files import SUFFIX, write_parquet
 from evenhand.offline.list_page import parts
-from evenhand.offline.used import Averages, Used
+from evenhand.offline.used import Averages, HeldOut, Used
 from evenhand.replay.checks import Checks, fault_of, scope, told as warnings
 from evenhand.replay.columns import POINT
 from evenhand.replay.form import Form
@@ -50,13 +50,14 @@ class Assignment:
         actions: the names of the actions.
         chosen: `(N)` the number of the action of every case.
         probability: `(N)` with which it was drawn: 1 where only it could be.
-        held_out: `(N)` whether it was drawn evenly, so that the list can be evaluated afterwards.
+        held_out: `(N)` whether a lottery drew it, so that the list can be evaluated afterwards.
         expected: by outcome, `(N)` what the log lets expect of the chosen action.
         objective: its name.
         budgets: what the list uses of each.
         parities: what the groups of each have on average.
         log: the name of the file that was learned from.
         checks: what is wrong with the log or the budget, a sentence each; None if nothing was found.
+        holdout: the lottery of the cases that are held out, and what it costs; None without one.
         numeric: the features that are numbers or dates, in days, NaN if one is missing.
         categorical: the columns of the others.
         dates: which of the numbers are dates.
@@ -74,6 +75,7 @@ class Assignment:
     parities: tuple[Averages, ...]
     log: str
     checks: Checks
+    holdout: HeldOut | None = None
     numeric: Mapping[str, Floats] = field(default_factory=dict)
     categorical: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
@@ -107,9 +109,8 @@ class Assignment:
         yield f"{scope(self.checks)}By what {self.log} says, {told}."
         for used in self.budgets:
             yield f"One more unit of {used.outcome} is predicted to be worth {amount(used.price)} {self.objective}."
-        held = int(self.held_out.sum())
-        if held:
-            yield f"{held:,} cases are held out: any action, with the same chance each, so that the list can be judged."
+        if self.holdout is not None:
+            yield f"So that the list can be judged, there are {self.holdout}."
 
     def plot(self) -> Figure:
         """Draw the share of cases with each action, and the averages of groups under a parity.
@@ -202,9 +203,8 @@ class Assignment:
         yield from warnings(self.checks)
         for used in self.budgets:
             yield f"{used}; one more is predicted to be worth {amount(used.price)} {self.objective}"
-        held = int(self.held_out.sum())
-        if held:
-            yield f"{held:,} cases held out: any action, with the same chance each"
+        if self.holdout is not None:
+            yield str(self.holdout)
 
     def tables(self) -> Iterator[Table]:
         """Yield the tables: of actions, and one per parity."""
