@@ -38,7 +38,7 @@ def drawn(planned: Ints, place: Floats, holdout: float, lottery: Floats) -> Ints
 
     >>> drawn(np.array([2, 2, 2]), np.array([0.05, 0.16, 0.7]), 0.2, np.full(4, 0.25)).tolist()
     [1, 3, 2]
-    >>> drawn(np.array([2, 2, 2]), np.array([0.05, 0.16, 0.7]), 0.2, np.array([0.0, 1.0, 0.0])).tolist()
+    >>> drawn(np.array([2, 2, 2]), np.array([0.0, 0.16, 0.7]), 0.2, np.array([0.0, 1.0, 0.0])).tolist()
     [1, 1, 2]
     """
     if not holdout:
