@@ -29,8 +29,7 @@ def counting(policy, state):
 
 def count(policy, at, number, decision):
     """Let bonuses of a frozen state count a play as one whose outcome waits."""
-    d = decision
-    policy._assembly.delay.commit(at, number, d.features, d.plays, d.counted)
+    policy._assembly.delay.commit(at, decision._replace(id=np.array([number, 0, 0])))
 
 
 def run(policy, world, replica, length, together):

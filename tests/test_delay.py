@@ -21,7 +21,7 @@ from evenhand.models import (
     Tabular,
 )
 from evenhand.numerics.evidence import reach
-from evenhand.policy.delay import _expect
+from evenhand.policy.delay import Plays, _expect
 from evenhand.policy.entries import net
 from evenhand.policy.frozen import frozen
 from evenhand.policy.saving import flatten
@@ -263,7 +263,7 @@ def waiting_bonus(model, plays, x, low=0.0, high=1.0, features=1.0):
     policy = eh.resolving(problem, model)
     state, delay = policy.start(), policy._assembly.delay
     for number, play in enumerate(plays):
-        delay.commit(state, number, features * play[None, None], np.zeros((1, 1), int), np.ones(1))
+        delay.commit(state, Plays(np.array([number]), features * play[None, None], np.zeros((1, 1), int), np.ones(1)))
     alone = of_model(model, state.model, features * x[None])[1][0]
     with delay.read(state):
         return of_model(model, state.model, features * x[None])[1][0], alone

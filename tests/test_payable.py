@@ -47,41 +47,47 @@ def played(policy, state, action, cost, observed=True):
     policy.learn(state, d, np.where(seen, y, 0.0), seen)
 
 
+def rounds(policy, state):
+    """What the model is told, in rounds."""
+    Payable(policy.problem).tell(state)
+    return state.model.ahead * policy.problem.horizon
+
+
 def test_rounds_that_were_cancelled_need_not_be_paid_for():
     p = problem(eh.Budget("cost", total=60.0), eh.Budget("fee", total=100.0))
     policy = policy_of(p)
-    state, payable = policy.start(replicas=2), Payable(p)
+    state = policy.start(replicas=2)
     played(policy, state, 1, 3.0)
     played(policy, state, 1, 3.0)
     c = context(p, 2)
     for _ in range(70):
         policy.cancel(state, policy.act(state, c))
-    np.testing.assert_array_equal(payable.rounds(state), 60.0 / 6.0 * 2.0 - 2.0)
+    np.testing.assert_array_equal(rounds(policy, state), 60.0 / 6.0 * 2.0 - 2.0)
 
 
 def test_by_hand():
     p = problem(eh.Budget("cost", total=60.0), eh.Budget("fee", total=100.0))
     policy = policy_of(p)
-    state, payable = policy.start(), Payable(p)
-    assert payable.rounds(state) == [100.0]
+    state = policy.start()
+    assert rounds(policy, state) == [100.0]
     played(policy, state, 0, 0.0)
-    assert payable.rounds(state) == [99.0]  # nothing was used yet
+    assert rounds(policy, state) == [99.0]  # nothing was used yet
     played(policy, state, 1, 3.0)
-    assert payable.rounds(state) == [60.0 / 3.0 * 2.0 - 2.0]  # 1.5 a round so far, 57 left
+    assert rounds(policy, state) == [60.0 / 3.0 * 2.0 - 2.0]  # 1.5 a round so far, 57 left
     played(policy, state, 1, 0.0)
     played(policy, state, 1, 0.0)
-    assert payable.rounds(state) == [pytest.approx(100.0 / 6.0 * 4.0 - 4.0)]  # less than 60 / 3 * 4 - 4
+    assert rounds(policy, state) == [pytest.approx(100.0 / 6.0 * 4.0 - 4.0)]  # less than 60 / 3 * 4 - 4
 
 
 def test_a_cost_that_was_not_seen_is_taken_for_the_average_and_what_waits_is_still_to_be_paid_for():
     p = problem(eh.Budget("cost", total=60.0))
     policy = policy_of(p)
-    state, payable = policy.start(), Payable(p)
+    state = policy.start()
     played(policy, state, 1, 3.0)
     played(policy, state, 1, 3.0, observed=False)
-    assert payable.rounds(state) == [60.0 / 6.0 * 2.0 - 2.0]
+    assert rounds(policy, state) == [60.0 / 6.0 * 2.0 - 2.0]
     policy.act(state, context(p))
-    assert payable.rounds(state) == [60.0 / 6.0 * 2.0 - 3.0]
+    assert rounds(policy, state) == [60.0 / 6.0 * 2.0 - 3.0]
 
 
 def test_without_budgets_and_with_soft_ones_and_past_the_end():
@@ -89,14 +95,14 @@ def test_without_budgets_and_with_soft_ones_and_past_the_end():
     policy = policy_of(p)
     state = policy.start()
     played(policy, state, 1, 9.0)
-    assert Payable(p).rounds(state) == [99.0]
+    assert rounds(policy, state) == [99.0]
     soft = problem(eh.Budget("cost", total=10.0, hard=False))
     policy = eh.pgd(soft, eh.BayesianRidge(n_features=A, n_outcomes=2))
     state = policy.start()
     played(policy, state, 1, 5.0)
-    assert Payable(soft).rounds(state) == [1.0]
+    assert rounds(policy, state) == [1.0]
     played(policy, state, 1, 9.0)
-    assert Payable(soft).rounds(state) == [0.0]
+    assert rounds(policy, state) == [0.0]
 
 
 def test_each_replica_has_its_own_and_models_inside_of_others_are_told():

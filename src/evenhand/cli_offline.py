@@ -44,7 +44,10 @@ ASSIGN = """\
 Who gets what in the next list? Models of a randomised log predict what each action would bring in every case, and the
 best use of the budget over the whole list is found, evenly between groups if the problem file has a parity. The table
 that is written has a row per case: its columns, the action, the probability with which it was drawn, and the expected
-outcomes. With a holdout, some cases get an action at random, so that `evenhand value` can evaluate the list afterwards.
+outcomes. With a holdout, a lottery decides some cases, so that `evenhand value` can evaluate the list afterwards; what
+it costs is said. It may be the action that does nothing, the lottery of the plan, or any action alike:
+
+  evenhand assign CASES.csv --problem PROBLEM.toml --learn-from LOG.csv --holdout 0.1 --lottery none --out LIST.csv
 """
 
 
@@ -86,7 +89,10 @@ def add(parser_of: Callable[[str, str, str], argparse.ArgumentParser], count: Ca
     assign.add_argument("--budget", type=float, default=None, metavar="B",
                         help="for the whole list (default: the amount per case in the problem file)")  # fmt: skip
     assign.add_argument("--holdout", type=float, default=0.0, metavar="H",
-                        help="the share of cases that get an action drawn uniformly (default: 0)")  # fmt: skip
+                        help="the share of cases that a lottery decides (default: 0)")  # fmt: skip
+    assign.add_argument("--lottery", default="uniform", metavar="L",
+                        help="of these: uniform, plan for that of the plan, or an action, such as one that does "
+                        "nothing; or chances, such as none=0.8,letter=0.2 (default: uniform)")  # fmt: skip
     assign.add_argument("--seed", type=int, default=0, metavar="S", help="seed of all random numbers (default: 0)")
     _modelled(assign)
     assign.add_argument("--out", type=Path, required=True, metavar="FILE.csv",
@@ -211,11 +217,28 @@ def _assign(o: argparse.Namespace) -> int:
             learn_from=o.learn_from,
             budget=o.budget,
             holdout=o.holdout,
+            lottery=_lottery(o.lottery),
             seed=o.seed,
             model=_model(o),
         )
     print(found)
     return _written([found.write(o.out, verbatim=o.verbatim), found.page(o.said).write(report)])
+
+
+def _lottery(text: str) -> str | dict[str, float]:
+    """Read a lottery: chances by action, or a name."""
+    from evenhand.core.errors import InvalidInput
+
+    if "=" not in text:
+        return text
+    found = dict[str, float]()
+    for part in text.split(","):
+        action, _, chance = part.rpartition("=")
+        try:
+            found[action.strip()] = float(chance)
+        except ValueError:
+            raise InvalidInput("lottery", "chances by action, such as none=0.8,letter=0.2", text) from None
+    return found
 
 
 def _written(files: list[Path], without: str = "") -> int:

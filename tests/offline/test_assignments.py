@@ -107,13 +107,14 @@ def test_cases_are_held_out_evenly_in_every_group(tmp_path):
             assert abs(found.held_out[here].sum() - 0.2 * here.sum()) <= 2.0 * len(set(plans[here]))
 
 
-def test_probabilities_are_those_of_draws():
+@pytest.mark.parametrize("lottery", [[1 / 3, 1 / 3, 1 / 3], [0.0, 0.3, 0.7], [0.6, 0.4, 0.0]])
+def test_probabilities_are_those_of_draws(lottery):
     """4,000 seeds: each row and action within five standard errors, which are below .008."""
     rng = np.random.default_rng(0)
     planned, strata, counts, holdout = rng.integers(0, 3, 30), rng.integers(0, 3, 30), np.zeros((30, 3)), 0.3
     for seed in range(4000):
-        counts[np.arange(30), drawn(planned, places(strata, seed), holdout, 3)] += 1
-    chance = holdout / 3 + (1 - holdout) * np.eye(3)[planned]
+        counts[np.arange(30), drawn(planned, places(strata, seed), holdout, np.array(lottery))] += 1
+    chance = holdout * np.array(lottery) + (1 - holdout) * np.eye(3)[planned]
     error = np.sqrt(chance * (1 - chance) / 4000)
     assert (np.abs(counts / 4000 - chance) <= 5 * error).all()
 

@@ -32,7 +32,7 @@ def test_what_is_wrong_is_said_at_the_top_and_written(log, tmp_path):
     wrong = replace(log, propensities=np.where(log.actions == 1, 0.8, 1.0) * log.propensities)
     for ask in (value, partial(curve, budgets=3)):
         found = ask(wrong, out=tmp_path)
-        assert str(found).split("\n")[1].startswith("check: the propensities do not fit the log: rows with 'small'")
+        assert str(found).split("\n")[2].startswith("check: the propensities do not fit the log: rows with 'small'")
         kept = json.loads((tmp_path / "results.json").read_text())["checks"]
         assert kept == dict(found.checks)
         assert kept["overlap"] is None
@@ -122,7 +122,7 @@ def test_lists_say_what_is_wrong_with_their_log(tmp_path):
     (tmp_path / "problem.toml").write_text(PROBLEM)
     files = tmp_path / "list.csv", tmp_path / "problem.toml"
     found = assign(*files, learn_from=tmp_path / "log.csv")
-    assert str(found).split("\n")[1].startswith("check: 'age' differs between actions given the propensities: under ")
+    assert str(found).split("\n")[2].startswith("check: 'age' differs between actions given the propensities: under ")
     assert "The list is not to be relied on, as the log fails the check of its features" in found.summary()
     found = assign(*files, learn_from=tmp_path / "log.csv", budget=30)
     assert "check: the budget of 1 post per case never binds" in str(found)

@@ -160,7 +160,10 @@ def test_a_log_whose_actions_were_all_certain_judges_what_was_logged_alone():
     log = draw(2000, 4).evidence
     found = value(replace(log, propensities=np.ones(2000)))
     assert [p.policy for p in found.policies if not p.doubt.is_guess] == ["as logged"]
-    assert found.headline().startswith("Within 0.4 cents per case, ") or "keeps to 0.4 cents" in found.headline()
+    assert (
+        found.headline().startswith("Within 800 cents in all (0.4 per case), ")
+        or "keeps to 800 cents" in found.headline()
+    )
     assert "highest value" not in found.summary()
 
 
@@ -171,7 +174,9 @@ def test_nothing_is_recommended_from_a_log_that_fails_a_check(kind, tmp_path):
     wrong = late() if kind == "features" else wrong
     found = value(wrong)
     said = f"No policy can be recommended, as the log fails the check of its {kind}"
-    same = ", and actions that are never drawn in some cases look the same"  # as where a feature follows the action
+    same = (
+        ", and a rule of several columns by which actions are never drawn looks the same"  # as where a feature is late
+    )
     assert found.headline() == said + same * (kind == "features")
     assert "highest value" not in found.summary()
     assert curve(wrong, budgets=3).summary().startswith("What targeting brings cannot be told, as the log fails the ")
@@ -268,7 +273,7 @@ def test_a_curve_has_no_bands_where_it_plays_what_was_never_logged():
     assert found.bands["only small"].less == Z  # of the one difference that has an error
     alone = replace(found, checks={}).headline()
     said = "what targeting brings cannot be told, as the log says too little of such plays"
-    assert alone == f"At 2 cents per case, {said}"
+    assert alone == f"At {2 * log.rows:,} cents in all (2 per case), {said}"
     assert "(guess)" in str(found)
     assert not re.search(r"\bnan\b", f"{found} {found.page().html()}", re.IGNORECASE)
     found.plot()

@@ -32,7 +32,7 @@ def test_the_page_of_values_states_the_result(log):
     assert read.of("pre") == ["evenhand value LOG.csv"]
     within = [p for p in found.policies if p.used["cents"].value - 3 * p.used["cents"].se <= 0.4]
     best = max(within, key=lambda p: p.value.value)
-    assert found.headline().startswith(f"Within 0.4 cents per case, {best.policy!r} ")
+    assert found.headline().startswith(f"Within 1,200 cents in all (0.4 per case), {best.policy!r} ")
     assert f" of {len(within)} policies" in found.headline()
     assert f"{best.value.value:.4f} sale per case" in found.headline()
     for p in found.policies:  # what the chart shows is in the table beside it
@@ -45,9 +45,10 @@ def test_the_page_of_values_states_the_result(log):
 def test_headlines_of_values_without_a_policy_within_the_budget(log):
     found = value(log)
     dear = replace(found, policies=tuple(p for p in found.policies if p.policy in ("as logged", "all large")))
-    assert dear.headline() == "No policy of the table keeps to 0.4 cents per case"
-    assert "but it uses more than 0.4 cents per case" in dear.summary()
-    assert found.summary().startswith(f"{found.headline()}. What was logged brought ")
+    assert dear.headline() == "No policy of the table keeps to 1,200 cents in all (0.4 per case)"
+    assert "but it uses more than 1,200 cents in all (0.4 per case)" in dear.summary()
+    allowed = "The budget is 1,200 cents for the 3,000 cases of the log, 0.4 per case."
+    assert found.summary().startswith(f"{found.headline()}. {allowed} What was logged brought ")
     free = replace(found, limits={})
     best = max(found.policies, key=lambda p: p.value.value)
     assert free.headline().startswith(f"{best.policy!r} is worth the most of 5 policies")  # none is beyond a budget
@@ -85,7 +86,8 @@ def test_the_page_of_a_curve_states_the_result(log):
     singles = [line for line in found.lines if line.name.startswith("only")]
     best = max(singles, key=lambda line: line.value[1].value)
     assert read.of("h1") == [found.headline()]
-    assert found.headline().startswith(f"At 0.4 cents per case, targeting brings {best.less[1].value:+.4f} (95 %: ")
+    at = "At 1,200 cents in all (0.4 per case)"
+    assert found.headline().startswith(f"{at}, targeting brings {best.less[1].value:+.4f} (95 %: ")
     assert found.headline().split(" per case beyond ")[1].split(",")[0] == best.name
     for line in found.lines:
         told = [abs(z.value) > 1.96 * z.se for z in line.less]
@@ -93,10 +95,10 @@ def test_the_page_of_a_curve_states_the_result(log):
             assert f"Beyond {line.name}, targeting brings nothing distinguishable" in found.summary()
         assert f"{line.price[1]:.4f}" in read.of("td")
     alone = replace(found, lines=found.lines[:1])
-    assert alone.headline().startswith("At 0.4 cents per case, targeted is worth ")
+    assert alone.headline().startswith(f"{at}, targeted is worth ")
     self_contained(alone.page().html())
     one = curve(log, budgets=(0.3,))
-    assert one.headline().startswith("At 0.3 cents per case")  # the nearest to that of the file
+    assert one.headline().startswith("At 900 cents in all (0.3 per case)")  # the nearest to that of the file
     self_contained(one.page().html())
 
 
@@ -116,7 +118,9 @@ def test_the_page_of_a_list_states_the_result(tmp_path):
     assert sum(z.share for z in found.levels if z.feature == "age") == pytest.approx(1.0)
     assert {"age", "town"} == {z.feature for z in found.levels}
     assert "town: A" in read.of("th")
-    assert f"{int(found.held_out.sum())} cases are held out" in found.summary()
+    assert (
+        f"So that the list can be judged, there are {int(found.held_out.sum())} cases held out: any" in found.summary()
+    )
     assert [a.get_title() for a in found.plot().axes] == ["share of cases", "post per case, by town"]
     assert found.headline() in found._repr_html_()
 
@@ -190,7 +194,10 @@ def test_pictures_and_notebooks(log):
     other = curve(log, budgets=3)
     assert other.plot().axes[0].get_title().replace("\n", " ").startswith("sale per case, by cents")
     assert other.headline() in other._repr_html_()
-    assert re.match(r"At 0\.4 cents per case, targeting brings .*\. Beyond only small", other.summary())
+    assert re.match(
+        r"At 1,200 cents in all \(0\.4 per case\), targeting brings .*\. The budget is .*\. Beyond only small",
+        other.summary(),
+    )
 
 
 @pytest.mark.parametrize("command", ["value", "curve"])

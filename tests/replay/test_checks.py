@@ -14,6 +14,7 @@ from evenhand.replay import Execution, Runs, replay_log, replay_several
 from evenhand.replay.checks import (
     balance,
     budget,
+    foreseen,
     groupings,
     horizon,
     lasts,
@@ -128,6 +129,64 @@ def test_columns_that_came_after_the_action():
     assert found == 20
 
 
+def test_known_columns_that_came_after_the_action():
+    """What was paid is the price in the rows of one action, and 0 in the others; prices that are known pass."""
+    log, rng = drawn(0)
+    price = rng.choice([1.0, 1.5, 4.0], 4000)
+    paid = np.where(log.actions == 2, price, 0.0)
+    assert balance(replace(log, foreseen={"price": price})) is None
+    said = balance(replace(log, foreseen={"price": price, "paid": paid}))
+    assert said.startswith("'paid' differs between actions given the propensities: under ")
+    assert said.endswith("recorded after the action is not known before acting, and wrong propensities look the same")
+
+
+def test_groups_that_came_after_the_action():
+    log, rng = drawn(0)
+    late = np.where((log.actions == 2) & (rng.random(4000) < 0.3), 1, log.groups["area"])
+    assert " of area = " in of_log(replace(log, groups={"area": late}))["propensities"]
+
+
+def test_what_is_foreseen_is_named_by_its_column():
+    problem = Problem(
+        actions=("none", "letter", "call"),
+        outcomes=(Outcome("sale"), Outcome("cost", known={"letter": 1.0, "call": 2.0})),
+        maximize="sale",
+        horizon=10,
+    )
+    known = np.zeros((4, 3, 1))
+    known[:, 1, 0], known[:, 2, 0] = [1.0, 2.0, 1.0, 2.0], [3.0, 2.0, 3.0, 2.0]
+    assert foreseen(problem, known[:1]) == {}
+    found = foreseen(problem, known, {"cost": {"letter": "price"}})
+    assert {name: z.tolist() for name, z in found.items()} == {
+        "price": [1.0, 2.0, 1.0, 2.0],
+        "cost of call": [3.0, 2.0, 3.0, 2.0],
+    }
+
+
+@pytest.mark.parametrize(("column", "fails"), [("paid", True), ("price", False)])
+def test_nothing_is_recommended_by_the_costs_of_a_ledger(tmp_path, column, fails):
+    rng, lines = np.random.default_rng(0), ["age,arm,sale,paid,price"]
+    for _ in range(2000):
+        sent, price = rng.random() < 0.5, rng.choice([1, 2])
+        sale = int(rng.random() < 0.2 + 0.2 * sent)
+        lines.append(f"{rng.integers(20, 70)},{('none', 'letter')[sent]},{sale},{price * sent},{price}")
+    (tmp_path / "log.csv").write_text("\n".join([*lines, ""]))
+    (tmp_path / "problem.toml").write_text(f"""
+maximize = "sale"
+horizon = 500
+features = {{ numeric = ["age"] }}
+action = {{ column = "arm", values = {{ none = "none", letter = "letter" }} }}
+propensity = {{ constant = 0.5 }}
+outcomes = {{ sale = {{ range = [0, 1] }}, cost = {{ known = {{ letter = 1 }}, column = "{column}" }} }}
+budget = [{{ outcome = "cost", rate = 0.5 }}]
+""")
+    found = value(tmp_path / "log.csv", tmp_path / "problem.toml")
+    assert (found.checks["features"] is not None) == fails
+    assert found.headline().startswith("No policy can be recommended") == fails
+    played = replay_log(tmp_path / "log.csv", tmp_path / "problem.toml", replicas=1, bootstrap=0, progress=False)
+    assert (played.checks["features"] is not None) == fails
+
+
 def test_balance_says_how_far_and_how_many():
     log, _ = drawn(5, tilt=0.0)
     units = log.units.copy()
@@ -136,7 +195,7 @@ def test_balance_says_how_far_and_how_many():
     assert "'age' differs between actions given the propensities: under 'small' it is 0.6" in said
     assert " standard deviations above the average, of which chance explains 0.10" in said
     units[:, 2] -= (log.actions == 0) * 2 * units[:, 2].std()
-    assert "(1 other features differ, too)" in balance(replace(log, units=units))
+    assert "(1 other columns differ, too)" in balance(replace(log, units=units))
 
 
 def test_actions_that_were_never_drawn_for_some_cases():
@@ -238,7 +297,16 @@ def test_replays_say_what_is_wrong_at_their_top(tmp_path):
     lines = [line for i, line in enumerate(shop.rows(900)) if line[2] != "B" or i % 4 == 0]
     quick = {"replicas": 1, "bootstrap": 0, "progress": False}
     found = replay_log(*shop.write(tmp_path, lines, INSISTS), **quick)
-    assert "check: the propensities do not fit the log: rows with 'b'" in str(found).split("\n")[1]
+    assert "check: the propensities do not fit the log: rows with 'b'" in str(found).split("\n")[2]
+    said = "No policy can be recommended, as the log fails the check of its propensities"
+    assert found.headline() == value(*shop.write(tmp_path, lines, INSISTS)).headline() == said
+    assert found.page().title == said
+    several = replay_several(
+        *shop.write(tmp_path, lines, INSISTS), policies=["pgd"], runs=Runs(replicas=1, bootstrap=0)
+    )
+    assert several.headline() == several.page().title == several.results().settings["result"] == said
+    assert said in str(found)
+    assert said in str(several)
     found = replay_log(*shop.write(tmp_path, shop.rows(900)), **quick)
     assert not any(found.checks.values())
     assert "check:" not in str(found)

@@ -486,3 +486,17 @@ def test_yes_and_no_in_a_column_of_numbers_say_how_they_are_read(tmp_path):
                  '"b" } }\npropensity = { constant = 0.5 }\noutcomes = { bought = {} }\n', "p.toml")  # fmt: skip
     with pytest.raises(InvalidInput, match=r"values = \{ ja = 1, nein = 0 \} in its table"):
         read_log(log, path)
+
+
+@pytest.mark.parametrize(("yes", "no"), [("WAHR", "FALSCH"), ("on", "off")])
+def test_words_for_true_and_false_are_read(tmp_path, yes, no):
+    rows = [[20 + i % 50, ("letter", "none")[i % 2], (yes, no)[i % 3 == 0]] for i in range(300)]
+    found = draft(write(tmp_path, table(["age", "offer", "clicked"], rows)))
+    assert found.open == ()
+    assert parse(found.text, "draft.toml").values == {"clicked": {yes: 1.0, no: 0.0}}
+
+
+def test_what_is_no_log_is_not_repeated_in_full():
+    with pytest.raises(InvalidInput, match="expected the path of a file or folder, got") as raised:
+        draft({"age": [41] * 100_000})
+    assert len(str(raised.value)) < 400

@@ -384,7 +384,7 @@ def test_what_a_log_cannot_carry_is_said_first(tmp_path):
         "in 200 of 600 rows the logged action was certain, so no other one can be judged"
     )
     assert found.checks["horizon"].startswith("this log lasts for some 150 rounds of 300: its rows times 0.25")
-    assert str(found).split("\n")[1].startswith("check: in 200 of 600 rows")
+    assert str(found).split("\n")[2].startswith("check: in 200 of 600 rows")
     assert found.to_dict()["checks"] == dict(found.checks)
     several = replay_several(
         *shop.write(tmp_path, lines, problem), policies=["pgd"], runs=Runs(replicas=1, bootstrap=0)

@@ -17,6 +17,9 @@ __all__ = [
 ]
 
 
+_MOST = 300  # characters of a value that is no text, as data of callers stay out of messages
+
+
 class EvenhandError(Exception):
     """Any error that evenhand raises on purpose."""
 
@@ -41,7 +44,11 @@ class InvalidInput(EvenhandError, ValueError):
         self.others: tuple[InvalidInput, ...] = ()
 
     def __str__(self) -> str:
-        return "; ".join(f"{e.field}: expected {e.expected}, got {e.got}" for e in (self, *self.others))
+        return "; ".join(f"{e.field}: expected {e.expected}, got {e._told()}" for e in (self, *self.others))
+
+    def _told(self) -> str:
+        text = str(self.got)
+        return text if isinstance(self.got, str | Exception) or len(text) <= _MOST else f"{text[:_MOST]}..."
 
     def at(self, place: str) -> InvalidInput:
         """Return the error with a place before the name of every field.

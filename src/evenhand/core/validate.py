@@ -151,9 +151,10 @@ def file(field: str, path: object) -> Path:
     >>> file("out", "results").name
     'results'
     """
-    if not isinstance(path, str | os.PathLike) or "\0" in str(path):
-        raise InvalidInput(field, "the path of a file or folder", repr(path))
-    return Path(path)
+    if isinstance(path, str | os.PathLike) and "\0" not in str(path):
+        return Path(path)
+    got = repr(path) if isinstance(path, str | os.PathLike) else path
+    raise InvalidInput(field, "the path of a file or folder", got)
 
 
 @contextmanager

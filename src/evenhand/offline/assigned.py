@@ -19,16 +19,17 @@ from evenhand.core.sheets import RUN, quoted_cell
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
 from evenhand.offline import shown
-from evenhand.offline.doubts import fault_of
 from evenhand.offline.levels import Level, levels_of
 from evenhand.offline.list_files import SUFFIX, write_parquet
 from evenhand.offline.list_page import parts
-from evenhand.offline.used import Averages, Used
-from evenhand.replay.checks import Checks, scope, told as warnings
+from evenhand.offline.used import Averages, HeldOut, Used
+from evenhand.replay.checks import Checks, fault_of, scope, told as warnings
 from evenhand.replay.columns import POINT
 from evenhand.replay.form import Form
 from evenhand.replay.guesses import FORESEEN, LISTED
 from evenhand.replay.units import MISSING
+from evenhand.report import allowances
+from evenhand.report.allowances import Allowance
 from evenhand.report.page import Page
 from evenhand.report.tables import Table
 
@@ -49,13 +50,14 @@ class Assignment:
         actions: the names of the actions.
         chosen: `(N)` the number of the action of every case.
         probability: `(N)` with which it was drawn: 1 where only it could be.
-        held_out: `(N)` whether it was drawn evenly, so that the list can be evaluated afterwards.
+        held_out: `(N)` whether a lottery drew it, so that the list can be evaluated afterwards.
         expected: by outcome, `(N)` what the log lets expect of the chosen action.
         objective: its name.
         budgets: what the list uses of each.
         parities: what the groups of each have on average.
         log: the name of the file that was learned from.
         checks: what is wrong with the log or the budget, a sentence each; None if nothing was found.
+        holdout: the lottery of the cases that are held out, and what it costs; None without one.
         numeric: the features that are numbers or dates, in days, NaN if one is missing.
         categorical: the columns of the others.
         dates: which of the numbers are dates.
@@ -73,6 +75,7 @@ class Assignment:
     parities: tuple[Averages, ...]
     log: str
     checks: Checks
+    holdout: HeldOut | None = None
     numeric: Mapping[str, Floats] = field(default_factory=dict)
     categorical: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
@@ -98,6 +101,7 @@ class Assignment:
 
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
+        yield from allowances.sentences(self._allowed)
         mean = f"{self.expected[self.objective].mean():.4f} {self.objective}"
         if (fault := fault_of(self.checks)) is not None:
             yield f"The list is not to be relied on, as {fault}."
@@ -105,9 +109,8 @@ class Assignment:
         yield f"{scope(self.checks)}By what {self.log} says, {told}."
         for used in self.budgets:
             yield f"One more unit of {used.outcome} is predicted to be worth {amount(used.price)} {self.objective}."
-        held = int(self.held_out.sum())
-        if held:
-            yield f"{held:,} cases are held out: any action, with the same chance each, so that the list can be judged."
+        if self.holdout is not None:
+            yield f"So that the list can be judged, there are {self.holdout}."
 
     def plot(self) -> Figure:
         """Draw the share of cases with each action, and the averages of groups under a parity.
@@ -132,8 +135,13 @@ class Assignment:
             parts(self._shares, self.budgets, self.parities, list(self.tables()), self.levels),
             notes=warnings(self.checks),
             command=command,
-            settings={"log": self.log, "cases": len(self.chosen)},
+            settings={"log": self.log, "cases": len(self.chosen)} | allowances.setting(self._allowed),
         )
+
+    @property
+    def _allowed(self) -> tuple[Allowance, ...]:
+        count = len(self.chosen)
+        return allowances.allowances({b.outcome: b.total / count for b in self.budgets}, count, "cases of the list")
 
     def _columns(self) -> dict[str, list[object]]:
         names = np.array(self.actions)[self.chosen].tolist()
@@ -175,7 +183,7 @@ class Assignment:
         with on_disk("path", "a file that can be written"), beside(path) as part, _new(part, self.form) as out:
             rows = csv.writer(out, delimiter=self.form.separator or ",")
             rows.writerow(columns if verbatim else map(quoted_cell, columns))
-            shown = (_numbers(name, z, self.form.decimal) for name, z in columns.items())
+            shown = (_numbers(name, z, self.form.point) for name, z in columns.items())
             rows.writerows(zip(*(z if verbatim else _cells(z) for z in shown), strict=True))
         return path
 
@@ -191,12 +199,12 @@ class Assignment:
     def _head(self) -> Iterator[str]:
         count = len(self.chosen)
         yield f"{count:,} cases, by what {self.log} says of {self.objective}"
+        yield from allowances.lines(self._allowed)
         yield from warnings(self.checks)
         for used in self.budgets:
             yield f"{used}; one more is predicted to be worth {amount(used.price)} {self.objective}"
-        held = int(self.held_out.sum())
-        if held:
-            yield f"{held:,} cases held out: any action, with the same chance each"
+        if self.holdout is not None:
+            yield str(self.holdout)
 
     def tables(self) -> Iterator[Table]:
         """Yield the tables: of actions, and one per parity."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
 from evenhand.core.luck import check_seed
+from evenhand.core.registry import meant
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import file, number
 from evenhand.offline.assigned import Assignment
@@ -21,12 +22,13 @@ from evenhand.offline.doubts import doubts, support
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.lines import singles
 from evenhand.offline.outcome_models import Regressor
-from evenhand.offline.plans import Even, ListPlan, limits_of, planned
+from evenhand.offline.plans import Even, Held, ListPlan, limits_of, planned
 from evenhand.offline.rounding import drawn, places
-from evenhand.offline.used import Averages, Used
+from evenhand.offline.used import Averages, HeldOut, Used
 from evenhand.replay.log import Source
 from evenhand.report.quantities import objective_name
 
+_ROUNDED = 1e-6  # the error of a sum of chances
 _ROUNDS = 50  # of lowering the plan until what was drawn keeps to the budget
 
 
@@ -38,14 +40,16 @@ def assign(
     learn_from: Source,
     budget: float | None = None,
     holdout: float = 0.0,
+    lottery: str | Mapping[str, float] = "uniform",
     seed: int = 0,
     model: Callable[[], Regressor] = RidgeByErrors,
 ) -> Assignment:
     """Decide who gets what in a list, by what a randomised log says and within the budgets of the problem.
 
     Equation: max sum_i w_i(a_i) s.t. sum_i c_ik(a_i) <= B_k for every budget, and every parity, by the prices of the
-    list itself (`allocate`), with predictions w of models of the whole log. With a holdout h, an action has the chance
-    h / A, and the planned one 1 - h more; the plan has what held out cases are expected to leave of the budgets.
+    list itself (`allocate`), with predictions w of models of the whole log. With a holdout h of a lottery b, an action
+    has the chance h b_a, and the planned one 1 - h more; the plan has what held out cases are expected to leave of the
+    budgets. What the holdout costs is found by another plan without it.
 
     What was drawn never costs more than a budget. If it would, as held out cases are drawn or few cases could not be
     split, the plan is lowered by what is too much, and drawn again with the same luck. The probabilities are those of
@@ -57,7 +61,10 @@ def assign(
         problem: a TOML file with budgets and parities; those on outcomes that are learned are of predictions.
         learn_from: a randomised log, as for `curve`.
         budget: for the whole list, if the problem has one; by default its rate per case.
-        holdout: the share of cases in which any action is drawn with the same chance, in [0, 1).
+        holdout: the share of cases that are decided by a lottery, in [0, 1).
+        lottery: of these: "uniform" over all actions; "plan", by the shares that actions have in a plan without a
+            holdout; the name of one action, such as one that does nothing; or the chances of actions by name. A list
+            can be judged afterwards against policies that play what its lottery does, or its plan.
         seed: of all luck.
         model: makes a model of outcomes that is not fitted yet.
 
@@ -72,14 +79,19 @@ def assign(
     assert evidence.coding is not None
     listed = Cases.read(file("cases", cases), evidence.spec, evidence.problem, evidence.coding)
     limits = limits_of(evidence, len(listed), budget)
+    chances = None if lottery == "plan" else _chances(lottery, evidence.names)
     tables = evidence.predict(listed.features, listed.known, model=model)
-    count, rows = len(evidence.names), np.arange(len(listed))
+    rows = np.arange(len(listed))
     order = np.argsort(places(np.zeros(len(listed), np.int64), seed), kind="stable")  # ties are broken by chance
     totals, less = np.array([b.total for b in limits.budgets]), np.zeros(len(limits.budgets))
-    plan = planned(evidence, listed, tables, limits, holdout, less, order)
+    plan = alone = planned(evidence, listed, tables, limits, Held(0.0, np.zeros(len(evidence.names))), less, order)
+    own = np.bincount(alone.actions, minlength=len(evidence.names)) / len(listed)
+    held = Held(holdout, own if chances is None else chances)
+    if holdout:
+        plan = planned(evidence, listed, tables, limits, held, less, order, alone)
     place = places(_strata(plan, [listed.groups[even.by] for even in limits.parities]), seed)
     for _ in range(_ROUNDS):
-        chosen = drawn(plan.actions, place, holdout, count)
+        chosen = drawn(plan.actions, place, holdout, held.lottery)
         spent = np.array(
             [tables[b.outcome].predicted[rows % len(tables[b.outcome].predicted), chosen].sum() for b in limits.budgets]
         )
@@ -87,7 +99,7 @@ def assign(
         if (over <= 1e-9 * np.abs(totals)).all():
             break
         less += np.maximum(over, 0.0) / (1.0 - holdout)
-        plan = planned(evidence, listed, tables, limits, holdout, less, order, plan)
+        plan = planned(evidence, listed, tables, limits, held, less, order, plan)
     else:
         k = int(np.argmax(over / np.maximum(np.abs(totals), 1e-300)))
         needs = f"at least {amount(spent[k], 6)}, which the cheapest actions and the draw of this seed cost"
@@ -95,19 +107,29 @@ def assign(
     worth = evidence.worth(tables, len(listed)).predicted
     objective = worth[rows, chosen]
     expected = {name: t.predicted[rows % len(t.predicted), chosen] for name, t in tables.items()}
-    name = objective_name(evidence.problem)
+    name, out = objective_name(evidence.problem), place < holdout
+    used = tuple(
+        Used(*b, z, float(q[0]))
+        for b, z, q in zip(limits.budgets, spent.tolist(), plan.prices[: len(less)], strict=True)
+    )
     return Assignment(
         texts=listed.texts,
         form=listed.form,
         actions=evidence.names,
         chosen=chosen,
-        probability=holdout / count + (1.0 - holdout) * (chosen == plan.actions),
-        held_out=place < holdout,
+        probability=holdout * held.lottery[chosen] + (1.0 - holdout) * (chosen == plan.actions),
+        held_out=out,
         expected=expected if name in expected else expected | {name: objective},
         objective=name,
-        budgets=tuple(
-            Used(*b, z, float(q[0]))
-            for b, z, q in zip(limits.budgets, spent.tolist(), plan.prices[: len(less)], strict=True)
+        budgets=used,
+        holdout=None
+        if not holdout
+        else HeldOut(
+            int(out.sum()),
+            dict(zip(evidence.names, held.lottery.tolist(), strict=True)),
+            tuple(u._replace(spent=float(expected[u.outcome][out].sum())) for u in used),
+            float(worth[rows, alone.actions].sum() - objective.sum()),
+            name,
         ),
         parities=tuple(_averages(even, evidence, listed, expected[even.outcome]) for even in limits.parities),
         log=evidence.log,
@@ -121,6 +143,26 @@ def assign(
             "budget": idle(worth, tables, {b.outcome: b.total / len(listed) for b in limits.budgets}),
         },
     )
+
+
+def _chances(lottery: str | Mapping[str, float], names: Sequence[str]) -> Floats:
+    """Read a lottery over actions, `->(A)`.
+
+    Raises:
+        InvalidInput: it names another action, or its chances do not sum to 1.
+    """
+    if lottery == "uniform":
+        return np.full(len(names), 1.0 / len(names))
+    stated = {lottery: 1.0} if isinstance(lottery, str) else lottery
+    for action, chance in stated.items():
+        if action not in names:
+            expected = f"uniform, plan, or actions, {list(names)}"
+            raise InvalidInput("lottery", expected, f"{action}{meant(action, names)}")
+        number(f"lottery[{action!r}]", chance, "a chance in [0, 1]", lambda x: 0.0 <= x <= 1.0)
+    total = sum(stated.values())
+    if abs(total - 1.0) > _ROUNDED:
+        raise InvalidInput("lottery", "chances that sum to 1", f"a sum of {total:.7g}")
+    return np.array([stated.get(action, 0.0) for action in names]) / total
 
 
 def _strata(plan: ListPlan, groups: Sequence[Ints]) -> Ints:

@@ -15,7 +15,7 @@ from evenhand.problem.problem import Problem
 from evenhand.replay import toml_text
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.columns import Columns
-from evenhand.replay.encoding import feature
+from evenhand.replay.encoding import feature, refuse_thousands
 from evenhand.replay.form import Form
 from evenhand.replay.guesses import FORESEEN, LISTED
 from evenhand.replay.lines import locate_keys
@@ -68,6 +68,7 @@ class Cases:
         if not len(read):
             torn = f"rows with more or fewer fields than the header (first in line {read.torn[0]})" if read.torn else ""
             raise InvalidInput(path.name, "at least one row", torn or "a header alone")
+        refuse_thousands(spec, read)
         given = {c: read.names(c).texts() for c in read.each}  # to be written as they came
         bad = BadRows.none(read)
         read = with_levels(spec, read)  # nothing is dropped

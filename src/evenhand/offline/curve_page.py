@@ -7,12 +7,13 @@ from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 from evenhand.core.faces import amount
-from evenhand.offline.doubts import Doubt, fault_of
+from evenhand.offline.doubts import Doubt
 from evenhand.offline.lines import Line
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import difference, interval
-from evenhand.replay.checks import Checks, scope
-from evenhand.report import charts
+from evenhand.replay.checks import Checks, fault_of, scope
+from evenhand.report import allowances, charts
+from evenhand.report.allowances import Allowance
 from evenhand.report.charts import Course
 from evenhand.report.page import Part
 from evenhand.report.tables import Table
@@ -51,6 +52,9 @@ class Drawn(Protocol):
     def stated(self) -> float: ...
 
     @property
+    def allowed(self) -> Allowance: ...
+
+    @property
     def rows(self) -> int: ...
 
     @property
@@ -62,7 +66,9 @@ class Drawn(Protocol):
 
 def headline(curve: Drawn) -> str:
     """State what targeting brings beyond the best single action, at the budget of the file or the nearest to it."""
-    i, b = _at(curve), f"{amount(curve.budgets[_at(curve)])} {curve.spent} per case"
+    i = _at(curve)
+    at = curve.allowed._replace(rate=curve.budgets[i])
+    b = f"{amount(at.total, 6)} {curve.spent} in all ({amount(at.rate)} per case)"
     first, *others = curve.lines
     if (fault := fault_of(curve.checks)) is not None:
         return f"What targeting brings cannot be told, as {fault}"
@@ -82,6 +88,7 @@ def headline(curve: Drawn) -> str:
 def sentences(curve: Drawn) -> Iterator[str]:
     """Yield where every difference can be told from chance, and the worth of one more unit of the budget."""
     first, *others = curve.lines
+    yield from allowances.sentences((curve.allowed,))
     for line in others if fault_of(curve.checks) is None and not curve.doubt.any else ():
         each = zip(curve.budgets, line.less, strict=True)
         told = [(b, interval("", z).told) for b, z in each if not math.isnan(z.se)]

@@ -25,6 +25,7 @@ from evenhand.offline.lines import (
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import Counted, confidence, ends_of, head, reached, results_of, settings_of, told
 from evenhand.replay.checks import Checks, told as warnings
+from evenhand.report.allowances import Allowance, setting
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
 from evenhand.report.results import Measurement, Results
@@ -113,7 +114,7 @@ class Curve:
 
     def results(self) -> Results:
         """Collect the rows of `results.json`."""
-        found = results_of("curve", self, {"stated budget": self.stated})
+        found = results_of("curve", self, {"stated budget": self.stated} | setting((self.allowed,)))
         for line in self.lines:
             for what, errors in zip(("", f" less than {TARGETED}"), self.bands[line.name], strict=True):
                 found.rows.append(Measurement(line.name, {}, f"{self.objective}{what}: {REACH}", reached(self, errors)))
@@ -132,6 +133,11 @@ class Curve:
     def headline(self) -> str:
         """State the result in a sentence: what targeting brings at the budget of the file."""
         return headline(self)
+
+    @property
+    def allowed(self) -> Allowance:
+        """What the budget of the file allows."""
+        return Allowance(self.spent, self.stated, self.rows, "cases of the log")
 
     def summary(self) -> str:
         """Return the result in a few sentences."""
@@ -159,7 +165,7 @@ class Curve:
             parts(self, list(self._lines()), list(self._uses())),
             notes=(*warnings(self.checks), *self.notes),
             command=command,
-            settings=settings_of(self, {"budget of the file, per case": self.stated}),
+            settings=settings_of(self, setting((self.allowed,))),
         )
 
     def write(self, out: str | Path, command: str = "") -> list[Path]:
@@ -177,7 +183,7 @@ class Curve:
         return [save(self.plot().axes, out / "curve.png"), *written]
 
     def __str__(self) -> str:
-        return shown.text(self, head(self, self._what), self._reading())
+        return shown.text(self, head(self, self._what, (self.allowed,)), self._reading())
 
     def __repr__(self) -> str:
         return faces.first(str(self), rest=": `print` shows all")

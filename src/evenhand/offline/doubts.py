@@ -15,12 +15,11 @@ import numpy as np
 from evenhand.core.types import Floats
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.scores import Average, weights
-from evenhand.replay.checks import SURE, Checks, quantile, reach
+from evenhand.replay.checks import SURE, quantile, reach
 from evenhand.replay.clusters import Clusters
 
 FEW = 50.0  # effective cases below which an estimate is not to be trusted
 _SMALL = 0.01  # part of the rows
-_OF_ALL = ("propensities", "features", "clusters")  # checks of a log that doubt every estimate from it
 
 
 class Doubt(NamedTuple):
@@ -96,15 +95,6 @@ def support(found: Mapping[str, Doubt]) -> str | None:
             f"{others}: its value there is a model's guess, without an interval"
         )
     return None
-
-
-def fault_of(checks: Checks) -> str | None:
-    """Say which checks of a log forbid to recommend any policy; None if none does."""
-    names = [name for name in _OF_ALL if checks.get(name) is not None]
-    if not names:
-        return None
-    same = ", and actions that are never drawn in some cases look the same" if checks.get("overlap") is not None else ""
-    return f"the log fails the check of its {' and '.join(names)}{same}"
 
 
 class Bounds(NamedTuple):

@@ -19,7 +19,7 @@ from evenhand.offline.fold_models import Asked, FoldModels, fold_models
 from evenhand.offline.outcome_models import Regressor, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
-from evenhand.replay.checks import Checks, Drawn, of_log
+from evenhand.replay.checks import Checks, Drawn, foreseen, of_log
 from evenhand.replay.checks.refused import refuse_misfit
 from evenhand.replay.clusters import Clusters
 from evenhand.replay.log import Log, Restated, Source, read_rows
@@ -316,6 +316,7 @@ class Evidence:
                 groups=self.groups,
                 group_names={g.name: g.names for g in p.groups},
                 clusters=self.cluster or self.repeats,
+                foreseen=foreseen(p, self.known, None if self.spec is None else self.spec.by_case),
             )
         )
         return {**self.selection, **own}

@@ -40,6 +40,13 @@ class Limits(NamedTuple):
     parities: tuple[Even, ...]
 
 
+class Held(NamedTuple):
+    """The share of cases that a lottery decides, and its chances by action, `(A)`."""
+
+    share: float
+    lottery: Floats
+
+
 class ListPlan(NamedTuple):
     """An action per case."""
 
@@ -76,7 +83,7 @@ def planned(
     cases: Cases,
     tables: Mapping[str, Tables],
     limits: Limits,
-    holdout: float,
+    held: Held,
     less: Floats,
     order: Ints,
     before: ListPlan | None = None,
@@ -84,7 +91,7 @@ def planned(
     """Plan a list with the average budgets that held-out cases leave, minus stated amounts.
 
     Budgets leave at least what the cheapest actions cost. Of cases that are alike, those that come first in an order
-    are first. Parities are those of the plan: held out cases get any action in all groups alike. The prices of a plan
+    are first. Parities are those of the plan: held out cases have the same lottery in all groups. The prices of a plan
     `before` with about the same limits save time.
 
     Raises:
@@ -94,14 +101,14 @@ def planned(
     worth, resources = evidence.worth(tables, len(cases)).predicted, list[Resource]()
     for (outcome, total, _), lower in zip(limits.budgets, less.tolist(), strict=True):
         cost = tables[outcome].predicted
-        least, mean = float(cost.min(1).mean()), float(cost.mean())
-        needs = len(cases) * ((1.0 - holdout) * least + holdout * mean)
+        least, mean = float(cost.min(1).mean()), float((cost @ held.lottery).mean())
+        needs = len(cases) * ((1.0 - held.share) * least + held.share * mean)
         if total < needs - 1e-12 * abs(needs):
             field = "budget" if len(limits.budgets) == 1 else f"budget of {outcome!r}"
             raise InvalidInput(
                 field, f"at least {amount(needs, 6)}, which the cheapest actions and the holdout cost", total
             )
-        rest = max(((total - lower) / len(cases) - holdout * mean) / (1.0 - holdout), least)
+        rest = max(((total - lower) / len(cases) - held.share * mean) / (1.0 - held.share), least)
         resources.append(Resource.budget(cost, rest + 1e-12 * abs(rest)))  # sums of costs are rounded
     for even in limits.parities:
         resources.append(Resource.parity(tables[even.outcome].predicted, cases.groups[even.by], even.tolerance))

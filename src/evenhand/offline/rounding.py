@@ -33,13 +33,16 @@ def places(strata: Ints, seed: int, part: int = 0) -> Floats:
     return found
 
 
-def drawn(planned: Ints, place: Floats, holdout: float, n_actions: int) -> Ints:
-    """Return the planned actions, and a uniformly drawn action where the random place is below the holdout.
+def drawn(planned: Ints, place: Floats, holdout: float, lottery: Floats) -> Ints:
+    """Return the planned actions, and one of a lottery over actions where the random place is below the holdout.
 
-    >>> drawn(np.array([2, 2, 2]), np.array([0.05, 0.16, 0.7]), 0.2, 4).tolist()
+    >>> drawn(np.array([2, 2, 2]), np.array([0.05, 0.16, 0.7]), 0.2, np.full(4, 0.25)).tolist()
     [1, 3, 2]
+    >>> drawn(np.array([2, 2, 2]), np.array([0.0, 0.16, 0.7]), 0.2, np.array([0.0, 1.0, 0.0])).tolist()
+    [1, 1, 2]
     """
     if not holdout:
         return planned
-    even = np.minimum((place / holdout * n_actions).astype(np.int64), n_actions - 1)
-    return np.where(place < holdout, even, planned)
+    last = int(np.flatnonzero(lottery)[-1])  # of a sum that is rounded below 1
+    found = np.minimum(np.searchsorted(np.cumsum(lottery), place / holdout, side="right"), last)
+    return np.where(place < holdout, found, planned)

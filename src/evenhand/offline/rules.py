@@ -110,7 +110,7 @@ def _holds(condition: str, shown: Callable[[str], str], evidence: Evidence) -> B
 
 def _number(text: str, evidence: Evidence) -> float:
     """Read a number with a decimal point, or else as the log writes it."""
-    decimals = (POINT,) if evidence.spec is None else (POINT, evidence.spec.form.decimal)
+    decimals = (POINT,) if evidence.spec is None else (POINT, evidence.spec.form.point)
     found = [as_numbers([text], decimal)[0] for decimal in decimals]
     return next((z for z in found if not np.isnan(z)), np.nan)
 

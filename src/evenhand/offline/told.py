@@ -10,6 +10,8 @@ from evenhand.offline.doubts import Bounds
 from evenhand.offline.scores import Estimate, Z, student
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.replay.clusters import Clusters
+from evenhand.report import allowances
+from evenhand.report.allowances import Allowance
 from evenhand.report.intervals import BOUNDS, SINGLE, Interval
 from evenhand.report.results import Measurement, Results
 
@@ -83,9 +85,10 @@ def results_of(name: str, found: Judged, more: Mapping[str, object]) -> Results:
     return Results(name, settings_of(found, more), se_of=se, notes=found.notes, checks=found.checks)
 
 
-def head(found: Judged, what: str) -> Iterator[str]:
-    """Yield the first lines of a text, with what is wrong and the notes."""
+def head(found: Judged, what: str, allowed: tuple[Allowance, ...] = ()) -> Iterator[str]:
+    """Yield the first lines of a text, with the budgets, what is wrong and the notes."""
     yield f"{found.log}: {found.rows:,} rows{found.clusters or ''}; {what}; {found.folds} folds, seed {found.seed}"
+    yield from allowances.lines(allowed)
     yield from warnings(found.checks)
     yield from (f"note: {note}" for note in found.notes)
 

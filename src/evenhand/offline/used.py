@@ -22,6 +22,31 @@ class Used(NamedTuple):
         return f"{self.outcome}: {amount(self.spent, 6)} of {amount(self.total, 6)}{how}"
 
 
+class HeldOut(NamedTuple):
+    """The cases of a list that a lottery decides, so that the list can be judged, and what they cost."""
+
+    cases: int
+    chances: Mapping[str, float]  # of the lottery, by action
+    used: tuple[Used, ...]  # of each budget, by these cases
+    less: float  # by predictions, what the list brings less than one without a holdout
+    objective: str
+
+    @property
+    def lottery(self) -> str:
+        """In words."""
+        played = {action: chance for action, chance in self.chances.items() if chance > 0.0}
+        if len(played) == 1:
+            return f"{next(iter(played))!r} for all of them"
+        if len(played) == len(self.chances) and max(played.values()) - min(played.values()) < 1e-12:
+            return "any action, with the same chance each"
+        return ", ".join(f"{action} {chance:.1%}" for action, chance in played.items())
+
+    def __str__(self) -> str:
+        uses = " and ".join(f"{amount(u.spent, 6)} of {amount(u.total, 6)} {u.outcome}" for u in self.used)
+        cost = f"the list is predicted to bring {amount(self.less)} {self.objective} less than without a holdout"
+        return f"{self.cases:,} cases held out: {self.lottery}; {f'they use {uses}, and ' if uses else ''}{cost}"
+
+
 class Averages(NamedTuple):
     """The average of an outcome per case, in each group of a parity."""
 

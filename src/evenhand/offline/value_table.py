@@ -14,7 +14,7 @@ from evenhand.core.faces import amount, few
 from evenhand.core.validate import file
 from evenhand.offline import shown
 from evenhand.offline.bands import Bands
-from evenhand.offline.doubts import FEW, fault_of
+from evenhand.offline.doubts import FEW
 from evenhand.offline.events import Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.scores import Estimate
@@ -33,7 +33,9 @@ from evenhand.offline.told import (
 )
 from evenhand.offline.value_page import differences, parts, uses
 from evenhand.offline.whom import ForWhom
-from evenhand.replay.checks import Checks, scope, told as warnings
+from evenhand.replay.checks import Checks, fault_of, refusal, scope, told as warnings
+from evenhand.report import allowances
+from evenhand.report.allowances import Allowance
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page
 from evenhand.report.results import Measurement, Results
@@ -115,7 +117,7 @@ class Value:
 
     def results(self) -> Results:
         """Collect the rows of `results.json`."""
-        found = results_of("value", self, {})
+        found = results_of("value", self, allowances.setting(self._allowed))
         for p in self.policies:
             estimates = {
                 "": p.value,
@@ -149,9 +151,8 @@ class Value:
 
         Policies that the log cannot judge are left out, and none is recommended from a log that fails a check.
         """
-        fault = fault_of(self.checks)
-        if fault is not None:
-            return f"No policy can be recommended, as {fault}"
+        if (refused := refusal(self.checks)) is not None:
+            return refused
         judged = [p for p in self.policies if not p.doubt.any]
         kept = [p for p in judged if not any(self._over(p))]
         left = len(self.policies) - len(judged)
@@ -188,6 +189,7 @@ class Value:
     def sentences(self) -> Iterator[str]:
         """Yield the sentences that follow the headline."""
         first, *others = self.policies
+        yield from allowances.sentences(self._allowed)
         yield f"What was logged brought {first.value.value:.4f} {self.objective} per case."
         judged = [p for p in others if not p.doubt.any]
         if judged and fault_of(self.checks) is None:
@@ -230,7 +232,7 @@ class Value:
             (*own, *([] if self.whom is None else self.whom.parts())),
             notes=(*warnings(self.checks), *self.notes, *self._remarks()),
             command=command,
-            settings=settings_of(self, {"budgets per case": self.limits} if self.limits else {}),
+            settings=settings_of(self, allowances.setting(self._allowed)),
         )
 
     def write(self, out: str | Path, command: str = "") -> list[Path]:
@@ -253,10 +255,16 @@ class Value:
 
     @property
     def _budgets(self) -> str:
-        return " and ".join(f"{amount(limit)} {name} per case" for name, limit in self.limits.items())
+        return " and ".join(
+            f"{amount(a.total, 6)} {a.outcome} in all ({amount(a.rate)} per case)" for a in self._allowed
+        )
+
+    @property
+    def _allowed(self) -> tuple[Allowance, ...]:
+        return allowances.allowances(self.limits, self.rows, "cases of the log")
 
     def _head(self) -> Iterator[str]:
-        yield from head(self, f"{self.objective} per case")
+        yield from head(self, f"{self.objective} per case", self._allowed)
         yield from (f"note: {remark}" for remark in self._remarks())
 
     def _remarks(self) -> Iterator[str]:

@@ -22,7 +22,7 @@ from evenhand.offline.bands import blocks, reach
 from evenhand.offline.coefficients import Coefficient, coefficients
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed, Plans, best
-from evenhand.offline.doubts import Doubt, doubts, fault_of
+from evenhand.offline.doubts import Doubt, doubts
 from evenhand.offline.evidence import Evidence, evidence_of
 from evenhand.offline.frontier import Point
 from evenhand.offline.levels import Level, levels_of, table_of
@@ -31,7 +31,7 @@ from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.planned import Planned
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import Counted, head, in_band, interval, reaches, results_of, told
-from evenhand.replay.checks import Checks
+from evenhand.replay.checks import Checks, fault_of
 from evenhand.replay.problem_file import Stated
 from evenhand.report import charts
 from evenhand.report.page import Part

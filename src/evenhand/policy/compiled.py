@@ -103,7 +103,7 @@ def choose(p: Compiled, c: Context) -> tuple[bool, Decision, Floats]:
     luck = uniform_within(f.seed, _CHOICE, f.replicas, f.t, f.draws)
     mixed, mix = p.mixture.part.mix(c, shares, p.model.part, mean, bonus)
     pick = p.choice.part.pick(Worth(mean, bonus, False, o, mix), Offer(playable, worst, left), f.t, luck)
-    x, z, groups, counted, restricted = entries.take(
+    x, z, groups, counted, restricted, _ = entries.take(
         c.features, c.known, c.groups, pick.plays, c.offered, playable, f.t, f.last_round
     )
     prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)

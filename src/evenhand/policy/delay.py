@@ -110,6 +110,15 @@ class Inverses(NamedTuple):
     inverse: Floats  # (R A, n, n)
 
 
+class Plays(NamedTuple):
+    """What is counted of a decision."""
+
+    id: Ints  # (3,) its number first
+    features: Floats  # (R, P, n)
+    plays: Ints  # (R, P)
+    counted: Floats  # (R,)
+
+
 @dataclass(frozen=True, eq=False)
 class Delay:
     """Counts the plays of one policy whose outcomes are to come, for the bonuses of its model.
@@ -128,40 +137,46 @@ class Delay:
     model: Model
     n_plays: int
 
+    @cached_property
+    def counts(self) -> bool:
+        """Whether anything is to be counted: nothing is committed or settled otherwise."""
+        return self._waits is not None
+
     def begin(self, state: PolicyState) -> None:
         """Give a new state sums of nothing."""
         if self._waits is None:
             return
-        features, plays, counted = self._nothing(len(state.t))
+        features, plays, counted = _blank(len(state.t), *self._sizes)
         sums = list[WaitingSums]()
         for gain in self._waits.gains(state.model, features):
             shape = gain.state.inverse.shape
             sums.append(WaitingSums(np.zeros(shape), np.zeros(shape[:2]), np.zeros(shape[0])))
         state.waiting = Waiting(-1, features, plays, counted, sums)
 
-    def commit(self, state: PolicyState, number: int, features: Floats, plays: Ints, counted: Floats) -> None:
-        """Count the plays of a decision that was just numbered, `(P,n),(P),()`; those of the last one stay apart.
+    def commit(self, state: PolicyState, d: Decision | Plays) -> None:
+        """Count the plays of a decision that was just numbered; those of the last one stay apart.
 
         Most outcomes come before the next decision, and then nothing has to be added up.
         """
-        if self._waits is None:
-            return
         w = state.waiting
         if w.number >= 0:
             self._add_last(state)
-        w.number, w.features, w.plays, w.counted = number, features, plays, counted
+        w.number, w.features, w.plays, w.counted = d.id.item(0), d.features, d.plays, d.counted
 
-    def settle(self, state: PolicyState, number: int, features: Floats, plays: Ints, counted: Floats) -> None:
-        """Take away plays that no longer wait, `(P,n),(P),()`: those of a decision, or a part of them at number -1."""
+    def settle(self, state: PolicyState, d: Decision | Plays) -> None:
+        """Take away the plays of a decision that no longer waits."""
         w = state.waiting
-        if self._waits is None:
-            return
-        if 0 <= number == w.number:
-            self._forget(state)
-            return
+        if w.number >= 0 and w.number == d.id.item(0):
+            self._forget(w)
+        else:
+            self.settle_part(state, d, d.plays)
+
+    def settle_part(self, state: PolicyState, d: Decision | Plays, plays: Ints) -> None:
+        """Take away some plays of a decision that no longer wait, `(P)`, -1 at all others."""
+        w = state.waiting
         if w.number >= 0:
             self._add_last(state)
-        self._add(state, features, -amounts(plays, counted, features))
+        self._add(state, d.features, -amounts(plays, d.counted, d.features))
         w.some = int(any(s.plays.any() for s in w.sums))
 
     def expecting(self, state: PolicyState) -> Any:
@@ -224,24 +239,22 @@ class Delay:
 
     def _add_last(self, state: PolicyState) -> None:
         w = state.waiting
-        features, amount = w.features, amounts(w.plays, w.counted, w.features)
-        self._forget(state)
-        self._add(state, features, amount)
+        self._add(state, w.features, amounts(w.plays, w.counted, w.features))
         w.some = 1
+        self._forget(w)
 
-    def _forget(self, state: PolicyState) -> None:
+    def _forget(self, w: Waiting) -> None:
         """Forget the decision that was committed last."""
-        w = state.waiting
-        w.number, (w.features, w.plays, w.counted) = -1, self._nothing(len(state.t))
+        w.number, (w.features, w.plays, w.counted) = -1, _blank(len(w.counted), *self._sizes)
 
     def _add(self, state: PolicyState, features: Floats, amount: Floats) -> None:
         assert self._waits is not None
         for gain, sums in zip(self._waits.gains(state.model, features), state.waiting.sums, strict=True):
             _add(sums.gram, sums.total, sums.plays, gain.z, amount)
 
-    def _nothing(self, replicas: int) -> tuple[Floats, Ints, Floats]:
-        """The features, plays and rounds of no decision, `->(P,n),(P),()`."""
-        return _blank(replicas, self.n_plays, self.model.n_features)
+    @cached_property
+    def _sizes(self) -> tuple[int, int]:
+        return self.n_plays, self.model.n_features
 
     @cached_property
     def _waits(self) -> Waits | None:
@@ -256,4 +269,5 @@ def amounts(plays: Ints, counted: Floats, features: Floats) -> Floats:
 
 @cache
 def _blank(replicas: int, plays: int, n: int) -> tuple[Floats, Ints, Floats]:
+    """The features, plays and rounds of no decision, `->(P,n),(P),()`."""
     return np.zeros((replicas, plays, n)), np.full((replicas, plays), -1), np.zeros(replicas)

@@ -74,7 +74,7 @@ def warn_of_end(problem: Problem, state: PolicyState, context: Context) -> None:
 
 def _is_over(problem: Problem, state: PolicyState, context: Context) -> bool:
     if problem.until is None:
-        return bool(state.t[0] >= problem.horizon and (state.t >= problem.horizon).all())  # the first is fast to ask
+        return bool((state.t >= problem.horizon).all())
     return context.time is not None and past(problem, float(context.time.min()))
 
 

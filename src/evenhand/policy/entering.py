@@ -17,6 +17,7 @@ from evenhand.core.kernel import code_of, kernel, way
 from evenhand.core.records import Context, Decision
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.policy import checks, compiled, entries
+from evenhand.policy.delay import Plays
 from evenhand.policy.policy import Policy
 from evenhand.policy.state import PolicyState
 from evenhand.policy.viewing import Entry, entry_views
@@ -216,11 +217,13 @@ class Entering:
                 ids[j, 2] = -1
             elif what == DECIDES:
                 receipts.number(ids[j], ids[j, 2])
-                own = d.features[j].copy(), d.plays[j].copy(), counted[j].copy()
-                delay.commit(self._state, int(ids[j, 0]), *own)
+                if delay.counts:
+                    own = d.features[j].copy(), d.plays[j].copy(), counted[j].copy()
+                    delay.commit(self._state, Plays(ids[j], *own))
             else:
                 receipts.settle_number(ids[j], ids[j, 2])
-                delay.settle(self._state, int(ids[j, 0]), d.features[j], d.plays[j], counted[j])
+                if delay.counts:
+                    delay.settle(self._state, Plays(ids[j], d.features[j], d.plays[j], counted[j]))
 
     def _plan(self, steps: Steps, j: int, shares: Floats) -> None:
         """Tell goals of the context of a decision that was entered otherwise."""

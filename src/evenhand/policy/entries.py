@@ -19,19 +19,21 @@ def take(
     playable: Bools,
     t: Floats,
     horizon: float,
-) -> tuple[Floats, Floats, Ints, Floats, Floats]:
+) -> tuple[Floats, Floats, Ints, Floats, Floats, bool]:
     """Gather the plays of a decision, `(A,n),(A,L),(1|A,G),(P),(A),(A),(),()->(P,n),(P,L),(1|P,G),(),()`.
 
     Their features, known outcomes and groups, whether anything is played, and whether a limit masked something that was
-    offered before the horizon. A place where nothing is played has groups, but no outcomes.
+    offered before the horizon; then whether anything is played in any replica. A place where nothing is played has
+    groups, but no outcomes.
     """
     each = groups.shape[1] > 1
     g = np.empty((len(plays), plays.shape[1] if each else 1, groups.shape[2]), np.int64)
     x = np.zeros((len(plays), plays.shape[1], features.shape[2]))
     z = np.zeros((len(plays), plays.shape[1], known.shape[2]))
-    counted, restricted = np.zeros(len(plays)), np.zeros(len(plays))
+    counted, restricted, some = np.zeros(len(plays)), np.zeros(len(plays)), False
     for r in range(len(plays)):
-        counted[r] = 1.0 if plays[r, 0] >= 0 else 0.0
+        if plays[r, 0] >= 0:
+            counted[r], some = 1.0, True
         for p in range(plays.shape[1]):
             if plays[r, p] >= 0:
                 for i in range(x.shape[2]):
@@ -46,7 +48,7 @@ def take(
                 if offered[r if len(offered) > 1 else 0, a] and not playable[r, a]:
                     restricted[r] = 1.0
                     break
-    return x, z, g, counted, restricted
+    return x, z, g, counted, restricted, some
 
 
 @kernel

@@ -86,8 +86,6 @@ class Loop:
         ask, candidates = self.questions, context.features.shape[1]
         shares = ask.believed(state, context)
         offer = ask.offer(state, context, late=late)
-        if not late:
-            doubts.warn_of_end(self.problem, state, context)
         w, offset, row_prices, constant = ask.prices(state, context, shares)
         luck = state.luck(Stream.MODEL, self.model.draws(candidates))
         with self.delay.read(state):
@@ -104,7 +102,7 @@ class Loop:
             drawn = (pick.forced[:, None] == 0.0) & (pick.plays >= 0)
             propensities = np.where(drawn, np.nan, propensities)
         known, offered = context.known, context.offered
-        features, known, groups, counted, restricted = entries.take(
+        features, known, groups, counted, restricted, some = entries.take(
             distinct(context.features),
             known,
             context.groups,
@@ -114,6 +112,8 @@ class Loop:
             state.t,
             ask.last_round(late),
         )
+        if not some and not late:
+            doubts.warn_of_end(self.problem, state, context)
         prices = w if w.shape[2] == 1 else entries.take_prices(w, pick.plays)
         carried = state.nothing if pick.carried is None else pick.carried
         of_plays = features, known, groups, shares, prices, row_prices, carried
@@ -145,7 +145,8 @@ class Loop:
         estimates = self.questions.estimates(state, decision) if self.can.estimates else {}
         if counts:  # nothing can be refused any more
             state.receipts.enter(decision, checksum)
-            self.delay.commit(state, int(d.id[0]), d.features, d.plays, d.counted)
+            if self.delay.counts:
+                self.delay.commit(state, d)
         before = self.restating.shares(state) if self.can.restating else None
         state.t += decision.counted
         books.commit(d.plays, d.counted, d.groups, d.known, self.problem.certain, 1.0, state.books)
@@ -179,6 +180,8 @@ class Loop:
 
     def plan(self, state: PolicyState, context: Context, decision: Decision, *, counts: bool) -> None:
         """Tell planning goals of the context of a decision that was just counted; it is cancelled if they fail."""
+        if not self.can.planning:
+            return
         try:
             with self.delay.read_before(state):
                 for i, planner in self.can.planning:

@@ -18,11 +18,11 @@ from evenhand.problem.problem import Problem
 
 
 @kernel
-def _rounds(t: Floats, horizon: float, books: Floats, weights: Floats, totals: Floats, out: Floats) -> None:
-    """Fill in the remaining rounds that can be paid for, `(),(),(1+C,W),(d,S),(d)->()`."""
-    size = weights.shape[1]
-    for r in range(len(out)):
-        out[r], arrived, plays = max(horizon - t[r], 0.0), books[r, 0, ARRIVED], books[r, 0, CAME]
+def _part(t: Floats, horizon: float, books: Floats, weights: Floats, totals: Floats, out: Floats) -> None:
+    """Fill in L / T, as often as a replica has rows of its own, `(),(),(1+C,W),(d,S),(d)->(i)`."""
+    size, each = weights.shape[1], len(out) // len(t)
+    for r in range(len(t)):
+        left, arrived, plays = max(horizon - t[r], 0.0), books[r, 0, ARRIVED], books[r, 0, CAME]
         for j in range(len(totals)):
             used = 0.0
             for i in range(size):
@@ -32,7 +32,9 @@ def _rounds(t: Floats, horizon: float, books: Floats, weights: Floats, totals: F
             if used > 0.0:
                 # Rounds that wait for outcomes are to be paid for as well; cancelled ones are not.
                 paid = totals[j] / used * arrived - books[r, 0, DECIDED]
-                out[r] = min(out[r], max(paid, 0.0))
+                left = min(left, max(paid, 0.0))
+        for i in range(each):
+            out[r * each + i] = left / horizon
 
 
 @kernel
@@ -73,14 +75,8 @@ class PayableView(NamedTuple):
 
     @kernel
     def tell_ahead(self, t: Floats, books: Floats) -> None:
-        part = np.empty(len(t))
-        _rounds(t, self.horizon, books, self.weights, self.totals, part)
-        for r in range(len(part)):
-            part[r] /= self.horizon
         for ahead in self.ahead:
-            each = len(ahead) // len(part)
-            for i in range(len(ahead)):
-                ahead[i] = part[i // each]
+            _part(t, self.horizon, books, self.weights, self.totals, ahead)
         for plays in self.affordable:
             _plays(books, self.columns, self.totals, self.uses, plays)
 
@@ -112,22 +108,17 @@ class Payable:
                 _plays(state.books, columns, totals, uses, plays)
                 setattr(owner, name, plays)
 
-    def rounds(self, state: PolicyState) -> Floats:
-        found = np.empty(len(state.t))
-        _rounds(state.t, float(self.problem.horizon), state.books, *self._budgets[:2], found)
-        return found
-
     def tell(self, state: PolicyState) -> None:
         """Write L / T and L_a to the arrays of the model's state that `models.base.AHEAD` and `AFFORDABLE` mark."""
         recent = state.recent
         if recent.ahead is None or recent.affordable is None:
             recent.ahead = list(marked(state.model, "ahead"))
             recent.affordable = [z for z in marked(state.model, "affordable") if z.shape[1]]
-        if recent.ahead:
-            part = self.rounds(state) / self.problem.horizon
-            for ahead in recent.ahead:
-                ahead[:] = part if len(ahead) == len(part) else np.repeat(part, len(ahead) // len(part))
-        _, totals, columns, uses = self._budgets
+        if not (recent.ahead or recent.affordable):
+            return
+        weights, totals, columns, uses = self._budgets
+        for ahead in recent.ahead:
+            _part(state.t, float(self.problem.horizon), state.books, weights, totals, ahead)
         for plays in recent.affordable:
             _plays(state.books, columns, totals, uses, plays)
 

@@ -110,13 +110,14 @@ class Settlement:
         return parts.arriving_part(decision, made if left is None else left, pending)
 
     def _settle(self, state: PolicyState, decision: Decision, checksum: int, part: Part | None) -> None:
-        d = decision
         if part is None:
             state.receipts.settle(decision, checksum)
-            self.delay.settle(state, int(d.id[0]), d.features, d.plays, d.counted)
+            if self.delay.counts:
+                self.delay.settle(state, decision)
         else:
             state.receipts.settle_part(decision, _checksum(decision), part.rest)
-            self.delay.settle(state, -1, d.features, part.decision.plays, d.counted)
+            if self.delay.counts:
+                self.delay.settle_part(state, decision, part.decision.plays)
 
     def _enter(
         self,
@@ -161,8 +162,7 @@ class Settlement:
         if state.receipts.left(d) is not None:
             expected = "one of which nothing was learned yet; the rest of this one can expire"
             raise InvalidInput("decision", expected, f"number {d.id[0]}, of which some outcomes arrived")
-        state.receipts.settle(d, checksum)
-        self.delay.settle(state, int(d.id[0]), d.features, d.plays, d.counted)
+        self._settle(state, d, checksum, None)
         books.commit(d.plays, d.counted, d.groups, d.known, self.problem.certain, -1.0, state.books)
         if state.periods is not None:
             self.by_period.commit(state.periods, d, -1.0)

@@ -203,7 +203,7 @@ def _columns(
     name: str, batches: Iterable[Any], places: Mapping[str, str], numbers: Collection[str], form: Form
 ) -> Columns:
     """Read the batches of a table one by one."""
-    growing = {c: ArrowNumbers(form.decimal) if c in numbers else ArrowNames(form.decimal) for c in places}
+    growing = {c: ArrowNumbers(form.point) if c in numbers else ArrowNames(form.point) for c in places}
     rows = 0
     for batch in batches:
         rows += len(batch)
@@ -215,5 +215,7 @@ def _columns(
                     f"{places[column]}: {column!r} of {name}", "numbers, texts or dates", error
                 ) from None
     each = {column: part.column() for column, part in growing.items()}
-    found = Columns(each=each, lines=np.arange(1, rows + 1), unit="row", decimal=form.decimal)
+    found = Columns(
+        each=each, lines=np.arange(1, rows + 1), unit="row", decimal=form.point, stated=form.decimal is not None
+    )
     return found.lacking(form.missing)

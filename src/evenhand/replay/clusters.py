@@ -84,7 +84,7 @@ class Clusters:
             found.append(np.maximum(np.divide(whole, alone, out=np.ones(kinds), where=alone > 0.0), 1.0))
         return found[0], found[1]
 
-    def kept(self, rows: Ints | Bools) -> Clusters:
+    def kept(self, rows: Ints | Bools | slice) -> Clusters:
         """Return the clusters of some rows."""
         names, numbers = np.unique(self.numbers[rows], return_inverse=True)
         return Clusters(numbers, self.names[names], self.column)

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from evenhand.core.types import Bools, Floats, Ints
+from evenhand.replay.marks import Marks
 
+_NO_MARKS = Marks()
 POINT = "."  # between whole numbers and fractions, where nothing else is stated
 
 
@@ -53,10 +55,12 @@ class Numbers:
     Args:
         values: `(N)` the numbers, NaN if there is none.
         odd: by row, what is there in place of a number; an empty text where nothing is.
+        marks: of the texts that were read as numbers.
     """
 
     values: Floats
     odd: Mapping[int, str]
+    marks: Marks = _NO_MARKS
 
     def text(self, row: int) -> str:
         return self.odd[row] if row in self.odd else plain(float(self.values[row]))
@@ -86,7 +90,7 @@ class Numbers:
             return self
         values, odd = self.values.copy(), dict(self.odd)
         values[rows] = np.nan
-        return Numbers(values, odd | {row: marks[float(self.values[row])] for row in rows.tolist()})
+        return Numbers(values, odd | {row: marks[float(self.values[row])] for row in rows.tolist()}, self.marks)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +115,11 @@ class Names:
         places: dict[str, int] = {}
         codes = [places.setdefault(text, len(places)) for text in texts]
         return Names(np.array(codes, np.int64), tuple(places))
+
+    @property
+    def marks(self) -> Marks:
+        """Those of its numbers."""
+        return Marks.of(self.values)
 
     def text(self, row: int) -> str:
         return self.values[int(self.codes[row])]
@@ -179,6 +188,8 @@ class Columns:
         unit: what `lines` counts.
         files: the first row of each file and the file's name, where there are several.
         decimal: between whole numbers and fractions, in texts.
+        stated: whether the problem file says so.
+        cut: between the fields of a CSV file.
         notes: how the file is written, where that was found out.
     """
 
@@ -188,6 +199,8 @@ class Columns:
     unit: str = "line"
     files: Sequence[tuple[int, str]] = ()
     decimal: str = POINT
+    stated: bool = False
+    cut: str | None = None
     notes: Sequence[str] = field(default_factory=tuple)
 
     def __len__(self) -> int:
@@ -199,6 +212,18 @@ class Columns:
             return self
         each = {c: z.lacking(texts, self.decimal) if isinstance(z, Numbers) else z for c, z in self.each.items()}
         return replace(self, each=each)
+
+    def thousands(self, names: Collection[str]) -> dict[str, str]:
+        """Return a number of each column whose points separate thousands, or may, of those that are read as numbers.
+
+        They do where whole numbers of hundreds are beside, and none is larger. They may where three digits follow each
+        of them, fields are separated by semicolons, and no other column has a point that cannot.
+        """
+        if self.stated or self.decimal != POINT:
+            return {}
+        marks = {name: self.each[name].marks for name in names}
+        clear = self.cut != ";" or any(each.fraction for each in marks.values())
+        return {name: each.may for name, each in marks.items() if each.may and (each.mixed or not clear)}
 
     def where(self, row: int) -> str:
         """Return the place of a row, for messages."""

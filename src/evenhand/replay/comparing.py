@@ -16,13 +16,15 @@ from evenhand.core.extras import data_frame, has_matplotlib
 from evenhand.core.faces import amount
 from evenhand.problem.problem import Problem
 from evenhand.replay.cells import Cell, Difference
-from evenhand.replay.checks import Checks, scope, told
+from evenhand.replay.checks import Checks, refusal, scope, told
 from evenhand.replay.execution import Runs
 from evenhand.replay.legends import plain
 from evenhand.replay.measures import ALL, SERVED
 from evenhand.replay.pages import differences, others, uses
 from evenhand.replay.systems import BLIND
 from evenhand.replay.verdicts import beyond, most
+from evenhand.report import allowances
+from evenhand.report.allowances import Allowance, of_rounds
 from evenhand.report.leaving import leave
 from evenhand.report.page import Page, Part
 from evenhand.report.quantities import objective_name
@@ -113,9 +115,16 @@ class Replays:
         """Return the result in a few sentences."""
         return " ".join([f"{self.headline()}.", *self._sentences()])
 
+    @property
+    def _allowed(self) -> tuple[Allowance, ...]:
+        """The budget of the file, or each of several by which it was replaced."""
+        rates = dict.fromkeys(cell.rate for cell in self.cells if cell.rate is not None)
+        return tuple(a._replace(rate=rate or a.rate) for a in of_rounds(self.problem) for rate in rates or [None])
+
     def _sentences(self) -> Iterator[str]:
         if self.interrupted:
             yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
+        yield from allowances.sentences(self._allowed)
         yield from (f"{line}." for line in self._spent())
         for cell in self.cells:
             served = cell.digest(SERVED)
@@ -149,9 +158,11 @@ class Replays:
         return data_frame([tuple(line) for line in self.lines()], list(Line._fields))
 
     def headline(self) -> str:
-        """State the result in a sentence."""
+        """State the result in a sentence, if the log can tell it."""
         if not self.cells:
             return "nothing has finished"
+        if (refused := refusal(self.checks)) is not None:
+            return refused
         return f"{scope(self.checks)}{self._result()}"
 
     def _result(self) -> str:
@@ -180,7 +191,11 @@ class Replays:
         resamples = f" and {self.runs.bootstrap} bootstrap resamples" if self.runs.bootstrap else ""
         per = f"per policy and budget {self.runs.replicas} shuffles{resamples}, seed {self.runs.seed}"
         head = f"{self.log}: {self.rows:,} rows, horizon {self.problem.horizon:,} accepted rounds; {per}"
-        parts.append("\n".join([head, *told(self.checks), *(f"note: {note}" for note in self.notes)]))
+        parts.append(
+            "\n".join(
+                [head, *allowances.lines(self._allowed), *told(self.checks), *(f"note: {note}" for note in self.notes)]
+            )
+        )
         if self.cells:
             parts += [self.headline(), str(Table(*self._table())), plain(self.runs.bootstrap)]
             parts += ["\n".join(found)] if (found := [*self._spent(), *self._short()]) else []
@@ -248,7 +263,7 @@ class Replays:
             "bootstrap": self.runs.bootstrap,
             "seed": self.runs.seed,
             "result": self.headline(),
-        }
+        } | allowances.setting(self._allowed)
         se = "of the mean over the shuffles, for the population behind the log"
         found = Results(
             "replay of several", settings, interrupted=self.interrupted, se_of=se, notes=self.notes, checks=self.checks

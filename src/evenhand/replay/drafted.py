@@ -18,6 +18,7 @@ from evenhand.replay.dates import short
 from evenhand.replay.guesses import Guess, yes_no
 from evenhand.replay.keys import ACTION, DROP, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
 from evenhand.replay.looks import UNCLEAR, Look, Looks
+from evenhand.replay.marks import Marks
 from evenhand.replay.reading import MARK
 
 DECIDE = "DECIDE"
@@ -35,7 +36,7 @@ _BUDGET = """\
 #
 # [[budget]]
 # outcome = "cost"
-# rate = 0.3 # per round; or total = 1000 over the horizon
+# rate = 0.3 # per case; or total = 1000 for all cases of the log
 """
 
 
@@ -130,7 +131,8 @@ class Written:
         """Write how the log is written, where that is not the default, and say what is read otherwise than it looks."""
         found, known = self._found, named(LOG)
         stated = {"decimal": found.decimal, "missing": list(found.missing), "dates": found.dates}
-        default = {"decimal": POINT, "missing": [""], "dates": None}
+        points = any(Marks.of(z.values).may for z in self._found.columns if z.kind == "number")  # that need the key
+        default = {"decimal": None if points else POINT, "missing": [""], "dates": None}
         other = {name: value for name, value in stated.items() if value != default[name]}
         if other:
             self._table("log")

@@ -11,10 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import amount
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
 from evenhand.problem.clock import Clock
+from evenhand.problem.constraints import Budget, Floor
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.checks.repeats import is_owner, undeclared
 from evenhand.replay.clusters import Clusters, declared
@@ -22,7 +24,8 @@ from evenhand.replay.columns import POINT, Columns, Names, as_number
 from evenhand.replay.dates import days, slashed
 from evenhand.replay.guesses import yes_no
 from evenhand.replay.keys import CLIP, DROP, REFUSE
-from evenhand.replay.looks import grouped, is_gap
+from evenhand.replay.looks import is_gap
+from evenhand.replay.marks import grouped
 from evenhand.replay.missing import absent, drop, is_name, marked, missing, with_levels
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
@@ -62,6 +65,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         InvalidInput: too many rows are bad, one has no action or outcome that can be used, an action or a declared
             group never occurs, or a column has too many different values to be categorical.
     """
+    refuse_thousands(spec, columns)
     drop(spec, columns, bad)
     columns = with_levels(spec, columns)
     numeric = {c: feature(spec, columns, bad, c) for c in spec.numeric}
@@ -110,7 +114,9 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     for a, action in enumerate(_names(spec)):
         if action not in absent and not (actions == a).any():
             raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
-    spec = spec.lasting(len(propensities) * propensities.min())
+    lasting = spec.lasting(len(propensities), float(propensities.min()))
+    notes += _totals(spec, lasting, len(propensities))
+    spec = lasting
     groups, levels = _groups(spec, kept, name)
     return Encoded(
         spec=spec,
@@ -129,6 +135,22 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         clusters=clusters,
         repeats=alike,
     )
+
+
+def refuse_thousands(spec: Spec, columns: Columns) -> None:
+    """Refuse numbers whose points separate thousands, or may, as 1.515 would be read as less than 2.
+
+    Raises:
+        InvalidInput: a column has such numbers, and the file does not state what points are.
+    """
+    for column, text in columns.thousands(sorted(spec.numbers & columns.each.keys())).items():
+        expected = (
+            'numbers without separators of thousands, or decimal = "." under [log] if its points are between whole '
+            "numbers and fractions"
+        )
+        raise InvalidInput(
+            f"{spec.places[column]}: {column!r}", expected, f"{text}, as three digits follow every point"
+        )
 
 
 def feature(spec: Spec, columns: Columns, bad: BadRows, column: str) -> Floats:
@@ -162,6 +184,14 @@ def _merged(spec: Spec) -> Iterator[str]:
         if len(values) > 1:
             told = ", ".join(map(repr, values))
             yield f"{action!r} stands for {told}: its propensity has to be that of any of them, the sum of theirs"
+
+
+def _totals(spec: Spec, lasting: Spec, rows: int) -> Iterator[str]:
+    """Say which totals of a file that leaves the horizon to the log are for all rows of it."""
+    for stated, one in zip(spec.subject_to, lasting.subject_to, strict=True):
+        if one != stated and isinstance(one, Budget | Floor):
+            total = f"the total of {amount(stated.total_over(rows), 6)} {one.outcome}"
+            yield f"{total} is for the {rows:,} rows of the log, {amount(one.limit(rows))} per row"
 
 
 def _late(spec: Spec, time: Floats) -> list[str]:

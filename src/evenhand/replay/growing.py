@@ -12,6 +12,7 @@ import numpy as np
 
 from evenhand.core.types import Floats, Ints
 from evenhand.replay.columns import POINT, Column, Names, Numbers, as_number, as_percentage
+from evenhand.replay.marks import Marks
 
 
 def held(values: array[Any]) -> Any:
@@ -25,9 +26,12 @@ class GrowingNumbers:
     def __init__(self, decimal: str) -> None:
         self._decimal, self._values, self._odd = decimal, array("d"), dict[int, str]()
         self._percentages = array("q")  # the rows of those
+        self._marks = Marks()
 
     def extend(self, texts: Sequence[str]) -> None:
-        if self._decimal == POINT and "_" not in "".join(texts):
+        if self._decimal == POINT and "_" not in (whole := "".join(texts)):
+            if not self._marks.fraction and (POINT in whole or not self._marks.more):
+                self._look([text.strip() for text in set(texts)])
             with suppress(ValueError):  # most parts have numbers alone
                 self.add(np.array(list(map(float, texts))), lambda i: texts[i].strip())
                 return
@@ -44,17 +48,23 @@ class GrowingNumbers:
         """Add the texts of rows, by the number of each text."""
         start, plain = len(self._values), np.array([as_number(text, self._decimal) for text in each], float)
         shares = np.array([as_percentage(text, self._decimal) for text in each], float)
+        self._look(each)
         self._percentages.frombytes((np.flatnonzero(np.isfinite(shares)[codes]) + start).tobytes())
         self.add(np.where(np.isfinite(shares), shares, plain)[codes], lambda i: each[codes[i]])
+
+    def _look(self, texts: Sequence[str]) -> None:
+        """Look at the points of some texts, unless one is known that cannot separate thousands."""
+        if not self._marks.fraction:
+            self._marks = self._marks.beside(Marks.of(texts))
 
     def column(self) -> Column:
         values, rows = held(self._values), held(self._percentages)
         if not 0 < len(rows) < len(values) - len(self._odd):
-            return Numbers(values, self._odd)
+            return Numbers(values, self._odd, self._marks)
         odd = self._odd | {row: f"{100.0 * values[row]:.12g} %" for row in rows.tolist()}
         values = values.copy()
         values[rows] = np.nan
-        return Numbers(values, dict(sorted(odd.items())))
+        return Numbers(values, dict(sorted(odd.items())), self._marks)
 
 
 class GrowingNames:

@@ -22,7 +22,8 @@ _NO_DATES = (  # Nov 3, Nov 3rd, 2026; 3. November, 3-Nov-26; 3.11.
 )
 _NO_DATE = re.compile("|".join(_NO_DATES), re.IGNORECASE)
 _MARKED = re.compile(r"[-+]?([$€£] ?)?(\d+|\d{1,3}([., '’\u00a0\u202f]\d{3})+)([.,]\d+)?( ?([$€£%]|EUR|USD|CHF|Kč))?")
-YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("si", "no"),
+YES_NO = (("yes", "no"), ("y", "n"), ("true", "false"), ("t", "f"), ("on", "off"), ("ja", "nein"),
+          ("wahr", "falsch"), ("oui", "non"), ("si", "no"),
           ("sí", "no"), ("ano", "ne"), ("tak", "nie"), ("j", "n"))  # fmt: skip
 
 _ACTION = ("action", "arm", "treatment", "variant", "offer", "letter", "assignment", "condition", "sent",

@@ -84,7 +84,7 @@ _WEIGHT = fraction(
 LOG = (
     Key("separator", "The character between fields.", TEXT, None, "found out from the header"),
     Key("encoding", "The encoding of the text.", TEXT, None, "by its mark, or UTF-8, or Windows-1252"),
-    Key("decimal", "The character between whole numbers and fractions.", choice(".", ","), ".", '"."'),
+    Key("decimal", "The character between whole numbers and fractions.", choice(".", ","), None, '"."'),
     Key("missing", "The texts that stand for a missing value.", ANY_TEXTS, ("",), '[""]'),
     Key("dates", "The order of the numbers in dates with slashes.", choice(*ORDERS), None, "such dates are refused"),
 )
@@ -150,7 +150,7 @@ _PLAIN = (
     Key("maximize", f"What is maximised: {_AIM}.", TEXT_OR_NUMBERS, NEEDED, "needed, or minimize"),
     Key("minimize", "What is minimised, in place of maximize: an outcome, or a table of weights.", TEXT_OR_NUMBERS),
     Key("minimise", "Another spelling of minimize.", TEXT_OR_NUMBERS),
-    Key("horizon", 'The number of accepted rounds, [earliest, latest], or "log" for as many as the log lasts.',
+    Key("horizon", 'The number of accepted rounds, [earliest, latest], or "log", whose rows totals are then for.',
         _HORIZON, NEEDED, "needed without traffic"),
     Key("since", "The start of the run: a date.", of_hint(Time)),
     Key("until", "The end of the run: a date, or a number where there is no since.", of_hint(Time)),

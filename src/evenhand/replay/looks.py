@@ -11,6 +11,7 @@ import numpy as np
 
 from evenhand.replay.columns import POINT, Columns, as_numbers
 from evenhand.replay.dates import ORDERS, days, slashed
+from evenhand.replay.marks import Marks, grouped, is_grouped
 
 # Texts that may stand for missing values in English, German and Czech, in lower case and without spaces.
 _GAPS = frozenset(("na", "n/a", "n.a.", "n.a", "#n/a", "#na", "#nv", "nan", "null", "none", "-", "--", "?",
@@ -19,8 +20,6 @@ _GAPS = frozenset(("na", "n/a", "n.a.", "n.a", "#n/a", "#na", "#nv", "nan", "nul
                    "neuvedeno", "nezadáno", "neznámé", "neznámý", "neznámá"))  # fmt: skip
 _COMMA = re.compile(r"[-+]?\d+,\d+( ?%)?")
 _FRACTION = re.compile(r"[-+]?\d+\.\d+( ?%)?")
-_PLAIN = re.compile(r"[-+]?\d+")
-_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:,\d{3})+|(?:\.\d{3})+)")
 UNCLEAR = "unclear"
 
 
@@ -43,16 +42,6 @@ def words_of(name: str) -> list[str]:
     plain = unicodedata.normalize("NFKD", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).casefold())
     plain = "".join(z for z in plain if not unicodedata.combining(z))
     return [word for word in re.split(r"[\W_]+", plain) if word]
-
-
-def grouped(texts: Collection[str]) -> bool:
-    """Whether every mark in some whole numbers may separate thousands, and one has a mark.
-
-    >>> grouped(["0", "853", "1,515"]), grouped(["1.515", "12.5"]), grouped(["0,515"]), grouped(["853"])
-    (True, False, False, False)
-    """
-    marked = [text for text in texts if not _PLAIN.fullmatch(text)]
-    return bool(marked) and all(map(_GROUPED.fullmatch, marked))
 
 
 class Look(NamedTuple):
@@ -161,16 +150,15 @@ def _decimal(columns: Columns, separator: str | None) -> str:
 
 def _rules_out(texts: Collection[str], fraction: re.Pattern[str]) -> bool:
     """Whether a text has a decimal mark that cannot separate thousands."""
-    return any(fraction.fullmatch(text) and not _GROUPED.fullmatch(text) for text in texts)
+    return any(fraction.fullmatch(text) and not is_grouped(text) for text in texts)
 
 
 def _unclear(look: Look, clear: bool) -> bool:
-    """Whether the marks of a column may separate thousands; `clear` if those of numbers that can be read do not."""
-    return grouped(look.values) and (look.kind == "name" or (look.kind == "number" and not clear and _points(look)))
-
-
-def _points(look: Look) -> bool:
-    return any(POINT in value for value in look.values)
+    """Whether the marks of a column separate thousands, or may; `clear` if those of other numbers do not."""
+    marks = Marks.of(look.values)
+    return (look.kind == "name" and grouped(look.values)) or (
+        look.kind == "number" and bool(marks.may) and (marks.mixed or not clear)
+    )
 
 
 def _order(columns: Columns) -> str | None:

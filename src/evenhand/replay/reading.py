@@ -56,7 +56,8 @@ def read_csv(
     def read(file: TextIO) -> Columns:
         cut = form.separator or _delimiter(file, places)
         with Work(f"reading {path.name}", "MB", path.stat().st_size // _MB + 1) as work:
-            found = _read(path.name, file, cut, places, numbers, form.decimal, most, work).lacking(form.missing)
+            found = _read(path.name, file, cut, places, numbers, form.point, most, work).lacking(form.missing)
+        found = replace(found, cut=cut, stated=form.decimal is not None)
         return found if cut == "," or form.separator else replace(found, notes=[f"fields separated by {_SAID[cut]}"])
 
     found, said = _decoded(path, form, read)

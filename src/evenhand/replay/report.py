@@ -19,12 +19,14 @@ from evenhand.problem.constraints.outlook import ERRORS, chance
 from evenhand.problem.problem import Problem
 from evenhand.replay import legends, spans
 from evenhand.replay.cells import Difference
-from evenhand.replay.checks import Checks, scope, told
+from evenhand.replay.checks import Checks, refusal, scope, told
 from evenhand.replay.measures import ALL, SERVED, Digest, Measure, Run, measures
 from evenhand.replay.pages import differences, others, uses
 from evenhand.replay.settings import Settings
 from evenhand.replay.systems import BLIND
 from evenhand.replay.tables import Tables
+from evenhand.report import allowances
+from evenhand.report.allowances import Allowance, of_rounds
 from evenhand.report.credit_lines import with_credit
 from evenhand.report.intervals import Interval
 from evenhand.report.page import Page, Part
@@ -111,9 +113,11 @@ class Replay:
         return {name: part for name, part in parts.items() if part < ALL}
 
     def headline(self) -> str:
-        """State the result in a sentence: what the policy under test brings beyond `uniform`."""
+        """State the result in a sentence: what the policy under test brings beyond `uniform`, if the log can tell."""
         if not self.runs:
             return "Nothing has finished"
+        if (refused := refusal(self.checks)) is not None:
+            return refused
         first, name = self.runs[0].name, objective_name(self.problem)
         beyond, part = self.beyond(first), self.served.get(first)
         served = "" if part is None else f"; it served {part:.1%} of the rounds"
@@ -135,7 +139,7 @@ class Replay:
             "bootstrap": self.bootstrap,
             "seed": self.seed,
             "policy": self.settings.to_dict(),
-        }
+        } | allowances.setting(self._allowed)
         se = "of the mean over the shuffles, for the population behind the log"
         results = Results(
             "replay", settings, interrupted=self.interrupted, se_of=se, notes=self.notes, checks=self.checks
@@ -156,6 +160,7 @@ class Replay:
         if self.interrupted:
             yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
         if self.runs:
+            yield from allowances.sentences(self._allowed)
             found = self.measured[self.runs[0].name]
             for s in self.tables.budgets:
                 d = found[f"{s.outcome} used"][1]
@@ -269,11 +274,16 @@ class Replay:
             f"{self.log}: {self.rows:,} rows, {self._length}; per system "
             f"{self.shuffles} shuffles{resamples}, seed {self.seed}"
         )
+        yield from allowances.lines(self._allowed)
         if self.left_out_rows:
             yield f"left out of {self.rows + self.left_out_rows:,} rows:"
             yield from (f"  {reason}" for reason in self.left_out)
         yield from told(self.checks)
         yield from (f"note: {note}" for note in self.notes)
+
+    @property
+    def _allowed(self) -> tuple[Allowance, ...]:
+        return of_rounds(self.problem)
 
     @property
     def _length(self) -> str:

@@ -6,9 +6,22 @@ right logs, whatever the number of actions and columns: they divide this among a
 
 from evenhand.replay.checks.balance import balance as balance
 from evenhand.replay.checks.budgets import budget as budget, most_of as most_of
-from evenhand.replay.checks.drawn import SURE as SURE, Drawn as Drawn, quantile as quantile, reach as reach
+from evenhand.replay.checks.drawn import (
+    SURE as SURE,
+    Drawn as Drawn,
+    foreseen as foreseen,
+    quantile as quantile,
+    reach as reach,
+)
 from evenhand.replay.checks.groupings import groupings as groupings
 from evenhand.replay.checks.horizons import horizon as horizon, lasts as lasts
 from evenhand.replay.checks.overlap import overlap as overlap
 from evenhand.replay.checks.propensities import propensities as propensities
-from evenhand.replay.checks.told import Checks as Checks, of_log as of_log, scope as scope, told as told
+from evenhand.replay.checks.told import (
+    Checks as Checks,
+    fault_of as fault_of,
+    of_log as of_log,
+    refusal as refusal,
+    scope as scope,
+    told as told,
+)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
+from evenhand.problem.problem import Problem
 from evenhand.replay.clusters import Clusters
 from evenhand.replay.units import Units
 
@@ -23,6 +24,7 @@ class Feature(NamedTuple):
     column: str
     level: str | None  # 1 where the column has this level, else 0; None for a column of numbers
     values: Floats  # (N,)
+    what: str = "a feature"  # what it cannot be if it depends on the action
 
     @property
     def name(self) -> str:
@@ -42,6 +44,8 @@ class Drawn:
         groups: by grouping, `(N)` the number of the group of every row.
         group_names: by grouping, the names of its groups.
         clusters: which rows belong together; None where each is a cluster.
+        foreseen: by column, `(N)` what each case has of known outcomes: costs, prices and factors.
+        holes: by the number of an action, `(N)` the rows in which it could not be drawn.
     """
 
     names: Sequence[str]
@@ -52,6 +56,13 @@ class Drawn:
     groups: Mapping[str, Ints]
     group_names: Mapping[str, Sequence[str]]
     clusters: Clusters | None = None
+    foreseen: Mapping[str, Floats] = field(default_factory=dict)
+    holes: Mapping[int, Bools] = field(default_factory=dict)
+
+    def columns(self) -> Iterator[Feature]:
+        """Yield all that should have been known before acting: features, and what is foreseen."""
+        yield from self.features()
+        yield from (Feature(name, None, z, "known before acting") for name, z in self.foreseen.items())
 
     def features(self) -> Iterator[Feature]:
         """Yield the features as the log has them: numbers, and an indicator of every level."""
@@ -73,15 +84,18 @@ class Drawn:
     def unsure(self) -> Drawn:
         """The rows whose action was not sure: a case that could get one action only says nothing of probabilities."""
         kept = self.propensities < SURE
-        if kept.all():
-            return self
+        return self if kept.all() else self.of(kept)
+
+    def of(self, rows: Bools | slice) -> Drawn:
+        """Some of the rows."""
         return replace(
             self,
-            actions=self.actions[kept],
-            propensities=self.propensities[kept],
-            units=self.units[kept],
-            groups={by: z[kept] for by, z in self.groups.items()},
-            clusters=None if self.clusters is None else self.clusters.kept(kept),
+            actions=self.actions[rows],
+            propensities=self.propensities[rows],
+            units=self.units[rows],
+            groups={by: z[rows] for by, z in self.groups.items()},
+            clusters=None if self.clusters is None else self.clusters.kept(rows),
+            foreseen={name: z[rows] for name, z in self.foreseen.items()},
         )
 
     @property
@@ -107,6 +121,39 @@ class Drawn:
     def sums(self, values: Floats) -> Floats:
         """Return sums by action, `(N)->(A)`."""
         return np.bincount(self.actions, weights=values, minlength=len(self.names)).astype(float)
+
+    def could(self, action: int) -> Floats:
+        """Return 1 for the rows in which an action could be drawn, 0 for others, `->(N)`."""
+        found = np.ones(len(self.actions))
+        found[self.holes.get(action, np.zeros(0, np.int64))] = 0.0
+        return found
+
+    def drawable(self, values: Floats) -> Floats:
+        """Return sums over the rows in which each action could be drawn, `(N)->(A)`."""
+        found = np.full(len(self.names), values.sum())
+        for a, hole in self.holes.items():
+            found[a] -= values[hole].sum()
+        return found
+
+
+def foreseen(
+    problem: Problem, known: Floats, columns: Mapping[str, Mapping[str, str]] | None = None
+) -> dict[str, Floats]:
+    """Return what differs between the cases of a log in known outcomes, `(N,A,L)->(N)` by column.
+
+    Args:
+        problem: with the names of actions and of known outcomes.
+        known: `(N,A,L)`, or `(1,A,L)` where rows do not differ.
+        columns: by outcome and action, the column that was read; others have the names of both.
+    """
+    found = dict[str, Floats]()
+    for k, outcome in enumerate(problem.known if len(known) > 1 else ()):
+        of = (columns or {}).get(outcome, {})
+        for a, action in enumerate(problem.actions):
+            name, z = of.get(action, f"{outcome} of {action}"), known[:, a, k]
+            if name not in found and np.ptp(z) > 0.0:
+                found[name] = z
+    return found
 
 
 def quantile(cells: int, error: float = ERROR) -> float:

@@ -53,7 +53,7 @@ def _kinds(log: Drawn) -> Iterator[tuple[list[str], Ints]]:
     for by, group in log.groups.items():
         yield [f"{by} = {name}" for name in log.group_names[by]], group
     step = max(1, len(log.actions) // _SAMPLE)
-    for column, level, f in log.features():
+    for column, level, f, _ in log.features():
         if level is not None:
             yield [f"{column} other than {level}", f"{column} = {level}"], (f > 0.5).astype(np.int64)
             continue

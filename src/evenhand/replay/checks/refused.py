@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount, few
 from evenhand.problem.problem import Problem
-from evenhand.replay.checks.drawn import Drawn
+from evenhand.replay.checks.drawn import Drawn, foreseen
 from evenhand.replay.checks.propensities import misfit
 from evenhand.replay.encoding import Encoded
 from evenhand.replay.lines import locate_keys
@@ -25,6 +25,7 @@ def drawn_of(problem: Problem, encoded: Encoded) -> Drawn:
         groups=dict(zip((g.name for g in problem.groups), encoded.groups, strict=True)),
         group_names={g.name: g.names for g in problem.groups},
         clusters=encoded.clusters or encoded.repeats,
+        foreseen={} if encoded.known is None else foreseen(problem, encoded.known, encoded.spec.by_case),
     )
 
 

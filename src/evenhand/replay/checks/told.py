@@ -3,31 +3,55 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
+from evenhand.core.types import Bools
 from evenhand.replay.checks.balance import balance
 from evenhand.replay.checks.drawn import Drawn
 from evenhand.replay.checks.groupings import groupings
+from evenhand.replay.checks.holes import holes
 from evenhand.replay.checks.overlap import overlap
 from evenhand.replay.checks.propensities import propensities
 
 Checks = Mapping[str, str | None]  # by check, a sentence; None where nothing was found
+_SAMPLE = 10_000  # rows
+_GUESS = "values of one column tell apart: what it would bring there is a guess by a model that has not seen it"
+_OF_ALL = ("propensities", "features", "clusters")  # checks of a log that doubt every estimate from it
 _OF_SOME = {"dropped": "Of the rows that were kept", "clipped": "With outcomes clipped to their range"}
 
 
 def of_log(log: Drawn) -> dict[str, str | None]:
     """Check a log before anything is computed from it.
 
-    Probabilities and features are compared among the rows whose action was not sure: what they would say of the
-    others follows from `overlap`, which is told first then.
+    Probabilities and columns are compared among the rows whose action was not sure: what they would say of the
+    others follows from `overlap`, which is told first then. Each action is compared where it could be drawn.
     """
     unsure, found = log.unsure, overlap(log)
-    some = len(unsure.actions) > 0
-    compared = {
-        "propensities": propensities(unsure) if some else None,
-        "features": balance(unsure) if some else None,
-    }
+    compared, never = _compared(unsure) if len(unsure.actions) else ({"propensities": None, "features": None}, {})
+    if found is None and never and not any(compared.values()):
+        found = f"{log.names[min(never)]!r} was never drawn in {never[min(never)].sum():,} rows, which {_GUESS}"
     kept = {"overlap": found}
     return {**(compared | kept if unsure is log else kept | compared), "groups": groupings(log)}
+
+
+def _compared(log: Drawn) -> tuple[dict[str, str | None], dict[int, Bools]]:
+    """Compare probabilities and columns where each action could be drawn; with the rows in which it could not.
+
+    A column that follows from the action leaves holes as well, in which the propensities are wrong. So a log passes if
+    nothing is found beside its holes, and else what is found in both ways is told, or in one of them. Where nothing is
+    found without holes, they are looked for among some of the rows first.
+    """
+    whole = {"propensities": propensities(log), "features": balance(log)}
+    some = log.of(slice(None, None, max(1, len(log.actions) // _SAMPLE)))
+    never = holes(log) if any(whole.values()) or holes(some) else {}
+    if not never:
+        return whole, never
+    log = replace(log, holes=never)
+    beside = {"propensities": propensities(log), "features": balance(log)}
+    both = {check: said if whole[check] is not None else None for check, said in beside.items()}
+    if not any(beside.values()) or any(both.values()):
+        return both, never
+    return whole if any(whole.values()) else beside, never
 
 
 def told(checks: Checks) -> Iterator[str]:
@@ -42,3 +66,26 @@ def scope(checks: Checks) -> str:
     ('Of the rows that were kept: ', '')
     """
     return "".join(f"{of}: " for name, of in _OF_SOME.items() if checks.get(name) is not None)
+
+
+def fault_of(checks: Checks) -> str | None:
+    """Say which checks of a log forbid to recommend any policy; None if none does."""
+    names = [name for name in _OF_ALL if checks.get(name) is not None]
+    if not names:
+        return None
+    same = (
+        ", and a rule of several columns by which actions are never drawn looks the same"
+        if checks.get("overlap") is not None
+        else ""
+    )
+    return f"the log fails the check of its {' and '.join(names)}{same}"
+
+
+def refusal(checks: Checks) -> str | None:
+    """Say that nothing is recommended from a log whose checks forbid it; None if none does.
+
+    >>> refusal({"features": "'age' differs between actions"})
+    'No policy can be recommended, as the log fails the check of its features'
+    """
+    fault = fault_of(checks)
+    return None if fault is None else f"No policy can be recommended, as {fault}"

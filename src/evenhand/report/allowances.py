@@ -1,0 +1,60 @@
+"""Budgets in the units of those who state them: what they allow in all, and per case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from evenhand.core.faces import amount
+from evenhand.problem.problem import Problem
+
+
+class Allowance(NamedTuple):
+    """What a budget allows.
+
+    >>> str(Allowance("cost", 2 / 3, 30_000, "cases of the log"))
+    '20,000 cost for the 30,000 cases of the log, 0.6667 per case'
+    """
+
+    outcome: str
+    rate: float  # per case
+    number: int
+    cases: str  # what is counted, as a plural
+    one: str = "case"
+
+    @property
+    def total(self) -> float:
+        """In all."""
+        return self.rate * self.number
+
+    def __str__(self) -> str:
+        whole = f"{amount(self.total, 6)} {self.outcome} for the {self.number:,} {self.cases}"
+        return f"{whole}, {amount(self.rate)} per {self.one}"
+
+
+def allowances(rates: Mapping[str, float], number: int, cases: str, one: str = "case") -> tuple[Allowance, ...]:
+    """Return what budgets allow, by their amounts per case."""
+    return tuple(Allowance(outcome, rate, number, cases, one) for outcome, rate in rates.items())
+
+
+def of_rounds(problem: Problem) -> tuple[Allowance, ...]:
+    """Return what the budgets of a problem allow over its horizon."""
+    each = [s for s in problem.stated if s.spends and s.by is None and s.outcome is not None]
+    rates = {str(s.outcome): s.total / problem.horizon for s in each}
+    return allowances(rates, problem.horizon, "accepted rounds", "round")
+
+
+def lines(each: tuple[Allowance, ...]) -> Iterator[str]:
+    """Yield a line per budget for the head of a text."""
+    yield from (f"budget: {a}" for a in each)
+
+
+def sentences(each: tuple[Allowance, ...]) -> Iterator[str]:
+    """Yield a sentence per budget for a summary or a page."""
+    yield from (f"The budget is {a}." for a in each)
+
+
+def setting(each: tuple[Allowance, ...]) -> dict[str, object]:
+    """Return the setting of `results.json` that states budgets; nothing without one."""
+    stated = [{"outcome": a.outcome, f"per {a.one}": a.rate, "in all": a.total, a.cases: a.number} for a in each]
+    return {"budgets": stated} if stated else {}
