@@ -115,6 +115,24 @@ class Directions:
         return self.rows.take(first), side
 
     @cached_property
+    def mixed(self) -> Bools:
+        """A mask of the directions that ask for nothing and read known and learned outcomes, as ratios do, `->(k)`.
+
+        None, where a direction that a decision settles, such as a budget, limits what is used while outcomes wait.
+        """
+        rows, side = self.directed, self.asked[1][: len(self.first)]
+        both = rows.known.any(1) & rows.learned.any(1) & (side == 0)
+        return np.asarray(both & ~rows.is_known.any())
+
+    @cached_property
+    def worst(self) -> Ints:
+        """The sides of `asked` with those of the mixed directions at the ends that are worst for their bounds."""
+        _, high = self.merged.bounds(self.bounds[None])
+        side = self.asked[1].copy()
+        side[: len(self.first)][self.mixed] = np.where(np.isfinite(high[0]), -1, 1)[self.mixed]
+        return side
+
+    @cached_property
     def finite(self) -> Floats:
         """The bounds, 0 for rows without one."""
         return np.where(np.isfinite(self.bounds), self.bounds, 0.0)

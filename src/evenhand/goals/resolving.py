@@ -20,8 +20,9 @@ from evenhand.goals._pull import pull, pulled
 from evenhand.goals._resolving_state import Left, ResolvingState, end_of_run, look, rate_of_plan, start
 from evenhand.goals._resolving_view import ResolvingView, resolving_view
 from evenhand.goals._shared import check_bound, row_prices
+from evenhand.goals._uses import blank_prices, guarded, uses
 from evenhand.goals.base import Sloped
-from evenhand.models.base import Ask
+from evenhand.models.base import Ask, of_arrived
 from evenhand.objectives.base import sloped
 from evenhand.planning import history
 from evenhand.planning.appended import Appended
@@ -68,6 +69,10 @@ class Resolving:
       2 h temperature / most^2 per unit that consumption is off plan, with h the share of rounds whose context came
       before, and `most` the largest consumption in a round, so far or planned. A deviation at the time of a solve
       stays up to `drift` times `most`: so much is rounding, as whole plays cannot follow a plan from round to round.
+
+    While outcomes wait, a row of known and learned outcomes, such as a ratio, is read where the intervals of what has
+    arrived are worst for it, unless another row limits what is known. Before anything that it reads has arrived, its
+    price is .1 max |gain| / max |use| (`goals._uses`).
 
     A row that nothing can exceed (`problem.slack`) has no price, and is no reason to solve again: plays are those of
     the same problem without it.
@@ -261,8 +266,9 @@ class Resolving:
         left = self._left(state, t, time)
         for i in range(max(passes, _TANGENTS if self.regions else 0)):
             if i < passes:
-                sample = self._forecast(state, due, shares, ask)
+                sample, priced = self._forecast(state, due, shares, t, ask)
             self._plan(state, due, left, sample)
+            state.mu[~np.isnan(priced)] = priced[~np.isnan(priced)]
             end, known = self._reached(state, left), due[:, None] & (state.seen > 0)
             state.end += np.where(known[:, :m], (end[:, :m] - state.end) / (i + 2.0), 0.0)
             if self.regions:
@@ -272,10 +278,22 @@ class Resolving:
                 if not due.any():
                     break
 
-    def _forecast(self, state: ResolvingState, due: Bools, shares: Floats, ask: Ask) -> Forecast:
-        """Forecast the contexts so far, with the gain of every candidate at the slope of the planned end."""
-        worth = self.objective.rows, self.objective.read(self._slope(state.end))
-        return forecast(state.history, ask, shares, worth, *self._directions.asked, due, present(self.problem))
+    def _forecast(
+        self, state: ResolvingState, due: Bools, shares: Floats, t: Floats, ask: Ask
+    ) -> tuple[Forecast, Floats]:
+        """Forecast the contexts so far, with the gain of every candidate at the slope of the planned end.
+
+        Beside the prices of rows of which nothing is known, which are not solved for, NaN of all others, `->.,(k)`.
+        """
+        worth, (rows, side) = (self.objective.rows, self.objective.read(self._slope(state.end))), self._directions.asked
+        on, waits = present(self.problem), due & (t - state.arrived > 1.0) & self._directions.mixed.any()
+        sample = forecast(state.history, ask, shares, worth, rows, side, due, on)
+        if not waits.any():
+            return sample, np.full(state.mu.shape, np.nan)
+        ends = forecast(state.history, of_arrived(ask), shares, worth, rows, self._directions.worst, waits, on)
+        blank = waits[:, None] & self._directions.mixed & (state.counted[:, self._directions.first] == 0.0)
+        priced = blank_prices(state.mu, ends, self._directions, blank)
+        return guarded(sample, ends, self._directions, waits, priced), priced
 
     def _reached(self, state: ResolvingState, left: Left) -> Floats:
         """The averages at which the rows that are followed end by the plan, `->(m)`."""
@@ -310,7 +328,7 @@ class Resolving:
         worth, gain, shared = self.rounds.read(sample, self.problem.n_plays)
         size = spread(sample.weight, worth, sample.kept)
         temperatures = size[:, None] * np.array(self.temperatures)
-        plain, hope, low, high, scale = self._uses(state, left, sample)
+        plain, hope, low, high, scale = uses(state, self._directions, left, sample)
         bounds = low / scale, high / scale
         fluid = Fluid(sample.weight, gain, sample.kept, places(left.position), shared, size, *bounds, temperatures)
         still = np.pad(left.still & due[:, None], ((0, 0), (0, state.mu.shape[1] - left.still.shape[1])))
@@ -324,30 +342,6 @@ class Resolving:
         state.most[due] = np.maximum(state.jump, coming)[due]
         pull(sample.weight, sample.kept, due, temperatures[:, -1], state.most, state.pull)
         state.heat[due] = np.where(alike(worth, sample.kept), temperatures[:, -1], 0.0)[due]
-
-    def _uses(
-        self, state: ResolvingState, left: Left, sample: Forecast
-    ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
-        """Uses of directions and tangents, plain and hopeful, their bounds, and the factors of uses in a round.
-
-        `->(S,k,A),(S,k,A),(k),(k),(k)`. A tangent reads the rows of its set in units of a round of those that are left.
-        """
-        if not self.regions:
-            return sample.use, sample.hope, left.low, left.high, left.placed
-        k, m, rest = len(self._directions.first), len(self._directions.shaped), left.rest[:, self._directions.shaped]
-        most, of = rest.max(1, keepdims=True), self._directions.merged.of[self._directions.shaped]
-        each = (left.placed[:, of] * rest / most)[:, None, :, None]
-        plain = sample.use[:, :, of] * (self._directions.merged.multiple[self._directions.shaped][:, None] * each)
-        use = np.concatenate([sample.use[:, :, :k], state.tangents.use(plain, plain, plain)], 2)
-        hope = use
-        if sample.hope is not sample.use:
-            ends = [plain, plain]
-            if sample.hope.shape[2] > k:
-                ends = np.split(sample.hope[:, :, k:] * np.tile(each, (1, 1, 2, 1)), 2, 2)
-            hope = np.concatenate([sample.hope[:, :, :k], state.tangents.use(plain, *ends)], 2)
-        over = (left.length[:, None] * state.tangents.bound - state.tangents.of(left.so_far[:, -m:])) / most
-        low, high = np.concatenate([left.low, np.full_like(over, -np.inf)], 1), np.concatenate([left.high, over], 1)
-        return use, hope, low, high, np.concatenate([left.placed, np.ones_like(over)], 1)
 
     def _slope(self, end: Floats) -> Floats:
         """The slope at the planned end; an end outside of the domain, which is an estimate, is moved towards the start.

@@ -19,6 +19,7 @@ __all__ = [
     "ROUND",
     "ZEROS",
     "Ask",
+    "AskBoth",
     "Averageable",
     "Lesson",
     "Model",
@@ -34,6 +35,22 @@ OWN_AHEAD = {"ahead": False}  # marks states whose `ahead` a wrapper sets by its
 
 # Candidates x and prices w -> their worth, without luck, `(A,n),(K,1|A,M)->(K,A),(K,A)`.
 Ask = Callable[[Floats, Floats], Worth]
+
+
+@dataclass(frozen=True)
+class AskBoth:
+    """Asks a model at widths that count the plays on their way; `arrived` asks it at those of what has arrived."""
+
+    expecting: Ask
+    arrived: Ask
+
+    def __call__(self, x: Floats, w: Floats) -> Worth:
+        return self.expecting(x, w)
+
+
+def of_arrived(ask: Ask) -> Ask:
+    """Return what asks at widths of what has arrived: itself, where there are no others."""
+    return ask.arrived if isinstance(ask, AskBoth) else ask
 
 
 class Lesson(NamedTuple):

@@ -204,14 +204,30 @@ class Delay:
         return self._read(state, False) if state.waiting.some else _NOBODY
 
     @contextmanager
+    def unread(self, state: PolicyState) -> Iterator[None]:
+        """Let the model's widths count nothing but what has arrived, within a block that reads what waits."""
+        own = state.recent.arrived or []
+        gains = list(self._gains(state, state.model)) if own else []
+        found = [g.state.inverse for g in gains]
+        try:
+            for gain, inverse in zip(gains, own, strict=True):
+                gain.state.inverse = inverse
+            yield
+        finally:
+            for gain, inverse in zip(gains, found, strict=True):
+                gain.state.inverse = inverse
+
+    @contextmanager
     def _read(self, state: PolicyState, last: bool) -> Iterator[None]:
         gains = list(self._gains(state, state.model))
         found, plain = self._inverses(state, gains, last), [g.state.inverse for g in gains]
         try:
             for gain, own in zip(gains, found, strict=True):
                 gain.state.inverse = own.inverse
+            state.recent.arrived = plain
             yield
         finally:
+            state.recent.arrived = None
             for gain, inverse in zip(gains, plain, strict=True):
                 gain.state.inverse = inverse
 

@@ -12,9 +12,9 @@ from evenhand.choices.base import Choice
 from evenhand.core.errors import InvalidInput, StaleDecision
 from evenhand.core.luck import Stream
 from evenhand.core.records import Context, Decision, Worth, distinct
-from evenhand.core.types import Bools
+from evenhand.core.types import Bools, Floats
 from evenhand.goals.base import Replans
-from evenhand.models.base import Model
+from evenhand.models.base import AskBoth, Model
 from evenhand.policy import books, checks, doubts, entries
 from evenhand.policy.abilities import Abilities
 from evenhand.policy.delay import Delay
@@ -176,7 +176,14 @@ class Loop:
         for i, goal in self.can.planning:
             if isinstance(goal, Replans):
                 with suppress(InvalidInput), self.delay.read(state):  # of what the model says of earlier contexts
-                    goal.plan_now(state.goals[i], shares, state.t, partial(self.questions.worth, state))
+                    goal.plan_now(state.goals[i], shares, state.t, self._ask(state))
+
+    def _ask(self, state: PolicyState) -> AskBoth:
+        return AskBoth(partial(self.questions.worth, state), partial(self._ask_arrived, state))
+
+    def _ask_arrived(self, state: PolicyState, x: Floats, w: Floats) -> Worth:
+        with self.delay.unread(state):
+            return self.questions.worth(state, x, w)
 
     def plan(self, state: PolicyState, context: Context, decision: Decision, *, counts: bool) -> None:
         """Tell planning goals of the context of a decision that was just counted; it is cancelled if they fail."""
@@ -185,7 +192,7 @@ class Loop:
         try:
             with self.delay.read_before(state):
                 for i, planner in self.can.planning:
-                    planner.on_context(state.goals[i], context, decision, state.t, partial(self.questions.worth, state))
+                    planner.on_context(state.goals[i], context, decision, state.t, self._ask(state))
         except InvalidInput:  # of what the model says of earlier contexts
             if counts:
                 self.settlement.cancel(state, decision)

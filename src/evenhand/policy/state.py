@@ -51,6 +51,7 @@ class Recent:
     ahead: list[Floats] | None = None  # arrays of the model's state that are told of the remaining rounds
     affordable: list[Floats] | None = None  # and of the plays of each action
     inverses: list[Any] | None = None  # inverses that count what waits
+    arrived: list[Floats] | None = None  # the model's own, while these are in their place
 
 
 @dataclass
