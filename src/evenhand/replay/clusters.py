@@ -54,6 +54,10 @@ class Clusters:
         found = np.bincount(self.numbers, weights=influence, minlength=self.count).astype(float)
         return found if self.count == len(self.numbers) else found * (self.count / len(self.numbers))
 
+    def parts(self) -> Floats:
+        """Return of every row which part of its cluster it is, `->(N)`."""
+        return np.asarray(1.0 / np.bincount(self.numbers)[self.numbers])
+
     def totals(self, terms: Floats) -> Floats:
         """Return sums over clusters, `(N,n)->(G,n)`."""
         each = [np.bincount(self.numbers, weights=z, minlength=self.count) for z in terms.T]
