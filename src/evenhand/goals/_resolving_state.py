@@ -38,6 +38,7 @@ class ResolvingState:
     jump: Floats  # (R, k) largest absolute consumption in one round so far
     most: Floats  # (R, k) the same, or as large as a round of the last plan can have it
     arrived: Floats  # (R,) rounds whose outcomes arrived
+    cancelled: Floats  # (R,) rounds that were taken back
     due: Floats  # (R,) number of decided rounds at which to solve next
     news: Floats  # (R,) number of rounds whose outcomes arrived at which to solve next
     solved: Ints  # (R,) number of solves
@@ -91,6 +92,7 @@ def start(
         jump=np.zeros((n_replicas, k)),
         most=np.zeros((n_replicas, k)),
         arrived=np.zeros(n_replicas),
+        cancelled=np.zeros(n_replicas),
         due=np.ones(n_replicas),
         news=np.full(n_replicas, np.inf),
         solved=np.zeros(n_replicas, np.int64),

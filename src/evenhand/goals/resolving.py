@@ -198,6 +198,7 @@ class Resolving:
 
     def on_cancel(self, state: ResolvingState, decision: Decision) -> None:
         self._enter_known(state, decision, -1.0)
+        state.cancelled += decision.counted
         every = np.tile(decision.counted[:, None], (1, len(self.rows)))  # it waits no more, and used nothing
         self._pace.enter(state.pace, decision, every, np.zeros_like(every))
 
@@ -286,7 +287,8 @@ class Resolving:
         Beside the prices of rows of which nothing is known, which are not solved for, NaN of all others, `->.,(k)`.
         """
         worth, (rows, side) = (self.objective.rows, self.objective.read(self._slope(state.end))), self._directions.asked
-        on, waits = present(self.problem), due & (t - state.arrived > 1.0) & self._directions.mixed.any()
+        on, late = present(self.problem), t - state.arrived - state.cancelled > 1.0
+        waits = due & late & self._directions.mixed.any()
         sample = forecast(state.history, ask, shares, worth, rows, side, due, on)
         if not waits.any():
             return sample, np.full(state.mu.shape, np.nan)

@@ -37,7 +37,7 @@ OWN_AHEAD = {"ahead": False}  # marks states whose `ahead` a wrapper sets by its
 Ask = Callable[[Floats, Floats], Worth]
 
 
-@dataclass(frozen=True)
+@dataclass(slots=True)
 class AskBoth:
     """Asks a model at widths that count the plays on their way; `arrived` asks it at those of what has arrived."""
 

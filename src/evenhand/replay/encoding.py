@@ -16,7 +16,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
 from evenhand.problem.clock import Clock
-from evenhand.problem.constraints import Budget, Floor
+from evenhand.problem.constraints import of_one_outcome
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.checks.repeats import is_owner, undeclared
 from evenhand.replay.clusters import Clusters, declared
@@ -188,10 +188,10 @@ def _merged(spec: Spec) -> Iterator[str]:
 
 def _totals(spec: Spec, lasting: Spec, rows: int) -> Iterator[str]:
     """Say which totals of a file that leaves the horizon to the log are for all rows of it."""
-    for stated, one in zip(spec.subject_to, lasting.subject_to, strict=True):
-        if one != stated and isinstance(one, Budget | Floor):
-            total = f"the total of {amount(stated.total_over(rows), 6)} {one.outcome}"
-            yield f"{total} is for the {rows:,} rows of the log, {amount(one.limit(rows))} per row"
+    pairs = zip(spec.subject_to, lasting.subject_to, strict=True)
+    for one in of_one_outcome(one for stated, one in pairs if one != stated):
+        total = f"the total of {amount(one.total_over(rows), 6)} {one.outcome}"
+        yield f"{total} is for the {rows:,} rows of the log, {amount(one.limit(rows))} per row"
 
 
 def _late(spec: Spec, time: Floats) -> list[str]:

@@ -15,7 +15,7 @@ from evenhand.core.types import Floats
 from evenhand.goals.hard_limits import refuse_unspendable
 from evenhand.objectives import Objective
 from evenhand.problem.clock import Clock, Time
-from evenhand.problem.constraints import Budget, Constraint, Floor, of_one_outcome
+from evenhand.problem.constraints import Constraint, of_one_outcome, over
 from evenhand.problem.groups import Groups
 from evenhand.problem.outcome import Outcome
 from evenhand.problem.problem import Problem
@@ -286,7 +286,7 @@ class Spec:
         rounds = rows * least
         if not rounds >= 1:  # NaN where nothing states propensities
             raise InvalidInput("horizon", "a log that lasts for a round at least, by its propensities", rounds)
-        rates = tuple(_per_row(c, rows) for c in self.subject_to)
+        rates = tuple(over(c, rows) for c in self.subject_to)
         return replace(self, horizon=int(rounds + 1e-9), subject_to=rates)
 
     @property
@@ -326,14 +326,6 @@ class Spec:
             traffic=self.traffic,
             withdrawn=self.withdrawn,
         )
-
-
-def _per_row(constraint: Constraint, rows: int) -> Constraint:
-    """State a total over a log as a rate; a total per period stays, as do other constraints."""
-    match constraint:
-        case Budget(total=int() | float() as total, per=None) | Floor(total=int() | float() as total, per=None):
-            return replace(constraint, total=None, rate=total / rows)
-    return constraint
 
 
 def _check_chances(names: tuple[str, ...], chances: Mapping[str, float]) -> None:

@@ -10,6 +10,7 @@ from evenhand.problem.constraints.base import (
     by_group as by_group,
     groupings as groupings,
     of_one_outcome as of_one_outcome,
+    over as over,
     relative as relative,
 )
 from evenhand.problem.constraints.budget import Budget

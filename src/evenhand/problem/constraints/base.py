@@ -108,6 +108,14 @@ class Totalled(OneOutcome, Protocol):
         """The constraint with another total, None if there are spans of time."""
 
 
+@runtime_checkable
+class Summed(OneOutcome, Protocol):
+    """A constraint on the sum of an outcome, whose total may be over rounds that are counted later, as in a log."""
+
+    def over(self, rounds: int) -> Constraint:
+        """The constraint with its total over so many rounds as a rate; itself, where it states no such total."""
+
+
 class Credit(NamedTuple):
     """A limit of a constraint's own: a credit that rounds of a baseline earn, and that is never overdrawn."""
 
@@ -185,6 +193,11 @@ def relative(constraint: Constraint) -> Relative | None:
 def as_rated(constraint: Constraint) -> Rated | None:
     """Return the constraint if its amount may be stated as another rate, else None."""
     return constraint if isinstance(constraint, Rated) else None
+
+
+def over(constraint: Constraint, rounds: int) -> Constraint:
+    """Return a constraint with a total over so many rounds as a rate; itself, where it states no total over all."""
+    return constraint.over(rounds) if isinstance(constraint, Summed) else constraint
 
 
 def totalled(constraints: Iterable[Constraint], outcome: str) -> Iterator[tuple[int, Totalled]]:

@@ -124,6 +124,12 @@ class Budget:
         """
         return None if self._spanning else replace(self, total=total, rate=None)
 
+    def over(self, rounds: int) -> Budget:
+        """The same budget with its total over so many rounds as a rate; itself, if it has a rate or spans of time."""
+        if self._spanning or not isinstance(self.total, int | float):
+            return self
+        return replace(self, total=None, rate=self.total / rounds)
+
     def limit(self, horizon: int) -> float:
         """The amount per round; where there are periods, `Problem.stated` has it, as it depends on the calendar."""
         return self.total_over(horizon) / horizon if self.rate is None else self.rate

@@ -108,6 +108,12 @@ class Floor:
         assert self.per is not None
         return floors_of(problem.clock, name, self.total, self.per)
 
+    def over(self, rounds: int) -> Floor:
+        """The same floor with its total over so many rounds as a rate; itself, if it has a rate or spans of time."""
+        if self._several or not isinstance(self.total, int | float):
+            return self
+        return replace(self, total=None, rate=self.total / rounds)
+
     def limit(self, horizon: int) -> float:
         """The amount per round; where there are periods, `Problem.stated` has it, as it depends on the calendar."""
         return self.total_over(horizon) / horizon if self.rate is None else float(self.rate)
