@@ -116,6 +116,47 @@ def test_each_replica_plays_as_it_does_alone():
     assert np.array_equal(batch[:, 2:], alone)
 
 
+def test_a_replica_that_hears_at_once_plays_beside_one_that_waits_as_it_does_alone():
+    """They have decided different numbers of cases, as nothing is offered to one of them for some time."""
+    world = letters(delay=100, horizon=200)
+    policy = resolving(world.problem, MODELS["BayesianRidge"])
+
+    def plays(replicas):
+        state, there, found = policy.start(seed=3, replicas=replicas), world.start(3, np.array(replicas)), []
+        for t in range(120):
+            idle = [(replica, range(50) if replica == 0 else range(50, 54)) for replica in replicas]
+            offered = np.array([[t not in rounds] * len(CENTS) for _, rounds in idle])
+            decision = policy.act(state, there.context(t)._replace(offered=offered))
+            found.append(decision.plays[:, 0])
+            if t not in range(50, 54):
+                policy.learn(state, decision, np.where(decision.plays[:, :, None] >= 0, float(t % 2), np.zeros(2)))
+        return np.array(found)
+
+    both = plays([0, 1])
+    assert np.array_equal(both[:, :1], plays([0]))
+    assert np.array_equal(both[:, 1:], plays([1]))
+
+
+def test_rounds_that_were_taken_back_do_not_wait(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a plan reads what waits, and nothing does")
+
+    world = letters(delay=0, horizon=200)
+    policy = resolving(world.problem, MODELS["BayesianRidge"])
+    state, there = policy.start(seed=3), world.start(3, np.arange(1))
+    monkeypatch.setattr("evenhand.goals.resolving.guarded", refuse)
+    for t in range(30):
+        decision = policy.act(state, there.context(t))
+        if t % 3:
+            policy.cancel(state, decision)
+        else:
+            policy.learn(state, decision, np.ones((1, 1, 2)))
+    policy.act(state, there.context(30))
+    with pytest.raises(AssertionError, match="a plan reads what waits"):
+        for t in range(31, 40):
+            policy.act(state, there.context(t))
+
+
 @pytest.mark.slow
 @for_each(("model",), BAYESIAN, parts=2)
 def test_less_is_overspent_for_no_fewer_answers_while_nothing_is_known_for_300_cases(model, monkeypatch):

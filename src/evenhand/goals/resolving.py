@@ -292,7 +292,7 @@ class Resolving:
         sample = forecast(state.history, ask, shares, worth, rows, side, due, on)
         if not waits.any():
             return sample, np.full(state.mu.shape, np.nan)
-        ends = forecast(state.history, of_arrived(ask), shares, worth, rows, self._directions.worst, waits, on)
+        ends = forecast(state.history, of_arrived(ask), shares, worth, rows, self._directions.worst, due, on)
         blank = waits[:, None] & self._directions.mixed & (state.counted[:, self._directions.first] == 0.0)
         priced = blank_prices(state.mu, ends, self._directions, blank)
         return guarded(sample, ends, self._directions, waits, priced), priced
