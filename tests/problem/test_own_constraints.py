@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from evenhand.core.errors import InvalidInput
-from evenhand.problem import Constraint, Floor, Outcome, Parity, Problem, Rows
-from evenhand.problem.constraints import by_group, constraint_rows, of_one_outcome
+from evenhand.problem import Budget, Constraint, Floor, Outcome, Parity, Problem, Rows
+from evenhand.problem.constraints import by_group, constraint_rows, of_one_outcome, over
 from evenhand.problem.constraints.stated import state
 from evenhand.problem.constraints.sums import average
 from evenhand.recipes import lin_cbwk, pgd, resolving, uniform
@@ -154,6 +154,23 @@ class Unlimited(Floor):
 
     def limit(self, horizon):
         return None
+
+
+def test_totals_over_rounds_that_are_counted_later_become_rates_also_those_of_ones_own():
+    class Counted(Purse):
+        def over(self, rounds):
+            return replace(self, total=self.total / rounds)
+
+    assert over(Budget("ride", total=60), 240) == Budget("ride", rate=0.25)
+    assert over(Floor("ride", total=60, by="race"), 240) == Floor("ride", rate=0.25, by="race")
+    assert over(Counted(60.0), 240) == Counted(0.25)
+    for same in (
+        Budget("ride", rate=2),
+        Budget("ride", total=60, per="day"),
+        Floor("ride", total={"2026-01": 60}, per="month"),
+        AtMostHalf(),
+    ):
+        assert over(same, 240) is same
 
 
 def test_a_limit_that_is_no_number_is_refused_by_name():

@@ -109,8 +109,8 @@ class Totalled(OneOutcome, Protocol):
 
 
 @runtime_checkable
-class Summed(OneOutcome, Protocol):
-    """A constraint on the sum of an outcome, whose total may be over rounds that are counted later, as in a log."""
+class Summed(Constraint, Protocol):
+    """A constraint on a sum, whose total may be over rounds that are counted later, as in a log."""
 
     def over(self, rounds: int) -> Constraint:
         """The constraint with its total over so many rounds as a rate; itself, where it states no such total."""
