@@ -45,6 +45,21 @@ def settings(found):
     return budget
 
 
+def test_rows_that_are_dropped_take_nothing_from_what_others_get(files):
+    """240 for 1,200 cases are .2 per case, also where 200 of them have no outcome that can be used."""
+    log = files / "log.csv"
+    lines = log.read_text().split("\n")
+    lines[1:201] = [line.rpartition(",")[0] + ",99" for line in lines[1:201]]
+    log.write_text("\n".join(lines))
+    stated = problem(files, TOTALS + 'outside = { sale = "drop" }\n')
+    found = eh.value(log, stated)
+    assert found.rows == 1000
+    assert found.limits == {"cents": pytest.approx(0.2)}
+    assert "200 cents for the 1,000 cases of the log, 0.2 per case" in str(found)
+    assert any("240 cents is for the 1,200 rows of the log" in note for note in found.notes)
+    assert assign(files / "list.csv", stated, learn_from=log).budgets[0].total == pytest.approx(60)
+
+
 def test_a_total_is_for_the_cases_of_the_log_in_all_commands(files):
     """240 for 1,200 cases are .2 per case: 60 for a list of 300, and 60 for the 300 rounds that a replay accepts."""
     log, stated = files / "log.csv", problem(files, TOTALS)

@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import norm, t as student_t
 
@@ -18,8 +19,8 @@ from evenhand.offline.doubts import doubter
 from evenhand.offline.events import Share
 from evenhand.offline.planned import Parted, moves
 from evenhand.offline.scores import weights
-from evenhand.replay import draft, read_log
-from evenhand.replay.checks import Drawn, of_log
+from evenhand.replay import draft, read_log, replay_log
+from evenhand.replay.checks import Drawn, fault_of, of_log
 from evenhand.replay.checks.propensities import misfit
 from evenhand.replay.checks.repeats import alike
 from evenhand.replay.clusters import Clusters
@@ -210,6 +211,35 @@ def test_checks_find_faults_by_customer():
     assert "differs between actions" in of_log(replace(log, units=late))["features"]
 
 
+def ruled(seed, *, together, leak=0.0):
+    """Of 150 customers with 25 rows each, those below .4 never get the third action; what leaks follows the action."""
+    rng, who = np.random.default_rng(seed), np.repeat(np.arange(150), 25)
+    x = rng.random(150)[who]
+    chances = np.where(x[:, None] < 0.4, [0.3, 0.7, 0.0], [0.3, 0.4, 0.3])
+    u = rng.random(150)[who] if together else rng.random(len(who))
+    actions = (u[:, None] >= chances.cumsum(1)[:, :2]).sum(1)
+    units = np.column_stack([np.ones(len(who)), x, rng.normal(size=150)[who] + leak * (actions == 2)])
+    return Drawn(
+        names=("a", "b", "c"),
+        actions=actions,
+        propensities=chances[np.arange(len(who)), actions],
+        units=units,
+        coding=None,
+        groups={},
+        group_names={},
+        clusters=Clusters.of(who),
+    )
+
+
+def test_holes_of_rules_are_compared_by_customer():
+    for together in (False, True):
+        found = [of_log(ruled(seed, together=together)) for seed in range(40)]
+        assert not any(each[name] for each in found for name in ("propensities", "features"))
+        assert all("'c' was never drawn" in each["overlap"] for each in found)
+    late = [of_log(ruled(seed, together=False, leak=0.3))["features"] for seed in range(20)]
+    assert sum(said is not None for said in late) >= 10  # none, if rows of the hole counted as draws of the action
+
+
 def test_what_is_alike_by_customer_is_found_and_nothing_else():
     rng, who = np.random.default_rng(0), Clusters.of(np.repeat(np.arange(200), 5))
     alone = [alike(who, {"y": rng.normal(size=1000), "a": rng.integers(0, 2, 1000) * 1.0}) for _ in range(300)]
@@ -223,7 +253,7 @@ def test_a_customer_that_nobody_declared_is_told(tmp_path):
     found, declared = value(log, problem), value(*written(tmp_path, World(100, 8, True), 2))
     assert found.clusters is None
     said = found.checks["clusters"]
-    assert said.startswith("the 800 rows are of 100 values of 'customer_id', and rows of the same one are more alike")
+    assert said.startswith("the 800 rows are in 100 clusters by 'customer_id', and rows of the same one are more alike")
     assert "cluster = 'customer_id'" in said
     assert found.headline() == "No policy can be recommended, as the log fails the check of its clusters"
     assert declared.checks["clusters"] is None
@@ -245,6 +275,42 @@ def test_a_customer_that_nobody_declared_is_told(tmp_path):
         assert value(*written(tmp_path, World(100, 8, True), 2, name, cluster=False)).checks["clusters"] is None
     one = World(800, 1, False)
     assert value(*written(tmp_path, one, cluster=False)).checks["clusters"] is None
+
+
+def test_customers_are_found_beside_empty_cells_and_other_columns_of_owners(tmp_path):
+    log, problem = written(tmp_path, World(100, 8, True), 2, cluster=False)
+    whole_frame = pd.read_csv(log, dtype={"customer_id": str})
+    for gap in ("", "NA"):
+        frame = whole_frame.copy()
+        frame.loc[3:5, "customer_id"] = gap
+        assert "in 103 clusters by 'customer_id'" in value(frame, problem).checks["clusters"]
+    for values in (np.arange(800).astype(str), np.where(np.arange(800) % 2, "ann", "bob"), np.full(800, "")):
+        frame = whole_frame.copy()
+        frame.insert(0, "account_number", values)
+        assert "in 100 clusters by 'customer_id'" in value(frame, problem).checks["clusters"]
+
+
+def test_whole_numbers_with_a_point_are_the_same_customers(tmp_path):
+    log, problem = written(tmp_path, World(100, 8, True), 2)
+    frame = pd.read_csv(log)
+    names = frame["customer_id"].astype(str)
+    numbers = pd.Series(names.factorize()[0])
+    plain, mixed = frame.assign(customer_id=numbers.astype(str)), frame.assign(customer_id=numbers.astype(str))
+    mixed.loc[::2, "customer_id"] += ".0"
+    assert value(mixed, problem).clusters.number == 100
+    assert str(value(mixed, problem)) == str(value(plain, problem))
+
+
+def test_few_customers_are_told_also_by_replays(tmp_path):
+    log, problem = written(tmp_path, World(40, 20, False), 2)
+    assert value(log, problem).checks["clusters"].startswith("the 800 rows are of 40 clusters")
+    played = replay_log(log, problem, replicas=2, bootstrap=0, progress=False)
+    assert played.headline().startswith("No policy can be recommended, as the log fails the check of its clusters")
+
+
+def test_what_looks_like_a_rule_is_not_said_of_clusters():
+    assert fault_of({"clusters": "few", "overlap": "a hole"}) == "the log fails the check of its clusters"
+    assert "looks the same" in fault_of({"features": "late", "overlap": "a hole"})
 
 
 def test_results_say_how_many_customers_there_are(tmp_path):

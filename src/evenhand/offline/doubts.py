@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from evenhand.core.faces import count
 from evenhand.core.types import Floats
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.scores import Average, weights
@@ -86,7 +87,7 @@ def support(found: Mapping[str, Doubt]) -> str | None:
     if few:
         rows, name = min(few)
         others = f"; so do {len(few) - 1} other policies, on less than {FEW:.0f}" if len(few) > 1 else ""
-        return f"{name!r} rests on {rows:.0f} effective cases, too few for its intervals{others}"
+        return f"{name!r} rests on {count(round(rows), 'effective case')}, too few for its intervals{others}"
     if never:
         missing, name = min(never)
         others = f", and {len(never) - 1} other policies do so, too" if len(never) > 1 else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,8 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.columns import Columns, Names
+
+_POINTED = re.compile(r"^(-?\d+)\.0+$")
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +103,23 @@ class Clusters:
         return Clusters(np.cumsum(fresh) - 1, self.names[numbers[fresh]], self.column)
 
 
+def whole(names: Names) -> Names:
+    """Read whole numbers alike that some programs write with a point, such as 5.0.
+
+    >>> whole(Names.of(["5", "5.0", "a.0"])).texts()
+    ['5', '5', 'a.0']
+    """
+    same = Names.of([_POINTED.sub(r"\1", text) for text in names.values])
+    return Names(same.codes[names.codes], same.values)
+
+
 def declared(column: str, columns: Columns, bad: BadRows, missing: tuple[str, ...]) -> Clusters:
     """Read the clusters of usable rows, which have numbers by their sorted names, whatever the order of rows.
 
     Raises:
         InvalidInput: a usable row has none, or there are fewer than two.
     """
-    names = columns.names(column)
+    names = whole(columns.names(column))
     none = np.flatnonzero(bad.good & names.are({"", *missing}))
     if len(none):
         rows = "1 row" if len(none) == 1 else f"{len(none):,} rows"

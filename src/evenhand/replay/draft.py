@@ -56,7 +56,9 @@ def draft(log: Source) -> Draft:
     form = Form(decimal=found.decimal, missing=found.missing)
     free = [*(c.name for c in meant.features), *(c.name for c in meant.left_out)]
     owners = [c for c in free if is_owner(c)]
-    cluster = next((c for c in owners if repeats(read_columns(log, {c: "the header"}, form=form).names(c))), None)
+    of_owners = read_columns(log, dict.fromkeys(owners, "the header"), form=form).names if owners else sample.names
+    filled = [c for c in owners if not of_owners(c).are({"", *form.missing}).any()]  # as each row needs one
+    cluster = next((c for c in filled if repeats(of_owners(c))), None)
     rows = np.arange(len(sample))
     if cluster is not None:
         meant = meant.without([cluster], "")

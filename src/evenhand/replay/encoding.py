@@ -18,7 +18,7 @@ from evenhand.environments.logged import blocks
 from evenhand.problem.clock import Clock
 from evenhand.problem.constraints import of_one_outcome
 from evenhand.replay.bad_rows import BadRows
-from evenhand.replay.checks.repeats import is_owner, undeclared
+from evenhand.replay.checks.repeats import FEW, is_owner, undeclared
 from evenhand.replay.clusters import Clusters, declared
 from evenhand.replay.columns import POINT, Columns, Names, as_number
 from evenhand.replay.dates import days, slashed
@@ -106,16 +106,20 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         notes.append(f"numbers standardised by the log: {', '.join(ends)}")
     notes += _merged(spec)
     actions, propensities, outcomes = bad.kept(actions), bad.kept(propensities), bad.kept(outcomes)
-    owner = next((c for c in columns.each if c not in spec.places and is_owner(c)), None)
-    alike, said = (None, None) if owner is None else undeclared(owner, columns, bad, actions, outcomes)
+    owners = [c for c in columns.each if c not in spec.places and is_owner(c)]
+    alike, said = undeclared(owners, columns, bad, actions, outcomes, spec.form.missing)
+    if clusters is not None and clusters.count < FEW:
+        said = (
+            f"the {len(actions):,} rows are of {clusters.count} clusters, and errors by fewer than {FEW} are too small"
+        )
     if time is not None:
         time = bad.kept(time)
         notes += _late(spec, time)
     for a, action in enumerate(_names(spec)):
         if action not in absent and not (actions == a).any():
             raise InvalidInput("action.values", f"every action to occur in {name}", f"no row with {action!r}")
-    lasting = spec.lasting(len(propensities), float(propensities.min()))
-    notes += _totals(spec, lasting, len(propensities))
+    lasting = spec.lasting(len(columns), len(propensities) * float(propensities.min()))
+    notes += _totals(spec, lasting, len(columns))
     spec = lasting
     groups, levels = _groups(spec, kept, name)
     return Encoded(

@@ -193,11 +193,11 @@ def read_rows(log: Source, spec: Spec, absent: Collection[str] = ()) -> Log:
 
 
 def _read(log: Source, spec: Spec) -> Columns:
-    """Read the columns of a specification, and the first that is named like whom rows are about, if it states none."""
+    """Read the columns of a specification, and those that are named like whom rows are about, if it states none."""
     if spec.cluster is None:
         with suppress(InvalidInput):  # as of a column of lists, which nobody asked for
             names = names_in(log, spec.places, spec.form)
-            owners = [c for c in names if is_owner(c) and c not in spec.places and names.count(c) == 1][:1]
+            owners = [c for c in names if is_owner(c) and c not in spec.places and names.count(c) == 1]
             more = spec.places | dict.fromkeys(owners, "the header")
             return read_columns(log, more, numbers=spec.numbers, form=spec.form)
     return read_columns(log, spec.places, numbers=spec.numbers, form=spec.form)

@@ -272,18 +272,20 @@ class Spec:
             found - {self.action, self.cluster, *self.categorical, *(g.column for g in self.groups.values())}
         )
 
-    def lasting(self, rows: int, least: float) -> Spec:
-        """Return the same with the horizon of a log of so many rows, if it is left to the log.
+    def lasting(self, rows: int, rounds: float) -> Spec:
+        """Return the same with the horizon of a log, if it is left to the log.
 
-        A replay accepts each row with the least propensity. Totals are for the rows of the log, whether all are played
-        or not, and become rates per row.
+        Totals are for all rows of the log, those that are left out included, and become rates per row.
+
+        Args:
+            rows: of the log, those that are left out included.
+            rounds: which a replay accepts on average: each row that is used, with the least propensity.
 
         Raises:
             InvalidInput, InfeasibleProblem: the constraints cannot be kept within so many rounds.
         """
         if self.horizon != OF_LOG:
             return self
-        rounds = rows * least
         if not rounds >= 1:  # NaN where nothing states propensities
             raise InvalidInput("horizon", "a log that lasts for a round at least, by its propensities", rounds)
         rates = tuple(over(c, rows) for c in self.subject_to)

@@ -96,6 +96,7 @@ class Drawn:
             groups={by: z[rows] for by, z in self.groups.items()},
             clusters=None if self.clusters is None else self.clusters.kept(rows),
             foreseen={name: z[rows] for name, z in self.foreseen.items()},
+            holes={a: z[rows] for a, z in self.holes.items()},
         )
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +10,9 @@ import numpy as np
 from evenhand.core.types import Floats, Ints
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.checks.drawn import quantile
-from evenhand.replay.clusters import Clusters
+from evenhand.replay.clusters import Clusters, whole
 from evenhand.replay.columns import Columns, Names
-from evenhand.replay.looks import words_of
+from evenhand.replay.looks import is_gap, words_of
 
 FEW = 50  # different values below which a column is not taken for one of clusters
 _ALIKE = 1.1  # the factor of a variance from which on clusters that nobody declared are told
@@ -33,16 +33,21 @@ def is_owner(column: str) -> bool:
     return rest[-1:] != [] and rest[-1] in _OWNERS
 
 
-def repeats(names: Names) -> Clusters | None:
-    """Return the clusters of a column whose values repeat: 50 of them at least, at most 95 % as many as rows.
+def repeats(names: Names, missing: Collection[str] = ()) -> Clusters | None:
+    """Return the clusters of a column whose values repeat: 50 of them at least, at most 95 % as many as their rows.
+
+    A row without a value is a cluster of its own.
 
     Args:
-        names: of all rows, of which each has to have one.
+        names: of all rows.
+        missing: what stands for no value, beside what often does.
     """
-    found, numbers, _ = names.counted()
-    if "" in found or not FEW <= len(found) <= _ALONE * len(numbers):
+    names = whole(names)
+    owned = ~names.are({text for text in names.values if is_gap(text) or text in missing})
+    if not FEW <= len(np.unique(names.codes[owned])) <= _ALONE * np.count_nonzero(owned):
         return None
-    return Clusters.of(numbers)
+    own = np.where(owned, names.codes, len(names.values) + np.arange(len(owned)))
+    return Clusters.of(np.unique(own, return_inverse=True)[1])
 
 
 def alike(clusters: Clusters, terms: Mapping[str, Floats]) -> float:
@@ -64,31 +69,39 @@ def alike(clusters: Clusters, terms: Mapping[str, Floats]) -> float:
 
 
 def undeclared(
-    column: str, columns: Columns, bad: BadRows, actions: Ints, outcomes: Floats
+    owners: Iterable[str],
+    columns: Columns,
+    bad: BadRows,
+    actions: Ints,
+    outcomes: Floats,
+    missing: Collection[str] = (),
 ) -> tuple[Clusters | None, str | None]:
     """Return what rows have in common with those of the same value of a column, and say so; None if nothing is found.
 
     Compared are whether the most frequent action was played, and the outcomes less their means under the action played.
 
     Args:
-        column: which is named like whom a row is about.
+        owners: the columns that are named like whom a row is about; the one in which rows are most alike counts.
         columns, bad: what was read, and which rows are usable.
         actions, outcomes: `(N)`, `(N,M)` of usable rows.
+        missing: what stands for no value, beside nothing.
     """
-    names = columns.names(column)
-    found = repeats(Names(bad.kept(names.codes), names.values))
-    if found is None:
-        return None, None
     rows = np.bincount(actions)
     terms = {"action": (actions == rows.argmax()).astype(float)}
     for m, y in enumerate(outcomes.T):
         sums = np.bincount(actions, weights=y)
         terms[f"outcome {m}"] = y - np.divide(sums, rows, out=np.zeros(len(rows)), where=rows > 0)[actions]
-    factor = alike(found, terms)
-    if factor == 1.0:
+    factor, found, column = 1.0, None, ""
+    for owner in owners:
+        names = columns.names(owner)
+        clusters = repeats(Names(bad.kept(names.codes), names.values), missing)
+        own = 1.0 if clusters is None else alike(clusters, terms)
+        if clusters is not None and own > factor:
+            factor, found, column = own, replace(clusters, column=owner), owner
+    if found is None:
         return None, None
-    return replace(found, column=column), (
-        f"the {len(actions):,} rows are of {found.count:,} values of {column!r}, and rows of the same one are more "
+    return found, (
+        f"the {len(actions):,} rows are in {found.count:,} clusters by {column!r}, and rows of the same one are more "
         f"alike than chance explains: errors by rows are too small, some by a factor of {factor**0.5:.1f}; state "
         f"cluster = {column!r} in the problem file"
     )

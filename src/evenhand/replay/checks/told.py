@@ -73,11 +73,8 @@ def fault_of(checks: Checks) -> str | None:
     names = [name for name in _OF_ALL if checks.get(name) is not None]
     if not names:
         return None
-    same = (
-        ", and a rule of several columns by which actions are never drawn looks the same"
-        if checks.get("overlap") is not None
-        else ""
-    )
+    alike = checks.get("overlap") is not None and names != ["clusters"]
+    same = ", and a rule of several columns by which actions are never drawn looks the same" if alike else ""
     return f"the log fails the check of its {' and '.join(names)}{same}"
 
 
