@@ -118,7 +118,7 @@ class Directions:
     def mixed(self) -> Bools:
         """A mask of the directions that ask for nothing and read known and learned outcomes, as ratios do, `->(k)`.
 
-        None, where a direction that a decision settles, such as a budget, limits what is used while outcomes wait.
+        No direction is where a row that a decision settles, such as a budget, limits what is used while outcomes wait.
         """
         rows, side = self.directed, self.asked[1][: len(self.first)]
         both = rows.known.any(1) & rows.learned.any(1) & (side == 0)
