@@ -15,6 +15,7 @@ from evenhand.offline.scores import Average, Estimate, Z, weights
 from evenhand.problem import Budget, Floor, Outcome, Problem
 from evenhand.report import charts
 from evenhand.report.intervals import BOUNDS, Interval
+from tests.offline.hall import interval_of
 from tests.offline.logs import draw, problem
 from tests.offline.selection import measured
 from tests.offline.test_value import valued
@@ -69,11 +70,9 @@ def test_bounds_are_the_averages_with_unlogged_outcomes_at_the_ends():
     guess = valued(value(log), "all 1")
     w = weights(np.eye(2)[np.ones(1000, int)], log.played, log.propensities)
     low, high = w * log.outcomes[:, 0], 1.0 - w * (1.0 - log.outcomes[:, 0])
-    reach = [Z * z.std(ddof=1) / math.sqrt(1000) for z in (low, high)]
-    assert guess.bounds == pytest.approx((low.mean() - reach[0], high.mean() + reach[1]), rel=1e-12)
+    assert guess.bounds == pytest.approx((interval_of(low)[0], interval_of(high)[1]), rel=1e-9)
     beyond = [z - log.outcomes[:, 0] for z in (low, high)]
-    reach = [Z * z.std(ddof=1) / math.sqrt(1000) for z in beyond]
-    assert guess.beyond_bounds == pytest.approx((beyond[0].mean() - reach[0], beyond[1].mean() + reach[1]), rel=1e-12)
+    assert guess.beyond_bounds == pytest.approx((interval_of(beyond[0])[0], interval_of(beyond[1])[1]), rel=1e-9)
 
 
 def test_ends_follow_weights_factors_and_ranges_by_action():

@@ -1,7 +1,6 @@
 """Constraints under fixed policies: what they use, and how sure it is that they are kept."""
 
 from dataclasses import replace
-from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from evenhand.offline.kept import kept
 from evenhand.problem import Budget, Floor, Outcome, Parity, Ratio, Within
 from evenhand.sets import Ball
 from tests.offline.bootstraps import resampled
+from tests.offline.hall import share_confidence
 from tests.offline.logs import GROUPS, draw, problem
 
 LIMITS = (
@@ -23,6 +23,7 @@ LIMITS = (
     Ratio("cents", over="sale", at_most=3.0),
     Ratio("sale", over="cents", at_least=0.4),
 )
+ALIKE = np.ones(4000)  # weights of the rows
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def rows_of(amounts, groups):
 
 
 def test_uses_and_limits_are_those_of_the_rows(log, amounts):
-    found = list(kept(log, amounts.__getitem__))
+    found = list(kept(log, amounts.__getitem__, ALIKE))
     signs = [1.0, 1.0, -1.0, -1.0, 1.0, 1.0, 1.0]
     assert [k.side for k in found] == ["at most", "at most", "at least", "at least", "at most", "at most", "at most"]
     for k, rows, sign in zip(found, rows_of(amounts, log.groups["area"]), signs, strict=True):
@@ -70,7 +71,7 @@ def test_uses_and_limits_are_those_of_the_rows(log, amounts):
 @pytest.mark.slow
 def test_errors_of_rows_are_those_of_bootstraps(log, amounts):
     """Groups are divided anew in each of 4,000 resamples, whose own error is 1.1 %."""
-    found, again = list(kept(log, amounts.__getitem__)), []
+    found, again = list(kept(log, amounts.__getitem__, ALIKE)), []
     for counts in resampled(4000, 4000, seed=2):
         sale, cents = (counts @ amounts[name] / 4000 for name in ("sale", "cents"))
         inside = [counts * (log.groups["area"] == g) for g in range(3)]
@@ -91,16 +92,16 @@ def test_errors_of_rows_are_those_of_bootstraps(log, amounts):
 
 
 def test_confidence_is_that_of_the_interval_that_ends_at_the_limit(log, amounts):
-    budget, sales, floor, *_ = kept(log, amounts.__getitem__)
+    budget, sales, floor, *_ = kept(log, amounts.__getitem__, ALIKE)
     for k in (budget, sales, floor):
         inside = k.limit - k.used.value if k.side == "at most" else k.used.value - k.limit
         assert (k.confidence > 0.5) == (inside > 0.0)
-    limit = budget.used.value + 1.6448536269514722 * budget.used.se
+    limit = budget.used.value + budget.used.tails.reach(1.6448536269514722)[1] * budget.used.se
     stated = replace(log, problem=problem(subject_to=(Budget("cents", rate=limit),)))
-    (at,) = kept(stated, amounts.__getitem__)
+    (at,) = kept(stated, amounts.__getitem__, ALIKE)
     assert at.confidence == pytest.approx(0.95)
     stated = replace(log, problem=problem(subject_to=(Floor("cents", rate=limit),)))
-    (at,) = kept(stated, amounts.__getitem__)
+    (at,) = kept(stated, amounts.__getitem__, ALIKE)
     assert at.confidence == pytest.approx(0.05)
 
 
@@ -109,9 +110,10 @@ def test_several_rows_have_to_be_kept_together(log, amounts):
     least = min(each, key=np.mean)
     rate = float(least.mean() - 1.2 * least.std() / np.sqrt(len(least)))
     stated = replace(log, problem=problem(subject_to=(Floor("sale", by="area", rate=rate),)))
-    (k,) = kept(stated, amounts.__getitem__)
-    sure = [NormalDist().cdf((z.mean() - rate) / (z.std() / np.sqrt(len(z)))) for z in each]
-    assert k.confidence == pytest.approx(1.0 - sum(1.0 - c for c in sure), abs=1e-3)
+    (k,) = kept(stated, amounts.__getitem__, ALIKE)
+    below = [share_confidence(z.mean(), z.std() / np.sqrt(len(z)), len(z), rate) for z in each]
+    sure = [1.0 - c for c in below]
+    assert k.confidence == pytest.approx(1.0 - sum(below), abs=1e-3)
     assert 0.5 < k.confidence < min(sure) + 1e-3 < 0.9
     assert k.used.value == pytest.approx(least.mean())
 
@@ -119,11 +121,11 @@ def test_several_rows_have_to_be_kept_together(log, amounts):
 def test_what_is_known_before_acting_is_sure(log):
     tables = log.tables()
     for action, sure in ((0, 1.0), (2, 0.0)):
-        found = kept(log, lambda name, a=action: (np.eye(3)[np.full(4000, a)] * tables[name].scores).sum(1))
+        found = kept(log, lambda name, a=action: (np.eye(3)[np.full(4000, a)] * tables[name].scores).sum(1), ALIKE)
         k = next(iter(found))
         assert (k.used.se, k.confidence) == (0.0, sure)
     stated = replace(log, problem=problem(subject_to=(Budget("cents", rate=2.0),)))
-    (k,) = kept(stated, lambda name: np.full(4000, 2.0))
+    (k,) = kept(stated, lambda name: np.full(4000, 2.0), ALIKE)
     assert k.confidence == 1.0  # all of the limit, and no more
 
 
@@ -135,7 +137,7 @@ def test_confidence_is_honest():
     for seed in range(300):
         log = draw(2000, 3000 + seed, stated=problem(subject_to=(Budget("sale", rate=truth),))).evidence
         w = (log.actions == 1) / log.propensities
-        (k,) = kept(log, lambda name, w=w, y=log.outcomes[:, 0]: w * y if name == "sale" else small[:, 1])
+        (k,) = kept(log, lambda name, w=w, y=log.outcomes[:, 0]: w * y if name == "sale" else small[:, 1], w)
         high += k.confidence >= 0.95
     assert abs(high / 300 - 0.05) < 0.05
 
@@ -172,7 +174,7 @@ def test_of_groups_that_are_all_missed_the_furthest_is_shown(log, amounts):
     """Their confidences are all 0, so that nothing but the distance tells them apart."""
     stated = replace(log, problem=problem(subject_to=(Parity("cents", by="area", tolerance=1e-6),)))
     shift = np.array([0.3, -0.7, 0.1])[log.groups["area"]]
-    (found,) = kept(stated, lambda name: amounts[name] + shift)
+    (found,) = kept(stated, lambda name: amounts[name] + shift, ALIKE)
     cents = amounts["cents"] + shift
     gaps = [abs(cents[log.groups["area"] == g].mean() - cents.mean()) for g in range(3)]
     assert found.confidence == 0.0
@@ -180,7 +182,7 @@ def test_of_groups_that_are_all_missed_the_furthest_is_shown(log, amounts):
 
 
 def test_a_ratio_is_shown_as_the_difference_that_it_is(log, amounts):
-    *_, most, least = kept(log, amounts.__getitem__)
+    *_, most, least = kept(log, amounts.__getitem__, ALIKE)
     assert (most.constraint, most.side, most.limit) == ("cents - 3 sale", "at most", 0.0)
     assert (least.constraint, least.side, least.limit) == ("0.4 cents - sale", "at most", 0.0)
 

@@ -24,6 +24,7 @@ from evenhand.replay.checks import Drawn, fault_of, of_log
 from evenhand.replay.checks.propensities import misfit
 from evenhand.replay.checks.repeats import alike
 from evenhand.replay.clusters import Clusters
+from tests.offline.hall import confidence_of, interval_of
 from tests.offline.logs import draw
 from tests.offline.units import PROBLEM, RATE, WORLDS, World, log_of, measured, replayed, truths, written
 
@@ -60,11 +61,10 @@ def test_errors_are_those_of_sums_over_customers(world):
         assert isinstance(p.value.events, Share)
         assert p.value.events.cases == p.doubt.cases
         return
-    far = student_t.ppf(0.975, len(set(who)) - 1) * p.value.se
-    assert p.value.interval == pytest.approx((p.value.value - far, p.value.value + far), rel=1e-9)
-    assert p.kept[0].confidence == pytest.approx(
-        student_t.cdf((0.4 - p.used["post"].value) / p.used["post"].se, len(set(who)) - 1)
-    )
+    sums = np.bincount(log.clusters.numbers, parts[p.value]) * len(set(who)) / len(who)
+    assert p.value.interval == pytest.approx(interval_of(sums, p.value.value, len(set(who)) - 1), rel=1e-9)
+    sums = p.used["post"].value + np.bincount(log.clusters.numbers, parts[p.used["post"]]) * len(set(who)) / len(who)
+    assert p.kept[0].confidence == pytest.approx(confidence_of(sums, 0.4, len(set(who)) - 1), abs=1e-9)
 
 
 def test_errors_of_plans_are_those_of_sums_over_customers():

@@ -43,7 +43,7 @@ class At(NamedTuple):
 
     def guess(self, learned: bool) -> At:
         """The same without an error, as of what was never logged; what is spent has one unless that is learned."""
-        used = self.used._replace(se=float("nan")) if learned else self.used
+        used = self.used._replace(se=float("nan"), events=None) if learned else self.used
         return self._replace(psi=np.full(len(self.psi), np.nan), moves=STILL, used=used)
 
 

@@ -119,9 +119,11 @@ def curve(
         name = f"fair by {by}, {amount(tolerance, 6)}"
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
     clusters = crossed.clusters_dealt
-    ask = doubter(evidence.propensities[crossed.rows.order], len(at) * len(policies), clusters)
-    policies = {name: doubtful(crossed, each, ask, limit.learned) for name, each in policies.items()}
-    lines, bands = together(policies, at, seed, clusters.names, evidence.two_values)
+    order = crossed.rows.order
+    events = [rows[order] for rows in evidence.events]
+    ask = doubter(evidence.propensities[order], len(at) * len(policies), clusters, events)
+    policies = {name: doubtful(crossed, each, ask, limit) for name, each in policies.items()}
+    lines, bands = together(policies, at, seed, clusters.names, evidence.share)
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,

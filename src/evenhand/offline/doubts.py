@@ -1,25 +1,28 @@
-"""What a log cannot tell of a policy: plays that it does not contain, and rows too few to agree with it.
+"""What a log cannot tell of a policy: plays that it does not contain, and rows and events that are too few.
 
 A policy that plays what was never logged has a value that a model guesses, and whose error nothing tells. It has no
 standard error and no interval, and no sentence recommends it. It has bounds instead, with outcomes that were never
-logged at the ends of their range.
+logged at the ends of their range. An average of amounts, such as spending, that a handful of rows make has no error
+either: how large the next amount is cannot be told from them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.faces import count
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.scores import Average, weights
 from evenhand.replay.checks import SURE, quantile, reach
 from evenhand.replay.clusters import Clusters
 
 FEW = 50.0  # effective cases below which an estimate is not to be trusted
+FEW_EVENTS = 8.0  # effective events below which amounts have no error: from fewer, 95 % intervals held in 83 to 93 %
 _SMALL = 0.01  # part of the rows
 
 
@@ -28,11 +31,12 @@ class Doubt(NamedTuple):
 
     cases: float  # the effective number of rows that agree with it; of clusters, where these are declared
     missing: float = 0.0  # the part of its plays that could not be logged; 0 where chance explains it
+    events: float = inf  # the effective number of rows that agree with it and have an amount; see `Evidence.amounts`
 
     @property
     def is_guess(self) -> bool:
-        """Whether the value rests on outcomes that were never logged, so that its error is not known."""
-        return self.missing > 0.0
+        """Whether the value rests on outcomes that were never logged, or on too few, so that its error is not known."""
+        return self.missing > 0.0 or self.events < FEW_EVENTS
 
     @property
     def any(self) -> bool:
@@ -43,23 +47,26 @@ class Doubt(NamedTuple):
 def doubts(evidence: Evidence, policies: Mapping[str, Floats]) -> dict[str, Doubt]:
     """Return what speaks against each policy, `(N,A)` each."""
     played, p = evidence.played, evidence.propensities
-    ask = doubter(p, len(policies), evidence.clusters)
+    ask = doubter(p, len(policies), evidence.clusters, evidence.events)
     return {name: ask(weights(policy, played, p)) for name, policy in policies.items()}
 
 
-def doubter(propensities: Floats, count: int, clusters: Clusters | None = None) -> Callable[[Floats], Doubt]:
+def doubter(
+    propensities: Floats, count: int, clusters: Clusters | None = None, events: Sequence[Bools] = ()
+) -> Callable[[Floats], Doubt]:
     """Return a function that says what speaks against a policy with some weights, one of so many, `(N),->`, `(N)->`.
 
     Equation: with w_i = pi_i(a_i) / p_i, the effective cases are (sum w)^2 / sum w^2 (Kish 1965). mean_i w_i is 1 where
     every action that the policy plays could be logged, and less by the part of its plays that could not, some of which
     chance explains. What it plays in place of an action that was certain could not be logged, whatever chance does. By
-    clusters, the weights are summed over each, and chance explains as much more as the sums vary more.
+    clusters, the weights are summed over each, and chance explains as much more as the sums vary more. Effective events
+    are the effective cases among the rows with an event, of the outcome that has the fewest.
 
     >>> even = doubter(np.full(1000, 0.5), 1)
     >>> even(np.array([2.0, 0.0] * 500)), even(np.array([1.0, 0.0] * 500))
-    (Doubt(cases=500.0, missing=0.0), Doubt(cases=500.0, missing=0.5))
+    (Doubt(cases=500.0, missing=0.0, events=inf), Doubt(cases=500.0, missing=0.5, events=inf))
     >>> doubter(np.array([0.5] * 950 + [1.0] * 50), 1)(np.array([2.0, 0.0] * 475 + [0.0] * 50))
-    Doubt(cases=475.0, missing=0.05)
+    Doubt(cases=475.0, missing=0.05, events=inf)
     """
     z, certain = quantile(count), np.flatnonzero(propensities >= SURE)
     clusters = Clusters.of(np.arange(len(propensities))) if clusters is None else clusters
@@ -75,7 +82,8 @@ def doubter(propensities: Floats, count: int, clusters: Clusters | None = None) 
             more, third_more = (float(k[0]) for k in clusters.excess(w))
             chance = float(reach(z, len(w), np.maximum(variance, 0.0) * more, third * third_more))
             never = max(never, missing if missing > chance else 0.0)
-        return Doubt(cases, never if never > _SMALL else 0.0)
+        rare = min((clusters.effective(w * each) for each in events), default=inf)
+        return Doubt(cases, never if never > _SMALL else 0.0, rare)
 
     return doubt
 
@@ -83,7 +91,8 @@ def doubter(propensities: Floats, count: int, clusters: Clusters | None = None) 
 def support(found: Mapping[str, Doubt]) -> str | None:
     """Say which policy plays what the log hardly contains: few rows agree, or some can never agree."""
     few = [(z.cases, name) for name, z in found.items() if z.cases < FEW]
-    never = [(-z.missing, name) for name, z in found.items() if z.is_guess]
+    never = [(-z.missing, name) for name, z in found.items() if z.missing > 0.0]
+    rare = [(z.events, name) for name, z in found.items() if z.events < FEW_EVENTS]
     if few:
         rows, name = min(few)
         others = f"; so do {len(few) - 1} other policies, on less than {FEW:.0f}" if len(few) > 1 else ""
@@ -94,6 +103,12 @@ def support(found: Mapping[str, Doubt]) -> str | None:
         return (
             f"{name!r} plays in {-missing:.1%} of its cases what was never logged there, if the propensities are right"
             f"{others}: its value there is a model's guess, without an interval"
+        )
+    if rare:
+        rows, name = min(rare)
+        others = f"; so do {len(rare) - 1} other policies, on less than {FEW_EVENTS:.0f}" if len(rare) > 1 else ""
+        return (
+            f"{name!r} rests on {count(round(rows), 'effective row')} with an amount, too few for an interval{others}"
         )
     return None
 

@@ -6,8 +6,12 @@ may well have been expected: of 34 actions with 1.35 expected events each, norma
 
 from __future__ import annotations
 
-from math import sqrt
+from math import inf, sqrt
 from typing import NamedTuple
+
+import numpy as np
+
+from evenhand.core.types import Bools, Floats
 
 
 class Share(NamedTuple):
@@ -42,14 +46,38 @@ class Share(NamedTuple):
         >>> [round(z, 4) for z in Share(0.3, 0.0229, 400.0).within(1.96)]  # 0.3 -+ 0.0449
         [0.2572, 0.3466]
         """
-        width = self.high - self.low
-        v, se, z2 = (self.middle - self.low) / width, self.se / width, errors * errors
-        spread, events = v * (1.0 - v), self.cases * min(v, 1.0 - v)
-        variance = (events * se**2 + spread / self.cases) / (events + 1.0)
-        n = spread / variance if variance > 0.0 else self.cases
+        width, z2 = self.high - self.low, errors * errors
+        v, n = self._counted
+        spread = v * (1.0 - v)
         center = (v + z2 / (2.0 * n)) / (1.0 + z2 / n)
         reach = errors / (1.0 + z2 / n) * sqrt(spread / n + z2 / (4.0 * n * n))
         return self.low + width * max(center - reach, 0.0), self.low + width * min(center + reach, 1.0)
+
+    def errors(self, bound: float) -> float:
+        """Return of how many standard errors the interval is that ends at a bound, above 0 if that is above the value.
+
+        >>> share = Share(0.02, 0.0081, 300.0)
+        >>> [round(share.errors(end), 9) for end in share.within(1.96)]
+        [-1.96, 1.96]
+        """
+        p = (bound - self.low) / (self.high - self.low)
+        if not 0.0 < p < 1.0:
+            return inf if p >= 1.0 else -inf
+        v, n = self._counted
+        return (p - v) * sqrt(n / (p * (1.0 - p)))
+
+    def negative(self) -> Share:
+        """The same of the values times -1."""
+        return Share(-self.value, self.se, self.cases, -self.high, -self.low)
+
+    @property
+    def _counted(self) -> tuple[float, float]:
+        """The share in [0, 1], and the number of cases n."""
+        width = self.high - self.low
+        v, se = (self.middle - self.low) / width, self.se / width
+        spread, events = v * (1.0 - v), self.cases * min(v, 1.0 - v)
+        variance = (events * se**2 + spread / self.cases) / (events + 1.0)
+        return v, spread / variance if variance > 0.0 else self.cases
 
 
 class Gap(NamedTuple):
@@ -83,3 +111,32 @@ class Gap(NamedTuple):
     def _reach(self, a: float, b: float, errors: float) -> float:
         more = a * a + b * b - errors**2 * (self.one.se**2 + self.other.se**2)
         return sqrt(max(errors**2 * self.se**2 + (1.0 - self.correlation) * more, 0.0))
+
+
+def pair(y: Floats, least: float, most: float) -> tuple[float, float] | None:
+    """Return the two values of an outcome, None if it has another one, `(N)->`.
+
+    Of an outcome with one value in all rows the other one is the other end of its range.
+
+    >>> pair(np.array([0.0, 1.0, 1.0]), 0.0, 5.0), pair(np.zeros(3), 0.0, 5.0), pair(np.arange(3.0), 0.0, 5.0)
+    ((0.0, 1.0), (0.0, 5.0), None)
+    """
+    low, high = float(y.min()), float(y.max())
+    low, high = (low, high) if low < high else (least, most)
+    return (low, high) if np.isfinite([low, high]).all() and ((y == low) | (y == high)).all() else None
+
+
+def scaled(ends: tuple[float, float], factor: float) -> tuple[float, float]:
+    """Return the two values of an outcome times a factor, the smaller one first."""
+    one, other = factor * ends[0], factor * ends[1]
+    return min(one, other), max(one, other)
+
+
+def uncommon(y: Floats) -> Bools | None:
+    """Return the rows that do not have the value of most rows, None if most rows have no value in common, `(N)->(N)`.
+
+    >>> uncommon(np.array([0.0, 7.0, 0.0])).tolist(), uncommon(np.arange(3.0))
+    ([False, True, False], None)
+    """
+    found = np.asarray(y != np.partition(y, len(y) // 2)[len(y) // 2])  # what most rows have is the median
+    return found if 2 * int(found.sum()) < len(y) else None

@@ -11,10 +11,11 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
-from evenhand.core.types import Floats, Ints, Texts
+from evenhand.core.types import Bools, Floats, Ints, Texts
 from evenhand.core.validate import whole
 from evenhand.objectives import Linear
 from evenhand.offline.cross_fitting import RidgeByErrors, members_of
+from evenhand.offline.events import pair, scaled, uncommon
 from evenhand.offline.fold_models import Asked, FoldModels, fold_models
 from evenhand.offline.outcome_models import Regressor, predicted
 from evenhand.offline.scores import scores
@@ -350,25 +351,37 @@ class Evidence:
         found |= {name: known[:, k] for k, name in enumerate(p.known)}
         return {name: found[name] for name in outcomes}
 
-    @cached_property
-    def two_values(self) -> tuple[float, float] | None:
-        """The two values of the objective, if it is one learned outcome that has no other one in the log.
+    def two_values(self, outcome: str) -> tuple[float, float] | None:
+        """The two values of a learned outcome, if it has no other one in the log.
 
-        Of an outcome with one value in all rows the other one is the other end of its range. What is known, or
-        multiplied by what is known, is not counted: its values are no events.
+        What is known, or multiplied by what is known, is not counted: its values are no events.
         """
         p = self.problem
-        if self.weights is None or len(self.weights) > 1 or p.factors is not None:
+        if outcome not in p.learned or p.factors is not None:
+            return None
+        m = p.learned.index(outcome)
+        return pair(self.outcomes[:, m], *p.span[:, m].tolist())
+
+    @cached_property
+    def share(self) -> tuple[float, float] | None:
+        """The two values of the objective, if it is one learned outcome that has no other one in the log."""
+        if self.weights is None or len(self.weights) > 1:
             return None
         ((name, weight),) = self.weights.items()
-        if name not in p.learned:
-            return None
-        m = p.learned.index(name)
-        y, span = self.outcomes[:, m], p.span[:, m]
-        low, high = (float(y.min()), float(y.max())) if y.min() < y.max() else (float(span[0]), float(span[1]))
-        if not (np.isfinite([low, high]).all() and ((y == low) | (y == high)).all()):
-            return None
-        return (weight * low, weight * high) if weight > 0.0 else (weight * high, weight * low)
+        found = self.two_values(name)
+        return None if found is None else scaled(found, weight)
+
+    def amounts(self, outcome: str) -> Bools | None:
+        """The rows in which a learned outcome is not what it is in most rows, `()->(N)`; None if most rows differ."""
+        return uncommon(self.outcomes[:, self.problem.learned.index(outcome)])
+
+    @cached_property
+    def events(self) -> tuple[Bools, ...]:
+        """The rows with an amount, of each learned outcome of the objective, unless this is a share, `()->(N)` each."""
+        names = (
+            [] if self.share is not None else [n for n in self.problem.objective.outcomes if n in self.problem.learned]
+        )
+        return tuple(rows for name in names if (rows := self.amounts(name)) is not None)
 
     @property
     def weights(self) -> Mapping[str, float] | None:

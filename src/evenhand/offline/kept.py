@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
-from math import inf
-from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.core.types import Floats
+from evenhand.core.types import Bools, Floats
+from evenhand.offline.doubts import FEW_EVENTS
+from evenhand.offline.events import scaled
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.scores import Average, Estimate
 from evenhand.problem.constraints import Stated
@@ -30,14 +30,17 @@ class Kept(NamedTuple):
     confidence: float  # that the constraint holds in the population: of several rows, that all do, at least
 
 
-def kept(evidence: Evidence, amounts: Callable[[str], Floats], guesses: Set[str] = frozenset[str]()) -> Iterator[Kept]:
-    """Yield every constraint that rows describe, of a policy with some amounts by outcome, `(N)` each.
+def kept(
+    evidence: Evidence, amounts: Callable[[str], Floats], w: Floats, guesses: Set[str] = frozenset[str]()
+) -> Iterator[Kept]:
+    """Yield every constraint that rows describe, of a policy with some amounts by outcome and weights, `(N)` each.
 
-    Of outcomes that are guesses no error is known, so that a constraint which reads them has a confidence of NaN.
+    Of outcomes that are guesses no error is known, so that a constraint which reads them has a confidence of NaN. So
+    has one that reads amounts of too few rows. A row that reads one outcome of two values is a share.
 
-    Equation: with the estimate v of a row, its standard error and its bound b, the confidence is Phi((b - v) / se),
-    that of the one-sided interval that ends at b. Of several rows it is 1 - sum (1 - confidence), at least 0. The
-    average of a group is that of its rows in the log, whose number is taken as random.
+    Equation: the confidence is that of the one-sided interval of a row's estimate which ends at its bound. Of several
+    rows it is 1 - sum (1 - confidence), at least 0. The average of a group is that of its rows in the log, whose number
+    is taken as random.
     """
     for s in evidence.problem.stated:
         if s.region is not None:
@@ -46,7 +49,7 @@ def kept(evidence: Evidence, amounts: Callable[[str], Floats], guesses: Set[str]
         sign, side = (-1.0, "at least") if s.constraint.worst == "low" and not ratio else (1.0, "at most")
         rows = []
         for j, (name, bound) in enumerate(zip(s.rows.names, s.bound.tolist(), strict=True)):
-            estimate = _row(evidence, s, j, amounts, guesses).estimate
+            estimate = _row(evidence, s, j, amounts, w, guesses)
             rows.append((sure(estimate, bound), _room(estimate, bound), name, estimate, bound))
         if not rows:
             continue
@@ -56,7 +59,7 @@ def kept(evidence: Evidence, amounts: Callable[[str], Floats], guesses: Set[str]
         yield Kept(
             label,
             name,
-            used._replace(value=sign * used.value),
+            used if sign > 0.0 else used.negative(),
             sign * bound,
             side,
             joint if len(rows) > 1 else least_sure,
@@ -71,18 +74,10 @@ def unjudged(evidence: Evidence) -> Iterator[str]:
 
 
 def sure(estimate: Estimate, bound: float) -> float:
-    """Return the confidence that a value is at most a bound, `Phi((b - v) / se)`; 0 or 1 where there is no error.
-
-    Where clusters are declared, Phi is Student's distribution with as many degrees of freedom.
-    """
-    room = bound - estimate.value
-    if estimate.se <= _ROUNDING * max(abs(bound), abs(estimate.value)):  # nothing is left to chance
-        return float(room >= -_ROUNDING * max(abs(bound), abs(estimate.value)))
-    if estimate.degrees == inf:
-        return NormalDist().cdf(room / estimate.se)
-    from scipy.special import stdtr
-
-    return float(stdtr(estimate.degrees, room / estimate.se))
+    """Return the confidence that a value is at most a bound; 0 or 1 where nothing is left to chance."""
+    if estimate.events is None and estimate.se <= _ROUNDING * max(abs(bound), abs(estimate.value)):
+        return float(bound - estimate.value >= -_ROUNDING * max(abs(bound), abs(estimate.value)))
+    return estimate.below(bound)
 
 
 def _room(estimate: Estimate, bound: float) -> float:
@@ -90,24 +85,49 @@ def _room(estimate: Estimate, bound: float) -> float:
     return (bound - estimate.value) / max(estimate.se, _ROUNDING * max(abs(bound), abs(estimate.value)), _LEAST)
 
 
-def _row(evidence: Evidence, s: Stated, j: int, amounts: Callable[[str], Floats], guesses: Set[str]) -> Average:
-    """Return the average of a row of a constraint, as `problem.rows` states it."""
-    p, rows = evidence.problem, s.rows
+def _row(
+    evidence: Evidence, s: Stated, j: int, amounts: Callable[[str], Floats], w: Floats, guesses: Set[str]
+) -> Estimate:
+    """Return the estimate of a row of a constraint, as `problem.rows` states it."""
+    p, rows, clusters = evidence.problem, s.rows, evidence.clusters
     read = {n: q for n, q in zip((*p.learned, *p.known), rows.weights[j].tolist(), strict=True) if q}
+    inside = _inside(evidence, s, j)
     found = _average(evidence, s, j, sum((q * amounts(name) for name, q in read.items()), np.zeros(evidence.rows)))
-    return found.guess() if read.keys() & guesses else found
+    if read.keys() & guesses:
+        return found.guess().estimate
+    ends = evidence.two_values(next(iter(read))) if len(read) == 1 else None
+    if ends is not None and (factor := _factor(s, j)) is not None:
+        (weight,) = read.values()
+        return found.counted(clusters.effective(w * inside), scaled(ends, weight * factor))
+    happened = (evidence.amounts(name) for name in read if name in p.learned)
+    few = any(z is not None and clusters.effective(w * z) < FEW_EVENTS for z in happened)
+    return (found.guess() if few else found).estimate
+
+
+def _inside(evidence: Evidence, s: Stated, j: int) -> Bools:
+    """The rows whose average a row of a constraint is, if it is of one group, else all, `->(N)`."""
+    p, c = evidence.problem, int(s.rows.column[j])
+    if c < 0:
+        return np.ones(evidence.rows, bool)
+    by, group = p.columns[c]
+    return np.asarray(evidence.groups[by] == next(g.names for g in p.groups if g.name == by).index(group))
+
+
+def _factor(s: Stated, j: int) -> float | None:
+    """By how much a row multiplies the average of all cases, or of those of one group, None if it reads both."""
+    rows = s.rows
+    if rows.column[j] < 0:
+        return float(rows.always[j])
+    return float(rows.inside[j]) if rows.by_share[j] and not rows.always[j] else None
 
 
 def _average(evidence: Evidence, s: Stated, j: int, v: Floats) -> Average:
     """Return the average of a row of a constraint that reads some amounts of all cases, `(N)->`."""
-    p, rows = evidence.problem, s.rows
-    clusters = evidence.clusters
-    everybody, c = Average.of(rows.always[j] * v, clusters), int(rows.column[j])
-    if c < 0:
+    rows, clusters = s.rows, evidence.clusters
+    everybody = Average.of(rows.always[j] * v, clusters)
+    if rows.column[j] < 0:
         return everybody
-    by, group = p.columns[c]
-    names = next(g.names for g in p.groups if g.name == by)
-    inside = evidence.groups[by] == names.index(group)
+    inside = _inside(evidence, s, j)
     if not rows.by_share[j]:
         members = Average.of(rows.inside[j] * np.where(inside, v, 0.0), clusters)
     elif inside.any():

@@ -110,11 +110,16 @@ def single(action: int, start: Once, aim: Aim, budgets: Sequence[float], cost: T
     return (aim.at(Single.within(b, start, everywhere, cost.predicted), cost) for b in budgets)
 
 
-def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt], learned: bool) -> Iterator[At]:
-    """Yield policies, without an error where they play what was never logged; `ask` says so by their weights."""
+def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt], limit: Limit) -> Iterator[At]:
+    """Yield policies, without an error where the log says too little of them, which `ask` tells by their weights.
+
+    What is used of a learned outcome of two values is a share.
+    """
+    ends = crossed.evidence.two_values(limit.outcome)
     for at in each:
         doubt = ask(at.policy.of(crossed.weights_dealt))
-        yield (at.guess(learned) if doubt.is_guess else at)._replace(cases=doubt.cases)
+        own = at if ends is None else at._replace(used=at.used.counted(doubt.cases, ends))
+        yield (own.guess(limit.learned) if doubt.is_guess else own)._replace(cases=doubt.cases)
 
 
 def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> Iterator[tuple[str, float]]:

@@ -17,7 +17,7 @@ from evenhand.offline.bands import blocks
 from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.deciders import Decider, chosen, decided
 from evenhand.offline.delta import objective_of, trouble
-from evenhand.offline.doubts import Bounds, Doubt, ends
+from evenhand.offline.doubts import Bounds, Doubt, doubter, ends
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import Kept, kept
@@ -194,9 +194,11 @@ def valued(
     ]
     clusters = evidence.clusters
     averages = [Average.of(z, clusters) for z in y]
+    alike = np.ones(evidence.rows)
+    everybody = doubter(evidence.propensities, 1, clusters, evidence.events)(alike)
     first = objective_of(objective, averages)
-    everybody = Doubt(clusters.effective(np.ones(evidence.rows)))
-    here = first.counted(everybody.cases, evidence.two_values)
+    first = first.guess() if everybody.is_guess else first
+    here = first.counted(everybody.cases, evidence.share)
     own = Valued(
         policy=LOGGED,
         value=here,
@@ -210,7 +212,7 @@ def valued(
         bounds=None,
         beyond_bounds=None,
         used={name: Average.of(logged[name], clusters).estimate for name in limits(evidence)},
-        kept=tuple(kept(evidence, logged.__getitem__)),
+        kept=tuple(kept(evidence, logged.__getitem__, alike)),
         trouble=trouble(objective, averages, LOGGED),
     )
     sums = blocks(first.psi, clusters.names)
@@ -223,9 +225,13 @@ def valued(
             raise InvalidInput(f"policies[{name!r}]", "one that plays what was logged in some row", "none that agrees")
         amounts = cache(partial(_scored, policy, tables))
         by, guessed = moved.get(name, still), doubted[name].is_guess
-        guesses = frozenset(evidence.problem.learned if guessed else ())
+        never = doubted[name].missing > 0.0
+        guesses = frozenset(evidence.problem.learned if never else ())
         scored = [Average.of(amounts(outcome), clusters)._replace(moves=by.scored[outcome]) for outcome in names]
-        averages = [z.guess() if outcome in guesses else z for outcome, z in zip(names, scored, strict=True)]
+        averages = [
+            z.guess() if guessed and outcome in evidence.problem.learned else z
+            for outcome, z in zip(names, scored, strict=True)
+        ]
         inverse = [Average.of(w * z, clusters)._replace(moves=by.weighted[o]) for o, z in zip(names, y, strict=True)]
         normal = [normalised(w, z, clusters) for z in y]
         for m, (outcome, v) in enumerate(zip(names, normal, strict=True)):
@@ -233,10 +239,10 @@ def valued(
         if guessed:
             inverse, normal = [z.guess() for z in inverse], [z.guess() for z in normal]
         found = objective_of(objective, averages)
-        around = _ends(policy, ends_of_log(evidence), clusters) if guessed else None
+        around = _ends(policy, ends_of_log(evidence), clusters) if never else None
         models = [tables[outcome].predicted for outcome in names]
         missed = [z - q for z, q in zip(y, predicted, strict=True)]
-        value = found.counted(doubted[name].cases, evidence.two_values)
+        value = found.counted(doubted[name].cases, evidence.share)
         own = Valued(
             policy=name,
             value=value,
@@ -252,7 +258,7 @@ def valued(
             bounds=None if around is None else Bounds.of(*around),
             beyond_bounds=None if around is None else Bounds.of(*(end.less(first) for end in around)),
             used={limit: _use(Average.of(amounts(limit), clusters), limit in guesses) for limit in limits(evidence)},
-            kept=tuple(kept(evidence, amounts, guesses)),
+            kept=tuple(kept(evidence, amounts, w, guesses)),
             trouble=trouble(objective, scored, name),
         )
         yield Weighed(own, blocks(found.psi, clusters.names), blocks(found.less(first).psi, clusters.names))

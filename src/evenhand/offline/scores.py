@@ -10,6 +10,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
 from evenhand.offline.events import Gap, Share
+from evenhand.offline.tails import Tails, student
 from evenhand.replay.clusters import Clusters
 
 Z = 1.959963984540054  # standard errors to either side in a 95 % interval
@@ -19,12 +20,13 @@ STILL = np.zeros(())  # of policies that no fold moves, as they were not planned
 
 
 class Estimate(NamedTuple):
-    """A value with its standard error, and what its interval is made from if that is not the normal distribution."""
+    """A value with its standard error, and what its interval is made from: events, or the tails of the error."""
 
     value: float
     se: float
     events: Share | Gap | None = None
     degrees: float = inf  # of freedom, of Student's t in place of the normal distribution; those of clusters
+    tails: Tails = Tails()  # of the error of the value
 
     @property
     def pair(self) -> tuple[float, float]:
@@ -33,9 +35,7 @@ class Estimate(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The standard error, or the one of a normal interval as wide as that by events."""
-        if self.events is None:
-            return self.se
+        """The standard error of a normal interval that is as wide."""
         low, high = self.interval
         return (high - low) / (2.0 * Z)
 
@@ -45,11 +45,26 @@ class Estimate(NamedTuple):
         return self.within(Z)
 
     def within(self, errors: float) -> tuple[float, float]:
-        """The interval of so many standard errors to either side, or the one by events that is as sure."""
-        errors = student(errors, self.degrees)
+        """The interval that is as sure as a normal one of so many standard errors to either side."""
         if self.events is not None:
-            return self.events.within(errors)
-        return self.value - errors * self.se, self.value + errors * self.se
+            return self.events.within(student(errors, self.degrees))
+        below, above = self.tails.reach(errors, self.degrees)
+        return self.value - below * self.se, self.value + above * self.se
+
+    def below(self, bound: float) -> float:
+        """Return the confidence that the value is at most a bound: that of the one-sided interval which ends there."""
+        if isinstance(self.events, Share):
+            return Tails().probability(self.events.errors(bound), self.degrees)
+        return self.tails.negative().probability((bound - self.value) / self.se, self.degrees)
+
+    def counted(self, cases: float, ends: tuple[float, float]) -> Estimate:
+        """The same of an outcome that has one of two values, by so many effective cases."""
+        return self if np.isnan(self.se) else self._replace(events=Share(*self.pair, cases, *ends))
+
+    def negative(self) -> Estimate:
+        """The same of the value times -1."""
+        events = self.events.negative() if isinstance(self.events, Share) else self.events
+        return self._replace(value=-self.value, events=events, tails=self.tails.negative())
 
     @staticmethod
     def of(influence: Floats, value: float, moves: Floats = STILL, degrees: float = inf) -> Estimate:
@@ -61,29 +76,15 @@ class Estimate(NamedTuple):
         n = len(influence)
         if n < 2:
             return Estimate(value, float("nan"), degrees=degrees)
-        together = max(float((moves * moves.T).sum()), 0.0)
-        return Estimate(value, float(np.sqrt(_variance(influence) / n + together)), degrees=degrees)
-
-
-def _variance(z: Floats) -> float:
-    """The variance, with N - 1; of a mean that is nearly 0, as that of influence functions, in two quick sums."""
-    mean, square = float(z.mean()), float(z @ z)
-    if len(z) * mean * mean > 1e-6 * square:
-        return float(z.var(ddof=1))
-    return (square - len(z) * mean * mean) / (len(z) - 1)
-
-
-def student(errors: float, degrees: float) -> float:
-    """Return what reaches as surely under Student's t as so many standard errors do under the normal distribution.
-
-    >>> round(student(Z, 9.0), 3), student(Z, inf) == Z
-    (2.262, True)
-    """
-    if degrees == inf:
-        return errors
-    from scipy.special import ndtr, stdtrit
-
-    return -float(stdtrit(degrees, float(ndtr(-errors))))
+        z = influence - influence.mean()
+        square = z * z
+        total = float(square.sum())
+        se = float(np.sqrt(total / (n - 1) / n + max(float((moves * moves.T).sum()), 0.0)))
+        if not total > 0.0:  # nothing varies, or no error is known
+            return Estimate(value, se, degrees=degrees)
+        more = float(square @ square) * n / total**2 - 1.0
+        tails = Tails(float(square @ z) / (n * se) ** 3, 2.0 * n / more if more > 0.0 else inf)
+        return Estimate(value, se, degrees=degrees, tails=tails)
 
 
 class Average(NamedTuple):
@@ -113,9 +114,7 @@ class Average(NamedTuple):
 
     def counted(self, cases: float, ends: tuple[float, float] | None) -> Estimate:
         """The estimate of an average of so many effective cases, of an outcome that has one of two values if it has."""
-        found = self.estimate
-        events = None if ends is None or np.isnan(found.se) else Share(*found.pair, cases, *ends)
-        return found._replace(events=events)
+        return self.estimate if ends is None else self.estimate.counted(cases, ends)
 
     def beyond(self, own: Estimate, other: Average, others: Estimate) -> Estimate:
         """The difference to another number of the same rows, of whose estimates both or none are shares."""
@@ -124,7 +123,8 @@ class Average(NamedTuple):
             return found
         errors = 2.0 * one.se * two.se  # where nothing happened under one of them, they have nothing in common
         common = (one.se**2 + two.se**2 - found.se**2) / errors if errors > 0.0 else 0.0
-        return found._replace(events=Gap(one, two, found.se, min(max(common, 0.0), 1.0)))
+        gap = Gap(one, two, found.se, min(max(common, 0.0), 1.0))
+        return found._replace(events=gap, degrees=self.degrees)
 
     def guess(self) -> Average:
         """The same number without an error, as of what was never logged."""
@@ -174,7 +174,7 @@ def self_normalised(w: Floats, y: Floats) -> Estimate:
         InvalidInput: no row agrees with the policy.
 
     >>> self_normalised(np.array([0.0, 2.0, 2.0, 0.0]), np.array([0.0, 1.0, 1.0, 0.0]))
-    Estimate(value=1.0, se=0.0, events=None, degrees=inf)
+    Estimate(value=1.0, se=0.0, events=None, degrees=inf, tails=Tails(skew=0.0, degrees=inf))
     """
     if not w.any():
         raise InvalidInput("policy", "one that plays what was logged in some row", "none that agrees")

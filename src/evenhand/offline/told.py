@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple, Protocol
 
 from evenhand.offline.doubts import Bounds
-from evenhand.offline.scores import Estimate, Z, student
+from evenhand.offline.scores import Estimate, Z
+from evenhand.offline.tails import student
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.replay.clusters import Clusters
 from evenhand.report import allowances

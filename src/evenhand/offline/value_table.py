@@ -14,7 +14,7 @@ from evenhand.core.faces import amount, few
 from evenhand.core.validate import file
 from evenhand.offline import shown
 from evenhand.offline.bands import Bands
-from evenhand.offline.doubts import FEW
+from evenhand.offline.doubts import FEW, FEW_EVENTS
 from evenhand.offline.events import Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.scores import Estimate
@@ -89,7 +89,7 @@ class Value:
         """
         names = ["policy", "value", "se", "low", "high", "beyond logged", "se beyond", "low beyond", "high beyond"]
         names += ["ips", "se ips", "snips", "se snips", "model alone", "switch"]
-        names += ["effective cases", "never logged", "least", "most"]
+        names += ["effective cases", "never logged", "effective events", "least", "most"]
         names += [f"{name} used" for name in self.limits]
         names += [f"confidence in {k.constraint}" for k in self.policies[0].kept]
         counted = [] if self.clusters is None else [self.clusters.number]
@@ -105,7 +105,8 @@ class Value:
                 *p.normalised.pair,
                 p.direct,
                 p.switch,
-                *p.doubt,
+                *p.doubt[:2],
+                p.doubt.events if math.isfinite(p.doubt.events) else math.nan,
                 *(p.bounds or (math.nan, math.nan)),
                 *(p.used[name].value for name in self.limits),
                 *(k.confidence for k in p.kept),
@@ -133,6 +134,8 @@ class Value:
             found.rows.append(Measurement(p.policy, {}, f"{self.objective} by switch", p.switch))
             found.rows.append(Measurement(p.policy, {}, "effective cases", p.doubt.cases))
             found.rows.append(Measurement(p.policy, {}, "part of its plays that was never logged", p.doubt.missing))
+            if math.isfinite(p.doubt.events):
+                found.rows.append(Measurement(p.policy, {}, "effective events", p.doubt.events))
             for end, bound in zip(("least", "most"), p.bounds or (), strict=False):
                 found.rows.append(Measurement(p.policy, {}, f"{self.objective}, {end}", bound))
             for name, used in p.used.items():
@@ -198,14 +201,18 @@ class Value:
             dear = f", but it uses more than {self._budgets}" if any(self._over(best)) else ""
             yield f"Of the others, {best.policy!r} has the highest value, {beyond}{dear}."
         for p in others:
-            if p.doubt.is_guess:
+            if p.doubt.missing:
                 never = f"{p.doubt.missing:.1%} of its cases what was never logged there"
                 yield f"{p.policy!r} plays in {never}{_range(p)}."
         unsure = [p.policy for p in others if p.doubt.cases < FEW]
+        rare = [p.policy for p in others if p.doubt.events < FEW_EVENTS and not p.doubt.missing]
         if self.whom is not None:
             yield self.whom.summary()
         if unsure:
             yield f"Too few cases agree with {few(map(repr, unsure))} to trust the intervals."
+        if rare:
+            named = few(map(repr, rare))
+            yield f"Fewer than {FEW_EVENTS:.0f} amounts say what {named} would bring: no interval is known."
 
     def plot(self) -> Figure:
         """Draw the differences to what was logged with their intervals, and the budgets that were used.
@@ -313,14 +320,17 @@ class Value:
         yield "beyond  the difference to what was logged, by pairs of cases."
         value, less = (reached(self, errors) for errors in self.bands)
         events = isinstance(self.policies[0].value.events, Share)
-        counted = ", by its events" if events else f", {reached(self):.2f} se to either side"
+        counted = (
+            ", by its events" if events else f", {reached(self):.2f} se to either side, more where few rows weigh much"
+        )
         yield f"95 %    for a policy alone{counted}. For all policies of the table at once, as in what is said of the"
         one = f"{reached(self):.2f}"
         yield f"        best one, {value:.2f} se count in place of {one}, {less:.2f} in differences to what was logged."
         of = "cases" if self.clusters is None else f"clusters by {self.clusters.column!r}"
         yield f"cases   the effective number of {of} whose logged action agrees with the policy."
         if any(p.doubt.is_guess for p in self.policies):
-            yield "guess   by models alone where the policy plays what was never logged: no error is known."
+            yield "guess   by models alone where the policy plays what was never logged, or by too few amounts:"
+            yield "        no error is known."
         if any(p.bounds is not None for p in self.policies):
             yield "bounds  with what was never logged at the ends of its range."
         if self.policies[0].kept:
