@@ -68,7 +68,7 @@ numerics/test_simplex.py::test_without_ties_few_arms_have_a_chance_and_neither_o
 objectives/test_convex_accuracy.py
 offline/test_aims.py offline/test_bandit_feedback.py offline/test_bands.py offline/test_context_plans.py
 offline/test_delta.py offline/test_sifting.py::test_the_optimum_of_the_whole_list
-offline/test_frozen.py offline/test_learned_costs.py offline/test_whom.py
+offline/test_frozen.py offline/test_learned_costs.py offline/test_regimes.py offline/test_whom.py
 optima/test_optima.py::test_a_recipe_that_refuses_says_what_it_needs
 planning/test_optimistic_program.py planning/test_plain_first.py planning/test_price_mixture.py
 planning/test_shared_arms.py

@@ -6,6 +6,7 @@ as `spread` says: without it no plan is better than another, which is where erro
 """
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,20 +29,27 @@ def means(traits, actions, spread, slope):
     return np.stack([base, base + 0.1 + bent[:, 0], base + 0.15 - bent[:, 2]], 1)[:, :actions].clip(0.0, 1.0)
 
 
-def drawn(rng, rows, actions, spread, slope):
-    """A log whose actions are equally likely."""
+def shares(rng, mean):
+    """Outcomes of 0 or 1."""
+    return (rng.random(len(mean)) < mean).astype(float)
+
+
+def drawn(rng, rows, actions, spread, slope, scale=1.0, amounts=shares):
+    """A log whose actions are equally likely; means are multiplied by a scale."""
     traits, played = rng.standard_normal((rows, 3)), rng.integers(0, actions, rows)
-    y = (rng.random(rows) < means(traits, actions, spread, slope)[np.arange(rows), played]).astype(float)
+    y = amounts(rng, scale * means(traits, actions, spread, slope)[np.arange(rows), played])
+    sale = Outcome("sale", high=max(1.0, float(y.max())))
+    stated = replace(PROBLEMS[actions], outcomes=(sale, *PROBLEMS[actions].outcomes[1:]))
     return Evidence(
         log="drawn",
         problem_file="drawn.toml",
-        problem=PROBLEMS[actions],
+        problem=stated,
         features=np.column_stack([np.ones(rows), traits]),
         columns={},
         actions=played,
         propensities=np.full(rows, 1.0 / actions),
         outcomes=y[:, None],
-        known=PROBLEMS[actions].declared[None],
+        known=stated.declared[None],
         groups={"area": np.zeros(rows, np.int64)},
     )
 
@@ -54,7 +62,8 @@ def truth(log, seed, traits, worth):
         for a in range(worth.shape[1]):
             seen = (fold != k) & (log.actions == a)
             q.append(RidgeByErrors().fit(log.features[seen], log.outcomes[seen, 0]).predict(cases))
-        plan = Frontier.of(np.clip(np.stack(q, 1), 0.0, 1.0), COSTS[None, : worth.shape[1]]).at(BUDGET)
+        most = log.problem.span[1, 0]
+        plan = Frontier.of(np.clip(np.stack(q, 1), 0.0, most), COSTS[None, : worth.shape[1]]).at(BUDGET)
         found += (fold == k).mean() * plan.of(worth).mean()
     return found
 

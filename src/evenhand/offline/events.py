@@ -1,4 +1,4 @@
-"""Intervals of shares of cases, and of their differences, which hold where few of the cases have the event.
+"""Intervals of shares of cases, which hold where few of the cases have the event, and of differences.
 
 A normal interval of a share takes its width from the events that were seen. Where none was, it has none, though several
 may well have been expected: of 34 actions with 1.35 expected events each, normal intervals of 95 % held in 71 %.
@@ -7,7 +7,7 @@ may well have been expected: of 34 actions with 1.35 expected events each, norma
 from __future__ import annotations
 
 from math import inf, sqrt
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -80,37 +80,52 @@ class Share(NamedTuple):
         return v, spread / variance if variance > 0.0 else self.cases
 
 
+class Part(Protocol):
+    """One side of a difference: a share, or an average of amounts."""
+
+    @property
+    def middle(self) -> float: ...
+
+    @property
+    def se(self) -> float: ...
+
+    @property
+    def events(self) -> object: ...
+
+    def within(self, errors: float) -> tuple[float, float]: ...
+
+
 class Gap(NamedTuple):
-    """The difference of two shares of the same cases.
+    """The difference of two averages of the same cases, of which one at least has no normal interval.
 
     Equation: with the reaches a of v downwards and b of w upwards, their standard errors s and t, the standard error d
     of v - w and the correlation r, from 0 to 1, of both, the difference reaches sqrt(z^2 d^2 + (1 - r) (a^2 + b^2 - z^2
-    (s^2 + t^2))) downwards, and upwards likewise. Where the shares are independent that is sqrt(a^2 + b^2). What both
+    (s^2 + t^2))) downwards, and upwards likewise. Where they are independent that is sqrt(a^2 + b^2). What both
     have in common cancels, so that policies which hardly differ are told apart by the rows in which they do.
 
     Source: Zou and Donner 2008 (intervals from those of both parts), after Newcombe 1998; the part in common is ours.
     """
 
-    one: Share
-    other: Share
+    one: Part
+    other: Part
     se: float
     correlation: float
 
-    def within(self, errors: float) -> tuple[float, float]:
-        """Return the ends of the interval that has a normal one's confidence for so many standard errors.
+    def reach(self, errors: float, z: float) -> tuple[float, float]:
+        """Return how far the interval reaches downwards and upwards, with a normal one's confidence.
 
-        >>> some, none = Share(0.02, 0.0081, 300.0), Share(0.0, 0.0, 300.0)
-        >>> [round(z, 4) for z in Gap(some, none, 0.0081, 0.0).within(1.96)]  # by normal errors .0041 to .0359
-        [0.0034, 0.043]
+        Errors are those of a normal distribution, which both sides turn into their own; z is that of the difference.
+
+        A share of .02 beyond one of 0 in 300 cases, with a standard error of .0081, reaches .0166 downwards and .0230
+        upwards; by normal errors that is .0159.
         """
         (low, high), (other_low, other_high) = self.one.within(errors), self.other.within(errors)
-        v, w, difference = self.one.middle, self.other.middle, self.one.value - self.other.value
-        below, above = self._reach(v - low, other_high - w, errors), self._reach(high - v, w - other_low, errors)
-        return difference - below, difference + above
+        v, w = self.one.middle, self.other.middle
+        return self._reach(v - low, other_high - w, z), self._reach(high - v, w - other_low, z)
 
-    def _reach(self, a: float, b: float, errors: float) -> float:
-        more = a * a + b * b - errors**2 * (self.one.se**2 + self.other.se**2)
-        return sqrt(max(errors**2 * self.se**2 + (1.0 - self.correlation) * more, 0.0))
+    def _reach(self, a: float, b: float, z: float) -> float:
+        more = a * a + b * b - z * z * (self.one.se**2 + self.other.se**2)
+        return sqrt(max(z * z * self.se**2 + (1.0 - self.correlation) * more, 0.0))
 
 
 def pair(y: Floats, least: float, most: float) -> tuple[float, float] | None:

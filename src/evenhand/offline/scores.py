@@ -34,6 +34,11 @@ class Estimate(NamedTuple):
         return self.value, self.se
 
     @property
+    def middle(self) -> float:
+        """The value, between the ends of its range if it is a share."""
+        return self.events.middle if isinstance(self.events, Share) else self.value
+
+    @property
     def error(self) -> float:
         """The standard error of a normal interval that is as wide."""
         low, high = self.interval
@@ -46,10 +51,14 @@ class Estimate(NamedTuple):
 
     def within(self, errors: float) -> tuple[float, float]:
         """The interval that is as sure as a normal one of so many standard errors to either side."""
+        z = student(errors, self.degrees)
+        if isinstance(self.events, Share):
+            return self.events.within(z)
+        below, above = (reach * self.se for reach in self.tails.reach(errors, self.degrees))
         if self.events is not None:
-            return self.events.within(student(errors, self.degrees))
-        below, above = self.tails.reach(errors, self.degrees)
-        return self.value - below * self.se, self.value + above * self.se
+            of_shares, (one, other) = isinstance(self.events.one.events, Share), self.events.reach(errors, z)
+            below, above = (one, other) if of_shares else (max(below, one), max(above, other))
+        return self.value - below, self.value + above
 
     def below(self, bound: float) -> float:
         """Return the confidence that the value is at most a bound: that of the one-sided interval which ends there."""
@@ -117,14 +126,16 @@ class Average(NamedTuple):
         return self.estimate if ends is None else self.estimate.counted(cases, ends)
 
     def beyond(self, own: Estimate, other: Average, others: Estimate) -> Estimate:
-        """The difference to another number of the same rows, of whose estimates both or none are shares."""
-        found, one, two = self.less(other).estimate, own.events, others.events
-        if not isinstance(one, Share) or not isinstance(two, Share) or np.isnan(found.se):
+        """The difference to another number of the same rows, by the estimates of both.
+
+        Where both are averages of amounts, it reaches as far to either side as the tails of its own rows do, too.
+        """
+        found = self.less(other).estimate
+        if np.isnan(found.se):
             return found
-        errors = 2.0 * one.se * two.se  # where nothing happened under one of them, they have nothing in common
-        common = (one.se**2 + two.se**2 - found.se**2) / errors if errors > 0.0 else 0.0
-        gap = Gap(one, two, found.se, min(max(common, 0.0), 1.0))
-        return found._replace(events=gap, degrees=self.degrees)
+        errors = 2.0 * own.se * others.se  # where nothing happened under one of them, they have nothing in common
+        common = (own.se**2 + others.se**2 - found.se**2) / errors if errors > 0.0 else 0.0
+        return found._replace(events=Gap(own, others, found.se, min(max(common, 0.0), 1.0)))
 
     def guess(self) -> Average:
         """The same number without an error, as of what was never logged."""
