@@ -90,10 +90,13 @@ def test_the_page_of_a_curve_states_the_result(log):
     assert found.headline().startswith(f"{at}, targeting brings {best.less[1].value:+.4f} (95 %: ")
     assert found.headline().split(" per case beyond ")[1].split(",")[0] == best.name
     for line in found.lines:
-        told = [abs(z.value) > 1.96 * z.se for z in line.less]
-        if line is not found.lines[0] and not any(told):
-            assert f"Beyond {line.name}, targeting brings nothing distinguishable" in found.summary()
+        told = [z.within(found.bands[line.name].less)[0] > 0.0 for z in line.less]
+        if line is not found.lines[0]:
+            brings = f"more at {sum(told)} of 3 budgets" if any(told) else "nothing distinguishable"
+            assert f"Beyond {line.name}, targeting brings {brings}" in found.summary()
         assert f"{line.price[1]:.4f}" in read.of("td")
+    wide = replace(found, bands={name: z._replace(less=1e6) for name, z in found.bands.items()})
+    assert "targeting brings more" not in wide.summary()
     alone = replace(found, lines=found.lines[:1])
     assert alone.headline().startswith(f"{at}, targeted is worth ")
     self_contained(alone.page().html())

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from evenhand.core.faces import amount
+from evenhand.offline.bands import Bands
 from evenhand.offline.doubts import Doubt
 from evenhand.offline.lines import Line
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import difference, interval
+from evenhand.offline.told import difference, in_band
 from evenhand.replay.checks import Checks, fault_of, scope
 from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
@@ -47,6 +48,9 @@ class Drawn(Protocol):
 
     @property
     def lines(self) -> tuple[Line, ...]: ...
+
+    @property
+    def bands(self) -> Mapping[str, Bands]: ...
 
     @property
     def stated(self) -> float: ...
@@ -86,12 +90,13 @@ def headline(curve: Drawn) -> str:
 
 
 def sentences(curve: Drawn) -> Iterator[str]:
-    """Yield where every difference can be told from chance, and the worth of one more unit of the budget."""
+    """Yield where differences are told from chance, by bands of all budgets, and the worth of one more unit."""
     first, *others = curve.lines
     yield from allowances.sentences((curve.allowed,))
     for line in others if fault_of(curve.checks) is None and not curve.doubt.any else ():
         each = zip(curve.budgets, line.less, strict=True)
-        told = [(b, interval("", z).told) for b, z in each if not math.isnan(z.se)]
+        errors = curve.bands[line.name].less
+        told = [(b, in_band("", z, errors, len(curve.budgets)).told) for b, z in each if not math.isnan(z.se)]
         brings = _where(told) if told else "what the log says too little of"
         yield f"Beyond {line.name}, targeting brings {brings}."
     price = first.price[_at(curve)]
