@@ -85,7 +85,9 @@ class Estimate(NamedTuple):
         n = len(influence)
         if n < 2:
             return Estimate(value, float("nan"), degrees=degrees)
-        z = influence - influence.mean()
+        z, mean = influence, float(influence.mean())
+        if n * mean * mean > 1e-12 * float(z @ z):  # not of influence functions, whose mean is nearly 0
+            z = z - mean
         square = z * z
         total = float(square.sum())
         se = float(np.sqrt(total / (n - 1) / n + max(float((moves * moves.T).sum()), 0.0)))
