@@ -352,10 +352,7 @@ class Evidence:
         return {name: found[name] for name in outcomes}
 
     def two_values(self, outcome: str) -> tuple[float, float] | None:
-        """The two values of a learned outcome, if it has no other one in the log.
-
-        What is known, or multiplied by what is known, is not counted: its values are no events.
-        """
+        """The two values of a learned outcome that has no other one in the log, and that nothing multiplies."""
         p = self.problem
         if outcome not in p.learned or p.factors is not None:
             return None
@@ -365,23 +362,21 @@ class Evidence:
     @cached_property
     def share(self) -> tuple[float, float] | None:
         """The two values of the objective, if it is one learned outcome that has no other one in the log."""
-        if self.weights is None or len(self.weights) > 1:
-            return None
-        ((name, weight),) = self.weights.items()
-        found = self.two_values(name)
-        return None if found is None else scaled(found, weight)
-
-    def amounts(self, outcome: str) -> Bools | None:
-        """The rows in which a learned outcome is not what it is in most rows, `()->(N)`; None if most rows differ."""
-        return uncommon(self.outcomes[:, self.problem.learned.index(outcome)])
+        each = list((self.weights or {}).items())
+        found = self.two_values(each[0][0]) if len(each) == 1 else None
+        return None if found is None else scaled(found, each[0][1])
 
     @cached_property
+    def amounts(self) -> dict[str, Bools]:
+        """The rows without the value that most rows have, by learned outcome, if there is one, `()->(N)` each."""
+        each = ((name, uncommon(self.outcomes[:, m])) for m, name in enumerate(self.problem.learned))
+        return {name: rows for name, rows in each if rows is not None}
+
+    @property
     def events(self) -> tuple[Bools, ...]:
         """The rows with an amount, of each learned outcome of the objective, unless this is a share, `()->(N)` each."""
-        names = (
-            [] if self.share is not None else [n for n in self.problem.objective.outcomes if n in self.problem.learned]
-        )
-        return tuple(rows for name in names if (rows := self.amounts(name)) is not None)
+        names = self.problem.objective.outcomes if self.share is None else ()
+        return tuple(self.amounts[name] for name in names if name in self.amounts)
 
     @property
     def weights(self) -> Mapping[str, float] | None:

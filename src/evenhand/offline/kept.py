@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Set
+from math import isnan
 from typing import NamedTuple
 
 import numpy as np
@@ -53,7 +54,7 @@ def kept(
             rows.append((sure(estimate, bound), _room(estimate, bound), name, estimate, bound))
         if not rows:
             continue
-        least_sure, _, name, used, bound = min(rows)
+        least_sure, _, name, used, bound = min(rows, key=lambda row: (not isnan(row[0]), *row[:3]))
         joint = float(np.maximum(0.0, 1.0 - sum(1.0 - row[0] for row in rows)))
         label = name if ratio else s.constraint.label.removesuffix(f", {side}")
         yield Kept(
@@ -99,8 +100,7 @@ def _row(
     if ends is not None and (factor := _factor(s, j)) is not None:
         (weight,) = read.values()
         return found.counted(clusters.effective(w * inside), scaled(ends, weight * factor))
-    happened = (evidence.amounts(name) for name in read if name in p.learned)
-    few = any(z is not None and clusters.effective(w * z) < FEW_EVENTS for z in happened)
+    few = any(clusters.effective(w * evidence.amounts[name]) < FEW_EVENTS for name in read if name in evidence.amounts)
     return (found.guess() if few else found).estimate
 
 
