@@ -7,9 +7,13 @@ from scipy.stats import kurtosis, norm, skew, t
 
 def end_of(terms, chance, value=None, degrees=np.inf):
     """The end of the one-sided interval of a mean, or of a value with the influence of these terms."""
-    n, mean = len(terms), float(np.mean(terms)) if value is None else value
-    se, k = float(np.std(terms, ddof=1)) / n**0.5, float(skew(terms)) * ((n - 1) / n) ** 1.5 / n**0.5
-    far = -float(t.ppf(chance, min(degrees, 2 * n / (float(kurtosis(terms, fisher=False)) - 1))))
+    n, mean, fourth = (
+        len(terms),
+        float(np.mean(terms)) if value is None else value,
+        float(kurtosis(terms, fisher=False)),
+    )
+    se, k = float(np.std(terms, ddof=1)) / n**0.5, (1 + fourth / n) * float(skew(terms)) / n**0.5
+    far = -float(t.ppf(chance, min(degrees, 2 * n / (fourth - 1))))
     return mean - se * brentq(lambda x: x + k * x**2 / 3 + k**2 * x**3 / 27 + k / 6 - far, -1e3, 1e3)
 
 

@@ -93,9 +93,7 @@ class Estimate(NamedTuple):
         se = float(np.sqrt(total / (n - 1) / n + max(float((moves * moves.T).sum()), 0.0)))
         if not total > 0.0:  # nothing varies, or no error is known
             return Estimate(value, se, degrees=degrees)
-        more = float(square @ square) * n / total**2 - 1.0
-        tails = Tails(float(square @ z) / (n * se) ** 3, 2.0 * n / more if more > 0.0 else inf)
-        return Estimate(value, se, degrees=degrees, tails=tails)
+        return Estimate(value, se, degrees=degrees, tails=Tails.of(n, total, float(square @ z), float(square @ square)))
 
 
 class Average(NamedTuple):

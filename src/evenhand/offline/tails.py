@@ -34,18 +34,30 @@ class Tails(NamedTuple):
     Equation: let t be the error in standard errors and k its skewness. g(t) = t + k t^2 / 3 + k^2 t^3 / 27 + k / 6
     rises everywhere and is normal up to terms of 1 / n. The interval is {v: |g((average - v) / se)| <= z}, where z is a
     quantile of Student's t with 2 n / (K - 1) degrees of freedom: with the kurtosis K of n rows, their variance is
-    known as well as that of so many normal numbers.
+    known as well as that of so many normal numbers. The skewness of few rows falls short of that of many, by a part of
+    K / n where one of them has all of it, and so much is added: k = (1 + K / n) sum_i psi_i^3 / (sum_i psi_i^2)^(3/2).
 
-    Source: Hall 1992, "On the removal of skewness by transformation"; the degrees are those of Satterthwaite's rule.
-    That both are used together is ours.
+    Source: Hall 1992, "On the removal of skewness by transformation"; the degrees are those of Satterthwaite's rule,
+    and what is added is what a jackknife adds to the skewness of one row. That they are used together is ours.
 
     Args:
-        skew: sum_i psi_i^3 / (n se)^3 of the influence psi of rows.
+        skew: k, of rows with the influence psi.
         degrees: of freedom, by the kurtosis.
     """
 
     skew: float = 0.0
     degrees: float = inf
+
+    @staticmethod
+    def of(rows: int, second: float, third: float, fourth: float) -> Tails:
+        """Return those of an average by the sums of powers of the influence of its rows.
+
+        >>> Tails.of(100, 100.0, 0.0, 300.0)  # as of normal numbers
+        Tails(skew=0.0, degrees=100.0)
+        """
+        kurtosis = rows * fourth / second**2
+        degrees = 2.0 * rows / (kurtosis - 1.0) if kurtosis > 1.0 else inf
+        return Tails((1.0 + kurtosis / rows) * third / second**1.5, degrees)
 
     def reach(self, errors: float, degrees: float = inf) -> tuple[float, float]:
         """Return how many standard errors the interval reaches downwards and upwards, with a normal one's confidence.
