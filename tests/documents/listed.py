@@ -85,6 +85,8 @@ RUN = {
     "python -m tests.measured logs": "100 2",
     "python -m tests.null_arms": "2 200",
     "python -m tests.offline.coverage 2000": "python -m tests.offline.coverage 3",
+    "python -m tests.offline.regimes 500": 'python -m tests.offline.regimes 2 "300 rows"',
+    'python -m tests.offline.regimes 500 "300 rows"': 'python -m tests.offline.regimes 1 "100 rows"',
     "python -m tests.offline.replay_errors 150": "python -m tests.offline.replay_errors 2 2000",
     "python -m tests.offline.units 400": "python -m tests.offline.units 3",
     "python examples/gallery/ads.py 20 0.30": "python examples/gallery/ads.py 2 0.30",
