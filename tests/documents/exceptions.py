@@ -47,7 +47,6 @@ EXCEPTIONS: dict[str | tuple[str, str], str] = {
     ("docs/beyond-one-machine.md", "| policy | rows"): MINUTES,
     ("docs/knapsacks.md", "T B ="): MINUTES,
     ("docs/what-numbers-can-bear.md", "| 150 logs"): MINUTES,
-    ("docs/what-numbers-can-bear.md", "| coverage of 95 %"): MINUTES,
     # put together by hand
     ("docs/what-numbers-can-bear.md", "| what | found"): HAND,
     ("docs/allocation.md", "| 50 users"): HAND,
