@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -79,25 +79,24 @@ class Theory:
 
     def settings(self) -> Iterator[Setting]:
         """Yield all numbers with those of recipes: max_price of hedged prices, and steps and margins of `pgd`."""
-        problem, stated = self.problem, self.problem.stated
-        prices, slack = (_per_constraint(problem, z) for z in (self.prices, self.slack))
-        worth, usual = problem.n_plays * worth_unit(problem, reward(problem)), default_margin(problem)
-        for i, s in enumerate(stated):
-            highest = worth / s.limit if s.spends else None
-            yield Setting("price, at most", s.constraint.label, float(prices[i]), highest, "Lemma 3")
+        problem, labels = self.problem, [s.constraint.label for s in self.problem.stated]
+        worth, usual = problem.n_plays * worth_unit(problem, reward(problem)), default_margin(problem).tolist()
+        highest = [worth / s.limit if s.spends else None for s in problem.stated]
+        thresholds, hard = experimental_thresholds(problem), fluctuation(problem).tolist()
+
+        def each(quantity: str, found: Floats, defaults: Sequence[float | None], source: str) -> Iterator[Setting]:
+            for label, x, default in zip(labels, found.tolist(), defaults, strict=True):
+                yield Setting(quantity, label, x, default, source)
+
+        yield from each("price, at most", _per_constraint(problem, self.prices), highest, "Lemma 3")
         yield Setting("all prices, in plays, at most", "", self.norm, None, "Lemma 3")
-        for i, s in enumerate(stated):
-            yield Setting("can be tightened by", s.constraint.label, float(slack[i]), None, "declared ranges")
+        slack = _per_constraint(problem, self.slack)
+        yield from each("can be tightened by", slack, [None] * len(labels), "declared ranges")
         yield Setting("step of pgd", "", self.step, default_step(problem), "Lemmas 1 and 2")
-        for i, s in enumerate(stated):
-            yield Setting("margin of pgd", s.constraint.label, float(self.margins[i]), float(usual[i]), "Lemma 1")
-        for i, s in enumerate(stated):
-            margin = float(self.adaptive_margins[i])
-            yield Setting("margin of pgd_adaptive", s.constraint.label, margin, float(usual[i]), "Theorem 1")
+        yield from each("margin of pgd", self.margins, usual, "Lemma 1")
+        yield from each("margin of pgd_adaptive", self.adaptive_margins, usual, "Theorem 1")
         for i, margin in self.few_plays.items():
-            label, hard = stated[i].constraint.label, float(fluctuation(problem)[i])
-            yield Setting("margin beside a free action", label, margin, hard, "Appendix E.2")
-        thresholds = experimental_thresholds(problem)
+            yield Setting("margin beside a free action", labels[i], margin, hard[i], "Appendix E.2")
         for k in sorted({0, len(thresholds) - 1}):
             yield Setting(f"threshold {k} of pgd_adaptive", "", self.thresholds[k], thresholds[k], "Box C")
         yield Setting("rounds from which it holds", "", self.applies_from, float(problem.horizon), "Theorem 1")
