@@ -292,6 +292,24 @@ def test_the_theorem_holds_from_the_horizon_that_is_told():
         assert ("Theorem 1 holds at" in found.summary()) is holds
 
 
+def test_recipes_take_the_numbers_of_theory():
+    """Where the theorem holds, two budgets of other units have other margins."""
+    costs = [Outcome(name, known={"ad": cost}) for name, cost in (("euros", 1.0), ("cents", 100.0))]
+    stated = {"subject_to": (Budget("euros", rate=0.5), Budget("cents", rate=50.0)), "horizon": 2**45}
+    problem = replace(dear(1.0, 0.5), outcomes=(Outcome("sale", free=("nothing",)), *costs), **stated)
+    found, model = eh.run.theory(problem), eh.models.Tabular(arms=2, n_outcomes=1, confidence=0.5)
+    assert "Theorem 1 holds" in found.summary()
+    margins = {"thresholds": found.thresholds, "margin": found.adaptive_margins, "reset": True}
+    goal = eh.recipes.pgd_adaptive(problem, model, **margins).goals[1]
+    assert goal.bound == pytest.approx([0.5 - found.adaptive_margins[0]] * 2)  # in units of plays
+    assert found.adaptive_margins[1] == pytest.approx(100 * found.adaptive_margins[0])
+    with pytest.raises(InvalidInput, match="margin: expected a number, or one for each of 2 constraints"):
+        eh.pgd(problem, model, margin=np.zeros(3))
+    goal = eh.pgd(problem, model, margin=found.margins, step=found.step).goals[1]
+    assert goal.bound == pytest.approx([0.5 - found.margins[0]] * 2)
+    assert goal.step.size == pytest.approx(found.step)  # a sale is worth 1
+
+
 def test_defaults_stand_beside_theory():
     found = {(z.quantity, z.of): z for z in eh.run.theory(COURT.problem).settings()}
     assert found["price, at most", "ride per round"].default == pytest.approx(20.0)

@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
 from evenhand.goals.dual import DualGradient
 from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import reward
@@ -44,7 +45,7 @@ def pgd(
     model: Model,
     *,
     step: float | None = None,
-    margin: float | None = None,
+    margin: float | Floats | None = None,
     warmup: int = 50,
     hard: bool = False,
     name: str | None = None,
@@ -70,8 +71,8 @@ def pgd(
         model: for the learned outcomes, with optimism of its own.
         step: of the prices, where the most that a play can add to a row, and the most that it can be worth, are 1;
             2 / (P sqrt(T)) by default, for P plays per round.
-        margin: taken off every budget per round; half of c / sqrt(T) by default, or of the budget if that is less;
-            c is the most that a round can use of it.
+        margin: taken off every budget per round, one number for all or one per constraint; half of c / sqrt(T) by
+            default, or of the budget if that is less; c is the most that a round can use of it.
 
     Raises:
         InvalidInput: no constraints, or a margin that leaves nothing of a budget.
@@ -103,7 +104,7 @@ def pgd_adaptive(
     *,
     thresholds: tuple[float, ...] | None = None,
     reset: bool = False,
-    margin: float | None = None,
+    margin: float | Floats | None = None,
     warmup: int = 50,
     hard: bool = False,
     name: str | None = None,
@@ -154,7 +155,7 @@ def mixed_oracle(
     model: Model,
     prices: tuple[float, ...],
     *,
-    margin: float | None = None,
+    margin: float | Floats | None = None,
     warmup: int = 50,
     hard: bool = False,
     name: str | None = None,
@@ -177,16 +178,16 @@ def mixed_oracle(
     'mixed_oracle'
     """
     need_constraints(problem)
-    rows, bound = constraint_rows(problem, margin=given(margin, lambda: default_margin(problem)))
+    rows, bound = constraint_rows(problem, margin=default_margin(problem) if margin is None else margin)
     if len(prices) != len(rows):
         raise InvalidInput("prices", f"{len(rows)}, one per constraint row", len(prices))
     fixed = DualGradient(rows=rows, bound=bound, step=Steady(0.0), on="optimistic", start_at=prices)
     return _at_prices(problem, model, fixed, warmup, hard, name, "mixed_oracle")
 
 
-def _dual(problem: Problem, step: Step, margin: float | None) -> DualGradient:
+def _dual(problem: Problem, step: Step, margin: float | Floats | None) -> DualGradient:
     """Step prices by the optimistic costs, with a margin off budgets."""
-    rows, bound = priced_rows(problem, given(margin, lambda: default_margin(problem)))
+    rows, bound = priced_rows(problem, default_margin(problem) if margin is None else margin)
     return DualGradient(rows=rows, bound=bound, step=step, on="optimistic", pace=paced(problem))
 
 
