@@ -20,6 +20,7 @@ EXCEPTIONS: dict[str | tuple[str, str], str] = {
     ("docs/from-a-log.md", "who gets what"): "the same",
     ("docs/from-a-log.md", "20,000 cases"): "the same",
     ("docs/beyond-one-machine.md", "0.121619"): "tests/documents/test_python.py runs the block of Python above it",
+    ("docs/knapsacks.md", "quantity"): "the same",
     ("docs/research.md", "pgd"): "the same",
     # no measurements
     "docs/live-faults.md": NONE,
