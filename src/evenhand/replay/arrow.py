@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -118,16 +119,28 @@ def arrow_table(frame: Frame) -> Any:
     """Return a data frame as a table of Arrow.
 
     Raises:
-        InvalidInput: its columns are of several kinds, or their names are not texts.
+        InvalidInput: its columns are of several kinds, or their names are not texts; or it is a stream that has been
+            read.
         MissingExtra: pyarrow is not installed.
     """
     pa = _pyarrow("data frames")
     try:
         if hasattr(frame, "to_feather"):  # of pandas, whose index is not a column
-            return pa.Table.from_pandas(frame, preserve_index=False)
-        return pa.table(frame)
+            return pa.Table.from_pandas(frame.assign(**dict(_moments(frame))), preserve_index=False)
+        table = pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InvalidInput(FRAME, "columns of one kind each, by names that are texts", error) from error
+        told = "; ".join(map(str, error.args))
+        raise InvalidInput(FRAME, "columns of one kind each, by names that are texts", told) from error
+    if not len(table) and not hasattr(frame, "__len__"):
+        raise InvalidInput(FRAME, "a stream with rows", "none, as after it was read: keep it as pyarrow.table(stream)")
+    return table
+
+
+def _moments(frame: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the columns of pandas whose moments are of several time zones, as texts: Arrow would have them in one."""
+    for name, column in frame.items():
+        if column.dtype == object and len({z.utcoffset() for z in column if isinstance(z, datetime)}) > 1:
+            yield name, column.map(datetime.isoformat, na_action="ignore")
 
 
 def arrow_dataset(path: Path | str) -> Any:

@@ -15,7 +15,7 @@ from evenhand.replay.growing import GrowingNumbers, held
 
 
 class Nested(Exception):
-    """Values that are lists, tables or bytes."""
+    """Values that are lists, tables, bytes or durations, which have a unit that nobody stated."""
 
 
 class ArrowNumbers:
@@ -60,6 +60,8 @@ def _texts(values: Any, decimal: str) -> tuple[Ints, list[str]]:
         values = values.cast("large_string")
     if str(values.type).startswith(("list", "large_list", "struct", "map", "fixed_size", "binary", "large_binary")):
         raise Nested(str(values.type))
+    if str(values.type).startswith("duration"):
+        raise Nested(f"{values.type}: divide it by a unit, such as pandas.Timedelta(hours=1)")
     coded = values if hasattr(values, "dictionary") else values.dictionary_encode()
     each = [_written(value, decimal) for value in coded.dictionary.to_pylist()]
     codes = coded.indices.fill_null(len(each)).to_numpy(zero_copy_only=False)

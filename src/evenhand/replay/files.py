@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,20 +13,32 @@ from typing import TextIO
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
+from evenhand.replay.code_pages import WINDOWS, doubt
 
 UTF8 = "utf-8-sig"  # with or without a byte-order mark
 UTF16 = "utf-16"
+_FIRST = 1000  # bytes that tell the kind of a file
 _GZIP = b"\x1f\x8b"
 _MARKS = {b"\xef\xbb\xbf": UTF8, b"\xff\xfe": UTF16, b"\xfe\xff": UTF16}
-_NAMED = {  # files of other kinds by their first bytes
-    b"PK\x03\x04": "an Excel workbook, or another zip archive: export the sheet as CSV",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook of the old kind: export the sheet as CSV",
-    b"PAR1": "a Parquet file: write it as CSV",
-    b"BZh": "a bzip2 file: unpack it, or use gzip",
-    b"\xfd7zXZ": "an xz file: unpack it, or use gzip",
-    b"\x28\xb5\x2f\xfd": "a zstd file: unpack it, or use gzip",
-    b"%PDF": "a PDF file",
-}
+_TABLE = "write a CSV file, or pass a data frame"
+_VW = "of the action, its probability and the outcome, which is minus the cost, and of each feature"
+_NUMBER = r"[-+]?[\d.]+(e[-+]?\d+)?"
+_NAMED = (  # files of other kinds by how they begin
+    (rb"PK\x03\x04", "an Excel workbook, or another zip archive: export the sheet as CSV"),
+    (rb"\xd0\xcf\x11\xe0", "an Excel workbook of the old kind: export the sheet as CSV"),
+    (rb"PAR1", "a Parquet file: write it as CSV"),
+    (rb"ARROW1|\xff\xff\xff\xff", "a feather file of Arrow: write it as Parquet, or pass a data frame"),
+    (rb"BZh", "a bzip2 file: unpack it, or use gzip"),
+    (rb"\xfd7zXZ", "an xz file: unpack it, or use gzip"),
+    (rb"\x28\xb5\x2f\xfd", "a zstd file: unpack it, or use gzip"),
+    (rb"%PDF", "a PDF file"),
+    (rb'\s*(\[\s*)?\{\s*"', f"JSON, or lines of it: {_TABLE}, such as of pandas.read_json"),
+    (
+        f"(shared|{_NUMBER}(:{_NUMBER}){{0,2}}( {_NUMBER})*)( ?'\\S*)? *\\|[^|,;\\s]* \\S".encode(),
+        f"a text of Vowpal Wabbit: {_TABLE}, with a column {_VW}",
+    ),
+    (rb"\0?[\x09\x0a\x0d\x20-\x7e]\0[\x09\x0a\x0d\x20-\x7e]\0", "text in UTF-16 without its mark: save it as UTF-8"),
+)
 _WRITTEN = {UTF8: "UTF-8"}  # encodings by their usual names
 
 
@@ -35,9 +48,11 @@ class Undecodable(InvalidInput):
     Args:
         begins_so: whether its text before the first byte that does not fit has letters other than a to z, so that the
             file is in this encoding, and broken.
+        doubt: which word would be another one in other code pages.
     """
 
     begins_so: bool = False
+    doubt: str = ""
 
 
 @contextmanager
@@ -56,14 +71,15 @@ def text_file(path: Path, expected: str, encoding: str = UTF8) -> Iterator[TextI
     with on_disk(path.name, "a file that can be read"):
         with path.open("rb") as raw:
             first = raw.read(8)
-        for start, kind in _NAMED.items():
-            if first.startswith(start):
-                raise InvalidInput(path.name, expected, kind)
         if encoding == UTF8 and first[:2] in _MARKS:
             raise InvalidInput(path.name, expected, "text in UTF-16: save it as UTF-8")
         try:
-            with _bytes(path, first) as data, io.TextIOWrapper(data, encoding=encoding, newline="") as file:
-                yield file
+            with _bytes(path, first) as data:
+                for start, kind in _NAMED if encoding in (UTF8, WINDOWS) else ():
+                    if re.match(start, data.peek(_FIRST)):
+                        raise InvalidInput(path.name, expected, kind)
+                with io.TextIOWrapper(data, encoding=encoding, newline="") as file:
+                    yield file
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InvalidInput(path.name, "a complete gzip file", error) from error
         except UnicodeError:
@@ -118,4 +134,5 @@ def _undecodable(path: Path, first: bytes, expected: str, encoding: str) -> Unde
     got = f"byte 0x{data[place]:02x}, which is not {_WRITTEN.get(encoding, encoding)}: {advice}"
     found = Undecodable(f"{path.name}, line {line}", expected, got)
     found.begins_so = not data[:place].removeprefix(b"\xef\xbb\xbf").isascii()
+    found.doubt = doubt(data)
     return found

@@ -18,6 +18,7 @@ import numpy as np
 from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
 from evenhand.core.registry import meant
+from evenhand.replay.code_pages import WINDOWS, misread
 from evenhand.replay.columns import Columns
 from evenhand.replay.csv_rows import EXPECTED, parts
 from evenhand.replay.files import UTF8, Undecodable, marked, position, text_file
@@ -27,7 +28,6 @@ from evenhand.replay.growing import GrowingNames, GrowingNumbers
 DELIMITERS = (",", ";", "\t", "|")
 MARK = "?"  # in a draft, in place of a column that the user has to name
 LONGEST = 300  # characters of a header in a message
-WINDOWS = "cp1252"  # what a file that is not in UTF-8 is written in, mostly
 _SAID = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _FORM = Form()
 _MB = 10**6  # bytes
@@ -118,7 +118,7 @@ def _decoded(path: Path, form: Form, read: Callable[[TextIO], T]) -> tuple[T, li
                 found = read(file)
         except Undecodable:
             raise error from None
-        return found, [*said, f"text in Windows-1252, as it is not UTF-8 ({error.field})"]
+        return found, [*said, f"text in Windows-1252, as it is not UTF-8 ({error.field}){error.doubt}"]
 
 
 def _read(
@@ -197,5 +197,5 @@ def check_column(where: str, header: Sequence[str], column: str, place: str) -> 
     elif column == MARK:
         got = "nothing yet: the draft leaves this to you, as it does at every '?'"
     else:
-        got = f"none of that name{meant(column, header)}"
+        got = f"none of that name{misread(column, header) or meant(column, header)}"
     raise InvalidInput(f"{place}: {column!r}", expected, got)
