@@ -110,7 +110,10 @@ class Assignment:
         for used in self.budgets:
             yield f"One more unit of {used.outcome} is predicted to be worth {amount(used.price)} {self.objective}."
         if self.holdout is not None:
-            yield f"So that the list can be judged, there are {self.holdout}."
+            told = str(self.holdout)
+            yield (
+                f"So that the list can be judged, there are {told}." if self.holdout.cases else f"{told.capitalize()}."
+            )
 
     def plot(self) -> Figure:
         """Draw the share of cases with each action, and the averages of groups under a parity.

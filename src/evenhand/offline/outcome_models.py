@@ -67,15 +67,25 @@ def predicted(model: Callable[[], Regressor], x: Floats, y: Floats, cases: Float
     [0.25]
     """
     made = model()
-    if isinstance(made, Classifier):
+    regresses = _regresses(made)
+    if isinstance(made, Classifier) and not regresses:
         return _expected(made, x, y, cases)
     fitted = made.fit(x, y)
-    if len(getattr(fitted, "classes_", ())):  # regressors may have an empty list of them
+    if not regresses and len(getattr(fitted, "classes_", ())):
         raise InvalidInput("model", "a regressor, or a classifier with predict_proba", type(made).__name__)
     found = np.asarray(fitted.predict(cases))
     if found.shape != (len(cases),):
         raise InvalidInput("model", _expected_of(len(cases)), f"shape {found.shape}")
     return finite(found, len(cases))
+
+
+def _regresses(model: object) -> bool:
+    """Whether scikit-learn takes a model for a regressor, whatever attributes it has; False if it is unknown there."""
+    if not hasattr(model, "__sklearn_tags__"):
+        return False
+    from sklearn.base import is_regressor  # installed, as the model has its tags
+
+    return bool(is_regressor(model))
 
 
 def finite(found: Floats, rows: int) -> Floats:

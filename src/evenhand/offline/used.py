@@ -42,6 +42,8 @@ class HeldOut(NamedTuple):
         return ", ".join(f"{action} {chance:.1%}" for action, chance in played.items())
 
     def __str__(self) -> str:
+        if not self.cases:
+            return "no case is held out: the share is too small for so few cases, and nothing can judge the list"
         uses = " and ".join(f"{amount(u.spent, 6)} of {amount(u.total, 6)} {u.outcome}" for u in self.used)
         cost = f"the list is predicted to bring {amount(self.less)} {self.objective} less than without a holdout"
         return f"{self.cases:,} cases held out: {self.lottery}; {f'they use {uses}, and ' if uses else ''}{cost}"

@@ -126,7 +126,7 @@ def arrow_table(frame: Frame) -> Any:
     pa = _pyarrow("data frames")
     try:
         if hasattr(frame, "to_feather"):  # of pandas, whose index is not a column
-            return pa.Table.from_pandas(frame.assign(**dict(_moments(frame))), preserve_index=False)
+            return pa.Table.from_pandas(_in_zones(frame), preserve_index=False)
         table = pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
         told = "; ".join(map(str, error.args))
@@ -136,11 +136,13 @@ def arrow_table(frame: Frame) -> Any:
     return table
 
 
-def _moments(frame: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the columns of pandas whose moments are of several time zones, as texts: Arrow would have them in one."""
-    for name, column in frame.items():
-        if column.dtype == object and len({z.utcoffset() for z in column if isinstance(z, datetime)}) > 1:
-            yield name, column.map(datetime.isoformat, na_action="ignore")
+def _in_zones(frame: Any) -> Any:
+    """Return a frame of pandas with moments of several time zones as texts, as Arrow would have them in one."""
+    objects = {name: column for name, column in frame.items() if column.dtype == object}
+    for name, column in objects.items():
+        if len({z.utcoffset() for z in column if isinstance(z, datetime)}) > 1:
+            frame = frame.assign(**{name: column.map(datetime.isoformat, na_action="ignore")})
+    return frame
 
 
 def arrow_dataset(path: Path | str) -> Any:

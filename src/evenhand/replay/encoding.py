@@ -114,7 +114,7 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     learned = [(c, z) for c, z in units.numeric.items() if c not in spec.ranges]
     ends = [f"{c} {units.said(c, z.low)} to {units.said(c, z.high)}" for c, z in learned]
     if ends:
-        notes.append(f"numbers standardised by the log: {', '.join(ends)}")
+        notes.append(f"numbers standardised by the log: {few(ends, 1000)}")
     notes += [*_merged(spec), *_zones(spec, kept)]
     actions, propensities, outcomes = bad.kept(actions), bad.kept(propensities), bad.kept(outcomes)
     owners = [c for c in columns.each if c not in spec.places and is_owner(c)]

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from evenhand.core.arguments import described, finite, read
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import clipped
 from evenhand.replay.dates import days
 from evenhand.replay.hints import Schema, schema_of
 
@@ -33,7 +34,7 @@ def _kind(expected: str, reader: Callable[[Any], Any], schema: Schema) -> Kind:
     def taken(field: str, value: Any) -> Any:
         found = reader(value)
         if found is None:
-            raise InvalidInput(field, expected, repr(value))
+            raise InvalidInput(field, expected, clipped(repr(value)))
         return found
 
     return Kind(expected, taken, schema)

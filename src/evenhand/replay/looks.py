@@ -20,6 +20,7 @@ _GAPS = frozenset(("na", "n/a", "n.a.", "n.a", "#n/a", "#na", "#nv", "nan", "nul
                    "neuvedeno", "nezadáno", "neznámé", "neznámý", "neznámá"))  # fmt: skip
 _COMMA = re.compile(r"[-+]?\d+,\d+( ?%)?")
 _FRACTION = re.compile(r"[-+]?\d+\.\d+( ?%)?")
+_WHOLE = re.compile(r"[-+]*\d+(\.0+)?")
 UNCLEAR = "unclear"
 
 
@@ -67,7 +68,7 @@ class Look(NamedTuple):
     @property
     def whole(self) -> bool:
         """Whether all values of the column are whole numbers."""
-        return self.kind == "number" and all(value.lstrip("+-").isdigit() for value in self.values)
+        return self.kind == "number" and all(map(_WHOLE.fullmatch, self.values))
 
     @property
     def percentages(self) -> bool:

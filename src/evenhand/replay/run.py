@@ -12,7 +12,7 @@ from evenhand.core.validate import file, writable
 from evenhand.environments.logged import Logged
 from evenhand.policy.policy import Policy
 from evenhand.replay.checks.refused import refuse_misfit
-from evenhand.replay.checks.replayed import of_replay
+from evenhand.replay.checks.replayed import averages, of_replay
 from evenhand.replay.execution import Execution, Runs, run_all
 from evenhand.replay.leaving import write
 from evenhand.replay.log import Source, read_replayed, read_rows
@@ -113,6 +113,7 @@ def replay_files(
         rows=len(log.actions),
         left_out=tuple(read.bad.messages()),
         left_out_rows=read.bad.left_out,
+        averages=averages(problem, read.encoded),
         checks=of_replay([problem], read.encoded),
         notes=(*notes, *read.notes),
         shuffles=runs.replicas,
