@@ -301,6 +301,20 @@ def test_whole_numbers_with_a_point_are_the_same_customers(tmp_path):
     assert str(value(mixed, problem)) == str(value(plain, problem))
 
 
+def test_customers_that_are_typed_in_two_ways_are_one(tmp_path):
+    """In capitals or not, with blanks around or not, in files and frames; the order of other names stays."""
+    log, problem = written(tmp_path, World(80, 5, True), 4)
+    frame = pd.read_csv(log).assign(customer_id=lambda z: "Aa-" + z["customer_id"])
+    plain = read_log(frame, problem).encoded.clusters.numbers
+    assert np.array_equal(plain, frame["customer_id"].rank(method="dense") - 1)
+    ways = [str, str.upper, str.lower, " {} ".format]
+    frame["customer_id"] = [ways[i % 4](name) for i, name in enumerate(frame["customer_id"])]
+    frame.to_csv(log, index=False)
+    for form in (frame, log):
+        found = read_log(form, problem).encoded.clusters
+        assert found.count == len(set(zip(found.numbers.tolist(), plain.tolist(), strict=True))) == 80
+
+
 def test_few_customers_are_told_also_by_replays(tmp_path):
     log, problem = written(tmp_path, World(40, 20, False), 2)
     assert value(log, problem).checks["clusters"].startswith("the 800 rows are of 40 clusters")

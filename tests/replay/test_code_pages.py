@@ -4,7 +4,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.core.errors import InvalidInput
-from evenhand.replay import read_log
+from evenhand.replay import draft, read_log
 from tests.replay import shop
 
 TOWNS = {"north": "Plzeň", "south": "Tábor"}
@@ -24,6 +24,7 @@ def test_a_word_that_another_code_page_reads_otherwise_is_named(tmp_path, page):
     found = read_log(log, toml)
     assert "'Plzeò', which would be 'Plzeň' by log.encoding = \"cp1250\"" in found.notes[0]
     assert "Plzeò" in found.columns()["town"]
+    assert found.notes[0] in draft(log).guessed
     toml.write_text(shop.PROBLEM + f'\n[log]\nencoding = "{page}"\n')
     stated = read_log(log, toml)
     assert set(stated.columns()["town"]) == {"Plzeň", "Tábor"}

@@ -77,6 +77,18 @@ def test_numbers_against_a_direct_count(result):
         assert math.isclose(measured["post left"][0].values[i], 90 - sent)
 
 
+def test_summaries_compare_with_what_was_logged_and_with_everybody_alike(result):
+    """By averages of the rows of each action, which were drawn alike, and of all."""
+    found, _ = result
+    rows = shop.rows(1500)
+    mean = {a: np.mean([int(r[3]) for r in rows if r[2] == a]) for a in ("", "A", "B")}
+    alike = ", ".join(f"{mean[a]:.4g} with {name!r}" for a, name in (("", "none"), ("A", "a"), ("B", "b")))
+    logged = np.mean([int(r[3]) for r in rows])
+    said = f"By the averages of the log, a round brings {logged:.4g} visit as logged; with one action for all, {alike}."
+    assert said in found.summary()
+    assert said in found.page().sentences
+
+
 def test_digests(result):
     found, _ = result
     m, d = found.measured["uniform"]["visit"]

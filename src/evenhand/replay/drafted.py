@@ -14,6 +14,7 @@ from evenhand.core.validate import file, on_disk
 from evenhand.replay import toml_text
 from evenhand.replay.bad_rows import FEW
 from evenhand.replay.balance import chance
+from evenhand.replay.checks.groupings import FEW as FEW_ROWS
 from evenhand.replay.columns import POINT, Columns, plain
 from evenhand.replay.dates import short
 from evenhand.replay.guesses import Guess, yes_no
@@ -202,10 +203,10 @@ class Written:
         return list(names.values())
 
     def _played(self, action: Look) -> dict[str, int]:
-        """How often each text of the action occurs; empty cells are no action where they are few, and others two."""
+        """How often each text of the action occurs; empty cells are none where they are too few to judge."""
         texts, _, counts = self._whole.names(action.name).counted()
         found = dict(zip(texts, counts.tolist(), strict=True))
-        if len(found) > 2 and found.get("", 0) <= FEW * len(self._whole):
+        if len(found) > 2 and found.get("", 0) < min(FEW * len(self._whole), FEW_ROWS):
             found.pop("", None)
         return found
 
