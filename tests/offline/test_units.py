@@ -12,13 +12,13 @@ from scipy.stats import norm, t as student_t
 from evenhand.core.errors import InvalidInput
 from evenhand.environments.logged import order
 from evenhand.offline import Evidence, curve, for_whom, value
-from evenhand.offline.coefficients import standard_errors
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.doubts import doubter
 from evenhand.offline.events import Share
 from evenhand.offline.planned import Parted, moves
 from evenhand.offline.scores import weights
+from evenhand.offline.whom import standard_errors
 from evenhand.replay import draft, read_log, replay_log
 from evenhand.replay.checks import Drawn, fault_of, of_log
 from evenhand.replay.checks.propensities import misfit

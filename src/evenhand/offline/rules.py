@@ -13,9 +13,9 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import meant
 from evenhand.core.types import Bools, Floats
 from evenhand.offline.evidence import Evidence
-from evenhand.replay.code_pages import misread
 from evenhand.replay.columns import POINT, as_numbers
 from evenhand.replay.dates import days
+from evenhand.replay.files import misread
 from evenhand.replay.units import MISSING
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {

@@ -292,11 +292,11 @@ class Replays:
         return figure_of(self._drawn())
 
     def _drawn(self) -> list[Axes]:
-        from evenhand.replay.forest import draw
+        from evenhand.replay.pictures import draw_several
 
         beyond = {p: [self.beyond(cell, p) for cell in self.cells] for p in self.references}
         known = {p: found for p, found in beyond.items() if any(d is not None for d in found)}
-        return draw(self.cells, known, self.objective, self.headline())
+        return draw_several(self.cells, known, self.objective, self.headline())
 
     def page(self, command: str = "") -> Page:
         """Return the report, which states the command that made it."""

@@ -14,13 +14,12 @@ from evenhand.core.validate import file, on_disk
 from evenhand.replay import toml_text
 from evenhand.replay.bad_rows import FEW
 from evenhand.replay.balance import chance
-from evenhand.replay.checks.groupings import FEW as FEW_ROWS
-from evenhand.replay.columns import POINT, Columns, plain
+from evenhand.replay.checks.overlap import FEW as FEW_ROWS
+from evenhand.replay.columns import POINT, Columns, Marks, plain
 from evenhand.replay.dates import short
 from evenhand.replay.guesses import Guess, yes_no
 from evenhand.replay.keys import ACTION, DROP, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
 from evenhand.replay.looks import UNCLEAR, Look, Looks
-from evenhand.replay.marks import Marks
 from evenhand.replay.reading import MARK
 
 DECIDE = "DECIDE"

@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.replay.columns import POINT, Columns, as_numbers
+from evenhand.replay.columns import POINT, Columns, Marks, as_numbers, grouped, is_grouped
 from evenhand.replay.dates import ORDERS, days, slashed
-from evenhand.replay.marks import Marks, grouped, is_grouped
 
 # Texts that may stand for missing values in English, German and Czech, in lower case and without spaces.
 _GAPS = frozenset(("na", "n/a", "n.a.", "n.a", "#n/a", "#na", "#nv", "nan", "null", "none", "-", "--", "?",

@@ -9,8 +9,7 @@ import numpy as np
 from evenhand.core.faces import amount, few
 from evenhand.core.types import Floats
 from evenhand.problem.problem import Problem
-from evenhand.replay.checks.budgets import budget, ends, most_of
-from evenhand.replay.checks.horizons import horizon, lasts
+from evenhand.replay.checks.budgets import budget, ends, horizon, lasts, most_of
 from evenhand.replay.checks.refused import drawn_of
 from evenhand.replay.checks.told import Checks, of_log
 from evenhand.replay.encoding import Encoded
