@@ -1,7 +1,7 @@
 """Dates as numbers: days since the start of 1970. They are written as 2026-11-23 or, in much of Europe, 23.11.2026.
 
-Dates with slashes are read where their order is stated. Years of two digits are those from 1950 to 2049. A date with a
-time zone is the day that is written, which is the day of those who were there.
+Dates with slashes are read where their order is stated. Years of two digits are those from 1950 to 2049. A time zone
+changes nothing: the day is the one that is written.
 """
 
 from __future__ import annotations

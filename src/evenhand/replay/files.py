@@ -32,8 +32,7 @@ def doubt(data: bytes) -> str:
     found = _WORD.search(data)
     if found is None:
         return ""
-    word, pages = found[0], (WINDOWS, *_LIKELY)
-    read, *others = (word.decode(page, "replace") for page in pages)
+    read, *others = (found[0].decode(page, "replace") for page in (WINDOWS, *_LIKELY))
     other = dict(zip(reversed(others), reversed(_LIKELY), strict=True))  # the first page of each reading
     told = " or ".join(f'{z!r} by log.encoding = "{page}"' for z, page in other.items() if z != read)
     return f": {read!r}, which would be {told}"
@@ -61,7 +60,6 @@ _FIRST = 1000  # bytes that tell the kind of a file
 _GZIP = b"\x1f\x8b"
 _MARKS = {b"\xef\xbb\xbf": UTF8, b"\xff\xfe": UTF16, b"\xfe\xff": UTF16}
 _TABLE = "write a CSV file, or pass a data frame"
-_VW = "of the action, its probability and the outcome, which is minus the cost, and of each feature"
 _NUMBER = r"[-+]?[\d.]+(e[-+]?\d+)?"
 _NAMED = (  # files of other kinds by how they begin
     (rb"PK\x03\x04", "an Excel workbook, or another zip archive: export the sheet as CSV"),
@@ -75,7 +73,7 @@ _NAMED = (  # files of other kinds by how they begin
     (rb'\s*(\[\s*)?\{\s*"', f"JSON, or lines of it: {_TABLE}, such as of pandas.read_json"),
     (
         f"(shared|{_NUMBER}(:{_NUMBER}){{0,2}}( {_NUMBER})*)( ?'\\S*)? *\\|[^|,;\\s]* \\S".encode(),
-        f"a text of Vowpal Wabbit: {_TABLE}, with a column {_VW}",
+        f"a text of Vowpal Wabbit: {_TABLE}, with the action, its probability, minus the cost, and each feature",
     ),
     (rb"\0?[\x09\x0a\x0d\x20-\x7e]\0[\x09\x0a\x0d\x20-\x7e]\0", "text in UTF-16 without its mark: save it as UTF-8"),
 )
@@ -108,22 +106,18 @@ def text_file(path: Path, expected: str, encoding: str = UTF8) -> Iterator[TextI
         InvalidInput: the file cannot be read, is of another kind, or was cut off.
         Undecodable: the file is in another encoding; with the line.
     """
-    with on_disk(path.name, "a file that can be read"):
-        with path.open("rb") as raw:
-            first = raw.read(8)
+    with _whole(path) as data:
+        first = data.peek(_FIRST)
+        for start, kind in _NAMED if encoding in (UTF8, WINDOWS) else ():
+            if re.match(start, first):
+                raise InvalidInput(path.name, expected, kind)
         if encoding == UTF8 and first[:2] in _MARKS:
             raise InvalidInput(path.name, expected, "text in UTF-16: save it as UTF-8")
         try:
-            with _bytes(path, first) as data:
-                for start, kind in _NAMED if encoding in (UTF8, WINDOWS) else ():
-                    if re.match(start, data.peek(_FIRST)):
-                        raise InvalidInput(path.name, expected, kind)
-                with io.TextIOWrapper(data, encoding=encoding, newline="") as file:
-                    yield file
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InvalidInput(path.name, "a complete gzip file", error) from error
+            with io.TextIOWrapper(data, encoding=encoding, newline="") as file:
+                yield file
         except UnicodeError:
-            raise _undecodable(path, first, expected, encoding) from None
+            raise _undecodable(path, expected, encoding) from None
 
 
 def read_text(path: Path, expected: str) -> str:
@@ -138,31 +132,33 @@ def position(file: TextIO) -> int:
     return data.fileobj.tell() if isinstance(data, gzip.GzipFile) else data.tell()
 
 
-def marked(path: Path, expected: str) -> tuple[bool, str | None]:
+def marked(path: Path) -> tuple[bool, str | None]:
     """Return whether a file is compressed, and the encoding that its byte-order mark states, if it has one.
 
     Raises:
         InvalidInput: the file cannot be read, or was cut off.
     """
+    with _whole(path) as data:
+        start, packed = data.read(3), isinstance(data, gzip.GzipFile)
+    return packed, next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[io.BufferedReader | gzip.GzipFile]:
+    """Open a file for reading its bytes, unpacked."""
     with on_disk(path.name, "a file that can be read"):
         with path.open("rb") as raw:
-            first = raw.read(8)
+            packed = raw.read(2) == _GZIP
         try:
-            with _bytes(path, first) as data:
-                start = data.read(3)
+            with gzip.GzipFile(path) if packed else path.open("rb") as data:
+                yield data
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InvalidInput(path.name, "a complete gzip file", error) from error
-    found = (encoding for mark, encoding in _MARKS.items() if start.startswith(mark))
-    return first.startswith(_GZIP), next(found, None)
 
 
-def _bytes(path: Path, first: bytes) -> io.BufferedReader | gzip.GzipFile:
-    return gzip.GzipFile(path) if first.startswith(_GZIP) else path.open("rb")
-
-
-def _undecodable(path: Path, first: bytes, expected: str, encoding: str) -> Undecodable:
+def _undecodable(path: Path, expected: str, encoding: str) -> Undecodable:
     """Make the error for the first byte that is not in an encoding, with its line."""
-    with _bytes(path, first) as raw:
+    with _whole(path) as raw:
         data = raw.read()
     place = 0
     try:

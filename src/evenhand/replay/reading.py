@@ -102,7 +102,7 @@ def form_of(path: Path, places: Mapping[str, str], form: Form = _FORM) -> Form:
 
 def _decoded(path: Path, form: Form, read: Callable[[TextIO], T]) -> tuple[T, list[str]]:
     """Read a file in the encoding that is stated or found; also return what was found, unless it is plain UTF-8."""
-    packed, mark = marked(path, EXPECTED)
+    packed, mark = marked(path)
     said = ["compressed by gzip"] * packed
     stated = form.encoding
     if stated is not None:

@@ -55,8 +55,7 @@ def scales(numbers: Mapping[str, Floats], stated: Mapping[str, object], coding: 
             continue
         end = float(there.max() if found[0] > 0.0 else there.min())
         rows, others = np.flatnonzero(bad.good)[z == end], there[there != end]
-        first = bad.columns.where(int(rows[0]))
-        where = first if len(rows) == 1 else f"{len(rows):,} rows (first in {first})"
+        where = bad.columns.where(int(rows[0])) + f" and {len(rows) - 1:,} other rows" * (len(rows) > 1)
         told = ", or state its range in features.ranges, to which it is clipped" if column in coding.numeric else ""
         value, low, high = (coding.said(column, float(one)) for one in (end, others.min(), others.max()))
         return (
