@@ -71,7 +71,8 @@ def test_a_check_names_the_value_and_its_row(tmp_path):
         assert f"check: {said} so far; correct it, or state its range in features.ranges" in str(result)
     assert found.headline().startswith(before.headline()[:40])  # the values are right, if less precise
     ages[8] = ages[9] = 1e21
-    assert "in line 9 and 2 other rows, and 18 to 69 elsewhere" in read_log(*logged(tmp_path, ages)).encoded.checks["scales"]
+    said = read_log(*logged(tmp_path, ages)).encoded.checks["scales"]
+    assert "in line 9 and 2 other rows, and 18 to 69 elsewhere" in said
     ranged = shop.PROBLEM.replace("[action]", "[features.ranges]\nage = [18, 90]\n\n[action]")
     assert read_log(*logged(tmp_path, ages, ranged)).encoded.checks["scales"] is None
 
