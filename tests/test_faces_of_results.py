@@ -53,6 +53,7 @@ def files(tmp_path_factory):
         trace.Trace,
         sweeps.Sweep,
         eh.run.Comparison,
+        eh.run.Theory,
         log.Log,
         report.Replay,
         comparing.Replays,

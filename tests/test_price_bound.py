@@ -1,6 +1,4 @@
-"""The bound of prices, against linear programs that scipy solves, and the margins of theory."""
-
-import math
+"""The bound of prices, against linear programs that scipy solves."""
 
 import numpy as np
 import pytest
@@ -8,9 +6,7 @@ from scipy.optimize import linprog
 
 from evenhand.core.errors import InvalidInput
 from evenhand.environments import BernoulliKnapsacks, Court, Lessons
-from evenhand.problem import Budget, Outcome, Problem
 from evenhand.problem.constraints import constraint_rows
-from evenhand.recipes.pgd import null_action_margin
 from evenhand.run import opt, price_bound
 
 EXACT = {"replicas": 1, "contexts": 1, "progress": False}  # worlds without contexts
@@ -75,34 +71,3 @@ def test_budgets_that_do_not_bind_have_prices_of_0():
 def test_a_slack_that_bounds_nothing_is_refused(world, arguments, told):
     with pytest.raises(InvalidInput, match=told):
         price_bound(world, **{**FEW, **arguments})
-
-
-def paying(**named):
-    spend = Outcome("cost", high=2.0, free=named.pop("free", ("nothing",)))
-    stated = {"subject_to": (Budget("cost", rate=0.08),), "horizon": 10_000, **named}
-    return Problem(actions=("nothing", "ad", "call"), outcomes=(Outcome("sale"), spend), maximize="sale", **stated)
-
-
-def test_the_margin_with_a_null_action_is_what_the_costs_of_its_plays_spread_by():
-    """T B / alpha plays of cost alpha on average can be paid for; costs of 0 or c spread the most."""
-    problem, least, most = paying(), 0.5, 2.0
-    margin = null_action_margin(problem, least)
-    plays = 10_000 * 0.08 / least
-    assert 10_000 * margin == pytest.approx(most * math.sqrt(plays))
-    sums = most * np.random.default_rng(0).binomial(int(plays), least / most, size=4000)
-    assert sums.std() <= 10_000 * margin
-    assert (sums - plays * least <= 10_000 * margin).mean() > 0.97  # two standard deviations and more
-
-
-@pytest.mark.parametrize(
-    ("problem", "least", "told"),
-    [
-        (paying(free=()), 0.5, "an action that costs nothing"),
-        (paying(subject_to=(Budget("cost", rate=0.08), Budget("sale", rate=0.2))), 0.5, "a single budget"),
-        (paying(), 0.0, "least"),
-        (paying(), 2.5, "least"),
-    ],
-)
-def test_a_margin_without_what_it_needs_is_refused(problem, least, told):
-    with pytest.raises(InvalidInput, match=told):
-        null_action_margin(problem, least)

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from evenhand.offline import Evidence, Frontier
-from evenhand.offline.cross_fitting import RidgeByErrors, folds_of
+from evenhand.offline.cross_fitting import RidgeByErrors, members_of
 from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.lines import cheapest_of, planned, single
 from evenhand.offline.scores import Estimate, Z
@@ -54,17 +54,16 @@ def drawn(rng, rows, actions, spread, slope, scale=1.0, amounts=shares):
     )
 
 
-def truth(log, seed, traits, worth):
-    """What the plans are worth in a population, `(N',3),(N',A)->`."""
-    cases, fold, found = np.column_stack([np.ones(len(traits)), traits]), folds_of(log.rows, FOLDS, seed), 0.0
-    for k in range(FOLDS):
-        q = []
+def truth(log, members, traits, worth, budget=BUDGET):
+    """What the plans for folds are worth in a population, by the rows of each, `(N',n),(N',A)->`."""
+    cases, found, (low, most) = np.column_stack([np.ones(len(traits)), traits]), 0.0, log.problem.span[:, 0]
+    for mine in members:
+        q, others = [], np.setdiff1d(np.arange(log.rows), mine)
         for a in range(worth.shape[1]):
-            seen = (fold != k) & (log.actions == a)
+            seen = others[log.actions[others] == a]
             q.append(RidgeByErrors().fit(log.features[seen], log.outcomes[seen, 0]).predict(cases))
-        most = log.problem.span[1, 0]
-        plan = Frontier.of(np.clip(np.stack(q, 1), 0.0, most), COSTS[None, : worth.shape[1]]).at(BUDGET)
-        found += (fold == k).mean() * plan.of(worth).mean()
+        plan = Frontier.of(np.clip(np.stack(q, 1), low, most), COSTS[None, : worth.shape[1]]).at(budget)
+        found += len(mine) / log.rows * plan.of(worth).mean()
     return found
 
 
@@ -78,7 +77,7 @@ def errors(logs, rows=2000, actions=2, spread=0.0, slope=0.05):
         (one,) = planned(crossed, best([BUDGET]), "cents")
         start = cheapest_of(crossed.dealt, crossed.cost_dealt("cents"))
         (other,) = single(1, start, crossed.dealt, [BUDGET], crossed.cost_dealt("cents"))
-        real = truth(log, seed, traits, worth)
+        real = truth(log, members_of(np.arange(rows), FOLDS, seed), traits, worth)
         less = one.value - other.value - real + worth[:, 0].mean() * (1.0 - BUDGET) + worth[:, 1].mean() * BUDGET
         psi = one.psi - other.psi
         both = [(one.value - real) / Estimate.of(one.psi, 0.0, moves).se for moves in (one.moves, np.zeros(()))] + [

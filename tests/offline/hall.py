@@ -13,7 +13,7 @@ def end_of(terms, chance, value=None, degrees=np.inf):
         float(kurtosis(terms, fisher=False)),
     )
     se, k = float(np.std(terms, ddof=1)) / n**0.5, (1 + fourth / n) * float(skew(terms)) / n**0.5
-    far = -float(t.ppf(chance, min(degrees, 2 * n / (fourth - 1))))
+    far = -float(t.ppf(chance, min(degrees, n - 1, 2 * n / (fourth - 1))))
     return mean - se * brentq(lambda x: x + k * x**2 / 3 + k**2 * x**3 / 27 + k / 6 - far, -1e3, 1e3)
 
 

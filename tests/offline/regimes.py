@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.offline import curve, from_bandit_feedback, value
+from evenhand.offline.cross_fitting import members_of
 from evenhand.offline.scores import Z
 from evenhand.problem import Outcome, Problem
 from tests.offline import curve_coverage, selection, units
@@ -163,7 +164,7 @@ def targeted(scale, spread, amounts, seed, rows=1000):
     traits = rng.standard_normal((curve_coverage.POPULATION, 3))
     worth = scale * curve_coverage.means(traits, 2, spread, 0.05)
     first, only, *_ = curve(log, budgets=[budget], seed=seed).lines
-    real = curve_coverage.truth(log, seed, traits, worth)
+    real = curve_coverage.truth(log, members_of(np.arange(rows), curve_coverage.FOLDS, seed), traits, worth)
     at_random = float(worth.mean(0) @ [1.0 - budget, budget])
     return Drawn([(first.value[0], real)], [(only.less[0], real - at_random)])
 

@@ -15,6 +15,7 @@ import numpy as np
 from evenhand.environments import Logged
 from evenhand.environments.logged import blocks
 from evenhand.models import Ridge
+from evenhand.offline.cross_fitting import members_of
 from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.lines import planned
 from evenhand.offline.scores import Estimate, Z, doubly_robust, self_normalised, weights
@@ -109,7 +110,9 @@ def said(seed, rows, population, *, learns=True, sure=False):
     if learns:
         (at,) = planned(crossed, best([BUDGET]), "cents")
         plan = Estimate.of(at.psi, at.value, at.moves)
-        own = truth(log, seed, population.evidence.features[:, 1:], population.means)
+        own = truth(
+            log, members_of(np.arange(rows), FOLDS, seed), population.evidence.features[:, 1:], population.means
+        )
         found["targeted, value"] = Said(*plan.pair, plan.se, own)
         found["learns, 8 shuffles"] = Said(*learned(log, seed), np.nan)
     return found

@@ -317,4 +317,4 @@ def test_bounds_beyond_a_picture_are_cut_at_its_ends():
 
 def test_bounds_are_outer_ends_of_intervals():
     low, high = Average.of(np.array([0.0, 1.0])), Average.of(np.array([2.0, 2.0]))
-    assert Bounds.of(low, high) == pytest.approx((0.5 - Z * 0.5, 2.0))
+    assert Bounds.of(low, high) == pytest.approx((0.5 - 12.7062047 * 0.5, 2.0))  # of two rows, by t with one degree

@@ -1,15 +1,18 @@
 """Averages in which few rows have most of the total."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 
-from evenhand.offline import Evidence, value
+from evenhand.objectives import Linear
+from evenhand.offline import curve, value
 from evenhand.offline.doubts import FEW_EVENTS
 from evenhand.offline.scores import Average, Estimate
 from evenhand.offline.tails import Tails
-from evenhand.problem import Budget, Floor, Outcome
+from evenhand.problem import Budget, Floor, Groups, Outcome, Parity
 from tests.offline.hall import confidence_of, interval_of, share_confidence
 from tests.offline.logs import draw, problem
 
@@ -24,7 +27,7 @@ def test_intervals_are_those_of_the_transformation(terms):
     assert found.interval == pytest.approx(interval_of(terms), rel=1e-9)
     assert (-terms).mean() == pytest.approx(found.negative().value)
     assert found.negative().interval == pytest.approx(Average.of(-terms).estimate.interval)
-    assert found.error == pytest.approx((found.interval[1] - found.interval[0]) / 2 / 1.959963984540054)
+    assert found.error == found.se
 
 
 def test_confidences_are_those_of_one_sided_intervals():
@@ -37,8 +40,8 @@ def test_confidences_are_those_of_one_sided_intervals():
 def test_symmetric_rows_have_symmetric_intervals():
     terms = np.tile([-1.0, 1.0], 50)
     found = Average.of(terms).estimate
-    assert found.tails == Tails()  # a kurtosis of 1: the variance of such rows is known
-    assert found.interval == pytest.approx((-1.96 * found.se, 1.96 * found.se), rel=1e-4)
+    assert found.tails == Tails(0.0, 99.0)  # a kurtosis of 1: the variance is known as well as that of 100 rows can be
+    assert found.interval == pytest.approx((-1.984217 * found.se, 1.984217 * found.se), rel=1e-6)
 
 
 def test_what_folds_add_to_the_error_is_as_skewed_as_rows_are():
@@ -68,11 +71,10 @@ def sold(rows, events, *, amounts=(3.0, 80.0, 4.0, 9.0, 200.0)):
     for action in range(3):
         at = np.flatnonzero(log.actions == action)[: events if action == 2 else 40]
         y[at] = np.resize(amounts, len(at)) + np.arange(len(at)) / 100
-    return Evidence(**{f: getattr(log, f) for f in KEEP} | {"outcomes": y[:, None]})
+    return replace(log, outcomes=y[:, None])
 
 
 COSTS = Outcome("cents", known={"small": 1.0, "large": 2.0})
-KEEP = ("log", "problem_file", "problem", "features", "columns", "actions", "propensities", "known", "groups")
 
 
 @pytest.mark.parametrize("events", [0, 3, 7])
@@ -84,8 +86,10 @@ def test_too_few_amounts_have_no_interval(events):
     assert large.doubt.events == pytest.approx(events)
     assert all(math.isnan(z.se) for z in (large.value, large.inverse, large.normalised, large.beyond))
     assert large.bounds is None
-    assert f"'all large' rests on {events} effective rows with an amount" in str(found.checks["support"])
-    assert "Fewer than 8 amounts say what 'all large' would bring" in found.summary()
+    assert f"'all large' rests on {events} effective rows with another outcome than most" in str(
+        found.checks["support"]
+    )
+    assert "Fewer than 8 cases say what 'all large' would bring" in found.summary()
     assert "'all large'" not in found.headline()
     assert found.to_frame()["effective events"].tolist()[-1] == pytest.approx(events)
 
@@ -99,7 +103,7 @@ def test_enough_amounts_have_one():
 def test_few_rows_of_two_values_are_shares_and_not_amounts():
     log = sold(900, 3, amounts=(5.0,))
     y = np.where(log.outcomes > 0.0, 5.0, 0.0)
-    found = value(Evidence(**{f: getattr(log, f) for f in KEEP} | {"outcomes": y}))
+    found = value(replace(log, outcomes=y))
     assert all(p.doubt.events == math.inf for p in found.policies)
     assert not math.isnan(found.policies[-1].value.se)
 
@@ -110,7 +114,7 @@ def test_a_constraint_on_rare_events_is_not_sure_without_one():
     log = draw(900, 4, stated=problem(outcomes=(Outcome("sale"), COSTS), subject_to=limits, maximize="cents")).evidence
     y = np.zeros(900)
     y[np.flatnonzero(log.actions == 1)[:20]] = 1.0
-    log = Evidence(**{f: getattr(log, f) for f in KEEP} | {"outcomes": y[:, None]})
+    log = replace(log, outcomes=y[:, None])
     *_, large = value(log).policies
     budget, floor = large.kept
     n = large.doubt.cases
@@ -125,7 +129,7 @@ def test_a_constraint_on_rare_events_is_not_sure_without_one():
 def test_a_constraint_on_few_amounts_is_unknown():
     log = sold(900, 3)
     stated = problem(outcomes=log.problem.outcomes, subject_to=(Budget("sale", rate=5.0),), maximize="cents")
-    log = Evidence(**{f: getattr(log, f) for f in KEEP} | {"outcomes": log.outcomes, "problem": stated})
+    log = replace(log, problem=stated)
     unknown = {p.policy: math.isnan(p.kept[0].confidence) for p in value(log).policies}
     assert [unknown[name] for name in ("as logged", "all none", "all small", "all large")] == [
         False,
@@ -133,3 +137,106 @@ def test_a_constraint_on_few_amounts_is_unknown():
         False,
         True,
     ]
+
+
+FREE = Outcome("sale", free=("none",))
+
+
+@pytest.mark.parametrize("amount", [1.0, 40.0])
+def test_what_is_declared_0_is_known(amount):
+    """Letters that are not sent bring nothing for sure, whether letters bring clicks or amounts."""
+    outcomes = (replace(FREE, high=1000.0), COSTS)
+    stated = problem(outcomes=outcomes, subject_to=(Budget("sale", rate=0.2 * amount),))
+    log = draw(900, 4, stated=stated).evidence
+    y = log.outcomes * np.where(log.actions > 0, amount, 0.0)[:, None]
+    y = y if amount == 1.0 else y * (1.0 + np.arange(900)[:, None] / 900)
+    log = replace(log, outcomes=y)
+    none = next(p for p in value(log).policies if p.policy == "all none")
+    assert none.value.interval == (0.0, 0.0)
+    assert none.kept[0].confidence == 1.0
+    assert not math.isnan(none.beyond.se)
+    assert not none.doubt.any
+
+
+def test_a_declared_0_of_one_outcome_leaves_others_shares():
+    log = draw(900, 4, stated=problem(outcomes=(Outcome("sale"), Outcome("call", free=("none",)), COSTS))).evidence
+    calls = log.outcomes[:, :1] * (log.actions > 1)[:, None]
+    log = replace(log, outcomes=np.hstack([log.outcomes, calls]))
+    assert log.share == (0.0, 1.0)
+    assert log.occurrences["call"].ends == (0.0, 1.0)
+
+
+def test_noise_around_most_rows_does_not_hide_how_few_have_amounts():
+    log = sold(900, 3)
+    noise = 1e-3 * np.random.default_rng(0).standard_normal((900, 1))
+    found = value(replace(log, outcomes=np.abs(log.outcomes + noise)))
+    assert found.policies[-1].doubt.events == pytest.approx(3)
+    assert math.isnan(found.policies[-1].value.se)
+
+
+def test_a_sum_with_an_outcome_without_events_is_as_unsure_as_that_is():
+    """No complaint in 300 letters is at most one in 80, each of which costs ten sales."""
+    outcomes = (Outcome("sale"), Outcome("complaint"), COSTS)
+    stated = problem(outcomes=outcomes, maximize=Linear({"sale": 1.0, "complaint": -10.0}), subject_to=())
+    log = draw(900, 4, stated=problem(subject_to=())).evidence
+    log = replace(log, problem=stated, outcomes=np.hstack([log.outcomes, np.zeros((900, 1))]))
+    alone = replace(log, problem=replace(stated, maximize="sale"))
+    for both, sale in zip(value(log).policies[1:], value(alone).policies[1:], strict=True):
+        assert both.value.value == pytest.approx(sale.value.value)
+        low, high = both.value.interval
+        complaints = 10.0 * share_end(both.doubt.cases)
+        down = math.hypot(sale.value.value - sale.value.interval[0], complaints)
+        assert low == pytest.approx(both.value.value - down, rel=1e-6)
+        assert high == pytest.approx(sale.value.interval[1], rel=0.05)
+
+
+def share_end(cases):
+    """The upper end of the interval of a share without an event."""
+    z2 = 1.959963984540054**2
+    return z2 / (cases + z2)
+
+
+def test_groups_without_rows_or_with_few_amounts_have_no_confidence():
+    limits = (Floor("sale", by="area", rate=0.1), Parity("sale", by="area", tolerance=0.06))
+    log = draw(900, 4, stated=problem(subject_to=limits)).evidence
+    empty = replace(log, groups={"area": np.minimum(log.groups["area"], 1)})
+    assert all(math.isnan(k.confidence) for p in value(empty).policies for k in p.kept)
+    priced = sold(900, 40)
+    at = (log.groups["area"] == 2) & (np.cumsum(log.groups["area"] == 2) > 3)
+    y = np.where(at[:, None], 0.0, priced.outcomes)
+    stated = problem(outcomes=priced.problem.outcomes, subject_to=(Floor("sale", by="area", rate=0.2),))
+    assert all(math.isnan(p.kept[0].confidence) for p in value(replace(priced, problem=stated, outcomes=y)).policies)
+
+
+def test_parities_on_rare_events_are_not_sure_without_one():
+    """No event in a group of 15 rows: a share of .11 has none with probability .17."""
+    stated = problem(subject_to=(Parity("sale", by="area", tolerance=0.06),), groups=(Groups("area", ("a", "b")),))
+    log = draw(900, 4, stated=stated).evidence
+    y, area = np.zeros((900, 1)), np.zeros(900, int)
+    y[::20], area[1:300:20] = 1.0, 1
+    first = value(replace(log, outcomes=y, groups={"area": area})).policies[0]
+    assert first.kept[0].confidence < 0.9
+
+
+def test_uses_of_few_amounts_have_no_error_in_values_and_curves():
+    log = sold(900, 3)
+    stated = problem(outcomes=(*log.problem.outcomes, Outcome("visit")), maximize="visit",
+                     subject_to=(Budget("sale", rate=1.0),))  # fmt: skip
+    visits = (np.arange(900) % 3 == 0).astype(float)[:, None]
+    log = replace(log, problem=stated, outcomes=np.hstack([log.outcomes, visits]))
+    assert math.isnan(next(p for p in value(log).policies if p.policy == "all large").used["sale"].se)
+    used = [z for line in curve(log, budgets=(0.5, 9.0)).lines for z in line.used]
+    assert any(math.isnan(z.se) for z in used)
+    assert not any(math.isnan(z.se) and z.events is not None for z in used)
+
+
+def test_confidences_of_differences_end_where_intervals_do():
+    one, two = (
+        Average.of(spending(np.random.default_rng(1), 300)),
+        Average.of(np.random.default_rng(2).normal(size=300)),
+    )
+    found = one.beyond(one.estimate, two, two.estimate)
+    for errors, end in ((1.2, 1), (0.7, 0)):
+        bound = found.within(errors)[end]
+        assert found.below(bound) == pytest.approx(norm.cdf(errors if end else -errors), abs=1e-9)
+        assert found.negative().within(errors)[1 - end] == pytest.approx(-bound)

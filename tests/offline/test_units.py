@@ -438,5 +438,4 @@ def test_the_truth_of_the_worlds():
         log, letters = log_of(world, 0)
         found = {p.policy: p.value for p in value(log, policies={"letter": letters}).policies}
         for name, truth in truths(world).items():
-            if name != "targeted":
-                assert abs(found[name].value - truth) < 4.0 * found[name].se
+            assert abs(found[name].value - truth) < 4.0 * found[name].se

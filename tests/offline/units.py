@@ -11,9 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.offline import curve, from_bandit_feedback, value
+from evenhand.offline.cross_fitting import members_of
 from evenhand.problem import Budget, Outcome, Problem
 from evenhand.replay import replay_log
 from evenhand.replay.clusters import Clusters
+from tests.offline.curve_coverage import POPULATION, truth
 from tests.tables import head, row
 
 RATE = 0.4  # of letters per case
@@ -52,13 +54,7 @@ def truths(world):
     """What each policy is worth per row: letters bring .1 and, per unit of a trait of the customer, .3 or .1 more."""
     none, slope = (0.3, 0.1) if world.events else (0.0, 0.3)
     trait = 1.0 if world.events else 2.0 * NormalDist().pdf(0.0)  # mean |trait| of customers
-    best = RATE * 0.1 + slope * (RATE if world.events else NormalDist().pdf(NormalDist().inv_cdf(1.0 - RATE)))
-    return {
-        "all 0": none,
-        "all 1": none + 0.1,
-        "letter": none + 0.05 + slope * trait / 2.0,
-        "targeted": none + best,
-    }
+    return {"all 0": none, "all 1": none + 0.1, "letter": none + 0.05 + slope * trait / 2.0}
 
 
 def log_of(world, seed):
@@ -103,6 +99,16 @@ def written(folder, world, seed=0, name="customer_id", cluster=True, rows=None):
     return folder / "log.csv", folder / "problem.toml"
 
 
+def planned(world, log, seed, folds=3):
+    """What the plans of a curve for each fold are worth in a population."""
+    rng = np.random.default_rng([seed, 1])
+    trait = rng.choice([-1.0, 1.0], POPULATION) if world.events else rng.normal(size=POPULATION)
+    none, slope = (0.3, 0.1) if world.events else (0.0, 0.3)
+    worth = none + np.stack([np.zeros(POPULATION), 0.1 + slope * trait], 1)
+    traits, members = np.stack([trait, rng.normal(size=POPULATION)], 1), members_of(log.clusters.numbers, folds, 0)
+    return truth(log, members, traits, worth, RATE)
+
+
 class Held(NamedTuple):
     """How often things hold in some logs."""
 
@@ -133,7 +139,7 @@ def measured(world, logs, *, declared=True):
         _count(held, count, 2, all(inside))
         best = curve(evidence, budgets=[RATE], folds=3).lines[0].value[0]
         if not np.isnan(best.se):
-            _count(held, count, 3, _holds(best, truth["targeted"]))
+            _count(held, count, 3, _holds(best, planned(world, evidence, seed)))
         _count(held, count, 4, any(found.checks[name] is not None for name in ("propensities", "features")))
     return Held(*(held / count).tolist())
 

@@ -10,7 +10,7 @@ from evenhand.models import Logarithmic, Logistic
 from evenhand.problem import Budget, Groups, Outcome, Parity, Problem
 from evenhand.recipes import mixed_oracle, pgd, pgd_adaptive
 from evenhand.recipes.defaults import default_margin
-from evenhand.recipes.pgd import experimental_thresholds, theoretical_margin, theoretical_thresholds
+from evenhand.recipes.pgd import experimental_thresholds
 from evenhand.run import play
 from tests import accounts
 
@@ -51,22 +51,6 @@ def test_the_adaptive_step_doubles_at_the_limits_of_the_experiments():
     assert step.excess[2] == pytest.approx(0.06 * math.sqrt(1e4 * math.log(4e4)))
     assert step.excess == experimental_thresholds(COURT.problem)
     assert pgd_adaptive(COURT.problem, MODEL, reset=True).goals[1].step.reset is True
-
-
-def test_limits_of_the_theory_are_those_of_box_c():
-    t, d, delta, widths = 10_000, 10, 0.05, 300.0
-    limits = theoretical_thresholds(COURT.problem, delta, widths)
-    for k in (0, 3):
-        risk = delta / (k + 2) ** 2
-        upsilon = max(
-            widths,
-            2 * math.sqrt(d * t * math.log(4 * t**2 / risk)),
-            math.sqrt(2 * t * math.log(8 * (d + 1) * t / risk)),
-        )
-        assert limits[k] == pytest.approx(4 * math.sqrt(t) + 20 * math.sqrt(d) * upsilon)
-    assert theoretical_thresholds(COURT.problem, delta, 1e9)[0] == pytest.approx(400 + 20 * math.sqrt(10) * 1e9)
-    top = 14  # ceil(log2 10,000)
-    assert theoretical_margin(COURT.problem, delta, widths) == pytest.approx(15 * (limits[top] + 2 * math.sqrt(d)) / t)
 
 
 def test_the_margin_of_a_budget_is_half_of_the_least_of_it_and_root_of_the_horizon():

@@ -13,6 +13,7 @@ KINDS = {
     "evenhand.sets": "set",
     "evenhand.run.optimum": "benchmark",
     "evenhand.run.optimum_of_satisfaction": "benchmark",
+    "evenhand.run.theory": "benchmark",
     "evenhand.offline": "estimate",
     "evenhand.experiments": "experiment",
 }

@@ -14,6 +14,7 @@ from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import whole
 from evenhand.offline.aims import Aim
 from evenhand.offline.cross_fitting import RidgeByErrors
+from evenhand.offline.events import Occurrences
 from evenhand.offline.evidence import Evidence, Models, Tables, as_logged
 from evenhand.offline.fair import FairFrontier, FairPoint
 from evenhand.offline.fold_models import Regressor
@@ -89,6 +90,11 @@ class Crossed:
     def clusters_dealt(self) -> Clusters:
         """Which of the rows one fold after the other belong together."""
         return self.evidence.clusters.dealt(self.rows.order)
+
+    @cached_property
+    def occurrences_dealt(self) -> dict[str, Occurrences]:
+        """Those of learned outcomes, of the rows one fold after the other."""
+        return {name: each.dealt(self.rows.order) for name, each in self.evidence.occurrences.items()}
 
     @cached_property
     def weights_dealt(self) -> Floats:

@@ -120,7 +120,7 @@ def curve(
         policies[name] = planned(crossed, even(at, evidence.groups[by], tolerance), limit.outcome)
     clusters = crossed.clusters_dealt
     order = crossed.rows.order
-    events = [rows[order] for rows in evidence.events]
+    events = [z for name, z in crossed.occurrences_dealt.items() if name in evidence.problem.objective.outcomes]
     ask = doubter(evidence.propensities[order], len(at) * len(policies), clusters, events)
     policies = {name: doubtful(crossed, each, ask, limit) for name, each in policies.items()}
     lines, bands = together(policies, at, seed, clusters.names, evidence.share)

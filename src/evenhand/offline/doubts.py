@@ -15,14 +15,14 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.faces import count
-from evenhand.core.types import Bools, Floats
+from evenhand.core.types import Floats
+from evenhand.offline.events import FEW_EVENTS, Occurrences
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.scores import Average, weights
 from evenhand.replay.checks import SURE, quantile, reach
 from evenhand.replay.clusters import Clusters
 
 FEW = 50.0  # effective cases below which an estimate is not to be trusted
-FEW_EVENTS = 8.0  # effective events below which amounts have no error: from fewer, 95 % intervals held in 83 to 93 %
 _SMALL = 0.01  # part of the rows
 
 
@@ -31,7 +31,7 @@ class Doubt(NamedTuple):
 
     cases: float  # the effective number of rows that agree with it; of clusters, where these are declared
     missing: float = 0.0  # the part of its plays that could not be logged; 0 where chance explains it
-    events: float = inf  # the effective number of rows that agree with it and have an amount; see `Evidence.amounts`
+    events: float = inf  # the effective number of rows that agree with it and on which its average rests
 
     @property
     def is_guess(self) -> bool:
@@ -52,7 +52,7 @@ def doubts(evidence: Evidence, policies: Mapping[str, Floats]) -> dict[str, Doub
 
 
 def doubter(
-    propensities: Floats, count: int, clusters: Clusters | None = None, events: Sequence[Bools] = ()
+    propensities: Floats, count: int, clusters: Clusters | None = None, events: Sequence[Occurrences] = ()
 ) -> Callable[[Floats], Doubt]:
     """Return a function that says what speaks against a policy with some weights, one of so many, `(N),->`, `(N)->`.
 
@@ -60,7 +60,7 @@ def doubter(
     every action that the policy plays could be logged, and less by the part of its plays that could not, some of which
     chance explains. What it plays in place of an action that was certain could not be logged, whatever chance does. By
     clusters, the weights are summed over each, and chance explains as much more as the sums vary more. Effective events
-    are the effective cases among the rows with an event, of the outcome that has the fewest.
+    are the effective cases among the rows on which averages of an outcome rest, of the outcome that has the fewest.
 
     >>> even = doubter(np.full(1000, 0.5), 1)
     >>> even(np.array([2.0, 0.0] * 500)), even(np.array([1.0, 0.0] * 500))
@@ -82,7 +82,7 @@ def doubter(
             more, third_more = (float(k[0]) for k in clusters.excess(w))
             chance = float(reach(z, len(w), np.maximum(variance, 0.0) * more, third * third_more))
             never = max(never, missing if missing > chance else 0.0)
-        rare = min((clusters.effective(w * each) for each in events), default=inf)
+        rare = min((each.effective(w, clusters) for each in events), default=inf)
         return Doubt(cases, never if never > _SMALL else 0.0, rare)
 
     return doubt
@@ -107,9 +107,8 @@ def support(found: Mapping[str, Doubt]) -> str | None:
     if rare:
         rows, name = min(rare)
         others = f"; so do {len(rare) - 1} other policies, on less than {FEW_EVENTS:.0f}" if len(rare) > 1 else ""
-        return (
-            f"{name!r} rests on {count(round(rows), 'effective row')} with an amount, too few for an interval{others}"
-        )
+        own = f"{count(round(rows), 'effective row')} with another outcome than most"
+        return f"{name!r} rests on {own}, too few for an interval{others}"
     return None
 
 

@@ -11,11 +11,11 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
-from evenhand.core.types import Bools, Floats, Ints, Texts
+from evenhand.core.types import Floats, Ints, Texts
 from evenhand.core.validate import whole
 from evenhand.objectives import Linear
 from evenhand.offline.cross_fitting import RidgeByErrors, members_of
-from evenhand.offline.events import pair, scaled, uncommon
+from evenhand.offline.events import Occurrences, scaled
 from evenhand.offline.fold_models import Asked, FoldModels, Regressor, fold_models, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
@@ -350,32 +350,29 @@ class Evidence:
         found |= {name: known[:, k] for k, name in enumerate(p.known)}
         return {name: found[name] for name in outcomes}
 
-    def two_values(self, outcome: str) -> tuple[float, float] | None:
-        """The two values of a learned outcome that has no other one in the log, and that nothing multiplies."""
-        p = self.problem
-        if outcome not in p.learned or p.factors is not None:
-            return None
-        m = p.learned.index(outcome)
-        return pair(self.outcomes[:, m], *p.span[:, m].tolist())
-
     @cached_property
+    def occurrences(self) -> dict[str, Occurrences]:
+        """In which rows each learned outcome is what averages of it rest on."""
+        p, found = self.problem, {}
+        for m, name in enumerate(p.learned):
+            free = np.zeros(len(p.actions), bool) if p.factors is None else p.factors.free[:, m]
+            may = ~free[self.actions] if free.any() else None
+            multiplied = p.factors is not None and bool(p.factors.times[m] >= 0)
+            low, high = p.span[:, m].tolist()
+            found[name] = Occurrences.of(self.outcomes[:, m], low, high, may, multiplied)
+        return found
+
+    @property
     def share(self) -> tuple[float, float] | None:
         """The two values of the objective, if it is one learned outcome that has no other one in the log."""
         each = list((self.weights or {}).items())
-        found = self.two_values(each[0][0]) if len(each) == 1 else None
+        found = self.occurrences[each[0][0]].ends if len(each) == 1 and each[0][0] in self.occurrences else None
         return None if found is None else scaled(found, each[0][1])
 
-    @cached_property
-    def amounts(self) -> dict[str, Bools]:
-        """The rows without the value that most rows have, by learned outcome, if there is one, `()->(N)` each."""
-        each = ((name, uncommon(self.outcomes[:, m])) for m, name in enumerate(self.problem.learned))
-        return {name: rows for name, rows in each if rows is not None}
-
     @property
-    def events(self) -> tuple[Bools, ...]:
-        """The rows with an amount, of each learned outcome of the objective, unless this is a share, `()->(N)` each."""
-        names = self.problem.objective.outcomes if self.share is None else ()
-        return tuple(self.amounts[name] for name in names if name in self.amounts)
+    def events(self) -> tuple[Occurrences, ...]:
+        """In which rows the learned outcomes of the objective are what averages of them rest on."""
+        return tuple(self.occurrences[name] for name in self.problem.objective.outcomes if name in self.occurrences)
 
     @property
     def weights(self) -> Mapping[str, float] | None:

@@ -9,14 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.types import Bools, Floats
-from evenhand.offline.doubts import FEW_EVENTS
-from evenhand.offline.events import scaled
+from evenhand.offline.events import FEW_EVENTS, scaled
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.scores import Average, Estimate
 from evenhand.problem.constraints import Stated
 from evenhand.problem.constraints.base import relative
+from evenhand.problem.rows import Rows
+from evenhand.replay.clusters import Clusters
 
 _ROUNDING = 1e-9
+_LEAST_CASES = 2.0  # effective cases of learned outcomes, below which no error is known
 _LEAST = 1e-300  # above 0, where limit and value are 0
 
 
@@ -92,20 +94,31 @@ def _row(
     """Return the estimate of a row of a constraint, as `problem.rows` states it."""
     p, rows, clusters = evidence.problem, s.rows, evidence.clusters
     read = {n: q for n, q in zip((*p.learned, *p.known), rows.weights[j].tolist(), strict=True) if q}
-    inside = _inside(evidence, s, j)
-    found = _average(evidence, s, j, sum((q * amounts(name) for name, q in read.items()), np.zeros(evidence.rows)))
-    if read.keys() & guesses:
+    v = sum((q * amounts(name) for name, q in read.items()), np.zeros(evidence.rows))
+    whole, always = Average.of(rows.always[j] * v, clusters), float(rows.always[j])
+    inside, by_share = _inside(evidence, s, j), bool(rows.column[j] >= 0 and rows.by_share[j])
+    part = _part(rows, j, v, inside, clusters)
+    found = whole if part is None else whole.plus(part)
+    w_part = w * inside if by_share else w
+    learned = [z for name, z in evidence.occurrences.items() if name in read and z.risks(w)]
+    few = any(z.effective(w_part, clusters) < FEW_EVENTS for z in learned)
+    if read.keys() & guesses or few or (learned and clusters.effective(w_part) < _LEAST_CASES):
         return found.guess().estimate
-    ends = evidence.two_values(next(iter(read))) if len(read) == 1 else None
-    if ends is not None and (factor := _factor(s, j)) is not None:
-        (weight,) = read.values()
-        return found.counted(clusters.effective(w * inside), scaled(ends, weight * factor))
-    few = any(clusters.effective(w * evidence.amounts[name]) < FEW_EVENTS for name in read if name in evidence.amounts)
-    return (found.guess() if few else found).estimate
+    ends = learned[0].ends if len(read) == 1 and learned else None
+    if ends is None or (part is not None and not by_share):
+        return found.estimate
+    (weight,), cases = read.values(), clusters.effective(w)
+    if part is None:
+        return whole.counted(cases, scaled(ends, weight * always))
+    own = part.counted(clusters.effective(w_part), scaled(ends, weight * float(rows.inside[j])))
+    if not always:
+        return own
+    other = whole.times(-1.0)
+    return part.beyond(own, other, other.counted(cases, scaled(ends, -weight * always)))
 
 
 def _inside(evidence: Evidence, s: Stated, j: int) -> Bools:
-    """The rows whose average a row of a constraint is, if it is of one group, else all, `->(N)`."""
+    """The rows of the group that a row of a constraint reads beside all cases, or all rows, `->(N)`."""
     p, c = evidence.problem, int(s.rows.column[j])
     if c < 0:
         return np.ones(evidence.rows, bool)
@@ -113,27 +126,14 @@ def _inside(evidence: Evidence, s: Stated, j: int) -> Bools:
     return np.asarray(evidence.groups[by] == next(g.names for g in p.groups if g.name == by).index(group))
 
 
-def _factor(s: Stated, j: int) -> float | None:
-    """By how much a row multiplies the average of all cases, or of those of one group, None if it reads both."""
-    rows = s.rows
+def _part(rows: Rows, j: int, v: Floats, inside: Bools, clusters: Clusters) -> Average | None:
+    """Return what a row reads of a group, of amounts of all cases, `(N),(N)->`; None if it reads no group."""
     if rows.column[j] < 0:
-        return float(rows.always[j])
-    return float(rows.inside[j]) if rows.by_share[j] and not rows.always[j] else None
-
-
-def _average(evidence: Evidence, s: Stated, j: int, v: Floats) -> Average:
-    """Return the average of a row of a constraint that reads some amounts of all cases, `(N)->`."""
-    rows, clusters = s.rows, evidence.clusters
-    everybody = Average.of(rows.always[j] * v, clusters)
-    if rows.column[j] < 0:
-        return everybody
-    inside = _inside(evidence, s, j)
+        return None
     if not rows.by_share[j]:
-        members = Average.of(rows.inside[j] * np.where(inside, v, 0.0), clusters)
-    elif inside.any():
-        mean = float(v[inside].mean())
-        psi = np.where(inside, v - mean, 0.0) / inside.mean()
-        members = Average.by(rows.inside[j] * mean, rows.inside[j] * psi, clusters)
-    else:
-        members = everybody._replace(value=0.0, psi=np.zeros(clusters.count))
-    return everybody._replace(value=everybody.value + members.value, psi=everybody.psi + members.psi)
+        return Average.of(rows.inside[j] * np.where(inside, v, 0.0), clusters)
+    if not inside.any():
+        return Average.by(0.0, np.zeros(len(v)), clusters).guess()
+    mean = float(v[inside].mean())
+    psi = np.where(inside, v - mean, 0.0) / inside.mean()
+    return Average.by(rows.inside[j] * mean, rows.inside[j] * psi, clusters)

@@ -17,6 +17,7 @@ from evenhand.offline.aims import Aim, At
 from evenhand.offline.bands import Bands, blocks, reach
 from evenhand.offline.crossed import Crossed, Planner
 from evenhand.offline.doubts import Doubt
+from evenhand.offline.events import FEW_EVENTS
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frontier import Point, cheapest
 from evenhand.offline.planned import Once, Parted, Single
@@ -115,11 +116,15 @@ def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt
 
     What is used of a learned outcome of two values is a share.
     """
-    ends = crossed.evidence.two_values(limit.outcome)
+    occurrence, clusters = crossed.occurrences_dealt.get(limit.outcome), crossed.clusters_dealt
     for at in each:
-        doubt = ask(at.policy.of(crossed.weights_dealt))
-        own = at if ends is None else at._replace(used=at.used.counted(doubt.cases, ends))
-        yield (own.guess(limit.learned) if doubt.is_guess else own)._replace(cases=doubt.cases)
+        w = at.policy.of(crossed.weights_dealt)
+        doubt, used = ask(w), at.used
+        if occurrence is not None and occurrence.risks(w):
+            few = occurrence.effective(w, clusters) < FEW_EVENTS
+            used = used._replace(se=float("nan")) if few else used.counted(doubt.cases, occurrence.ends)
+        own = at._replace(used=used, cases=doubt.cases)
+        yield own.guess(limit.learned) if doubt.is_guess else own
 
 
 def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> Iterator[tuple[str, float]]:

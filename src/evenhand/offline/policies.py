@@ -18,6 +18,7 @@ from evenhand.offline.bands import blocks
 from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.delta import objective_of, trouble
 from evenhand.offline.doubts import Bounds, Doubt, doubter, ends
+from evenhand.offline.events import FEW_EVENTS, scaled
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import Kept, kept
@@ -250,7 +251,7 @@ def valued(
     everybody = doubter(evidence.propensities, 1, clusters, evidence.events)(alike)
     first = objective_of(objective, averages)
     first = first.guess() if everybody.is_guess else first
-    here = first.counted(everybody.cases, evidence.share)
+    here = first.estimate if everybody.is_guess else _value(evidence, first, averages, alike)
     own = Valued(
         policy=LOGGED,
         value=here,
@@ -294,7 +295,7 @@ def valued(
         around = _ends(policy, ends_of_log(evidence), clusters) if never else None
         models = [tables[outcome].predicted for outcome in names]
         missed = [z - q for z, q in zip(y, predicted, strict=True)]
-        value = found.counted(doubted[name].cases, evidence.share)
+        value = found.estimate if guessed else _value(evidence, found, averages, w)
         own = Valued(
             policy=name,
             value=value,
@@ -309,7 +310,7 @@ def valued(
             doubt=doubted[name],
             bounds=None if around is None else Bounds.of(*around),
             beyond_bounds=None if around is None else Bounds.of(*(end.less(first) for end in around)),
-            used={limit: _use(Average.of(amounts(limit), clusters), limit in guesses) for limit in limits(evidence)},
+            used={limit: _use(evidence, limit, amounts(limit), w, limit in guesses) for limit in limits(evidence)},
             kept=tuple(kept(evidence, amounts, w, guesses)),
             trouble=trouble(objective, scored, name),
         )
@@ -317,8 +318,29 @@ def valued(
         before[name] = found, value
 
 
-def _use(found: Average, guessed: bool) -> Estimate:
-    return (found.guess() if guessed else found).estimate
+def _value(evidence: Evidence, found: Average, averages: Sequence[Average], w: Floats) -> Estimate:
+    """Estimate the objective of averages of its outcomes; one that has two values is a share, also in a sum."""
+    each = evidence.occurrences
+    if evidence.weights is None or not any(z.ends for name, z in each.items() if name in evidence.weights):
+        return found.estimate
+    cases, parts = evidence.clusters.effective(w), list[tuple[Average, Estimate]]()
+    for name, average in zip(evidence.problem.objective.outcomes, averages, strict=True):
+        weight, own = evidence.weights[name], each.get(name)
+        part = average.times(weight)
+        ends = own.ends if own is not None and own.risks(w) else None
+        parts.append((part, part.counted(cases, None if ends is None else scaled(ends, weight))))
+    total, value = parts[0]
+    for part, estimate in parts[1:]:
+        less = part.times(-1.0)
+        total, value = total.less(less), total.beyond(value, less, estimate.negative())
+    return value
+
+
+def _use(evidence: Evidence, outcome: str, amounts: Floats, w: Floats, guessed: bool) -> Estimate:
+    """What is used of an outcome, by amounts and weights, `(N),(N)->`."""
+    found, o = Average.of(amounts, evidence.clusters), evidence.occurrences.get(outcome)
+    few = o is not None and o.effective(w, evidence.clusters) < FEW_EVENTS
+    return (found.guess() if guessed or few else found).estimate
 
 
 def _ends(policy: Floats, scored: tuple[Floats, Floats] | None, clusters: Clusters) -> tuple[Average, Average] | None:

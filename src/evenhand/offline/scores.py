@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import inf
+from statistics import NormalDist
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from evenhand.offline.events import Gap, Share
 from evenhand.offline.tails import Tails, student
 from evenhand.replay.clusters import Clusters
 
+_FARTHEST, _HALVINGS = 38.0, 60  # of a search for a confidence
 Z = 1.959963984540054  # standard errors to either side in a 95 % interval
 
 
@@ -40,7 +42,9 @@ class Estimate(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The standard error of a normal interval that is as wide."""
+        """The standard error, or of a share the one of a normal interval as wide as that by events."""
+        if self.events is None or not (isinstance(self.events, Share) or self.events.is_of_shares):
+            return self.se
         low, high = self.interval
         return (high - low) / (2.0 * Z)
 
@@ -56,23 +60,32 @@ class Estimate(NamedTuple):
             return self.events.within(z)
         below, above = (reach * self.se for reach in self.tails.reach(errors, self.degrees))
         if self.events is not None:
-            of_shares, (one, other) = isinstance(self.events.one.events, Share), self.events.reach(errors, z)
-            below, above = (one, other) if of_shares else (max(below, one), max(above, other))
+            one, other = self.events.reach(errors, z)
+            below, above = (one, other) if self.events.is_of_shares else (max(below, one), max(above, other))
         return self.value - below, self.value + above
 
     def below(self, bound: float) -> float:
-        """Return the confidence that the value is at most a bound: that of the one-sided interval which ends there."""
-        if isinstance(self.events, Share):
-            return Tails().probability(self.events.errors(bound), self.degrees)
-        return self.tails.negative().probability((bound - self.value) / self.se, self.degrees)
+        """Return the confidence that the value is at most a bound: that of the one-sided interval which ends there.
 
-    def counted(self, cases: float, ends: tuple[float, float]) -> Estimate:
+        >>> round(Estimate(0.0, 1.0).below(1.6449), 4)
+        0.95
+        """
+        if np.isnan(self.se):
+            return float("nan")
+        low, high = -_FARTHEST, _FARTHEST
+        for _ in range(_HALVINGS):
+            z = 0.5 * (low + high)
+            end = self.within(abs(z))[int(z > 0.0)]
+            low, high = (z, high) if end < bound else (low, z)
+        return NormalDist().cdf(0.5 * (low + high))
+
+    def counted(self, cases: float, ends: tuple[float, float] | None) -> Estimate:
         """The same of an outcome that has one of two values, by so many effective cases."""
-        return self if np.isnan(self.se) else self._replace(events=Share(*self.pair, cases, *ends))
+        return self if ends is None or np.isnan(self.se) else self._replace(events=Share(*self.pair, cases, *ends))
 
     def negative(self) -> Estimate:
         """The same of the value times -1."""
-        events = self.events.negative() if isinstance(self.events, Share) else self.events
+        events = None if self.events is None else self.events.negative()
         return self._replace(value=-self.value, events=events, tails=self.tails.negative())
 
     @staticmethod
@@ -123,7 +136,7 @@ class Average(NamedTuple):
 
     def counted(self, cases: float, ends: tuple[float, float] | None) -> Estimate:
         """The estimate of an average of so many effective cases, of an outcome that has one of two values if it has."""
-        return self.estimate if ends is None else self.estimate.counted(cases, ends)
+        return self.estimate.counted(cases, ends)
 
     def beyond(self, own: Estimate, other: Average, others: Estimate) -> Estimate:
         """The difference to another number of the same rows, by the estimates of both.
@@ -136,6 +149,14 @@ class Average(NamedTuple):
         errors = 2.0 * own.se * others.se  # where nothing happened under one of them, they have nothing in common
         common = (own.se**2 + others.se**2 - found.se**2) / errors if errors > 0.0 else 0.0
         return found._replace(events=Gap(own, others, found.se, min(max(common, 0.0), 1.0)))
+
+    def plus(self, other: Average) -> Average:
+        """The sum with another number of the same rows."""
+        return self._replace(value=self.value + other.value, psi=self.psi + other.psi, moves=self.moves + other.moves)
+
+    def times(self, factor: float) -> Average:
+        """The same number times a factor."""
+        return self._replace(value=factor * self.value, psi=factor * self.psi, moves=factor * self.moves)
 
     def guess(self) -> Average:
         """The same number without an error, as of what was never logged."""

@@ -9,7 +9,6 @@ towards the side from which rare rows are missing, and their kurtosis says how w
 from __future__ import annotations
 
 from math import cbrt, inf
-from statistics import NormalDist
 from typing import NamedTuple
 
 _STRAIGHT = 1e-9  # skewness of an average below which nothing bends
@@ -33,9 +32,10 @@ class Tails(NamedTuple):
 
     Equation: let t be the error in standard errors and k its skewness. g(t) = t + k t^2 / 3 + k^2 t^3 / 27 + k / 6
     rises everywhere and is normal up to terms of 1 / n. The interval is {v: |g((average - v) / se)| <= z}, where z is a
-    quantile of Student's t with 2 n / (K - 1) degrees of freedom: with the kurtosis K of n rows, their variance is
-    known as well as that of so many normal numbers. The skewness of few rows falls short of that of many, by a part of
-    K / n where one of them has all of it, and so much is added: k = (1 + K / n) sum_i psi_i^3 / (sum_i psi_i^2)^(3/2).
+    quantile of Student's t with 2 n / (K - 1) degrees of freedom, n - 1 at most: with the kurtosis K of n rows, their
+    variance is known as well as that of so many normal numbers. The skewness of few rows falls short of that of many,
+    by a part of K / n where one of them has all of it, and so much is added:
+    k = (1 + K / n) sum_i psi_i^3 / (sum_i psi_i^2)^(3/2).
 
     Source: Hall 1992, "On the removal of skewness by transformation"; the degrees are those of Satterthwaite's rule,
     and what is added is what a jackknife adds to the skewness of one row. That they are used together is ours.
@@ -53,10 +53,12 @@ class Tails(NamedTuple):
         """Return those of an average by the sums of powers of the influence of its rows.
 
         >>> Tails.of(100, 100.0, 0.0, 300.0)  # as of normal numbers
-        Tails(skew=0.0, degrees=100.0)
+        Tails(skew=0.0, degrees=99.0)
         """
+        if not second**2 > 0.0:
+            return Tails(0.0, rows - 1.0)
         kurtosis = rows * fourth / second**2
-        degrees = 2.0 * rows / (kurtosis - 1.0) if kurtosis > 1.0 else inf
+        degrees = min(rows - 1.0, 2.0 * rows / (kurtosis - 1.0) if kurtosis > 1.0 else inf)
         return Tails((1.0 + kurtosis / rows) * third / second**1.5, degrees)
 
     def reach(self, errors: float, degrees: float = inf) -> tuple[float, float]:
@@ -69,21 +71,6 @@ class Tails(NamedTuple):
         """
         z = student(errors, min(degrees, self.degrees))
         return self._straight(z), -self._straight(-z)
-
-    def probability(self, errors: float, degrees: float = inf) -> float:
-        """Return how probable an error of less than so many standard errors is.
-
-        >>> tails = Tails(0.5, 10.0)
-        >>> [round(tails.probability(z), 6) for z in (tails.reach(1.96)[0], -tails.reach(1.96)[1])]
-        [0.975002, 0.024998]
-        """
-        k, degrees = self.skew, min(degrees, self.degrees)
-        bent = errors + k * errors**2 / 3.0 + k * k * errors**3 / 27.0 + k / 6.0
-        if degrees == inf:
-            return NormalDist().cdf(bent)
-        from scipy.special import stdtr
-
-        return float(stdtr(degrees, bent))
 
     def negative(self) -> Tails:
         """Those of the error times -1."""

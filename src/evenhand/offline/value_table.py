@@ -14,8 +14,8 @@ from evenhand.core.faces import amount, few
 from evenhand.core.validate import file
 from evenhand.offline import shown
 from evenhand.offline.bands import Bands
-from evenhand.offline.doubts import FEW, FEW_EVENTS
-from evenhand.offline.events import Share
+from evenhand.offline.doubts import FEW
+from evenhand.offline.events import FEW_EVENTS, Share
 from evenhand.offline.policies import Valued, tied
 from evenhand.offline.scores import Estimate
 from evenhand.offline.told import (
@@ -212,7 +212,7 @@ class Value:
             yield f"Too few cases agree with {few(map(repr, unsure))} to trust the intervals."
         if rare:
             named = few(map(repr, rare))
-            yield f"Fewer than {FEW_EVENTS:.0f} amounts say what {named} would bring: no interval is known."
+            yield f"Fewer than {FEW_EVENTS:.0f} cases say what {named} would bring: no interval is known."
 
     def plot(self) -> Figure:
         """Draw the differences to what was logged with their intervals, and the budgets that were used.
@@ -321,7 +321,7 @@ class Value:
         value, less = (reached(self, errors) for errors in self.bands)
         events = isinstance(self.policies[0].value.events, Share)
         counted = (
-            ", by its events" if events else f", {reached(self):.2f} se to either side, more where few rows weigh much"
+            ", by its events" if events else f", {reached(self):.2f} se to either side, bent by how skewed they are"
         )
         yield f"95 %    for a policy alone{counted}. For all policies of the table at once, as in what is said of the"
         one = f"{reached(self):.2f}"
@@ -329,8 +329,8 @@ class Value:
         of = "cases" if self.clusters is None else f"clusters by {self.clusters.column!r}"
         yield f"cases   the effective number of {of} whose logged action agrees with the policy."
         if any(p.doubt.is_guess for p in self.policies):
-            yield "guess   by models alone where the policy plays what was never logged, or by too few amounts:"
-            yield "        no error is known."
+            yield "guess   by models alone where the policy plays what was never logged, or by a handful of cases"
+            yield "        that have all of it: no error is known."
         if any(p.bounds is not None for p in self.policies):
             yield "bounds  with what was never logged at the ends of its range."
         if self.policies[0].kept:

@@ -14,6 +14,7 @@ import numpy as np
 from evenhand.choices import Staged, TopK
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
 from evenhand.goals.dual import DualGradient
 from evenhand.goals.hard_limits import hard_limits
 from evenhand.goals.linear_reward import reward
@@ -21,7 +22,6 @@ from evenhand.goals.steps import Doubling, Steady, Step
 from evenhand.models.base import Model
 from evenhand.policy.policy import Policy
 from evenhand.problem.constraints import constraint_rows, slack_rows
-from evenhand.problem.feasible import reach
 from evenhand.problem.problem import Problem
 from evenhand.problem.rows import Rows
 from evenhand.recipes._needs import need_constraints, with_limits
@@ -45,7 +45,7 @@ def pgd(
     model: Model,
     *,
     step: float | None = None,
-    margin: float | None = None,
+    margin: float | Floats | None = None,
     warmup: int = 50,
     hard: bool = False,
     name: str | None = None,
@@ -60,8 +60,8 @@ def pgd(
     U = max(sum of the played widths, 2 sqrt(d T ln(4 T^2 / delta)), sqrt(2 T ln(8 (d + 1) T / delta))). So budgets hold
     if m T is at least the first bound. With a step of order (1 + ||lam*||) / sqrt(T), an m of order 1 / sqrt(T) is
     enough, and regret is of order (1 + ||lam*||) sqrt(T), up to logarithms. The default margin and step are those of
-    experiments, and `hard=True` keeps budgets without any condition. `evenhand.run.price_bound` bounds ||lam*|| in an
-    environment, and `null_action_margin` is the m of a small budget beside an action that costs nothing.
+    experiments, and `hard=True` keeps budgets without any condition. `evenhand.run.theory` has this m and step for a
+    problem, with a bound of ||lam*||.
     Prices step at the decision, on lower confidence bounds of the costs, so that known costs do not wait for late
     outcomes.
     Deviation: the margin is taken off budgets only, as in the paper's experiments.
@@ -71,8 +71,8 @@ def pgd(
         model: for the learned outcomes, with optimism of its own.
         step: of the prices, where the most that a play can add to a row, and the most that it can be worth, are 1;
             2 / (P sqrt(T)) by default, for P plays per round.
-        margin: taken off every budget per round; half of c / sqrt(T) by default, or of the budget if that is less;
-            c is the most that a round can use of it.
+        margin: taken off every budget per round, one number for all or one per constraint; half of c / sqrt(T) by
+            default, or of the budget if that is less; c is the most that a round can use of it.
 
     Raises:
         InvalidInput: no constraints, or a margin that leaves nothing of a budget.
@@ -83,7 +83,7 @@ def pgd(
     'pgd(step=0.02)'
     """
     need_constraints(problem)
-    step = given(step, lambda: 2.0 / (problem.n_plays * math.sqrt(problem.horizon)))
+    step = given(step, lambda: default_step(problem))
     prices = _dual(problem, Steady(step * worth_unit(problem, reward(problem))), margin)
     return _at_prices(problem, model, prices, warmup, hard, name, f"pgd(step={step:.3g})")
 
@@ -104,7 +104,7 @@ def pgd_adaptive(
     *,
     thresholds: tuple[float, ...] | None = None,
     reset: bool = False,
-    margin: float | None = None,
+    margin: float | Floats | None = None,
     warmup: int = 50,
     hard: bool = False,
     name: str | None = None,
@@ -114,8 +114,8 @@ def pgd_adaptive(
     Equation: step_k = 2^k / (P sqrt(T)); regime k ends when ||(sum over it of [c - (B - margin)])_+|| > M_k, with costs
     and rewards in units of the most that a play can bring.
     Guarantee: for rewards in [0, 1], costs in [-1, 1], widths that hold at every risk (the k-th regime takes delta / (4
-    (k + 2)^2)), `theoretical_thresholds`, `reset=True`, the margin b_T of `theoretical_margin`, which is of order
-    1 / sqrt(T), off all bounds, B >= 2 b_T and a problem that is feasible at B - 2 b_T: with probability 1 - delta,
+    (k + 2)^2)), the thresholds of `evenhand.run.theory`, `reset=True`, its margin b_T, which is of order 1 / sqrt(T),
+    off all bounds, B >= 2 b_T and a problem that is feasible at B - 2 b_T: with probability 1 - delta,
     sum_t c_t <= T B and the regret is of order (1 + ||lam*||) sqrt(T) up to logarithms, with lam* the optimal prices at
     B - b_T. The defaults are those of experiments, and `hard=True` keeps budgets without any condition.
     Deviations: prices carry over from regime to regime, which reproduces the published numbers; the printed pseudo-code
@@ -123,7 +123,7 @@ def pgd_adaptive(
 
     Args:
         problem, model, margin: as for `pgd`.
-        thresholds: M_0, M_1, ...; `experimental_thresholds(problem)` by default, or `theoretical_thresholds(...)`.
+        thresholds: M_0, M_1, ...; `experimental_thresholds(problem)` by default, or those of `evenhand.run.theory`.
         reset: start every regime from prices of 0.
 
     Raises:
@@ -155,7 +155,7 @@ def mixed_oracle(
     model: Model,
     prices: tuple[float, ...],
     *,
-    margin: float | None = None,
+    margin: float | Floats | None = None,
     warmup: int = 50,
     hard: bool = False,
     name: str | None = None,
@@ -178,16 +178,16 @@ def mixed_oracle(
     'mixed_oracle'
     """
     need_constraints(problem)
-    rows, bound = constraint_rows(problem, margin=given(margin, lambda: default_margin(problem)))
+    rows, bound = constraint_rows(problem, margin=default_margin(problem) if margin is None else margin)
     if len(prices) != len(rows):
         raise InvalidInput("prices", f"{len(rows)}, one per constraint row", len(prices))
     fixed = DualGradient(rows=rows, bound=bound, step=Steady(0.0), on="optimistic", start_at=prices)
     return _at_prices(problem, model, fixed, warmup, hard, name, "mixed_oracle")
 
 
-def _dual(problem: Problem, step: Step, margin: float | None) -> DualGradient:
+def _dual(problem: Problem, step: Step, margin: float | Floats | None) -> DualGradient:
     """Step prices by the optimistic costs, with a margin off budgets."""
-    rows, bound = priced_rows(problem, given(margin, lambda: default_margin(problem)))
+    rows, bound = priced_rows(problem, default_margin(problem) if margin is None else margin)
     return DualGradient(rows=rows, bound=bound, step=step, on="optimistic", pace=paced(problem))
 
 
@@ -205,42 +205,9 @@ def _at_prices(
     )
 
 
-def theoretical_margin(problem: Problem, delta: float, width_sum: float) -> float:
-    """Compute b_T = (1 + ceil(log2 T)) (M_ceil(log2 T) + 2 sqrt(d)) / T of Theorem 1; often larger than the budgets."""
-    top = math.ceil(math.log2(problem.horizon))
-    d = len(constraint_rows(problem)[0])
-    last = theoretical_thresholds(problem, delta, width_sum)[top]
-    return (1 + top) * (last + 2 * math.sqrt(d)) / problem.horizon
-
-
-def null_action_margin(problem: Problem, least: float) -> float:
-    """Compute c sqrt(B / (least T)), the margin of a single budget B where an action costs nothing.
-
-    The others cost `least` or more on average, and at most c, so that the budget pays for T B / least of them: their
-    sum of costs spreads by c sqrt(T B / least), which is less than the c sqrt(T) of all rounds if the budget is small.
-    Source: Chzhen et al. 2023, Appendix E.2, which has the order alone, for c = 1.
-
-    Args:
-        problem: with one constraint, a budget.
-        least: the least mean cost of an action that costs anything, above 0 and at most c.
-
-    Raises:
-        InvalidInput: other constraints, no action that costs nothing, or `least` out of its range.
-
-    >>> from evenhand.environments import BernoulliKnapsacks
-    >>> round(null_action_margin(BernoulliKnapsacks(resources=1).problem, 0.1), 4)
-    0.017
-    """
-    if len(problem.stated) != 1 or not problem.stated[0].spends:
-        raise InvalidInput("problem.subject_to", "a single budget", [s.constraint.label for s in problem.stated])
-    budget = problem.stated[0]
-    used = reach(problem, budget.rows)[1].max(1)
-    if used.min() > 0.0:
-        raise InvalidInput("problem.actions", "an action that costs nothing", list(problem.actions))
-    most = float(used.max())
-    if not 0.0 < least <= most:
-        raise InvalidInput("least", f"above 0 and at most {most:g}, the most that an action costs", least)
-    return most * math.sqrt(budget.limit / (least * problem.horizon))
+def default_step(problem: Problem) -> float:
+    """Compute 2 / (P sqrt(T)), the step of `pgd` in units of what a play can bring."""
+    return 2.0 / (problem.n_plays * math.sqrt(problem.horizon))
 
 
 def experimental_thresholds(problem: Problem, c: float = 0.01) -> tuple[float, ...]:
@@ -250,26 +217,11 @@ def experimental_thresholds(problem: Problem, c: float = 0.01) -> tuple[float, .
     """
     horizon, rows = problem.horizon, constraint_rows(problem)[0]
     d = max(_directions(rows.take(np.flatnonzero(~slack_rows(problem)))), 1)
-    return tuple(c * d * math.sqrt(horizon * math.log(horizon * (k + 2))) for k in range(_regimes(problem)))
+    return tuple(c * d * math.sqrt(horizon * math.log(horizon * (k + 2))) for k in range(regimes(problem)))
 
 
-def theoretical_thresholds(problem: Problem, delta: float, width_sum: float) -> tuple[float, ...]:
-    """Compute M_k = 4 sqrt(T) + 20 sqrt(d) Upsilon of Box C; `width_sum` bounds beta_T, the sum of played widths."""
-    horizon = problem.horizon
-    d = len(constraint_rows(problem)[0])
-
-    def upsilon(risk: float) -> float:
-        return max(
-            width_sum,
-            2 * math.sqrt(d * horizon * math.log(4 * horizon**2 / risk)),
-            math.sqrt(2 * horizon * math.log(8 * (d + 1) * horizon / risk)),
-        )
-
-    risks = (delta / (k + 2) ** 2 for k in range(_regimes(problem) + 1))
-    return tuple(4 * math.sqrt(horizon) + 20 * math.sqrt(d) * upsilon(risk) for risk in risks)
-
-
-def _regimes(problem: Problem) -> int:
+def regimes(problem: Problem) -> int:
+    """Compute ceil(log2 T), the number of regimes that have a threshold of their own."""
     return max(1, math.ceil(math.log2(problem.horizon)))
 
 

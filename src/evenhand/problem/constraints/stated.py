@@ -164,10 +164,12 @@ def stated_rows(
         margin: taken off whatever is spent: one number for all, or one per constraint.
 
     Raises:
-        InvalidInput: a margin that is negative or leaves nothing of a budget.
+        InvalidInput: a margin that is negative or leaves nothing of a budget, or not one per constraint.
     """
     stated = problem.stated if stated is None else tuple(stated)
     bounds = [np.zeros(0)]
+    if np.shape(margin) not in ((), (len(stated),)):
+        raise InvalidInput("margin", f"a number, or one for each of {len(stated)} constraints", margin)
     for s, off in zip(stated, np.broadcast_to(margin, len(stated)).tolist(), strict=True):
         if s.spends and not 0 <= off < s.limit:
             expected = f"at least 0 and below {s.limit:g}, the limit of {s.constraint.label}"
