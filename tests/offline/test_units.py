@@ -313,6 +313,8 @@ def test_customers_that_are_typed_in_two_ways_are_one(tmp_path):
     for form in (frame, log):
         found = read_log(form, problem).encoded.clusters
         assert found.count == len(set(zip(found.numbers.tolist(), plain.tolist(), strict=True))) == 80
+    back = read_log(frame[::-1], problem).encoded.clusters.numbers[::-1]
+    assert np.array_equal(back, found.numbers)  # whatever the order of rows
 
 
 def test_few_customers_are_told_also_by_replays(tmp_path):

@@ -35,6 +35,8 @@ def test_pages_that_read_a_word_in_two_ways_are_both_named(tmp_path):
     log, toml = written(tmp_path, "iso8859-2", towns={"north": "Žatec", "south": "b"})
     assert "'®atec' by log" not in (note := read_log(log, toml).notes[0])
     assert "'®atec', which would be 'Žatec' by log.encoding = \"iso8859-2\"" in note
+    with pytest.raises(InvalidInput, match=r"which log.encoding = .iso8859-2. reads as 'Žatec'"):
+        eh.value(log, toml, rules=["a where town = Žatec; else none"])
 
 
 def test_texts_that_are_alike_in_all_likely_pages_are_not_doubted(tmp_path):

@@ -48,6 +48,13 @@ def test_what_no_tail_explains_is_found(law, wrong):
     assert alone(np.full(9, 3.0)) is None
 
 
+def test_a_far_value_that_moves_no_scale_is_left_alone():
+    z = LAWS["ages"](np.random.default_rng(4), 10_000)
+    z[0] = 1e3
+    assert alone(z) is None
+    assert alone(z[:1000])[1] < 1e-4
+
+
 def logged(folder, ages, problem=shop.PROBLEM, head="age"):
     rows = shop.rows(len(ages), seed=5)
     for row, age in zip(rows, ages, strict=True):
@@ -70,6 +77,8 @@ def test_a_check_names_the_value_and_its_row(tmp_path):
     for result in (found, eh.curve(log, toml), replay_log(log, toml, replicas=1, bootstrap=0)):
         assert f"check: {said} so far; correct it, or state its range in features.ranges" in str(result)
     assert found.headline().startswith(before.headline()[:40])  # the values are right, if less precise
+    ages[2] = "none"
+    assert " in line 9, and" in read_log(*logged(tmp_path, ages)).encoded.checks["scales"]  # beside a row that is bad
     ages[8] = ages[9] = 1e21
     said = read_log(*logged(tmp_path, ages)).encoded.checks["scales"]
     assert "in line 9 and 2 other rows, and 18 to 69 elsewhere" in said
