@@ -182,7 +182,7 @@ def test_floors_of_what_is_learned_cannot_be_kept_for_certain():
     assert found.norm == found.applies_from == np.inf
     assert np.isinf(found.prices[0])
     assert np.isfinite(found.margins).all()  # those of Theorem 1 need no bound of prices, and this one hardly
-    assert "at no horizon" in found.summary()
+    assert "never holds" in found.summary()
     assert np.isfinite(eh.run.theory(dear(3.0, 0.3, subject_to=(Floor("cost", rate=0.1),))).norm)
 
 
@@ -332,6 +332,34 @@ def test_the_margin_with_a_null_action_is_what_the_costs_of_its_plays_spread_by(
     sums = most * np.random.default_rng(0).binomial(int(plays), least / most, size=4000)
     assert sums.std() <= 10_000 * margin
     assert (sums - plays * least <= 10_000 * margin).mean() > 0.97  # two standard deviations and more
+
+
+def known(costs, **budget):
+    names = tuple(map(str, range(len(costs))))
+    outcomes = (Outcome("sale"), Outcome("cost", known=dict(zip(names, costs, strict=True))))
+    budget = (Budget("cost", **budget),)
+    return Problem(actions=names, outcomes=outcomes, maximize="sale", subject_to=budget, horizon=1000)
+
+
+def test_a_margin_of_few_plays_is_never_above_that_of_all():
+    """A budget for more than all rounds pays for all of them; one that nothing exceeds, and income, have no margin."""
+    assert eh.run.theory(known([0.0, 1.0, 3.0], rate=2.5)).few_plays == {0: pytest.approx(3.0 / math.sqrt(1000))}
+    assert eh.run.theory(known([0.0, 1.0, 3.0], rate=0.25)).few_plays == {
+        0: pytest.approx(3.0 * math.sqrt(0.25 / 1000))
+    }
+    assert eh.run.theory(known([0.0, 1.0, 3.0], rate=100.0)).few_plays == {}
+    assert eh.run.theory(known([-1.0, 0.0, 3.0], rate=0.5)).few_plays == {}
+    with pytest.raises(InvalidInput, match="none that earns"):
+        eh.run.theory(known([-1.0, 0.0, 3.0], rate=0.5), least=1.0)
+
+
+def test_a_reward_that_is_the_same_for_all_has_no_price():
+    problem = known([0.0, 1.0], rate=0.5)
+    same = Outcome("sale", known={"0": 0.5, "1": 0.5})
+    problem = replace(problem, outcomes=(same, *problem.outcomes[1:], Outcome("other")))
+    found = eh.run.theory(problem)
+    assert found.prices.tolist() == [0.0]
+    assert found.norm == 0.0
 
 
 @pytest.mark.parametrize(

@@ -187,7 +187,9 @@ KINDS = {
     "1 % of 600 rows": _world(600, partial(clicks, share=0.01)),
     "1 % of 3,000 rows": _world(3000, partial(clicks, share=0.01)),
     **{
-        f"34 actions, {e:g} events each": _world(3400, partial(alike, share=e / 100), 34, 1 / 34)
+        f"34 actions, {e:g} event{'' if e == 1.0 else 's'} each": _world(
+            3400, partial(alike, share=e / 100), 34, 1 / 34
+        )
         for e in (0.5, 1.0, 3.0, 10.0)
     },
     "spending, 2,000 rows": _world(2000, clicks, amounts=spent),
@@ -208,27 +210,49 @@ KINDS = {
 }
 
 
+class Coverage(NamedTuple):
+    """How often intervals of one kind are shown and hold, with the standard error between logs."""
+
+    shown: float
+    held: float  # of those that are shown
+    error: float
+    normal: float  # what normal intervals hold
+    below: float  # in which part the truth is below the interval
+    above: float
+
+
+def covered(logs):
+    """Measure the coverage of estimates by log, each with what is true and other errors than 1.96 if it has them."""
+    found = np.zeros((len(logs), 6))
+    for counts, each in zip(found, logs, strict=True):
+        for estimate, right, *errors in each:
+            counts[0] += 1
+            if np.isnan(estimate.se):
+                continue
+            low, high = estimate.within(*errors or [Z])
+            far = (errors or [Z])[0] * estimate.se
+            sides = low <= right <= high, abs(estimate.value - right) <= far, right < low, right > high
+            counts[1:] += [1, *sides]
+    asked, shown, held, normal, below, above = found.sum(0)
+    error = np.linalg.norm(found[:, 2] - held / max(shown, 1) * found[:, 1]) / max(shown, 1)
+    held, normal, below, above = (z / max(shown, 1) for z in (held, normal, below, above))
+    return Coverage(shown / asked, held, error, normal, below, above)
+
+
 def measured(draw, logs, first=0):
-    """Which part of intervals is shown, and which of these hold; the same of normal ones, `->(2,3)`."""
-    found = np.zeros((2, 4))
-    for seed in range(first, first + logs):
-        for i, each in enumerate(draw(seed)):
-            for estimate, right, *errors in each:
-                found[i, 0] += 1
-                if np.isnan(estimate.se):
-                    continue
-                low, high = estimate.within(*errors or [Z])
-                far = (errors or [Z])[0] * estimate.se
-                found[i, 1:] += [1, low <= right <= high, abs(estimate.value - right) <= far]
-    return np.stack([found[:, 1] / found[:, 0], *(found[:, 2:] / np.maximum(found[:, 1:2], 1)).T], 1)
+    """Measure the coverage of values and of differences in some logs."""
+    each = [draw(seed) for seed in range(first, first + logs)]
+    return covered([z.values for z in each]), covered([z.differences for z in each])
 
 
 def main(logs, *kinds):
     """Print a table, a line at a time."""
-    head(f"coverage of 95 % in {logs} logs; in brackets by normal intervals", "shown", "values", "differences")
+    names = ("shown", "values", "below, above", "differences")
+    head(f"coverage of 95 % in {logs} logs; in brackets by normal intervals", *names)
     for kind in kinds or KINDS:
-        (shown, held, normal), (_, less, normal_less) = 100.0 * measured(KINDS[kind], int(logs))
-        row(kind, f"{shown:.0f} %", f"{held:.1f} ({normal:.1f})", f"{less:.1f} ({normal_less:.1f})")
+        v, d = measured(KINDS[kind], int(logs))
+        value, difference = (f"{100 * z.held:.1f} ({100 * z.normal:.1f})" for z in (v, d))
+        row(kind, f"{100 * v.shown:.0f}", value, f"{100 * v.below:.1f}, {100 * v.above:.1f}", difference)
 
 
 if __name__ == "__main__":

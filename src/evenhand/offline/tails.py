@@ -2,7 +2,7 @@
 
 A normal interval takes an average for one of many alike. Where a few rows have most of the total, the average is
 skewed, and the rows that would tell how much it varies are rare: of lognormal spending of 2,000 customers, 12 % of whom
-bought, normal intervals of 95 % held in 79 %. Two numbers of the same rows mend both: their skewness bends the interval
+bought, normal intervals of 95 % held in 75 %. Two numbers of the same rows mend both: their skewness bends the interval
 towards the side from which rare rows are missing, and their kurtosis says how well the variance is known.
 """
 

@@ -64,7 +64,7 @@ class DeclaredBounds:
         n, d = self.most.shape
         uses, one = np.column_stack([self.most.T, np.ones(d)]), np.append(np.ones(n), 0.0)[None]
         found = _solved(np.append(np.zeros(n), -1.0), uses, self.bound, one, [self.plays], [1.0] * n + [None])
-        return math.inf if d == 0 else 0.0 if found is None else float(found[-1])
+        return math.inf if d == 0 else 0.0 if found is None else float(found[-1]) + 0.0
 
     def price(self, direction: Floats, off: float = 0.0) -> float:
         """Bound direction.lam at all bounds that are tightened by up to `off` in all rows, infinite if nothing does.
@@ -79,6 +79,8 @@ class DeclaredBounds:
         top = _solved(-self.best, self.least.T, self.bound, np.ones((1, n)), [self.plays], [1.0] * n)
         if top is None:
             return math.inf
+        if float(self.best @ top) <= self.plays * float(self.sure.min()):  # no lottery loses anything
+            return 0.0
         uses = np.column_stack([self.most.T, off - self.bound, direction])
         once = np.column_stack([np.eye(n), -np.ones(n), np.zeros(n)])
         equal = np.array([[*np.ones(n), -self.plays, 0.0], [*-self.sure, float(self.best @ top), 0.0]])

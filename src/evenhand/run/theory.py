@@ -14,8 +14,8 @@ from evenhand.core import faces
 from evenhand.core.catalogue import named
 from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
-from evenhand.core.faces import amount
-from evenhand.core.types import Floats
+from evenhand.core.faces import amount, count
+from evenhand.core.types import Bools, Floats
 from evenhand.core.validate import nonnegative, number, whole
 from evenhand.goals.linear_reward import reward
 from evenhand.models import SelfNormalised
@@ -103,9 +103,9 @@ class Theory:
 
     def summary(self) -> str:
         """Return what follows for this problem, in a few sentences."""
-        rounds = f"{self.problem.horizon:,} rounds"
+        rounds = count(self.problem.horizon, "round")
         if math.isinf(self.applies_from):
-            first = "Declared ranges leave no constraint anything for certain, so that Theorem 1 holds at no horizon"
+            first = "Declared ranges do not let all constraints be tightened at once, so that Theorem 1 never holds"
         elif self.applies_from <= self.problem.horizon:
             first = f"Theorem 1 holds at {rounds}"
         else:
@@ -213,7 +213,7 @@ def theory(
         adaptive_margins=_per_constraint(problem, rows[3]),
         thresholds=tuple(plays * declared.factor * sums.threshold(k, horizon) for k in range(regimes(problem) + 1)),
         applies_from=sums.applies_from(slack),
-        few_plays=dict(_few_plays(problem, least)),
+        few_plays=dict(_few_plays(problem, _per_constraint(problem, declared.binds.astype(np.float64)) > 0.0, least)),
     )
 
 
@@ -270,11 +270,12 @@ def _wide(problem: Problem) -> float:
     return float(((high - low)[some] / size[some]).max(initial=1.0))
 
 
-def _few_plays(problem: Problem, least: float | None) -> Iterator[tuple[int, float]]:
-    """Yield c sqrt(B / (least T)) for every budget B beside an action that costs nothing.
+def _few_plays(problem: Problem, binds: Bools, least: float | None) -> Iterator[tuple[int, float]]:
+    """Yield c sqrt(min(B / least, P) / T) for every budget B that may bind beside an action that costs nothing.
 
     The others cost `least` or more on average, and c at most, so that the budget pays for T B / least of them: their
-    sum of costs spreads by c sqrt(T B / least), which is less than the c sqrt(T) of all rounds if the budget is small.
+    sum of costs spreads by c sqrt(T B / least), which is less than the c sqrt(T P) of all plays if the budget is small.
+    Where an action may earn, the budget pays for more, and nothing is said.
 
     Raises:
         InvalidInput: `least` is out of its range, or belongs to no single budget beside an action that costs nothing.
@@ -284,12 +285,12 @@ def _few_plays(problem: Problem, least: float | None) -> Iterator[tuple[int, flo
         raise InvalidInput("least", "a single budget, if it is stated", [s.constraint.label for s in stated])
     for i, s in enumerate(stated):
         low, high = (z.max(1) for z in reach(problem, s.rows))
-        if not s.spends or high.min() > 0.0:
+        if not s.spends or high.min() > 0.0 or low.min() < 0.0:
             if least is not None:
-                raise InvalidInput("problem.actions", "an action that costs nothing", list(problem.actions))
+                raise InvalidInput("problem.actions", "an action that costs nothing, and none that earns", low.tolist())
             continue
         most, some = float(high.max()), float(low[high > 0.0].min(initial=math.inf)) if least is None else least
         if least is not None and not 0.0 < least <= most:
             raise InvalidInput("least", f"above 0 and at most {most:g}, the most that an action costs", least)
-        if 0.0 < some < math.inf and most < math.inf:
-            yield i, most * math.sqrt(s.limit / (some * problem.horizon))
+        if binds[i] and 0.0 < some < math.inf and most < math.inf:
+            yield i, most * math.sqrt(min(s.limit / some, problem.n_plays) / problem.horizon)
