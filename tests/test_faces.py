@@ -9,7 +9,7 @@ import pytest
 import evenhand as eh
 from evenhand.core.faces import amount
 from evenhand.core.records import Decision, Offer, Worth
-from evenhand.offline.used import Used
+from evenhand.offline.plans import Used
 from evenhand.report.summary import Ending, Line, Summary, number
 
 NASTY = '<b>"a & b"</b>'

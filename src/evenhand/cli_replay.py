@@ -95,8 +95,7 @@ def _replay(o: argparse.Namespace) -> int:
         print(several)
         files = [] if o.out is None else several.write(o.out, o.said)
         return _end(files, several.interrupted)
-    from evenhand.replay.leaving import write
-    from evenhand.replay.run import replay_files
+    from evenhand.replay.run import replay_files, write
 
     found = replay_files(log, o.problem, o.policy, runs, how)
     print(found.text(errors=o.errors))

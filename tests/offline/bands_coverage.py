@@ -13,7 +13,7 @@ from evenhand.offline.bands import blocks, reach
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import best
 from evenhand.offline.evidence import Tables
-from evenhand.offline.outcome_models import predicted
+from evenhand.offline.fold_models import predicted
 from evenhand.offline.scores import Estimate, Z, scores
 from tests.offline.logs import COSTS, draw
 

@@ -11,7 +11,7 @@ import pytest
 from evenhand.cli import main
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.offline import Evidence, assign, curve, value
-from evenhand.offline.rounding import drawn, places
+from evenhand.offline.plans import drawn, places
 from tests.offline.test_fair import optimum
 
 HEAD = """

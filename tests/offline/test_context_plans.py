@@ -11,9 +11,9 @@ import pytest
 import evenhand as eh
 from evenhand.core.errors import InfeasibleProblem
 from evenhand.offline import plan
+from evenhand.offline.context_plans import stated
 from evenhand.offline.context_reading import added
 from evenhand.offline.context_sources import source_of
-from evenhand.offline.context_terms import stated
 from evenhand.offline.resources import Resource
 from evenhand.offline.sifting import allocate
 from tests.offline.crowds import ALL, BUDGET, TIME, TOWNS, arrays, problem, table

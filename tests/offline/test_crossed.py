@@ -11,10 +11,9 @@ from evenhand.offline.aims import Aim
 from evenhand.offline.cross_fitting import folds_of
 from evenhand.offline.crossed import Crossed, best, even
 from evenhand.offline.evidence import Tables
-from evenhand.offline.fold_models import Asked, fold_models
+from evenhand.offline.fold_models import Asked, by_sums, fold_models, predicted
 from evenhand.offline.frontier import _order
 from evenhand.offline.lines import planned
-from evenhand.offline.outcome_models import by_sums, predicted
 from evenhand.offline.planned import moves
 from evenhand.offline.scores import Estimate, normalised
 from evenhand.offline.sums import Sums

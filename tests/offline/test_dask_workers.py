@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from evenhand.offline import plan
+from evenhand.offline.context_plans import stated
 from evenhand.offline.context_sources import Read, source_of
 from evenhand.offline.context_tables import Partitions
-from evenhand.offline.context_terms import stated
 from evenhand.planning.moments import SmoothJob
 from tests.offline.crowds import ALL, arrays, table
 

@@ -95,3 +95,25 @@ def test_the_command_says_what_a_holdout_costs_before_it_writes(tmp_path, capsys
     assert "cases held out: 'none' for all of them; they use 0 of 120 post, and" in capsys.readouterr().out
     assert main([*args, "--lottery", "none=much"]) != 0
     assert "lottery: expected chances by action, such as none=0.8,letter=0.2" in capsys.readouterr().err
+
+
+def test_actions_that_are_called_like_lotteries_are_stated_with_their_chance(tmp_path, capsys):
+    cases, problem = files(tmp_path)
+    text = problem.read_text().replace('"none"', '"uniform"').replace('"letter"', '"plan"')
+    problem.write_text(text.replace("letter = 1", "plan = 1"))
+    args = ["assign", str(cases), "--problem", str(problem), "--learn-from", str(tmp_path / "log.csv")]
+    args += ["--holdout", "0.1", "--out", str(tmp_path / "out.csv"), "--lottery"]
+    for lottery in ("plan", "uniform"):
+        assert main([*args, f"{lottery}=1"]) == 0
+        assert f"cases held out: '{lottery}' for all of them; they use" in capsys.readouterr().out
+        assert main([*args, lottery]) == 0
+        assert f"'{lottery}' for all of them" not in capsys.readouterr().out
+
+
+def test_a_holdout_of_nobody_says_so(tmp_path):
+    cases, problem = files(tmp_path)
+    found = assign(cases, problem, learn_from=tmp_path / "log.csv", holdout=1e-6)
+    said = "o case is held out: the share is too small for so few cases, and nothing can judge the list"
+    assert found.holdout.cases == 0
+    assert f"\nn{said}\n" in str(found)
+    assert found.summary().endswith(f" N{said}.")

@@ -6,7 +6,7 @@ import pytest
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.offline import Logistic, RidgeByErrors
-from evenhand.offline.outcome_models import predicted
+from evenhand.offline.fold_models import predicted
 from tests.offline.logs import draw
 from tests.offline.test_commands import files as files
 
@@ -46,6 +46,28 @@ def test_classifiers_predict_the_mean_of_their_probabilities():
 def test_the_order_of_classes_is_that_of_the_classifier():
     assert predicted(lambda: Stated((1.0, 0.0)), X, ANSWERS, X[:3]).tolist() == [0.25] * 3
     assert predicted(Stated, X, ANSWERS, X[:3]).tolist() == [0.75] * 3
+
+
+@pytest.mark.parametrize("kind", ["regressor", "classifier"])
+def test_kinds_are_those_of_scikit_learn(kind):
+    """As libraries have it whose regressors share methods and attributes with their classifiers."""
+    base = pytest.importorskip("sklearn.base")
+    mixin = base.RegressorMixin if kind == "regressor" else base.ClassifierMixin
+
+    class Shared(mixin, base.BaseEstimator):
+        classes_ = np.array([0.0, 1.0])
+
+        def fit(self, x, y):
+            return self
+
+        def predict(self, x):
+            return np.full(len(x), 0.4)
+
+        def predict_proba(self, x):
+            return np.tile([0.3, 0.7], (len(x), 1))
+
+    mean = 0.4 if kind == "regressor" else 0.7
+    assert predicted(Shared, X, ANSWERS, X[:2]).tolist() == [mean] * 2
 
 
 def test_pipelines_and_searches_of_classifiers():

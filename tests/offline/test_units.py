@@ -12,13 +12,13 @@ from scipy.stats import norm, t as student_t
 from evenhand.core.errors import InvalidInput
 from evenhand.environments.logged import order
 from evenhand.offline import Evidence, curve, for_whom, value
-from evenhand.offline.coefficients import standard_errors
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.doubts import doubter
 from evenhand.offline.events import Share
 from evenhand.offline.planned import Parted, moves
 from evenhand.offline.scores import weights
+from evenhand.offline.whom import standard_errors
 from evenhand.replay import draft, read_log, replay_log
 from evenhand.replay.checks import Drawn, fault_of, of_log
 from evenhand.replay.checks.propensities import misfit
@@ -299,6 +299,22 @@ def test_whole_numbers_with_a_point_are_the_same_customers(tmp_path):
     mixed.loc[::2, "customer_id"] += ".0"
     assert value(mixed, problem).clusters.number == 100
     assert str(value(mixed, problem)) == str(value(plain, problem))
+
+
+def test_customers_that_are_typed_in_two_ways_are_one(tmp_path):
+    """In capitals or not, with blanks around or not, in files and frames; the order of other names stays."""
+    log, problem = written(tmp_path, World(80, 5, True), 4)
+    frame = pd.read_csv(log).assign(customer_id=lambda z: "Aa-" + z["customer_id"])
+    plain = read_log(frame, problem).encoded.clusters.numbers
+    assert np.array_equal(plain, frame["customer_id"].rank(method="dense") - 1)
+    ways = [str, str.upper, str.lower, " {} ".format]
+    frame["customer_id"] = [ways[i % 4](name) for i, name in enumerate(frame["customer_id"])]
+    frame.to_csv(log, index=False)
+    for form in (frame, log):
+        found = read_log(form, problem).encoded.clusters
+        assert found.count == len(set(zip(found.numbers.tolist(), plain.tolist(), strict=True))) == 80
+    back = read_log(frame[::-1], problem).encoded.clusters.numbers[::-1]
+    assert np.array_equal(back, found.numbers)  # whatever the order of rows
 
 
 def test_few_customers_are_told_also_by_replays(tmp_path):

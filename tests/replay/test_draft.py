@@ -496,6 +496,17 @@ def test_words_for_true_and_false_are_read(tmp_path, yes, no):
     assert parse(found.text, "draft.toml").values == {"clicked": {yes: 1.0, no: 0.0}}
 
 
+@pytest.mark.parametrize("key", ["maximize", "horizon", "features", "action", "outcomes", "budget", "cluster"])
+@pytest.mark.parametrize("value", [[{"mail": 1}] * 10_000, ["a@b.de"] * 10_000, {"a" * 99_999: 1}, "x" * 99_999])
+def test_what_is_no_problem_is_not_repeated_in_full(tmp_path, key, value):
+    log = write(tmp_path, table(["offer", "bought"], [["a", 1], ["b", 0]] * 50))
+    problem = {"maximize": "bought", "horizon": 50, "action": {"column": "offer", "values": ["a", "b"]}}
+    problem |= {"propensity": {"constant": 0.5}, "outcomes": {"bought": {"range": [0, 1]}}}
+    with pytest.raises(InvalidInput) as raised:
+        read_log(log, problem | {key: value})
+    assert len(str(raised.value)) < 4200
+
+
 def test_what_is_no_log_is_not_repeated_in_full():
     with pytest.raises(InvalidInput, match="expected the path of a file or folder, got") as raised:
         draft({"age": [41] * 100_000})

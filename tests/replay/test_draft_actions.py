@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.replay import draft
+from evenhand.replay import draft, read_log
 from evenhand.replay.problem_file import parse
 from tests.replay.test_draft import table, write
 
@@ -40,3 +40,25 @@ def test_several_actions_with_a_column_of_probabilities_are_left_to_the_user(tmp
     found = draft(write(tmp_path, table(header, segments(clear=False))))
     assert found.open == ("which column is the action: one of 'Segment', 'Maßnahme'?",)
     assert "[action]\n# DECIDE" in found.text
+
+
+@pytest.mark.parametrize("names", [("none", "mail"), ("0.0", "1.0")], ids=["names", "numbers"])
+def test_a_few_empty_cells_are_no_action(tmp_path, names):
+    """As a frame writes numbers with a gap; where as many cells are empty as can be judged, nothing was sent."""
+    rng = np.random.default_rng(5)
+    rows = [[rng.integers(20, 60), names[i % 2], int(rng.random() < 0.3)] for i in range(900)]
+    rows[7][1] = rows[500][1] = ""
+    log = write(tmp_path, table(["age", "sent", "visit"], rows))
+    found = draft(log)
+    assert found.open == ()
+    assert "rows without 'sent', 0.2%, are dropped, which a check counts" in found.guessed
+    assert any(line.startswith("propensity: 0.5 for every row") for line in found.guessed)
+    spec = parse(found.text, "draft.toml")
+    assert (list(spec.actions), spec.outside) == (list(names), {"sent": "drop"})
+    read = read_log(log, found.write(tmp_path / "draft.toml"))
+    assert len(read) == 898
+    assert read.encoded.checks["dropped"].startswith("2 rows were dropped for their 'sent' (2 under '')")
+    for row in rows[:60]:
+        row[1] = ""
+    several = draft(write(tmp_path, table(["age", "sent", "visit"], rows)))
+    assert set(parse(several.text, "draft.toml").actions) == {"", *names}

@@ -8,7 +8,7 @@ import pytest
 from evenhand.offline import Evidence, value
 from evenhand.problem import Outcome, Problem
 from evenhand.replay.checks import Drawn, balance, of_log, propensities
-from evenhand.replay.checks.holes import holes
+from evenhand.replay.checks.overlap import holes
 from evenhand.replay.columns import Names
 from evenhand.replay.units import Units
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from evenhand.replay.columns import Names
-from evenhand.replay.packed import Packed
+from evenhand.replay.columns import Names, Packed
 
 COLUMNS = {
     "whole": (np.array([0.0, -128.0, 127.0]), 1),

@@ -77,6 +77,31 @@ def test_numbers_against_a_direct_count(result):
         assert math.isclose(measured["post left"][0].values[i], 90 - sent)
 
 
+def test_summaries_compare_with_what_was_logged_and_with_everybody_alike(result):
+    """By averages of the rows of each action, which were drawn alike, and of all."""
+    found, _ = result
+    rows = shop.rows(1500)
+    mean = {a: np.mean([int(r[3]) for r in rows if r[2] == a]) for a in ("", "A", "B")}
+    alike = ", ".join(f"{mean[a]:.4g} with {name!r}" for a, name in (("", "none"), ("A", "a"), ("B", "b")))
+    logged = np.mean([int(r[3]) for r in rows])
+    said = f"By the averages of the log, a round brings {logged:.4g} visit as logged; with one action for all, {alike}."
+    assert said in found.summary()
+    assert said in found.page().sentences
+
+
+def test_averages_of_a_log_are_weighted_by_its_probabilities(tmp_path):
+    rng, rows = np.random.default_rng(6), []
+    for age, town, *_ in shop.rows(1200):
+        chances = [0.6, 0.2, 0.2] if town == "north" else [0.2, 0.5, 0.3]
+        a = int(rng.choice(3, p=chances))
+        rows.append([age, town, ["", "A", "B"][a], str(int(rng.random() < 0.2 + 0.5 * (town == "north"))), chances[a]])
+    problem = shop.PROBLEM.replace("constant = 0.333333", 'column = "p"')
+    found = replay_log(*shop.write(tmp_path, rows, problem), replicas=1, bootstrap=0, progress=False)
+    for text, name in (("", "none"), ("A", "a"), ("B", "b")):
+        w, y = np.array([(1.0 / r[4], float(r[3])) for r in rows if r[2] == text]).T
+        assert f"{(w * y).sum() / w.sum():.4g} with {name!r}" in found.averages
+
+
 def test_digests(result):
     found, _ = result
     m, d = found.measured["uniform"]["visit"]

@@ -51,6 +51,12 @@ def test_a_cell_is_the_run_that_a_replay_of_one_makes(files, found):
         np.testing.assert_allclose(cell.measures["post of budget"].values, used / (300 * cell.rate))
 
 
+def test_its_summary_compares_as_that_of_one_does(files, found):
+    one = replay_log(*files, replicas=1, bootstrap=0, progress=False)
+    assert one.averages.startswith("By the averages of the log, a round brings 0.")
+    assert f" {one.averages}. " in f"{found.summary()} "
+
+
 def test_differences_by_hand(found):
     mine, other = found["lin_cbwk", 0.3], found["pgd", 0.3]
     values = mine.measures["visit"].values - other.measures["visit"].values

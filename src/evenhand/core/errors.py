@@ -18,6 +18,7 @@ __all__ = [
 
 
 _MOST = 300  # characters of a value that is no text, as data of callers stay out of messages
+_LONGEST = 2000  # characters of a text in a message
 
 
 class EvenhandError(Exception):
@@ -44,11 +45,8 @@ class InvalidInput(EvenhandError, ValueError):
         self.others: tuple[InvalidInput, ...] = ()
 
     def __str__(self) -> str:
-        return "; ".join(f"{e.field}: expected {e.expected}, got {e._told()}" for e in (self, *self.others))
-
-    def _told(self) -> str:
-        text = str(self.got)
-        return text if isinstance(self.got, str | Exception) or len(text) <= _MOST else f"{text[:_MOST]}..."
+        each = ((e.field, e.expected, e.got) for e in (self, *self.others))
+        return "; ".join("{}: expected {}, got {}".format(*map(_cut, parts)) for parts in each)
 
     def at(self, place: str) -> InvalidInput:
         """Return the error with a place before the name of every field.
@@ -59,6 +57,11 @@ class InvalidInput(EvenhandError, ValueError):
         found = InvalidInput(f"{place}: {self.field}", self.expected, self.got)
         found.others = tuple(other.at(place) for other in self.others)
         return found
+
+
+def _cut(value: object) -> str:
+    text, most = str(value), _LONGEST if isinstance(value, str | Exception) else _MOST
+    return text if len(text) <= most else f"{text[:most]}..."
 
 
 class MissingFile(InvalidInput, FileNotFoundError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -13,24 +13,25 @@ import numpy as np
 
 from evenhand.core import faces
 from evenhand.core.beside import beside
+from evenhand.core.errors import InvalidInput
 from evenhand.core.extras import data_frame
 from evenhand.core.faces import amount
 from evenhand.core.sheets import RUN, quoted_cell
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.core.validate import file, on_disk
 from evenhand.offline import shown
-from evenhand.offline.levels import Level, levels_of
-from evenhand.offline.list_files import SUFFIX, write_parquet
-from evenhand.offline.list_page import parts
-from evenhand.offline.used import Averages, HeldOut, Used
+from evenhand.offline.levels import Level, levels_of, table_of
+from evenhand.offline.plans import Averages, HeldOut, Used
+from evenhand.replay.arrow import pyarrow_for
 from evenhand.replay.checks import Checks, fault_of, scope, told as warnings
 from evenhand.replay.columns import POINT
 from evenhand.replay.form import Form
 from evenhand.replay.guesses import FORESEEN, LISTED
 from evenhand.replay.units import MISSING
-from evenhand.report import allowances
+from evenhand.report import allowances, charts
 from evenhand.report.allowances import Allowance
-from evenhand.report.page import Page
+from evenhand.report.charts import Bar
+from evenhand.report.page import Page, Part
 from evenhand.report.tables import Table
 
 if TYPE_CHECKING:
@@ -110,7 +111,10 @@ class Assignment:
         for used in self.budgets:
             yield f"One more unit of {used.outcome} is predicted to be worth {amount(used.price)} {self.objective}."
         if self.holdout is not None:
-            yield f"So that the list can be judged, there are {self.holdout}."
+            told = str(self.holdout)
+            yield (
+                f"So that the list can be judged, there are {told}." if self.holdout.cases else f"{told.capitalize()}."
+            )
 
     def plot(self) -> Figure:
         """Draw the share of cases with each action, and the averages of groups under a parity.
@@ -241,3 +245,84 @@ def _digits(z: float, digits: int) -> str:
 
 def _new(path: Path, form: Form) -> TextIO:
     return path.open("w", encoding=form.encoding or "utf-8", newline="")
+
+
+ACTIONS = (
+    "How many cases get each action, and what they are expected to bring per case by models of the log. Expectations "
+    "are predictions for actions that were chosen for the highest predictions, so they are too high on average. Only "
+    "outcomes can judge the list, afterwards."
+)
+BUDGET = "The bar is the part of the budget that the list uses, which is never more than all of it."
+PREDICTED = (
+    "The bar is the part of the budget that the list is predicted to use, which is never more than all of it. What it "
+    "will use is learned, and may be more: if the budget binds, about as often as not."
+)
+GROUPS = "The average per case in each group, held-out cases included; for learned outcomes, as models predict."
+WHO = "The share of each action among the cases with a level. Numbers are in bands of about equally many cases."
+
+
+def parts(
+    shares: Mapping[str, float],
+    budgets: Sequence[Used],
+    parities: Sequence[Averages],
+    tables: Sequence[Table],
+    levels: Sequence[Level],
+) -> Iterator[Part]:
+    """Yield the parts of a report; `tables` are that of actions, and one per grouping."""
+    first, *of_groups = tables
+    bars = [Bar(name, share, f"{share:.1%}") for name, share in shares.items()]
+    about = "; ".join(f"{bar.name}: {bar.words}" for bar in bars)
+    yield Part(title="Who gets what", reading=ACTIONS, chart=charts.bars(about, bars), tables=(first,))
+    for used in budgets:
+        if used.total > 0.0:
+            part = used.spent / used.total
+            chart = charts.bars(f"{used}", [Bar(used.outcome, part, f"{part:.2%}")], limit=1.0)
+            yield Part(
+                title=f"The budget: {used.outcome}, {amount(used.spent, 6)} of {amount(used.total, 6)}",
+                reading=PREDICTED if used.learned else BUDGET,
+                chart=chart,
+            )
+    for parity, table in zip(parities, of_groups, strict=True):
+        bars = [Bar(name, value, f"{value:.4f}") for name, value in parity.averages.items()]
+        about = "; ".join(f"{bar.name}: {bar.words}" for bar in bars)
+        title = f"{parity.outcome}, evenly by {parity.by}"
+        yield Part(title=title, reading=GROUPS, chart=charts.bars(about, bars), tables=(table,))
+    if levels:
+        yield Part(title="For whom", reading=WHO, tables=(table_of(levels, list(shares), "cases"),))
+
+
+SUFFIX = ".parquet"
+WORKBOOKS = (".xlsx", ".xls", ".xlsm", ".ods")
+
+
+def check(path: Path) -> None:
+    """Refuse a file that could not be written, before the work: of a spreadsheet, or of Parquet without pyarrow.
+
+    Raises:
+        InvalidInput: the name is that of a workbook, which spreadsheets would refuse to open as CSV.
+        MissingExtra: pyarrow is not installed.
+    """
+    if path.suffix.lower() in WORKBOOKS:
+        raise InvalidInput("out", "a name that ends in .csv, which spreadsheets open, or in .parquet", path.name)
+    if path.suffix == SUFFIX:
+        pyarrow_for("Parquet files")
+
+
+def write_parquet(path: Path, columns: Mapping[str, list[object]], numbers: Mapping[str, Floats]) -> Path:
+    """Write columns to a Parquet file, which is replaced once it is complete.
+
+    Args:
+        path: the file.
+        columns: by name.
+        numbers: those of them that are numbers and come as texts; NaN is written as no value.
+
+    Raises:
+        InvalidInput: the file cannot be written.
+        MissingExtra: pyarrow is not installed.
+    """
+    pa = pyarrow_for("Parquet files")
+    arrays = {name: pa.array(each) for name, each in columns.items()}
+    arrays |= {name: pa.array(z, mask=np.isnan(z)) for name, z in numbers.items()}
+    with on_disk("path", "a file that can be written"), beside(path) as part:
+        pa.parquet.write_table(pa.table(arrays), part)
+    return path

@@ -20,11 +20,9 @@ from evenhand.offline.checks import idle, outside
 from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.doubts import doubts, support
 from evenhand.offline.evidence import Evidence
+from evenhand.offline.fold_models import Regressor
 from evenhand.offline.lines import singles
-from evenhand.offline.outcome_models import Regressor
-from evenhand.offline.plans import Even, Held, ListPlan, limits_of, planned
-from evenhand.offline.rounding import drawn, places
-from evenhand.offline.used import Averages, HeldOut, Used
+from evenhand.offline.plans import Averages, Even, Held, HeldOut, ListPlan, Used, drawn, limits_of, places, planned
 from evenhand.replay.log import Source
 from evenhand.report.quantities import objective_name
 

@@ -17,8 +17,8 @@ from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.events import Occurrences
 from evenhand.offline.evidence import Evidence, Models, Tables, as_logged
 from evenhand.offline.fair import FairFrontier, FairPoint
+from evenhand.offline.fold_models import Regressor
 from evenhand.offline.frontier import Frontier, Stop
-from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.planned import Parted, Parts, Planned
 from evenhand.replay.clusters import Clusters
 

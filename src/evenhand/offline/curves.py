@@ -16,6 +16,7 @@ from evenhand.offline.crossed import Crossed, best, even
 from evenhand.offline.curve_table import Curve
 from evenhand.offline.doubts import Doubt, doubter, doubts, support
 from evenhand.offline.evidence import Evidence, evidence_of
+from evenhand.offline.fold_models import Regressor
 from evenhand.offline.lines import (
     TARGETED,
     Limit,
@@ -30,7 +31,6 @@ from evenhand.offline.lines import (
     together,
     tolerances_of,
 )
-from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.policies import limits
 from evenhand.offline.told import Counted
 from evenhand.replay.checks import Checks

@@ -16,8 +16,7 @@ from evenhand.core.validate import whole
 from evenhand.objectives import Linear
 from evenhand.offline.cross_fitting import RidgeByErrors, members_of
 from evenhand.offline.events import Occurrences, scaled
-from evenhand.offline.fold_models import Asked, FoldModels, fold_models
-from evenhand.offline.outcome_models import Regressor, predicted
+from evenhand.offline.fold_models import Asked, FoldModels, Regressor, fold_models, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
 from evenhand.replay.checks import Checks, Drawn, foreseen, of_log

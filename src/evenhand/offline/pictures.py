@@ -9,8 +9,8 @@ import numpy as np
 from evenhand.core.types import Floats
 from evenhand.offline.curve_page import Drawn, headline
 from evenhand.offline.lines import Line
+from evenhand.offline.plans import Averages
 from evenhand.offline.scores import Estimate
-from evenhand.offline.used import Averages
 from evenhand.report import ends, style
 from evenhand.report.style import Artist, Axes
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import amount
+from evenhand.core.luck import Stream, uniform
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import number
 from evenhand.offline.cases import Cases
@@ -114,3 +115,97 @@ def planned(
         resources.append(Resource.parity(tables[even.outcome].predicted, cases.groups[even.by], even.tolerance))
     found = allocate(worth, resources, order, None if before is None else before.prices)
     return ListPlan(found.actions, found.prices)
+
+
+_STEP = 0.6180339887498949  # the golden ratio less 1: multiples of it fill [0, 1) evenly
+
+
+def places(strata: Ints, seed: int, part: int = 0) -> Floats:
+    """Return a number in [0, 1) per row, uniform for each row and even within each stratum, `(N)->(N)`.
+
+    The rows of a stratum are put in a random order; the k-th has the fractional part of u + k times the golden ratio,
+    with one uniform u per stratum. So of n rows, those below p are n p, up to a few, whatever p is. Each part of the
+    rows has luck of its own.
+
+    >>> z = places(np.zeros(1000, np.int64), seed=3)
+    >>> int((z < 0.25).sum()) in range(248, 253)
+    True
+    """
+    rows = len(strata)
+    order = np.argsort(uniform(seed, Stream.ORDER, np.array([part]), np.arange(2, 3), rows)[0], kind="stable")
+    order = order[np.argsort(strata[order], kind="stable")]
+    here = strata[order]
+    first = np.flatnonzero(np.r_[True, here[1:] != here[:-1]])
+    rank = np.arange(rows) - np.repeat(first, np.diff(np.r_[first, rows]))
+    start = uniform(seed, Stream.CHOICE, np.array([part]), np.arange(1), int(strata.max()) + 1)[0]
+    found = np.empty(rows)
+    found[order] = (start[here] + rank * _STEP) % 1.0
+    return found
+
+
+def drawn(planned: Ints, place: Floats, holdout: float, lottery: Floats) -> Ints:
+    """Return the planned actions, and one of a lottery over actions where the random place is below the holdout.
+
+    >>> drawn(np.array([2, 2, 2]), np.array([0.05, 0.16, 0.7]), 0.2, np.full(4, 0.25)).tolist()
+    [1, 3, 2]
+    >>> drawn(np.array([2, 2, 2]), np.array([0.0, 0.16, 0.7]), 0.2, np.array([0.0, 1.0, 0.0])).tolist()
+    [1, 1, 2]
+    """
+    if not holdout:
+        return planned
+    last = int(np.flatnonzero(lottery)[-1])  # of a sum that is rounded below 1
+    found = np.minimum(np.searchsorted(np.cumsum(lottery), place / holdout, side="right"), last)
+    return np.where(place < holdout, found, planned)
+
+
+class Used(NamedTuple):
+    """The use of a budget by a list."""
+
+    outcome: str
+    total: float
+    learned: bool  # whether both are of predictions, as the outcome is not known before acting
+    spent: float  # by the whole list, exactly where it is known
+    price: float  # what one more unit is predicted to be worth
+
+    def __str__(self) -> str:
+        how = ", by predictions" if self.learned else ""
+        return f"{self.outcome}: {amount(self.spent, 6)} of {amount(self.total, 6)}{how}"
+
+
+class HeldOut(NamedTuple):
+    """The cases of a list that a lottery decides, so that the list can be judged, and what they cost."""
+
+    cases: int
+    chances: Mapping[str, float]  # of the lottery, by action
+    used: tuple[Used, ...]  # of each budget, by these cases
+    less: float  # by predictions, what the list brings less than one without a holdout
+    objective: str
+
+    @property
+    def lottery(self) -> str:
+        """In words."""
+        played = {action: chance for action, chance in self.chances.items() if chance > 0.0}
+        if len(played) == 1:
+            return f"{next(iter(played))!r} for all of them"
+        if len(played) == len(self.chances) and max(played.values()) - min(played.values()) < 1e-12:
+            return "any action, with the same chance each"
+        return ", ".join(f"{action} {chance:.1%}" for action, chance in played.items())
+
+    def __str__(self) -> str:
+        if not self.cases:
+            return "no case is held out: the share is too small for so few cases, and nothing can judge the list"
+        uses = " and ".join(f"{amount(u.spent, 6)} of {amount(u.total, 6)} {u.outcome}" for u in self.used)
+        cost = f"the list is predicted to bring {amount(self.less)} {self.objective} less than without a holdout"
+        return f"{self.cases:,} cases held out: {self.lottery}; {f'they use {uses}, and ' if uses else ''}{cost}"
+
+
+class Averages(NamedTuple):
+    """The average of an outcome per case, in each group of a parity."""
+
+    outcome: str
+    by: str
+    tolerance: float
+    averages: Mapping[str, float]
+
+    def __str__(self) -> str:
+        return f"{self.outcome} per case by {self.by}, planned within {amount(self.tolerance, 6)}"

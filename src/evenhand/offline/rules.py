@@ -15,6 +15,7 @@ from evenhand.core.types import Bools, Floats
 from evenhand.offline.evidence import Evidence
 from evenhand.replay.columns import POINT, as_numbers
 from evenhand.replay.dates import days
+from evenhand.replay.files import misread
 from evenhand.replay.units import MISSING
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
@@ -104,7 +105,8 @@ def _holds(condition: str, shown: Callable[[str], str], evidence: Evidence) -> B
         raise InvalidInput("rule", f"= or != for {column}, which has names", sign)
     levels = np.unique(values).tolist()
     if text not in levels:
-        raise InvalidInput("rule", f"one of the values of {column}, {levels[:10]}", text + meant(text, levels))
+        hint = misread(text, levels) or meant(text, levels)
+        raise InvalidInput("rule", f"one of the values of {column}, {levels[:10]}", text + hint)
     return np.asarray(_COMPARE[sign](values, text))
 
 

@@ -16,9 +16,9 @@ from evenhand.offline.cross_fitting import RidgeByErrors
 from evenhand.offline.crossed import Crossed
 from evenhand.offline.doubts import doubts, support
 from evenhand.offline.evidence import Evidence, evidence_of
+from evenhand.offline.fold_models import Regressor
 from evenhand.offline.kept import unjudged
 from evenhand.offline.lines import beside
-from evenhand.offline.outcome_models import Regressor
 from evenhand.offline.policies import LOGGED, Asked, Weighed, limits, policies_of, probabilities, valued
 from evenhand.offline.rules import policy_of
 from evenhand.offline.told import Counted

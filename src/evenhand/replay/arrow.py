@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from datetime import date, datetime, time
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,11 +15,12 @@ import numpy as np
 
 from evenhand.core.errors import InvalidInput, MissingExtra
 from evenhand.core.progress import Work
+from evenhand.core.types import Ints
 from evenhand.core.validate import on_disk
-from evenhand.replay.arrow_columns import ArrowNames, ArrowNumbers, Nested
-from evenhand.replay.columns import Columns
+from evenhand.replay.columns import POINT, Column, Columns, Names, plain
 from evenhand.replay.form import Form
-from evenhand.replay.reading import check_column
+from evenhand.replay.growing import GrowingNumbers, held
+from evenhand.replay.reading import check_columns
 
 FRAME = "the data frame"  # the name of a log that has none
 _PARQUET = "a complete Parquet file, or a folder of them"
@@ -48,7 +52,7 @@ def read_frame(
         MissingExtra: pyarrow is not installed.
     """
     table = arrow_table(frame)
-    _check(FRAME, table.column_names, places)
+    check_columns(FRAME, table.column_names, places)
     table = table.select(list(places)) if most is None else table.select(list(places)).slice(0, most)
     return _columns(FRAME, table.to_batches(max_chunksize=_AT_ONCE), places, numbers, form)
 
@@ -65,7 +69,7 @@ def read_parquet(
         MissingExtra: pyarrow is not installed.
     """
     found = arrow_dataset(path)
-    _check(path.name, found.schema.names, places)
+    check_columns(path.name, found.schema.names, places)
     with whole_files(path.name):
         files = _files(found, places)
         batches = found.to_batches(columns=list(places), batch_size=_AT_ONCE, batch_readahead=1, fragment_readahead=1)
@@ -105,10 +109,16 @@ def is_parquet(path: Path) -> bool:
         return raw.read(4) == b"PAR1"
 
 
-def _pyarrow(what: str) -> Any:
+def pyarrow_for(what: str) -> Any:
+    """Return pyarrow with its parts for files.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
     try:
         import pyarrow
         import pyarrow.dataset
+        import pyarrow.parquet
     except ModuleNotFoundError as error:
         raise MissingExtra(what, "parquet") from error
     return pyarrow
@@ -118,16 +128,30 @@ def arrow_table(frame: Frame) -> Any:
     """Return a data frame as a table of Arrow.
 
     Raises:
-        InvalidInput: its columns are of several kinds, or their names are not texts.
+        InvalidInput: its columns are of several kinds, or their names are not texts; or it is a stream that has been
+            read.
         MissingExtra: pyarrow is not installed.
     """
-    pa = _pyarrow("data frames")
+    pa = pyarrow_for("data frames")
     try:
         if hasattr(frame, "to_feather"):  # of pandas, whose index is not a column
-            return pa.Table.from_pandas(frame, preserve_index=False)
-        return pa.table(frame)
+            return pa.Table.from_pandas(_in_zones(frame), preserve_index=False)
+        table = pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
-        raise InvalidInput(FRAME, "columns of one kind each, by names that are texts", error) from error
+        told = "; ".join(map(str, error.args))
+        raise InvalidInput(FRAME, "columns of one kind each, by names that are texts", told) from error
+    if not len(table) and not hasattr(frame, "__len__"):
+        raise InvalidInput(FRAME, "a stream with rows", "none, as after it was read: keep it as pyarrow.table(stream)")
+    return table
+
+
+def _in_zones(frame: Any) -> Any:
+    """Return a frame of pandas with moments of several time zones as texts, as Arrow would have them in one."""
+    objects = {name: column for name, column in frame.items() if column.dtype == object}
+    for name, column in objects.items():
+        if len({z.utcoffset() for z in column if isinstance(z, datetime)}) > 1:
+            frame = frame.assign(**{name: column.map(datetime.isoformat, na_action="ignore")})
+    return frame
 
 
 def arrow_dataset(path: Path | str) -> Any:
@@ -137,7 +161,7 @@ def arrow_dataset(path: Path | str) -> Any:
         InvalidInput: there is no file, or one that is not whole.
         MissingExtra: pyarrow is not installed.
     """
-    pa, name = _pyarrow("Parquet files"), Path(path).name
+    pa, name = pyarrow_for("Parquet files"), Path(path).name
     with whole_files(name):
         found = pa.dataset.dataset(path, format="parquet", partitioning="hive")
     if not found.files:
@@ -150,12 +174,10 @@ def parquet_batches(part: Any, columns: Sequence[str], rows: int) -> Iterator[An
 
     A scan by Arrow holds whole row groups, which may be most of the memory.
     """
-    pa = _pyarrow("Parquet files")
-    from pyarrow.parquet import ParquetFile
-
+    pa = pyarrow_for("Parquet files")
     keys = pa.dataset.get_partition_keys(part.partition_expression)
     own, groups = [name for name in columns if name not in keys], [group.id for group in part.row_groups]
-    with ParquetFile(part.open(), buffer_size=_BUFFER, pre_buffer=False) as file:
+    with pa.parquet.ParquetFile(part.open(), buffer_size=_BUFFER, pre_buffer=False) as file:
         for batch in file.iter_batches(batch_size=rows, row_groups=groups, columns=own, use_threads=False):
             yield pa.record_batch(
                 [pa.repeat(keys[name], len(batch)) if name in keys else batch.column(name) for name in columns],
@@ -169,7 +191,7 @@ def whole_files(name: str) -> Iterator[None]:
     with on_disk(name, _PARQUET):
         try:
             yield
-        except _pyarrow("Parquet files").ArrowException as error:
+        except pyarrow_for("Parquet files").ArrowException as error:
             raise InvalidInput(name, _PARQUET, str(error).partition("\n")[0]) from error
 
 
@@ -194,11 +216,6 @@ def _told(work: Work, batches: Iterable[Any]) -> Iterator[Any]:
         work.update(len(batch))
 
 
-def _check(name: str, header: Sequence[str], places: Mapping[str, str]) -> None:
-    for column, place in places.items():
-        check_column(name, header, column, place)
-
-
 def _columns(
     name: str, batches: Iterable[Any], places: Mapping[str, str], numbers: Collection[str], form: Form
 ) -> Columns:
@@ -219,3 +236,69 @@ def _columns(
         each=each, lines=np.arange(1, rows + 1), unit="row", decimal=form.point, stated=form.decimal is not None
     )
     return found.lacking(form.missing)
+
+
+class Nested(Exception):
+    """Values that are lists, tables, bytes or durations, which have a unit that nobody stated."""
+
+
+class ArrowNumbers:
+    """A column of numbers; truth counts as 1 and 0, and texts are parsed."""
+
+    def __init__(self, decimal: str) -> None:
+        self._decimal, self._grown = decimal, GrowingNumbers(decimal)
+
+    def extend(self, values: Any) -> None:
+        if _is_number(str(values.type)):
+            found = np.asarray(values.cast("float64", safe=False).to_numpy(zero_copy_only=False), float)
+            self._grown.add(found, lambda row: "")
+        else:
+            self._grown.add_texts(*_texts(values, self._decimal))
+
+    def column(self) -> Column:
+        return self._grown.column()
+
+
+class ArrowNames:
+    """A column of names; other values are written as a file of texts would."""
+
+    def __init__(self, decimal: str) -> None:
+        self._decimal, self._codes, self._places = decimal, array("i"), dict[str, int]()
+
+    def extend(self, values: Any) -> None:
+        codes, each = _texts(values, self._decimal)
+        ours = np.array([self._places.setdefault(text, len(self._places)) for text in each], np.intc)
+        self._codes.frombytes(ours[codes].tobytes())
+
+    def column(self) -> Column:
+        return Names(held(self._codes), tuple(self._places))
+
+
+def _is_number(kind: str) -> bool:
+    return kind == "bool" or kind.startswith(("int", "uint", "float", "double", "halffloat", "decimal"))
+
+
+def _texts(values: Any, decimal: str) -> tuple[Ints, list[str]]:
+    """Return the number of every value's text, and the texts; that of a missing value is empty."""
+    if str(values.type) == "string_view":  # which has no dictionary of its own
+        values = values.cast("large_string")
+    if str(values.type).startswith(("list", "large_list", "struct", "map", "fixed_size", "binary", "large_binary")):
+        raise Nested(str(values.type))
+    if str(values.type).startswith("duration"):
+        raise Nested(f"{values.type}: divide it by a unit, such as pandas.Timedelta(hours=1)")
+    coded = values if hasattr(values, "dictionary") else values.dictionary_encode()
+    each = [_written(value, decimal) for value in coded.dictionary.to_pylist()]
+    codes = coded.indices.fill_null(len(each)).to_numpy(zero_copy_only=False)
+    return np.asarray(codes, np.int64), [*each, ""]
+
+
+def _written(value: object, decimal: str) -> str:
+    """Write a value as a text, as a file would have it."""
+    if isinstance(value, datetime):
+        midnight = value.tzinfo is None and value == datetime.combine(value.date(), time())
+        return value.date().isoformat() if midnight else value.isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, float | Decimal):
+        return plain(float(value)).replace(POINT, decimal)
+    return "" if value is None else str(value).strip()

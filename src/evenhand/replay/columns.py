@@ -2,14 +2,76 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from evenhand.core.types import Bools, Floats, Ints
-from evenhand.replay.marks import Marks
+from evenhand.core.types import Bools, Floats, Ints, Texts
+
+_NUMBER = re.compile(r"[-+]?(\d+\.\d*|\.\d+)([eE][-+]?\d+)?")
+_PLAIN = re.compile(r"[-+]?\d+")
+_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(?:(?:,\d{3})+|(?:\.\d{3})+)")
+
+
+def is_grouped(text: str) -> bool:
+    """Whether every mark in a number may separate thousands."""
+    return _GROUPED.fullmatch(text) is not None
+
+
+def grouped(texts: Collection[str]) -> bool:
+    """Whether every mark in some whole numbers may separate thousands, and one has a mark.
+
+    >>> grouped(["0", "853", "1,515"]), grouped(["1.515", "12.5"]), grouped(["0,515"]), grouped(["853"])
+    (True, False, False, False)
+    """
+    marked = [text for text in texts if not _PLAIN.fullmatch(text)]
+    return bool(marked) and all(map(is_grouped, marked))
+
+
+class Marks(NamedTuple):
+    """The points of a column of numbers.
+
+    >>> Marks.of(["853", "1.515"]).mixed, Marks.of(["853", "1.515", "1000"]).mixed, Marks.of(["1.515", "0.5"]).may
+    (True, False, '')
+    """
+
+    grouped: str = ""  # a number whose point may separate thousands
+    fraction: bool = False  # whether a point cannot
+    hundreds: bool = False  # whether a number without a point has three digits
+    more: bool = False  # whether one has more
+
+    @staticmethod
+    def of(texts: Collection[str]) -> Marks:
+        """Look at the different texts of a column."""
+        points = [text for text in texts if _NUMBER.fullmatch(text)]
+        plain = [len(text.lstrip("+-")) for text in texts if _PLAIN.fullmatch(text)]
+        return Marks(
+            next(filter(is_grouped, points), ""),
+            not all(map(is_grouped, points)),
+            3 in plain,
+            max(plain, default=0) > 3,
+        )
+
+    def beside(self, other: Marks) -> Marks:
+        """Join those of two parts of a column."""
+        each = (mine or theirs for mine, theirs in zip(self, other, strict=True))
+        return Marks(*each)  # type: ignore[arg-type]
+
+    @property
+    def may(self) -> str:
+        """A number whose point may separate thousands, if that of all may."""
+        return "" if self.fraction else self.grouped
+
+    @property
+    def mixed(self) -> bool:
+        """Whether whole numbers beside say that points separate thousands: some are of hundreds, and none is larger."""
+        return bool(self.may) and self.hundreds and not self.more
+
 
 _NO_MARKS = Marks()
 POINT = "."  # between whole numbers and fractions, where nothing else is stated
@@ -251,3 +313,55 @@ def plain(value: float) -> str:
     if np.isnan(value):
         return ""
     return str(int(value)) if abs(value) < 1e15 and value == int(value) else repr(value)
+
+
+_KINDS = (np.int8, np.int16, np.float32)
+
+
+class Packed(Mapping[str, "Floats | Texts"]):
+    """Columns by name: texts once each, and numbers in the fewest bytes that hold them exactly.
+
+    Args:
+        each: by name, numbers `(N)` or names.
+
+    >>> columns = Packed({"age": np.array([30.0, 41.0]), "town": Names.of(["Ulm", "Bonn"])})
+    >>> columns["age"].tolist(), columns["town"].tolist(), columns.size
+    ([30.0, 41.0], ['Ulm', 'Bonn'], 4)
+    """
+
+    def __init__(self, each: Mapping[str, Floats | Names]) -> None:
+        self._texts = {name: np.array(column.values) for name, column in each.items() if isinstance(column, Names)}
+        self._held = {name: _codes(z) if isinstance(z, Names) else _few(z) for name, z in each.items()}
+
+    def __getitem__(self, name: str) -> Floats | Texts:
+        held = self._held[name]
+        return self._texts[name][held] if name in self._texts else held.astype(float)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._held)
+
+    def __len__(self) -> int:
+        return len(self._held)
+
+    @property
+    def size(self) -> int:
+        """The bytes of all rows."""
+        return sum(held.nbytes for held in self._held.values())
+
+
+def _codes(names: Names) -> NDArray[Any]:
+    return names.codes.astype(np.min_scalar_type(max(len(names.values) - 1, 0)))
+
+
+def _few(z: Floats) -> NDArray[Any]:
+    """Return numbers in the first kind that gives back the same bits, `(N)->(N)`."""
+    z = np.ascontiguousarray(z)
+    for kind in _KINDS:
+        if _same(z[:1000], kind) and _same(z, kind):
+            return z.astype(kind)
+    return z.copy()  # as what it is a part of may be large
+
+
+def _same(z: Floats, kind: type) -> bool:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return np.array_equal(z.astype(kind).astype(float).view(np.int64), z.view(np.int64))

@@ -66,6 +66,7 @@ class Replays:
         cells: one per budget and recipe, those of the first budget first.
         missing: what was not run because of an interrupt.
         rows: the number of rows of the log that were used.
+        averages: what the log says of policies that play without a replay, in a sentence.
         checks: what is wrong with the log, a sentence each; None if nothing was found.
         notes: remarks about the log and the recipes.
         runs: the shuffles and resamples of each cell.
@@ -77,6 +78,7 @@ class Replays:
     cells: tuple[Cell, ...]
     missing: tuple[str, ...]
     rows: int
+    averages: str
     checks: Checks
     notes: tuple[str, ...]
     runs: Runs
@@ -125,6 +127,7 @@ class Replays:
         if self.interrupted:
             yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
         yield from allowances.sentences(self._allowed)
+        yield f"{self.averages}."
         yield from (f"{line}." for line in self._spent())
         for cell in self.cells:
             served = cell.digest(SERVED)
@@ -289,11 +292,11 @@ class Replays:
         return figure_of(self._drawn())
 
     def _drawn(self) -> list[Axes]:
-        from evenhand.replay.forest import draw
+        from evenhand.replay.pictures import draw_several
 
         beyond = {p: [self.beyond(cell, p) for cell in self.cells] for p in self.references}
         known = {p: found for p, found in beyond.items() if any(d is not None for d in found)}
-        return draw(self.cells, known, self.objective, self.headline())
+        return draw_several(self.cells, known, self.objective, self.headline())
 
     def page(self, command: str = "") -> Page:
         """Return the report, which states the command that made it."""

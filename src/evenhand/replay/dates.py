@@ -1,12 +1,13 @@
 """Dates as numbers: days since the start of 1970. They are written as 2026-11-23 or, in much of Europe, 23.11.2026.
 
-Dates with slashes are read where their order is stated. Years of two digits are those from 1950 to 2049.
+Dates with slashes are read where their order is stated. Years of two digits are those from 1950 to 2049. A time zone
+changes nothing: the day is the one that is written.
 """
 
 from __future__ import annotations
 
 import re
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 
 import numpy as np
 
@@ -19,7 +20,7 @@ _WITH_SLASHES = re.compile(rf"(\d{{1,2}})/(\d{{1,2}})/(\d{{4}}|\d{{2}}){_TIME}",
 
 
 def days(value: object, order: str | None = None) -> float:
-    """Return a date as days since the start of 1970; NaN for anything else. A time zone is converted to UTC.
+    """Return a date as days since the start of 1970; NaN for anything else. A time zone changes nothing.
 
     Args:
         value: a date, or a text.
@@ -27,6 +28,8 @@ def days(value: object, order: str | None = None) -> float:
 
     >>> days("1970-01-03"), days("1970-01-01T12:00"), days(date(1970, 1, 2)), days("yesterday")
     (2.0, 0.5, 1.0, nan)
+    >>> days("1970-01-03T00:00+02:00"), days("1970-01-03 00:30:00-05:00") < 2.1, days("1970/01/03")
+    (2.0, True, 2.0)
     >>> days("3.1.1970"), days("03. 01. 1970 12:00"), days("31.02.1970")
     (2.0, 2.5, nan)
     >>> days("1/3/70", "month/day/year"), days("3/1/1970", "day/month/year"), days("3/1/1970"), days("3.1.70")
@@ -39,12 +42,19 @@ def days(value: object, order: str | None = None) -> float:
             value = _read(value, order)
         except (TypeError, ValueError):
             return np.nan
-    if value.tzinfo is not None:
-        try:
-            value = value.astimezone(UTC).replace(tzinfo=None)
-        except OverflowError:  # the first or last day that there is
-            return np.nan
-    return (value - _START) / _DAY
+    return (value.replace(tzinfo=None) - _START) / _DAY
+
+
+def offset(text: str) -> str:
+    """Return the time zone that a text states, nothing if it states none.
+
+    >>> offset("2024-03-01T00:00+0200"), offset("2024-03-01T00:00Z"), offset("2024-03-01")
+    ('UTC+02:00', 'UTC', '')
+    """
+    try:
+        return str(datetime.fromisoformat(text).tzinfo or "")
+    except ValueError:
+        return ""
 
 
 def slashed(text: str) -> tuple[int, int] | None:
@@ -72,7 +82,7 @@ def _read(text: object, order: str | None) -> datetime:
     if found is None and order is not None and isinstance(text, str):
         found = _WITH_SLASHES.fullmatch(text)
     if found is None:
-        return datetime.fromisoformat(text)  # type: ignore[arg-type]
+        return datetime.fromisoformat(text.replace("/", "-") if isinstance(text, str) else "")
     day, month, year, hour, minute, second = (int(z or 0) for z in found.groups())
     if "/" in found[0] and order == ORDERS[1]:
         day, month = month, day

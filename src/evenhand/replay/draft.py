@@ -11,7 +11,7 @@ from evenhand.replay.checks.repeats import is_owner, repeats
 from evenhand.replay.drafted import Draft, Written
 from evenhand.replay.form import Form
 from evenhand.replay.guesses import guess
-from evenhand.replay.log import Source, name_of, names_in, read_columns, separator_of
+from evenhand.replay.log import Source, held, name_of, names_in, read_columns, separator_of
 from evenhand.replay.looks import looks
 
 SAMPLE = 10_000  # rows by which columns are told apart
@@ -42,7 +42,7 @@ def draft(log: Source) -> Draft:
     >>> print(found.guessed[0])
     action: 'letter', with 2 different values
     """
-    name = name_of(log)
+    name, log = name_of(log), held(log)
     sample = read_columns(log, dict.fromkeys(names_in(log), "the header"), most=SAMPLE)
     if not len(sample):
         raise InvalidInput(name, "at least one row after the header", "none")

@@ -12,13 +12,14 @@ import numpy as np
 from evenhand.core.faces import amount
 from evenhand.core.validate import file, on_disk
 from evenhand.replay import toml_text
+from evenhand.replay.bad_rows import FEW
 from evenhand.replay.balance import chance
-from evenhand.replay.columns import POINT, Columns, plain
+from evenhand.replay.checks.overlap import FEW as FEW_ROWS
+from evenhand.replay.columns import POINT, Columns, Marks, plain
 from evenhand.replay.dates import short
 from evenhand.replay.guesses import Guess, yes_no
 from evenhand.replay.keys import ACTION, DROP, FEATURES, KNOWN, LEARNED, LOG, PROPENSITY, Key, keys, named
 from evenhand.replay.looks import UNCLEAR, Look, Looks
-from evenhand.replay.marks import Marks
 from evenhand.replay.reading import MARK
 
 DECIDE = "DECIDE"
@@ -98,7 +99,7 @@ class Written:
         self._propensity()
         for outcome in self._meant.outcomes:
             self._outcome(outcome)
-        self._outside(self._meant.outcomes)
+        self._outside(self._meant.outcomes, self._meant.action)
         if not names:
             self._table("outcomes.outcome")
             self._undecided(
@@ -140,6 +141,7 @@ class Written:
             self._key(name, value, known[name])
         if "decimal" in other:
             self._guessed.append(f"decimal: {found.decimal!r} is between whole numbers and fractions")
+        self._guessed += [note for note in self._whole.notes if "log.encoding" in note]
         used = [z for z in (self._meant.propensity, *self._meant.outcomes, *self._meant.features) if z is not None]
         shares = [z.name for z in used if z.percentages]
         if shares:
@@ -193,11 +195,19 @@ class Written:
                 f"values = {{ {toml_text.value(MARK)} = {toml_text.value('none')} }}",
             ]
             return []
-        names = {text: text or "none" for text in _ordered(self._whole.names(action.name).counted()[0])}
+        names = {text: text or "none" for text in _ordered(list(self._played(action)))}
         self._key("column", action.name, known["column"])
         self._key("values", names, known["values"])
         self._guessed.insert(0, f"action: {action.name!r}, with {len(names)} different values")
         return list(names.values())
+
+    def _played(self, action: Look) -> dict[str, int]:
+        """How often each text of the action occurs; empty cells are none where they are too few to judge."""
+        texts, _, counts = self._whole.names(action.name).counted()
+        found = dict(zip(texts, counts.tolist(), strict=True))
+        if len(found) > 2 and found.get("", 0) < min(FEW * len(self._whole), FEW_ROWS):
+            found.pop("", None)
+        return found
 
     def _propensity(self) -> None:
         known, action = named(PROPENSITY), self._meant.action
@@ -207,7 +217,8 @@ class Written:
             self._guessed.append(f"propensity: {self._meant.propensity.name!r}")
             return
         if action is not None:
-            texts, _, counts = self._whole.names(action.name).counted()
+            played = self._played(action)
+            texts, counts = list(played), np.array(list(played.values()))
             even = np.full(len(counts), counts.mean())
             if chance(counts.astype(float), even, len(counts) - 1) > _EVEN:
                 share = 1.0 / len(texts)
@@ -244,9 +255,11 @@ class Written:
             told = "" if unit else f"In the log it is {amount(low)} to {amount(high)}: state the worst that can happen"
             self._key("range", ends, known["range"], told)
 
-    def _outside(self, outcomes: Sequence[Look]) -> None:
-        """Write what is done with rows that have no outcome, if there are some."""
+    def _outside(self, outcomes: Sequence[Look], action: Look | None) -> None:
+        """Write what is done with rows that have no outcome, or no action, if there are some."""
         found = {z.name: self._whole.names(z.name).are(self._found.missing) for z in outcomes}
+        if action is not None and "" not in self._played(action):
+            found[action.name] = self._whole.names(action.name).are({""})
         gaps = {name: f"{missing.mean():.1%}" for name, missing in found.items() if missing.any()}
         if not gaps:
             return

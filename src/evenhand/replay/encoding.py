@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
-from evenhand.core.faces import amount
+from evenhand.core.faces import amount, few
 from evenhand.core.types import Floats, Ints
 from evenhand.core.validate import LARGEST
 from evenhand.environments.logged import blocks
@@ -19,13 +19,14 @@ from evenhand.problem.clock import Clock
 from evenhand.problem.constraints import of_one_outcome
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.checks.repeats import FEW, is_owner, undeclared
+from evenhand.replay.checks.scales import scales
 from evenhand.replay.clusters import Clusters, declared
-from evenhand.replay.columns import POINT, Columns, Names, as_number
-from evenhand.replay.dates import days, slashed
+from evenhand.replay.columns import POINT, Columns, Names, as_number, grouped
+from evenhand.replay.dates import days, offset, slashed
+from evenhand.replay.files import misread
 from evenhand.replay.guesses import yes_no
 from evenhand.replay.keys import CLIP, DROP, REFUSE
 from evenhand.replay.looks import is_gap
-from evenhand.replay.marks import grouped
 from evenhand.replay.missing import absent, drop, is_name, marked, missing, with_levels
 from evenhand.replay.spec import Spec
 from evenhand.replay.units import Units
@@ -72,14 +73,20 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
     for c in spec.categorical:
         given = spec.names_of(c)
         found = columns.names(c).are(given) if given else is_name(spec, columns, c)
-        bad.keep(c, found, f"one of the levels ({', '.join(given)})" if given else "a value")
+        bad.keep(
+            c,
+            found,
+            f"one of the levels ({few(given, 300)}){_elsewhere(given, columns.names(c))}" if given else "a value",
+        )
     known = {c: columns.numbers(c) for c in spec.known_columns}
     for c, z in known.items():
         bad.keep(c, np.abs(z) <= LARGEST, _finite(columns, c))
     chosen, index = columns.names(spec.logged), list(spec.actions)
     logged = chosen.places(index)
     rule = spec.outside.get(spec.logged, REFUSE)
-    bad.need(spec.logged, logged >= 0, f"one of the declared actions ({', '.join(index)})", rule)
+    bad.need(
+        spec.logged, logged >= 0, f"one of the declared actions ({few(index, 300)}){_elsewhere(index, chosen)}", rule
+    )
     actions = np.array([*(_names(spec).index(action) for action in spec.actions.values()), -1])[logged]
     propensities = _propensities(spec, columns, bad, actions)
     outcomes = _outcomes(spec, columns, bad)
@@ -88,23 +95,26 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         values = columns.names(grouping.column)
         nothing = {"", *spec.form.missing}
         allowed = set(grouping.shares) if isinstance(grouping.shares, Mapping) else set(values.values) - nothing
-        expected = f"one of the groups ({', '.join(sorted(allowed)[:10])})"
-        bad.keep(grouping.column, values.are(allowed), expected)
+        bad.keep(
+            grouping.column,
+            values.are(allowed),
+            f"one of the groups ({few(sorted(allowed), 300)}){_elsewhere(allowed, values)}",
+        )
     bad.check(name, spec.allow_bad, _empty(spec, columns, bad))
     checks = bad.checks(columns.names(spec.logged), spec.actions, set(spec.columns.values()))
     clusters = None if spec.cluster is None else declared(spec.cluster, columns, bad, spec.form.missing)
 
     kept = {c: Names(bad.kept(z.codes), z.values) for c, z in columns.each.items() if isinstance(z, Names)}
     notes = [*columns.notes, *bad.notes()]
-    numeric = {c: bad.kept(z) for c, z in numeric.items()}
+    numeric, known = ({c: bad.kept(z) for c, z in each.items()} for each in (numeric, known))
     names = {c: kept[c] for c in spec.categorical}
     units = Units.fit(numeric, names, spec.ranges, spec.levels, missing=marked(spec), dates=spec.dates)
     notes += [f"{c!r} is the same in every row and was left out of the features" for c in units.constant]
     learned = [(c, z) for c, z in units.numeric.items() if c not in spec.ranges]
     ends = [f"{c} {units.said(c, z.low)} to {units.said(c, z.high)}" for c, z in learned]
     if ends:
-        notes.append(f"numbers standardised by the log: {', '.join(ends)}")
-    notes += _merged(spec)
+        notes.append(f"numbers standardised by the log: {few(ends, 1000)}")
+    notes += [*_merged(spec), *_zones(spec, kept)]
     actions, propensities, outcomes = bad.kept(actions), bad.kept(propensities), bad.kept(outcomes)
     owners = [c for c in columns.each if c not in spec.places and is_owner(c)]
     alike, said = undeclared(owners, columns, bad, actions, outcomes, spec.form.missing)
@@ -130,12 +140,12 @@ def encode(spec: Spec, columns: Columns, bad: BadRows, name: str, absent: Collec
         actions=actions,
         propensities=propensities,
         outcomes=outcomes,
-        known=spec.known(spec.problem(levels), {c: bad.kept(z) for c, z in known.items()}) if known else None,
+        known=spec.known(spec.problem(levels), known) if known else None,
         time=time,
         groups=groups,
         levels=levels,
         notes=notes,
-        checks={**checks, "clusters": said},
+        checks={**checks, "clusters": said, "scales": scales(numeric | known, spec.ranges, units, bad)},
         clusters=clusters,
         repeats=alike,
     )
@@ -169,6 +179,11 @@ def feature(spec: Spec, columns: Columns, bad: BadRows, column: str) -> Floats:
     return np.where(gone, np.nan, z) if gone.any() else z
 
 
+def _elsewhere(names: Iterable[str], column: Names) -> str:
+    """Say which of some names a column has, if it were read in another code page."""
+    return next(filter(None, (misread(name, column.values) for name in names)), "")
+
+
 def _ordered(columns: Columns, name: str) -> str:
     """Say how dates with slashes are read, if a column has some that could be read otherwise."""
     return " (log.dates says how those with slashes are read)" if any(map(slashed, columns.names(name).values)) else ""
@@ -188,6 +203,14 @@ def _merged(spec: Spec) -> Iterator[str]:
         if len(values) > 1:
             told = ", ".join(map(repr, values))
             yield f"{action!r} stands for {told}: its propensity has to be that of any of them, the sum of theirs"
+
+
+def _zones(spec: Spec, text: Mapping[str, Names]) -> Iterator[str]:
+    """Say which columns have dates of several time zones."""
+    for column in spec.dates:
+        found = sorted({offset(value) for value in text[column].counted()[0]} - {""})
+        if len(found) > 1:
+            yield f"{column!r} has dates of several time zones ({few(found)}): each is the day that is written there"
 
 
 def _totals(spec: Spec, lasting: Spec, rows: int) -> Iterator[str]:
@@ -265,7 +288,7 @@ def _outcomes(spec: Spec, columns: Columns, bad: BadRows) -> Floats:
         zero = under & missing(spec, columns, column)  # nobody writes down the minutes of a call that was not made
         rule = spec.outside.get(column, REFUSE)
         if values is not None:
-            told = f"one of {', '.join(map(repr, values))}"
+            told = f"one of {few(map(repr, values), 300)}{_elsewhere(values, columns.names(column))}"
             bad.need(column, zero | columns.names(column).are(values), told, DROP if rule == DROP else REFUSE)
         z = columns.numbers(column) if values is None else columns.names(column).floats(partial(_stated, values))
         z = np.where(zero, 0.0, z) if zero.any() else z

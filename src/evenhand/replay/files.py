@@ -1,11 +1,12 @@
-"""Opens text files, also with a byte-order mark or compressed by gzip; errors name other kinds of files."""
+"""Opens text files, also with a byte-order mark or compressed by gzip; names other kinds of files and code pages."""
 
 from __future__ import annotations
 
 import gzip
 import io
+import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
@@ -13,19 +14,69 @@ from typing import TextIO
 from evenhand.core.errors import InvalidInput
 from evenhand.core.validate import on_disk
 
+WINDOWS = "cp1252"  # what a file that is not in UTF-8 is written in, mostly
+_LIKELY = ("cp1250", "iso8859-2")  # what it may be written in as well, and looks alike in much of Europe
+_PAGES = (*_LIKELY, "iso8859-15", "cp1251", "cp1253", "cp1254", "cp1257", "mac_roman", "cp852", "cp850")
+_TELLING = bytes(z for z in range(128, 256) if len({bytes([z]).decode(p, "replace") for p in (WINDOWS, *_LIKELY)}) > 1)
+_WORD = re.compile(rb'[^\s,;|"]{0,40}[' + re.escape(_TELLING) + rb'][^\s,;|"]{0,40}')
+
+
+def doubt(data: bytes) -> str:
+    """Say which word of a text in Windows-1252 is another one in other code pages; nothing if none is.
+
+    >>> doubt("name\\nPlzeň".encode("cp1250"))
+    ': \\'Plzeò\\', which would be \\'Plzeň\\' by log.encoding = "cp1250"'
+    >>> doubt("Köln".encode("cp1250"))
+    ''
+    """
+    found = _WORD.search(data)
+    if found is None:
+        return ""
+    read, *others = (found[0].decode(page, "replace") for page in (WINDOWS, *_LIKELY))
+    other = dict(zip(reversed(others), reversed(_LIKELY), strict=True))  # the first page of each reading
+    told = " or ".join(f'{z!r} by log.encoding = "{page}"' for z, page in other.items() if z != read)
+    return f": {read!r}, which would be {told}"
+
+
+def misread(name: str, found: Collection[str]) -> str:
+    """Say in which code page a name is among texts that were read in Windows-1252; nothing if it is in none.
+
+    >>> misread("Plzeň", ["Praha", "Plzeò"]), misread("Brno", ["Praha"])
+    (' (there is \\'Plzeò\\', which log.encoding = "cp1250" reads as \\'Plzeň\\')', '')
+    """
+    for page in () if name.isascii() else _PAGES:
+        try:
+            other = name.encode(page).decode(WINDOWS)
+        except UnicodeError:
+            continue
+        if other != name and other in found:
+            return f' (there is {other!r}, which log.encoding = "{page}" reads as {name!r})'
+    return ""
+
+
 UTF8 = "utf-8-sig"  # with or without a byte-order mark
 UTF16 = "utf-16"
+_FIRST = 1000  # bytes that tell the kind of a file
 _GZIP = b"\x1f\x8b"
 _MARKS = {b"\xef\xbb\xbf": UTF8, b"\xff\xfe": UTF16, b"\xfe\xff": UTF16}
-_NAMED = {  # files of other kinds by their first bytes
-    b"PK\x03\x04": "an Excel workbook, or another zip archive: export the sheet as CSV",
-    b"\xd0\xcf\x11\xe0": "an Excel workbook of the old kind: export the sheet as CSV",
-    b"PAR1": "a Parquet file: write it as CSV",
-    b"BZh": "a bzip2 file: unpack it, or use gzip",
-    b"\xfd7zXZ": "an xz file: unpack it, or use gzip",
-    b"\x28\xb5\x2f\xfd": "a zstd file: unpack it, or use gzip",
-    b"%PDF": "a PDF file",
-}
+_TABLE = "write a CSV file, or pass a data frame"
+_NUMBER = r"[-+]?[\d.]+(e[-+]?\d+)?"
+_NAMED = (  # files of other kinds by how they begin
+    (rb"PK\x03\x04", "an Excel workbook, or another zip archive: export the sheet as CSV"),
+    (rb"\xd0\xcf\x11\xe0", "an Excel workbook of the old kind: export the sheet as CSV"),
+    (rb"PAR1", "a Parquet file: write it as CSV"),
+    (rb"ARROW1|\xff\xff\xff\xff", "a feather file of Arrow: write it as Parquet, or pass a data frame"),
+    (rb"BZh", "a bzip2 file: unpack it, or use gzip"),
+    (rb"\xfd7zXZ", "an xz file: unpack it, or use gzip"),
+    (rb"\x28\xb5\x2f\xfd", "a zstd file: unpack it, or use gzip"),
+    (rb"%PDF", "a PDF file"),
+    (rb'\s*(\[\s*)?\{\s*"', f"JSON, or lines of it: {_TABLE}, such as of pandas.read_json"),
+    (
+        f"(shared|{_NUMBER}(:{_NUMBER}){{0,2}}( {_NUMBER})*)( ?'\\S*)? *\\|[^|,;\\s]* \\S".encode(),
+        f"a text of Vowpal Wabbit: {_TABLE}, with the action, its probability, minus the cost, and each feature",
+    ),
+    (rb"\0?[\x09\x0a\x0d\x20-\x7e]\0[\x09\x0a\x0d\x20-\x7e]\0", "text in UTF-16 without its mark: save it as UTF-8"),
+)
 _WRITTEN = {UTF8: "UTF-8"}  # encodings by their usual names
 
 
@@ -35,9 +86,11 @@ class Undecodable(InvalidInput):
     Args:
         begins_so: whether its text before the first byte that does not fit has letters other than a to z, so that the
             file is in this encoding, and broken.
+        doubt: which word would be another one in other code pages.
     """
 
     begins_so: bool = False
+    doubt: str = ""
 
 
 @contextmanager
@@ -53,21 +106,18 @@ def text_file(path: Path, expected: str, encoding: str = UTF8) -> Iterator[TextI
         InvalidInput: the file cannot be read, is of another kind, or was cut off.
         Undecodable: the file is in another encoding; with the line.
     """
-    with on_disk(path.name, "a file that can be read"):
-        with path.open("rb") as raw:
-            first = raw.read(8)
-        for start, kind in _NAMED.items():
-            if first.startswith(start):
+    with _whole(path) as data:
+        first = data.peek(_FIRST)
+        for start, kind in _NAMED if encoding in (UTF8, WINDOWS) else ():
+            if re.match(start, first):
                 raise InvalidInput(path.name, expected, kind)
         if encoding == UTF8 and first[:2] in _MARKS:
             raise InvalidInput(path.name, expected, "text in UTF-16: save it as UTF-8")
         try:
-            with _bytes(path, first) as data, io.TextIOWrapper(data, encoding=encoding, newline="") as file:
+            with io.TextIOWrapper(data, encoding=encoding, newline="") as file:
                 yield file
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            raise InvalidInput(path.name, "a complete gzip file", error) from error
         except UnicodeError:
-            raise _undecodable(path, first, expected, encoding) from None
+            raise _undecodable(path, expected, encoding) from None
 
 
 def read_text(path: Path, expected: str) -> str:
@@ -82,31 +132,33 @@ def position(file: TextIO) -> int:
     return data.fileobj.tell() if isinstance(data, gzip.GzipFile) else data.tell()
 
 
-def marked(path: Path, expected: str) -> tuple[bool, str | None]:
+def marked(path: Path) -> tuple[bool, str | None]:
     """Return whether a file is compressed, and the encoding that its byte-order mark states, if it has one.
 
     Raises:
         InvalidInput: the file cannot be read, or was cut off.
     """
+    with _whole(path) as data:
+        start, packed = data.read(3), isinstance(data, gzip.GzipFile)
+    return packed, next((encoding for mark, encoding in _MARKS.items() if start.startswith(mark)), None)
+
+
+@contextmanager
+def _whole(path: Path) -> Iterator[io.BufferedReader | gzip.GzipFile]:
+    """Open a file for reading its bytes, unpacked."""
     with on_disk(path.name, "a file that can be read"):
         with path.open("rb") as raw:
-            first = raw.read(8)
+            packed = raw.read(2) == _GZIP
         try:
-            with _bytes(path, first) as data:
-                start = data.read(3)
+            with gzip.GzipFile(path) if packed else path.open("rb") as data:
+                yield data
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
             raise InvalidInput(path.name, "a complete gzip file", error) from error
-    found = (encoding for mark, encoding in _MARKS.items() if start.startswith(mark))
-    return first.startswith(_GZIP), next(found, None)
 
 
-def _bytes(path: Path, first: bytes) -> io.BufferedReader | gzip.GzipFile:
-    return gzip.GzipFile(path) if first.startswith(_GZIP) else path.open("rb")
-
-
-def _undecodable(path: Path, first: bytes, expected: str, encoding: str) -> Undecodable:
+def _undecodable(path: Path, expected: str, encoding: str) -> Undecodable:
     """Make the error for the first byte that is not in an encoding, with its line."""
-    with _bytes(path, first) as raw:
+    with _whole(path) as raw:
         data = raw.read()
     place = 0
     try:
@@ -118,4 +170,5 @@ def _undecodable(path: Path, first: bytes, expected: str, encoding: str) -> Unde
     got = f"byte 0x{data[place]:02x}, which is not {_WRITTEN.get(encoding, encoding)}: {advice}"
     found = Undecodable(f"{path.name}, line {line}", expected, got)
     found.begins_so = not data[:place].removeprefix(b"\xef\xbb\xbf").isascii()
+    found.doubt = doubt(data)
     return found

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from evenhand.core.types import Floats, Ints
-from evenhand.replay.columns import POINT, Column, Names, Numbers, as_number, as_percentage
-from evenhand.replay.marks import Marks
+from evenhand.replay.columns import POINT, Column, Marks, Names, Numbers, as_number, as_percentage
 
 
 def held(values: array[Any]) -> Any:

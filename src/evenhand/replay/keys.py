@@ -12,7 +12,6 @@ from evenhand.problem.clock import Time
 from evenhand.problem.ended import AFTERS
 from evenhand.problem.traffic import Traffic
 from evenhand.replay.dates import ORDERS
-from evenhand.replay.hints import table_of
 from evenhand.replay.kinds import (
     ANY_TEXTS,
     NAMES,
@@ -31,6 +30,7 @@ from evenhand.replay.kinds import (
     either,
     fraction,
     of_hint,
+    table_of,
 )
 
 OF_LOG = "log"  # the horizon of as many rounds as a log lasts for

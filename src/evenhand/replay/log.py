@@ -18,17 +18,16 @@ from evenhand.core.types import Floats, Texts
 from evenhand.core.validate import file
 from evenhand.environments.logged import Logged
 from evenhand.problem.problem import Problem
-from evenhand.replay.arrow import FRAME, Frame, is_parquet, names_of, read_frame, read_parquet
+from evenhand.replay.arrow import FRAME, Frame, arrow_table, is_parquet, names_of, read_frame, read_parquet
 from evenhand.replay.bad_rows import BadRows
 from evenhand.replay.checks.repeats import is_owner
-from evenhand.replay.columns import Columns, Names
+from evenhand.replay.columns import Columns, Names, Packed
 from evenhand.replay.dates import days
 from evenhand.replay.encoding import Encoded, encode
 from evenhand.replay.execution import ORDERS
 from evenhand.replay.form import Form
 from evenhand.replay.lines import locate_keys
 from evenhand.replay.missing import with_levels
-from evenhand.replay.packed import Packed
 from evenhand.replay.problem_file import Stated, read_spec, stated_name
 from evenhand.replay.reading import form_of, header_of, read_csv
 from evenhand.replay.spec import Spec
@@ -183,7 +182,7 @@ def read_rows(log: Source, spec: Spec, absent: Collection[str] = ()) -> Log:
     Raises:
         InvalidInput: the file, one of its columns, or too many of its rows cannot be used.
     """
-    name = name_of(log)
+    name, log = name_of(log), held(log)
     with locate_keys(spec.origin, name):
         _ = spec.logged
         columns = log.read(spec) if isinstance(log, Restated) else _read(log, spec)
@@ -201,6 +200,11 @@ def _read(log: Source, spec: Spec) -> Columns:
             more = spec.places | dict.fromkeys(owners, "the header")
             return read_columns(log, more, numbers=spec.numbers, form=spec.form)
     return read_columns(log, spec.places, numbers=spec.numbers, form=spec.form)
+
+
+def held(log: Source) -> Source:
+    """Return a log that can be read twice: of a data frame its columns, as a stream of them is read once."""
+    return arrow_table(log) if isinstance(log, Frame) else log
 
 
 def name_of(log: Source) -> str:

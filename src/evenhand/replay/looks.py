@@ -9,9 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.replay.columns import POINT, Columns, as_numbers
+from evenhand.replay.columns import POINT, Columns, Marks, as_numbers, grouped, is_grouped
 from evenhand.replay.dates import ORDERS, days, slashed
-from evenhand.replay.marks import Marks, grouped, is_grouped
 
 # Texts that may stand for missing values in English, German and Czech, in lower case and without spaces.
 _GAPS = frozenset(("na", "n/a", "n.a.", "n.a", "#n/a", "#na", "#nv", "nan", "null", "none", "-", "--", "?",
@@ -20,6 +19,7 @@ _GAPS = frozenset(("na", "n/a", "n.a.", "n.a", "#n/a", "#na", "#nv", "nan", "nul
                    "neuvedeno", "nezadáno", "neznámé", "neznámý", "neznámá"))  # fmt: skip
 _COMMA = re.compile(r"[-+]?\d+,\d+( ?%)?")
 _FRACTION = re.compile(r"[-+]?\d+\.\d+( ?%)?")
+_WHOLE = re.compile(r"[-+]*\d+(\.0+)?")
 UNCLEAR = "unclear"
 
 
@@ -67,7 +67,7 @@ class Look(NamedTuple):
     @property
     def whole(self) -> bool:
         """Whether all values of the column are whole numbers."""
-        return self.kind == "number" and all(value.lstrip("+-").isdigit() for value in self.values)
+        return self.kind == "number" and all(map(_WHOLE.fullmatch, self.values))
 
     @property
     def percentages(self) -> bool:

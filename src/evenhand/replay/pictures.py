@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -11,13 +12,15 @@ from evenhand.core.faces import amount
 from evenhand.problem.constraints import by_group
 from evenhand.problem.constraints.base import OneOutcome
 from evenhand.problem.problem import Problem
-from evenhand.replay.cells import Difference
+from evenhand.replay.cells import Cell, Difference
 from evenhand.replay.measures import SERVED, Digest, Measure, Run
+from evenhand.replay.spans import MOST, limits, names, summed, title, used
 from evenhand.replay.systems import BLIND
 from evenhand.replay.tables import Tables
 from evenhand.report import forest, rows, scales, style
 from evenhand.report.forest import Panel, Uses
 from evenhand.report.intervals import Interval
+from evenhand.report.plots import save
 from evenhand.report.quantities import objective_name
 from evenhand.report.style import Artist, Axes, Line2D
 
@@ -123,3 +126,51 @@ def _rates(axes: Axes, replay: Drawn, c: OneOutcome, by: str, legend: dict[str, 
     axes.set_xlim(max(low, -0.05) if min(v.min(initial=0.0) for v in shown) >= 0.0 else low, high)
     rows.entitle(axes, f"{c.outcome} per case, by {by}", f"{c.outcome} per case")
     scales.linear(axes.xaxis)
+
+
+PAIRS = "by pairs of runs on the same cases"
+
+
+def draw_several(
+    cells: Sequence[Cell], beyond: Mapping[str, Sequence[Difference | None]], objective: str, headline: str
+) -> list[Axes]:
+    """Draw a panel of differences per recipe that others are compared with, and one of what was used and served."""
+    names, panels = [cell.name for cell in cells], []
+    for other, found in beyond.items():
+        intervals = [None if d is None else d.named(name) for name, d in zip(names, found, strict=True)]
+        known = any(d is not None and d.low is not None for d in intervals)
+        below = f"bars: 95 %, {PAIRS}" if known else PAIRS
+        panels.append(Panel(f"{objective} per round beyond {other}", below, intervals))
+    budgets = [name for name in cells[0].measures if name.endswith(" of budget")]
+    parts = {n: [c.digest(n).mean if n in c.measures else None for c in cells] for n in (*budgets, SERVED)}
+    served = {SERVED: parts.pop(SERVED)}
+    uses = Uses("used and served", "part of the budget, or of the rounds", parts, served)
+    return forest.draw(names, panels, uses, headline)
+
+
+def draw_spans(replay: Drawn, path: Path) -> Path | None:
+    """Draw a bar per span of what the system under test used or reached; None without spans.
+
+    Thin lines reach from the least to the most of all runs.
+    """
+    first, found = replay.runs[0], summed(replay.problem)
+    drawn = [(s, u) for s in found if s.spans is not None and (u := used(first.trace, s)) is not None]
+    if not drawn:
+        return None
+    figure, panels = style.sheet(len(drawn), 1, 6.4, 3.2, shared="none")
+    for axes, (s, use) in zip(panels, drawn, strict=True):
+        assert s.spans is not None
+        spans = names(replay.problem, s)[:MOST]
+        use, allowance, at = np.where(np.isfinite(use), use, np.nan)[:, :MOST], limits(s)[:MOST], np.arange(len(spans))
+        mean = use[: replay.shuffles].mean(0)
+        axes.bar(at, mean, 0.7, color=style.PALETTE[0])
+        reach = np.maximum([mean - use.min(0), use.max(0) - mean], 0.0)
+        axes.errorbar(at, mean, yerr=reach, fmt="none", color=style.INK, lw=1)
+        axes.hlines(allowance, at - 0.45, at + 0.45, color=style.PALETTE[1])
+        starts = [span.split(" to ")[0] for span in spans]
+        axes.set_xticks(at, starts, rotation=90 if len(starts) > 4 else 0, fontsize=style.LABEL)
+        style.title(axes, f"{title(s)}, by its start", 6.0)
+        style.labels(axes, "", s.constraint.label if s.outcome is None else s.outcome, 6.0, 3.0)
+    told = "bars are means over shuffles, thin lines reach over all runs, coloured lines are limits"
+    style.finish(figure, f"{first.name}: {told}")
+    return save(panels, path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import itertools
 import re
 import textwrap
 from collections import deque
@@ -11,23 +12,25 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeVar
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.progress import Work
 from evenhand.core.registry import meant
+from evenhand.core.types import Ints
 from evenhand.replay.columns import Columns
-from evenhand.replay.csv_rows import EXPECTED, parts
-from evenhand.replay.files import UTF8, Undecodable, marked, position, text_file
+from evenhand.replay.files import UTF8, WINDOWS, Undecodable, marked, misread, position, text_file
 from evenhand.replay.form import Form
 from evenhand.replay.growing import GrowingNames, GrowingNumbers
+
+if TYPE_CHECKING:
+    from _csv import Reader
 
 DELIMITERS = (",", ";", "\t", "|")
 MARK = "?"  # in a draft, in place of a column that the user has to name
 LONGEST = 300  # characters of a header in a message
-WINDOWS = "cp1252"  # what a file that is not in UTF-8 is written in, mostly
 _SAID = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _FORM = Form()
 _MB = 10**6  # bytes
@@ -99,7 +102,7 @@ def form_of(path: Path, places: Mapping[str, str], form: Form = _FORM) -> Form:
 
 def _decoded(path: Path, form: Form, read: Callable[[TextIO], T]) -> tuple[T, list[str]]:
     """Read a file in the encoding that is stated or found; also return what was found, unless it is plain UTF-8."""
-    packed, mark = marked(path, EXPECTED)
+    packed, mark = marked(path)
     said = ["compressed by gzip"] * packed
     stated = form.encoding
     if stated is not None:
@@ -118,7 +121,7 @@ def _decoded(path: Path, form: Form, read: Callable[[TextIO], T]) -> tuple[T, li
                 found = read(file)
         except Undecodable:
             raise error from None
-        return found, [*said, f"text in Windows-1252, as it is not UTF-8 ({error.field})"]
+        return found, [*said, f"text in Windows-1252, as it is not UTF-8 ({error.field}){error.doubt}"]
 
 
 def _read(
@@ -135,7 +138,8 @@ def _read(
     reader = csv.reader(file, delimiter=cut, strict=True)
     lines, torn = [np.zeros(0, np.int64)], list[int]()
     header = _header(name, reader)
-    indices = [_index(name, header, column, place) for column, place in places.items()]
+    check_columns(f"{name}, line 1", header, places)
+    indices = [header.index(column) for column in places]
     growing = {c: GrowingNumbers(decimal) if c in numbers else GrowingNames() for c in places}
     for part in parts(name, reader, len(header), most):
         for column, i in zip(growing.values(), indices, strict=True):
@@ -181,15 +185,10 @@ def _header(name: str, reader: Iterator[list[str]]) -> list[str]:
     return [field.strip() for field in header]
 
 
-def _index(name: str, header: list[str], column: str, place: str) -> int:
-    """Return the index of a column in the header."""
-    check_column(f"{name}, line 1", header, column, place)
-    return header.index(column)
-
-
-def check_column(where: str, header: Sequence[str], column: str, place: str) -> None:
-    """Refuse a header that has no column of a name, or several."""
-    if header.count(column) == 1:
+def check_columns(where: str, header: Sequence[str], places: Mapping[str, str]) -> None:
+    """Refuse a header that has no column of a name, or several; `places` as for `read_csv`."""
+    column = next((column for column in places if header.count(column) != 1), None)
+    if column is None:
         return
     expected = f"a column of {where} ({textwrap.shorten(', '.join(map(str, header)), LONGEST)})"
     if column in header:
@@ -197,5 +196,64 @@ def check_column(where: str, header: Sequence[str], column: str, place: str) -> 
     elif column == MARK:
         got = "nothing yet: the draft leaves this to you, as it does at every '?'"
     else:
-        got = f"none of that name{meant(column, header)}"
-    raise InvalidInput(f"{place}: {column!r}", expected, got)
+        got = f"none of that name{misread(column, header) or meant(column, header)}"
+    raise InvalidInput(f"{places[column]}: {column!r}", expected, got)
+
+
+EXPECTED = "a CSV file in UTF-8"
+_PART = 2_000  # rows that are held as texts: they fit into a cache
+_ENDS = re.compile(r"\r\n|\r|\n")
+
+
+class Part(NamedTuple):
+    """Some rows of a file.
+
+    Args:
+        rows: those with as many fields as the header.
+        lines: at which each of them begins, counted from 1.
+        torn: the lines at which rows with another number of fields begin; blank lines are none.
+    """
+
+    rows: list[list[str]]
+    lines: Ints
+    torn: list[int]
+
+
+def parts(name: str, reader: Reader, fields: int, most: int | None, at_once: int = _PART) -> Iterator[Part]:
+    """Read what follows the header in parts.
+
+    Args:
+        name: of the file.
+        reader: that has read the header.
+        fields: of the header.
+        most: how many rows are read; None reads all.
+        at_once: rows of a part.
+
+    Raises:
+        InvalidInput: the file is not CSV; with the line.
+    """
+    left = most
+    while left is None or left > 0:
+        start, rows = reader.line_num + 1, list[list[str]]()
+        try:
+            rows.extend(itertools.islice(reader, at_once if left is None else min(at_once, left)))
+        except csv.Error as error:  # the rows before it are in the list
+            raise InvalidInput(f"{name}, line {start + int(_lengths(rows).sum())}", EXPECTED, error) from error
+        if not rows:
+            return
+        left = None if left is None else left - len(rows)
+        if reader.line_num + 1 - start == len(rows):  # every row is one line
+            lines = np.arange(start, start + len(rows))
+        else:
+            lines = start + np.cumsum(_lengths(rows)) - _lengths(rows)
+        if set(map(len, rows)) == {fields}:
+            yield Part(rows, lines, [])
+        else:
+            whole = np.array([len(row) == fields for row in rows])
+            torn = [line for row, line in zip(rows, lines.tolist(), strict=True) if row and len(row) != fields]
+            yield Part(list(itertools.compress(rows, whole)), lines[whole], torn)
+
+
+def _lengths(rows: Sequence[Sequence[str]]) -> Ints:
+    """Count the lines of every row: one more than the line ends within its fields."""
+    return np.array([1 + sum(len(_ENDS.findall(field)) for field in row) for row in rows], np.int64)

@@ -69,6 +69,7 @@ class Replay:
         rows: the number of rows of the log that were used.
         left_out_rows: the number of rows that were left out.
         left_out: one line per reason for leaving out rows.
+        averages: what the log says of policies that play without a replay, in a sentence.
         checks: what is wrong with the log, a sentence each; None if nothing was found.
         notes: remarks about the log.
         shuffles, bootstrap: runs per system.
@@ -84,6 +85,7 @@ class Replay:
     rows: int
     left_out_rows: int
     left_out: tuple[str, ...]
+    averages: str
     checks: Checks
     notes: tuple[str, ...]
     shuffles: int
@@ -161,6 +163,7 @@ class Replay:
             yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
         if self.runs:
             yield from allowances.sentences(self._allowed)
+            yield f"{self.averages}."
             found = self.measured[self.runs[0].name]
             for s in self.tables.budgets:
                 d = found[f"{s.outcome} used"][1]

@@ -7,20 +7,21 @@ from pathlib import Path
 
 from evenhand.core.checked import checked
 from evenhand.core.errors import InvalidInput
+from evenhand.core.extras import has_matplotlib
 from evenhand.core.registry import closest
 from evenhand.core.validate import file, writable
 from evenhand.environments.logged import Logged
 from evenhand.policy.policy import Policy
 from evenhand.replay.checks.refused import refuse_misfit
-from evenhand.replay.checks.replayed import of_replay
+from evenhand.replay.checks.replayed import averages, of_replay
 from evenhand.replay.execution import Execution, Runs, run_all
-from evenhand.replay.leaving import write
 from evenhand.replay.log import Source, read_replayed, read_rows
 from evenhand.replay.problem_file import Stated, stated_name
 from evenhand.replay.report import Replay
 from evenhand.replay.settings import recipes
 from evenhand.replay.spec import Spec
 from evenhand.replay.systems import systems
+from evenhand.report.leaving import leave
 
 
 @checked
@@ -113,6 +114,7 @@ def replay_files(
         rows=len(log.actions),
         left_out=tuple(read.bad.messages()),
         left_out_rows=read.bad.left_out,
+        averages=averages(problem, read.encoded),
         checks=of_replay([problem], read.encoded),
         notes=(*notes, *read.notes),
         shuffles=runs.replicas,
@@ -130,3 +132,25 @@ def refuse_features(policy: Policy, spec: Spec, log: Logged) -> None:
     if policy.model.n_features != log.n_features:
         expected = f"one of {log.n_features} features, as the log has"
         raise InvalidInput("policy.model", expected, f"{spec.settings.model} of {policy.model.n_features}")
+
+
+def write(found: Replay, out: Path, command: str = "") -> list[Path]:
+    """Write results.json, report.html, pictures and replay.parquet; those two only if what they need is installed.
+
+    Args:
+        found: the replay.
+        out: a folder, which is made if needed.
+        command: that made it, for the report.
+
+    Raises:
+        InvalidInput: a file cannot be written.
+    """
+    written = leave(out, found.results(), "replay", found.to_frame, found.page(command))
+    if found.runs and has_matplotlib():
+        from evenhand.replay.pictures import draw_spans
+        from evenhand.report.plots import save
+
+        written.append(save(found.plot().axes, out / "replay.png"))
+        spans = draw_spans(found, out / "spans.png")
+        written += [] if spans is None else [spans]
+    return written

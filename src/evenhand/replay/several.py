@@ -14,7 +14,7 @@ from evenhand.problem.constraints.base import as_rated
 from evenhand.recipes import uniform
 from evenhand.replay.cells import Cell
 from evenhand.replay.checks.refused import refuse_misfit
-from evenhand.replay.checks.replayed import of_replay
+from evenhand.replay.checks.replayed import averages, of_replay
 from evenhand.replay.comparing import Replays
 from evenhand.replay.execution import Execution, Runs, run_all
 from evenhand.replay.log import Source, read_replayed, read_rows
@@ -111,6 +111,7 @@ def replay_several(
         cells=tuple(Cell.of(name, rate, run) for (name, rate, _), run in zip(cells, found, strict=False)),
         missing=tuple(name for name, _ in told[len(found) :]),
         rows=len(log.actions),
+        averages=averages(log.problem, read.encoded),
         checks=of_replay([at.problem(levels) for _, at in specs], read.encoded),
         notes=(*(f"left out: {reason}" for reason in read.bad.messages()), *notes, *read.notes),
         runs=runs,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.faces import clipped
 from evenhand.core.registry import unknown_key
 from evenhand.replay.keys import NEEDED, Key, named
 from evenhand.replay.kinds import TABLE
@@ -75,7 +76,7 @@ got an unknown key
         """Return an array of tables as the file has them; it is empty if the key is missing."""
         found = self._data.get(key, [])
         if not isinstance(found, list) or not all(isinstance(z, dict) for z in found):
-            raise InvalidInput(self.field(key), f"tables under [[{key}]]", repr(found))
+            raise InvalidInput(self.field(key), f"tables under [[{key}]]", clipped(repr(found)))
         return found
 
     def _known(self, key: str) -> Key:

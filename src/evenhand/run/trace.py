@@ -244,9 +244,8 @@ class Trace:
         way, what depends on them has two lines: what arrived, and where there is a truth, what is to be expected of all
         plays.
         """
-        from evenhand.report.credit_lines import credits_of, with_credit
+        from evenhand.report.credit_lines import credits_of, spans_of, with_credit
         from evenhand.report.quantities import at_true_means, quantities
-        from evenhand.report.span_lines import spans_of
         from evenhand.report.summary import Ending, Line, Summary
 
         promised, lines = [s for s, _ in with_credit(self.problem, self.credits)], []

@@ -5,7 +5,7 @@ right logs, whatever the number of actions and columns: they divide this among a
 """
 
 from evenhand.replay.checks.balance import balance as balance
-from evenhand.replay.checks.budgets import budget as budget, most_of as most_of
+from evenhand.replay.checks.budgets import budget as budget, horizon as horizon, lasts as lasts, most_of as most_of
 from evenhand.replay.checks.drawn import (
     SURE as SURE,
     Drawn as Drawn,
@@ -13,9 +13,7 @@ from evenhand.replay.checks.drawn import (
     quantile as quantile,
     reach as reach,
 )
-from evenhand.replay.checks.groupings import groupings as groupings
-from evenhand.replay.checks.horizons import horizon as horizon, lasts as lasts
-from evenhand.replay.checks.overlap import overlap as overlap
+from evenhand.replay.checks.overlap import groupings as groupings, overlap as overlap
 from evenhand.replay.checks.propensities import propensities as propensities
 from evenhand.replay.checks.told import (
     Checks as Checks,

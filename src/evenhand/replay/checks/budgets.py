@@ -70,3 +70,22 @@ def most_of(log: Drawn, problem: Problem, used: Mapping[str, Floats], known: Flo
         error = np.sqrt(np.maximum(log.sums(wy * wy) / rows - mean**2, 0.0) / rows)
         found[name] = float((mean + z * error).max())
     return found
+
+
+_SHORT = 0.9  # of the horizon
+
+
+def lasts(log: Drawn) -> float:
+    """Return the expected number of rounds: a row is accepted with its lowest probability."""
+    return len(log.actions) * float(log.propensities.min())
+
+
+def horizon(log: Drawn, rounds: int) -> str | None:
+    """Say whether a log ends before the horizon."""
+    expected = lasts(log)
+    if expected >= _SHORT * rounds:
+        return None
+    return (
+        f"this log lasts for some {expected:,.0f} rounds of {rounds:,}: its rows times "
+        f"{amount(expected / len(log.actions), 3)}, the least probability that it has"
+    )

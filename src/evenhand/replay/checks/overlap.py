@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
 
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.replay.checks.drawn import ERROR, SURE, Drawn
 
 _SAMPLE = 10_000  # rows from which the ends of intervals are read
@@ -66,3 +67,59 @@ def _names(column: str, ends: Floats) -> list[str]:
     told = [f"{end:.4g}" for end in ends]
     between = [f"{column} above {low} and up to {high}" for low, high in pairwise(told)]
     return [f"{column} up to {told[0]}", *between, f"{column} above {told[-1]}"]
+
+
+FEW = 50  # rows, or clusters
+
+
+def groupings(log: Drawn) -> str | None:
+    """Say which group has too few rows or clusters for a comparison, or none."""
+    of, total = ("rows", len(log.actions)) if log.clusters is None else ("clusters", log.clusters.count)
+    few = [
+        (int(rows), f"{by} = {name}")
+        for by, names in log.group_names.items()
+        for name, rows in zip(names, log.counted(log.groups[by], len(names)), strict=True)
+        if rows < FEW
+    ]
+    if not few:
+        return None
+    rows, group = min(few)
+    more = f", and {len(few) - 1} other groups have less than {FEW}" if len(few) > 1 else ""
+    return f"{rows:,} of {total:,} {of} have {group}{more}: too few to compare groups by"
+
+
+def holes(log: Drawn) -> dict[int, Bools]:
+    """Find the rows in which actions were never drawn though chance would have drawn them, by action, `->(N)` each.
+
+    Holes are runs of values of a feature, or groups: all rows between two values with which an action was drawn, or
+    beyond the last one. An action whose least propensity is p occurs in none of n rows with a chance of at most
+    (1 - p)^n, which has to be small for all runs of all columns together; where rows have clusters, which may have got
+    one action each, n is at most the number of clusters. Holes of two columns, such as customers below 18 of one town
+    alone, are not found.
+    """
+    count, found = len(log.names), dict[int, Bools]()
+    least = [float(log.propensities[log.actions == a].min(initial=1.0)) for a in range(count)]
+    columns = log.count + sum(len(names) for names in log.group_names.values())
+    draws = np.ones(len(log.actions)) if log.clusters is None else log.clusters.parts()
+    for values in _columns(log):
+        each, where = np.unique(values, return_inverse=True)
+        enough = math.log(ERROR / (count * columns * len(each)))
+        until = np.cumsum(np.bincount(where, draws))  # draws with this value or a smaller one
+        for a in range(count):
+            drawn = np.flatnonzero(np.bincount(where[log.actions == a], minlength=len(each)))
+            if not len(drawn) or least[a] >= 1.0:
+                continue
+            starts, ends = np.r_[-1, drawn], np.r_[drawn, len(each)]
+            rows = np.r_[until, until[-1]][ends - 1] - np.where(starts >= 0, until[starts], 0)
+            rows = np.where(ends - starts > 1, rows, 0)
+            for run in np.flatnonzero(rows * math.log1p(-least[a]) < enough).tolist():
+                hole = (where > starts[run]) & (where < ends[run])
+                found[a] = found[a] | hole if a in found else hole
+    return found
+
+
+def _columns(log: Drawn) -> Iterator[Floats]:
+    """Yield features, and an indicator of every group."""
+    yield from (feature.values for feature in log.features())
+    for by, names in log.group_names.items():
+        yield from ((log.groups[by] == g) * 1.0 for g in range(len(names)))

@@ -8,9 +8,7 @@ from dataclasses import replace
 from evenhand.core.types import Bools
 from evenhand.replay.checks.balance import balance
 from evenhand.replay.checks.drawn import Drawn
-from evenhand.replay.checks.groupings import groupings
-from evenhand.replay.checks.holes import holes
-from evenhand.replay.checks.overlap import overlap
+from evenhand.replay.checks.overlap import groupings, holes, overlap
 from evenhand.replay.checks.propensities import propensities
 
 Checks = Mapping[str, str | None]  # by check, a sentence; None where nothing was found
