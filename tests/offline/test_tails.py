@@ -240,3 +240,13 @@ def test_confidences_of_differences_end_where_intervals_do():
         bound = found.within(errors)[end]
         assert found.below(bound) == pytest.approx(norm.cdf(errors if end else -errors), abs=1e-9)
         assert found.negative().within(errors)[1 - end] == pytest.approx(-bound)
+
+
+def test_an_outcome_of_weight_0_changes_nothing():
+    outcomes = (Outcome("sale"), Outcome("call"), COSTS)
+    stated = problem(outcomes=outcomes, maximize=Linear({"sale": 1.0, "call": 0.0}), subject_to=())
+    log = draw(300, 1, stated=problem(subject_to=())).evidence
+    alone = replace(log, problem=problem(subject_to=()))
+    both = replace(log, problem=stated, outcomes=np.hstack([log.outcomes, log.outcomes[::-1]]))
+    for one, other in zip(value(both).policies[1:], value(alone).policies[1:], strict=True):
+        assert one.value.interval == pytest.approx(other.value.interval, rel=1e-3)

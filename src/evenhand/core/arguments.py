@@ -168,11 +168,11 @@ def _described(hint: Any, many: bool = False) -> str:
     if origin in (tuple, Sequence):
         each = list(dict.fromkeys(_described(h, many=True) for h in inner if h is not ...))
         return f"{'lists' if many else 'a list'} of {' and '.join(each)}" if all(each) else ""
+    if _is_numbers(hint):  # of some versions of NumPy an alias, whose origin is no class
+        return "lists of finite numbers" if many else "a list of finite numbers, or of such lists"
     if origin is not None and issubclass(origin, Mapping):
         each = [_described(h, many=True) for h in inner[1:]]
         return f"a table of {each[0]}" if all(each) else ""
-    if _is_numbers(hint):
-        return "lists of finite numbers" if many else "a list of finite numbers, or of such lists"
     if _is_part(hint):
         named = list(kinds(hint))
         return "a table" if named == [snake(hint.__name__)] else f"a table with {KIND} = {' | '.join(named)}"

@@ -325,10 +325,14 @@ def _value(evidence: Evidence, found: Average, averages: Sequence[Average], w: F
         return found.estimate
     cases, parts = evidence.clusters.effective(w), list[tuple[Average, Estimate]]()
     for name, average in zip(evidence.problem.objective.outcomes, averages, strict=True):
-        weight, own = evidence.weights[name], each.get(name)
+        if not (weight := evidence.weights[name]):
+            continue
+        own = each.get(name)
         part = average.times(weight)
         ends = own.ends if own is not None and own.risks(w) else None
         parts.append((part, part.counted(cases, None if ends is None else scaled(ends, weight))))
+    if not parts:
+        return found.estimate
     total, value = parts[0]
     for part, estimate in parts[1:]:
         less = part.times(-1.0)

@@ -81,7 +81,11 @@ class Estimate(NamedTuple):
 
     def counted(self, cases: float, ends: tuple[float, float] | None) -> Estimate:
         """The same of an outcome that has one of two values, by so many effective cases."""
-        return self if ends is None or np.isnan(self.se) else self._replace(events=Share(*self.pair, cases, *ends))
+        return (
+            self
+            if ends is None or ends[0] == ends[1] or np.isnan(self.se)
+            else self._replace(events=Share(*self.pair, cases, *ends))
+        )
 
     def negative(self) -> Estimate:
         """The same of the value times -1."""
