@@ -238,7 +238,7 @@ class Curve:
         if self.learned:
             yield f"Plans keep to the budget by predictions of {self.spent}, so that it holds on average alone."
             yield "confidence: that the use of the policy is within the budget in the population behind the log."
-        one = f"{reached(self):.2f} se to either side, bent by how skewed they are"
+        one = f"{reached(self):.2f} se to either side, shifted where few cases weigh heavily"
         yield f"95 % at one budget: {one}, or by events."
         yield "95 % at all budgets of a line at once:"
         for line in self.lines:

@@ -188,6 +188,10 @@ class Occurrences(NamedTuple):
             return inf
         return clusters.effective(w * self.far)
 
+    def are_few(self, w: Floats, clusters: Clusters) -> bool:
+        """Whether an average with some weights rests on too few rows for an error."""
+        return self.effective(w, clusters) < FEW_EVENTS
+
     def dealt(self, order: Ints) -> Occurrences:
         """Return the same of rows in another order."""
         far, may = (None if rows is None else rows[order] for rows in (self.far, self.may))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from evenhand.core.types import Bools, Floats
-from evenhand.offline.events import FEW_EVENTS, scaled
+from evenhand.offline.events import scaled
 from evenhand.offline.evidence import Evidence
 from evenhand.offline.scores import Average, Estimate
 from evenhand.problem.constraints import Stated
@@ -101,7 +101,7 @@ def _row(
     found = whole if part is None else whole.plus(part)
     w_part = w * inside if by_share else w
     learned = [z for name, z in evidence.occurrences.items() if name in read and z.risks(w)]
-    few = any(z.effective(w_part, clusters) < FEW_EVENTS for z in learned)
+    few = any(z.are_few(w_part, clusters) for z in learned)
     if read.keys() & guesses or few or (learned and clusters.effective(w_part) < _LEAST_CASES):
         return found.guess().estimate
     ends = learned[0].ends if len(read) == 1 and learned else None

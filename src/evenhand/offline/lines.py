@@ -17,7 +17,6 @@ from evenhand.offline.aims import Aim, At
 from evenhand.offline.bands import Bands, blocks, reach
 from evenhand.offline.crossed import Crossed, Planner
 from evenhand.offline.doubts import Doubt
-from evenhand.offline.events import FEW_EVENTS
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frontier import Point, cheapest
 from evenhand.offline.planned import Once, Parted, Single
@@ -121,7 +120,7 @@ def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt
         w = at.policy.of(crossed.weights_dealt)
         doubt, used = ask(w), at.used
         if occurrence is not None and occurrence.risks(w):
-            few = occurrence.effective(w, clusters) < FEW_EVENTS
+            few = occurrence.are_few(w, clusters)
             used = used._replace(se=float("nan")) if few else used.counted(doubt.cases, occurrence.ends)
         own = at._replace(used=used, cases=doubt.cases)
         yield own.guess(limit.learned) if doubt.is_guess else own

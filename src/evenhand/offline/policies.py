@@ -18,7 +18,7 @@ from evenhand.offline.bands import blocks
 from evenhand.offline.crossed import Crossed, best
 from evenhand.offline.delta import objective_of, trouble
 from evenhand.offline.doubts import Bounds, Doubt, doubter, ends
-from evenhand.offline.events import FEW_EVENTS, scaled
+from evenhand.offline.events import scaled
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import Kept, kept
@@ -343,7 +343,7 @@ def _value(evidence: Evidence, found: Average, averages: Sequence[Average], w: F
 def _use(evidence: Evidence, outcome: str, amounts: Floats, w: Floats, guessed: bool) -> Estimate:
     """What is used of an outcome, by amounts and weights, `(N),(N)->`."""
     found, o = Average.of(amounts, evidence.clusters), evidence.occurrences.get(outcome)
-    few = o is not None and o.effective(w, evidence.clusters) < FEW_EVENTS
+    few = o is not None and o.are_few(w, evidence.clusters)
     return (found.guess() if guessed or few else found).estimate
 
 

@@ -321,7 +321,9 @@ class Value:
         value, less = (reached(self, errors) for errors in self.bands)
         events = isinstance(self.policies[0].value.events, Share)
         counted = (
-            ", by its events" if events else f", {reached(self):.2f} se to either side, bent by how skewed they are"
+            ", by its events"
+            if events
+            else f", {reached(self):.2f} se to either side, shifted where few cases weigh heavily"
         )
         yield f"95 %    for a policy alone{counted}. For all policies of the table at once, as in what is said of the"
         one = f"{reached(self):.2f}"
