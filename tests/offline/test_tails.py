@@ -9,7 +9,8 @@ from scipy.stats import norm
 
 from evenhand.objectives import Linear
 from evenhand.offline import curve, value
-from evenhand.offline.doubts import FEW_EVENTS
+from evenhand.offline.events import FEW_EVENTS
+from evenhand.offline.kept import kept
 from evenhand.offline.scores import Average, Estimate
 from evenhand.offline.tails import Tails
 from evenhand.problem import Budget, Floor, Groups, Outcome, Parity
@@ -200,7 +201,11 @@ def test_groups_without_rows_or_with_few_amounts_have_no_confidence():
     limits = (Floor("sale", by="area", rate=0.1), Parity("sale", by="area", tolerance=0.06))
     log = draw(900, 4, stated=problem(subject_to=limits)).evidence
     empty = replace(log, groups={"area": np.minimum(log.groups["area"], 1)})
-    assert all(math.isnan(k.confidence) for p in value(empty).policies for k in p.kept)
+    each = [k for p in value(empty).policies for k in p.kept]
+    assert all(math.isnan(k.confidence) and math.isnan(k.used.se) for k in each)  # the row that is shown, too
+    noisy = replace(log, outcomes=log.outcomes + np.random.default_rng(0).random((900, 1)))
+    alone = replace(noisy, groups={"area": np.where(np.arange(900) == 7, 2, np.arange(900) % 2)})
+    assert all(math.isnan(p.kept[0].confidence) for p in value(alone).policies)
     priced = sold(900, 40)
     at = (log.groups["area"] == 2) & (np.cumsum(log.groups["area"] == 2) > 3)
     y = np.where(at[:, None], 0.0, priced.outcomes)
@@ -250,3 +255,50 @@ def test_an_outcome_of_weight_0_changes_nothing():
     both = replace(log, problem=stated, outcomes=np.hstack([log.outcomes, log.outcomes[::-1]]))
     for one, other in zip(value(both).policies[1:], value(alone).policies[1:], strict=True):
         assert one.value.interval == pytest.approx(other.value.interval, rel=1e-3)
+
+
+def test_rare_events_of_a_group_are_counted_among_its_cases():
+    """No event in a group of 60, and 84 in the 840 others, which are surely above the floor."""
+    stated = problem(subject_to=(Floor("sale", by="area", rate=0.02),), groups=(Groups("area", ("a", "b")),))
+    area = np.zeros(900, int)
+    area[:60] = 1
+    y = ((np.arange(900) % 10 == 0) & (area == 0)).astype(float)[:, None]
+    log = replace(draw(900, 4, stated=stated).evidence, outcomes=y, groups={"area": area})
+    (found,) = kept(log, lambda name: y[:, 0], np.ones(900))
+    below = share_confidence(0.0, 0.0, 60, 0.02) + share_confidence(0.1, SE, 840, 0.02)
+    assert found.row == "sale area=b at least"
+    assert found.confidence == pytest.approx(1.0 - below)
+
+
+SE = 0.3 / 840**0.5  # of 84 events in 840 cases
+
+
+def test_differences_of_amounts_reach_as_far_as_both_sides_do():
+    """Of independent averages that is the root of both squares, or what the rows of the difference say if more."""
+    rng = np.random.default_rng(4)
+    one, two = np.zeros(800), np.zeros(800)
+    one[:400], two[400:] = 2.0 * spending(rng, 400), 2.0 * spending(rng, 400, spread=1.2)
+    v, w = Average.of(one), Average.of(two)
+    found = v.beyond(v.estimate, w, w.estimate)
+    common = -float(np.cov(one, two)[0, 1]) / 800  # below 0, and taken for 0
+    assert common > 0.0
+    both, z2 = (v.estimate, w.estimate), 1.959963984540054**2
+    more = z2 * (found.se**2 - both[0].se ** 2 - both[1].se ** 2)
+    (low, high), (k, h) = interval_of(one), interval_of(two)
+    own = interval_of(one - two)
+    d = v.value - w.value
+    down = max(d - own[0], math.sqrt((v.value - low) ** 2 + (h - w.value) ** 2 + more))
+    up = max(own[1] - d, math.sqrt((high - v.value) ** 2 + (w.value - k) ** 2 + more))
+    assert found.interval == pytest.approx((d - down, d + up), rel=1e-9)
+    assert up > own[1] - d or down > d - own[0]
+
+
+def test_policies_that_differ_in_few_rows_are_as_unsure_as_these():
+    """What both have in common cancels; the three rows that differ have tails of their own."""
+    one = 5.0 + np.random.default_rng(2).normal(size=600)
+    two = one.copy()
+    two[:3] += (4.0, 9.0, 30.0)
+    v, w = Average.of(two), Average.of(one)
+    found = v.beyond(v.estimate, w, w.estimate)
+    assert found.interval == pytest.approx(interval_of(two - one), rel=1e-9)
+    assert found.interval[1] - found.value > 3.0 * found.se

@@ -99,7 +99,7 @@ def _row(
     inside, by_share = _inside(evidence, s, j), bool(rows.column[j] >= 0 and rows.by_share[j])
     part = _part(rows, j, v, inside, clusters)
     found = whole if part is None else whole.plus(part)
-    w_part = w * inside if by_share else w
+    w_part = w * inside
     learned = [z for name, z in evidence.occurrences.items() if name in read and z.risks(w)]
     few = any(z.are_few(w_part, clusters) for z in learned)
     if read.keys() & guesses or few or (learned and clusters.effective(w_part) < _LEAST_CASES):
