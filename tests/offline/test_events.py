@@ -135,3 +135,8 @@ def test_nothing_sold_is_not_nothing_to_be_sold():
     assert "cannot be told apart" in found.headline()
     lines = curve(log, budgets=(0.2, 0.4)).lines
     assert all(high > 0.003 for line in lines for _, high in (z.interval for z in line.value))
+
+
+def test_two_values_that_are_the_same_are_no_share():
+    """As of an outcome that counts 0 in the objective."""
+    assert Estimate(0.0, 0.0).counted(10.0, (0.0, 0.0)).interval == (0.0, 0.0)
