@@ -304,3 +304,22 @@ def test_policies_that_differ_in_few_rows_are_as_unsure_as_these():
     assert high == pytest.approx(own[1], rel=1e-9)
     assert low <= own[0] + 1e-12
     assert high - found.value > 3.0 * found.se
+
+
+def test_a_log_with_few_amounts_says_nothing_of_itself():
+    """Its average rests on them as well, and so do all differences to it."""
+    log = sold(900, 3)
+    few = np.where(np.cumsum(log.outcomes > 0.0)[:, None] > 5, 0.0, log.outcomes)
+    first, *others = value(replace(log, outcomes=few)).policies
+    assert first.doubt.events == pytest.approx(5)
+    assert math.isnan(first.value.se)
+    assert all(math.isnan(p.beyond.se) for p in others)
+
+
+def test_lines_of_a_curve_count_amounts_as_values_do():
+    """Rows come one fold after the other there: three amounts of large letters remain three."""
+    log = sold(900, 3)
+    stated = problem(outcomes=log.problem.outcomes, subject_to=(Budget("cents", rate=2.0),))
+    lines = {z.name: z for z in curve(replace(log, problem=stated), budgets=(1.0, 2.0)).lines}
+    assert math.isnan(lines["only large"].value[-1].se)
+    assert not math.isnan(lines["only small"].value[-1].se)
