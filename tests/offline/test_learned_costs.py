@@ -24,7 +24,7 @@ def test_a_plan_keeps_to_the_budget_by_predictions_and_its_use_is_judged_by_scor
     for rows in crossed.rows.members:
         assert (lottery * tables["call"].predicted)[rows].sum(1).mean() == pytest.approx(RATE, rel=1e-9)
     used = doubly_robust(lottery, tables["call"].scores)
-    assert policy.used["call"] == pytest.approx(used)
+    assert policy.used["call"].pair == pytest.approx(used.pair)
     assert policy.kept[0].confidence == pytest.approx(sure(used, RATE))
     assert 0.0 < policy.kept[0].confidence < 1.0
     assert policy.value.value == pytest.approx(doubly_robust(lottery, tables["sale"].scores).value)
@@ -37,7 +37,7 @@ def test_a_curve_says_how_surely_each_budget_is_kept(log):
         lottery, use = plan.own.probabilities(3), crossed.tables["call"]
         assert (lottery * use.predicted).sum(1).mean() == pytest.approx(budget)
         assert line.spent[i] == pytest.approx(budget)
-        assert line.used[i] == pytest.approx(doubly_robust(lottery, use.scores))
+        assert line.used[i].pair == pytest.approx(doubly_robust(lottery, use.scores).pair)
     said = str(found)
     assert "call used, ± se, confidence" in said
     assert f"± {line.used[0].se:.4f}, {sure(line.used[0], 0.1):.1%}" in said
