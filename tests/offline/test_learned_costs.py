@@ -23,7 +23,8 @@ def test_a_plan_keeps_to_the_budget_by_predictions_and_its_use_is_judged_by_scor
     lottery = plan.probabilities(3)
     for rows in crossed.rows.members:
         assert (lottery * tables["call"].predicted)[rows].sum(1).mean() == pytest.approx(RATE, rel=1e-9)
-    used = doubly_robust(lottery, tables["call"].scores)
+    cases = log.clusters.effective(lottery[np.arange(log.rows), log.actions] / log.propensities)
+    used = doubly_robust(lottery, tables["call"].scores).counted(cases, (0.0, 1.0))
     assert policy.used["call"].pair == pytest.approx(used.pair)
     assert policy.kept[0].confidence == pytest.approx(sure(used, RATE))
     assert 0.0 < policy.kept[0].confidence < 1.0

@@ -341,10 +341,11 @@ def _value(evidence: Evidence, found: Average, averages: Sequence[Average], w: F
 
 
 def _use(evidence: Evidence, outcome: str, amounts: Floats, w: Floats, guessed: bool) -> Estimate:
-    """What is used of an outcome, by amounts and weights, `(N),(N)->`."""
-    found, o = Average.of(amounts, evidence.clusters), evidence.occurrences.get(outcome)
-    few = o is not None and o.are_few(w, evidence.clusters)
-    return (found.guess() if guessed or few else found).estimate
+    """What is used of an outcome, by amounts and weights, `(N),(N)->`; a share, if it has two values."""
+    found, o, clusters = Average.of(amounts, evidence.clusters), evidence.occurrences.get(outcome), evidence.clusters
+    if guessed or (o is not None and o.are_few(w, clusters)):
+        return found.guess().estimate
+    return found.counted(clusters.effective(w), None if o is None or not o.risks(w) else o.ends)
 
 
 def _ends(policy: Floats, scored: tuple[Floats, Floats] | None, clusters: Clusters) -> tuple[Average, Average] | None:
