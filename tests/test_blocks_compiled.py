@@ -21,7 +21,7 @@ from evenhand.models import (
     WorstCase,
 )
 from evenhand.policy.viewing import views
-from evenhand.recipes import pgd, resolving, square_cbwk, ucb, uniform
+from evenhand.recipes import pgd, resolving, square_cbwk, ucb
 from evenhand.testing import check_compiled
 from tests.examples.recipes import RECIPES
 from tests.interpreted import kinds
@@ -30,11 +30,13 @@ from tests.test_blocks_of_plans import COURT, RIDGE
 
 MIXED = MixedContexts(horizon=300)
 RANKING = plain_ranking.ranking(50, 3, 300)
-STACKED = Stacked((
-    Ridge(n_features=9, width=WorstCase(n_parameters=9, delta=0.1)),
-    GeneralizedLinear(n_features=9, link="identity"),
-    Logistic(n_features=9),
-))
+STACKED = Stacked(
+    (
+        Ridge(n_features=9, width=WorstCase(n_parameters=9, delta=0.1)),
+        GeneralizedLinear(n_features=9, link="identity"),
+        Logistic(n_features=9),
+    )
+)
 ALONE = PerAction(inner=Ridge(n_features=4, width=Logarithmic(0.5)), actions=5)
 # By name: policy, environment, and the least rounds in blocks.
 COMPILED = {

@@ -43,12 +43,12 @@ def restless(policy):
     return replace(policy, goals=tuple(replace(g, drift=0.7) if plans(g) else g for g in policy.goals))
 
 
-@pytest.mark.parametrize("replicas", [1, 3])
-def test_solves_as_planned_and_as_consumption_drifts(replicas):
+@pytest.mark.parametrize(("check", "replicas"), [(check_compiled, 1), (check_interpreted, 3)])
+def test_solves_as_planned_and_as_consumption_drifts(check, replicas):
     policy = resolving(COURT.problem, RIDGE)
-    assert check_compiled(policy, COURT, rounds=300, replicas=replicas) > 200
+    assert check(policy, COURT, rounds=300, replicas=replicas) > 200
     assert solved(restless(policy), COURT, 300) > solved(policy, COURT, 300) + 5
-    assert check_compiled(restless(policy), COURT, rounds=300, replicas=replicas) > 150
+    assert check(restless(policy), COURT, rounds=300, replicas=replicas) > 150
 
 
 def test_budgets_are_kept():

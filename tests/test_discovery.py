@@ -162,7 +162,14 @@ def test_environments_keep_their_contract(environment):
     check_environment(environment)
 
 
-@pytest.mark.parametrize(("policy", "environment"), parts.POLICIES, ids=lambda z: getattr(z, "name", type(z).__name__))
+MADE = [  # `make test` has the first example of each recipe
+    pytest.param(*pair, marks=[pytest.mark.slow] if i else [])
+    for pairs in parts.RECIPES.values()
+    for i, pair in enumerate(pairs)
+]
+
+
+@pytest.mark.parametrize(("policy", "environment"), MADE, ids=lambda z: getattr(z, "name", type(z).__name__))
 def test_recipes_keep_the_contract_of_a_policy(policy, environment):
     check_policy(policy, environment)
 
