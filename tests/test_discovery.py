@@ -101,7 +101,7 @@ def test_models_keep_their_contract(model):
 
 
 @pytest.mark.parametrize(("goal", "problem"), parts.GOALS, ids=lambda z: type(z).__name__)
-@pytest.mark.parametrize("plays", [1, 2])
+@pytest.mark.parametrize("plays", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_goals_keep_their_contract(goal, problem, plays):
     check_goal(goal, problem, plays=plays)
 
