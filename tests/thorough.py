@@ -1,9 +1,9 @@
 """What only `make check` runs: all else is in `make test`, which tells a newcomer in minutes that it works.
 
-`make test` has the contracts of all parts, a path per verb of the command line, the examples of docstrings, and the
-tests against references that are quick. It has no browser, no process of a server and no PostgreSQL. What is listed
-here, or marked `slow`, compiles much, runs for long, draws much, or tries one behaviour under many circumstances that
-another file tests under usual ones.
+`make test` has the contract of an example of each part, a path per verb of the command line, the examples of
+docstrings, and tests against references that are quick. It has no browser, no process of a server and no PostgreSQL.
+What is listed here, or marked `slow`, compiles much, runs for long, draws much, or tries one behaviour under many
+circumstances that another file tests under usual ones.
 """
 
 from __future__ import annotations
