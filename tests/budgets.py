@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 SECONDS = {
-    "choices": 55, "contracts": 25, "documents": 10, "environments": 30, "examples": 1, "experiments": 30, "goals": 75,
-    "live": 95, "malformed": 20, "models": 65, "new": 10, "newcomers": 1, "notebooks": 1, "numerics": 35,
-    "objectives": 50, "offline": 60, "optima": 25, "packages": 1, "planning": 25, "problem": 20, "recipes": 35,
-    "replay": 105, "sets": 55, "src": 20, "tests": 330, "welfare": 30,
+    "choices": 20, "contracts": 25, "documents": 10, "environments": 40, "examples": 1, "experiments": 30, "goals": 60,
+    "live": 120, "malformed": 20, "models": 65, "new": 15, "newcomers": 1, "notebooks": 1, "numerics": 20,
+    "objectives": 35, "offline": 85, "optima": 1, "packages": 1, "planning": 25, "problem": 25, "recipes": 40,
+    "replay": 120, "sets": 25, "src": 25, "tests": 370, "welfare": 20,
 }  # fmt: skip
 MARK = "slow"  # of tests that only `make check` runs
 

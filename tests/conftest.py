@@ -75,11 +75,12 @@ def work_takes_no_time(monkeypatch):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def compile_early():
-    """Hundreds of tests call the same kernels, so that compiling pays sooner than a process can know."""
+def compile_early(pytestconfig):
+    """Thousands of tests of `make check` call the same kernels: compiling pays sooner than a process can know."""
     from evenhand.core import kernel
 
-    kernel.PRICE /= 10.0
+    if not pytestconfig.getoption("--budgets"):
+        kernel.PRICE /= 10.0
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,7 +1,7 @@
 """A shop whose customers change, and shares of what an oracle that knows all changes would sell.
 
 `python -m tests.drifting` prints the first table of docs/drift.md, without a budget, and
-`... budget` the others, under one; the names of worlds and a number of replicas may follow.
+`... budget` the others, under one; names of worlds, a number of replicas and one of cases may follow.
 """
 
 import sys
@@ -150,5 +150,5 @@ def error(x, digits=4):
 
 
 if __name__ == "__main__":
-    count = next((int(a) for a in sys.argv[1:] if a.isdigit()), 6)
-    main(0.12 if "budget" in sys.argv else None, replicas=count, names=[a for a in sys.argv[1:] if a in WORLDS])
+    sizes = dict(zip(("replicas", "horizon"), (int(a) for a in sys.argv[1:] if a.isdigit()), strict=False))
+    main(0.12 if "budget" in sys.argv else None, names=[a for a in sys.argv[1:] if a in WORLDS], **sizes)

@@ -5,4 +5,4 @@ from tests.examples.environments import AUDIENCES, ENVIRONMENTS, OFFERS  # noqa:
 from tests.examples.goals import GOALS, MIRRORS, STEPS  # noqa: F401
 from tests.examples.models import EXPERTS, MODELS, MORE_MODELS, PRIORS, WIDTHS, takes  # noqa: F401
 from tests.examples.objectives import OBJECTIVES, SMOOTHINGS, SUMS, WRITTEN  # noqa: F401
-from tests.examples.recipes import POLICIES, RECIPES  # noqa: F401
+from tests.examples.recipes import RECIPES  # noqa: F401

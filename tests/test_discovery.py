@@ -92,21 +92,25 @@ def test_every_named_system_is_exported(system):
         assert system.name in importlib.import_module(home).__all__
 
 
-SLOWLY = [pytest.param(model, marks=pytest.mark.slow) for model in parts.MORE_MODELS]
+def first_of_each(examples):
+    """Examples, of which `make test` has the first one of each class."""
+    classes = [type(example) for example in examples]
+    known = [made in classes[:i] for i, made in enumerate(classes)]
+    return [pytest.param(z, marks=[pytest.mark.slow] if seen else []) for z, seen in zip(examples, known, strict=True)]
 
 
-@pytest.mark.parametrize("model", [*parts.MODELS, *SLOWLY], ids=repr)
+@pytest.mark.parametrize("model", first_of_each([*parts.MODELS, *parts.MORE_MODELS]), ids=repr)
 def test_models_keep_their_contract(model):
     check_model(model, features=parts.takes(model))
 
 
 @pytest.mark.parametrize(("goal", "problem"), parts.GOALS, ids=lambda z: type(z).__name__)
-@pytest.mark.parametrize("plays", [1, 2])
+@pytest.mark.parametrize("plays", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_goals_keep_their_contract(goal, problem, plays):
     check_goal(goal, problem, plays=plays)
 
 
-@pytest.mark.parametrize("choice", parts.CHOICES, ids=repr)
+@pytest.mark.parametrize("choice", first_of_each(parts.CHOICES), ids=repr)
 def test_choices_keep_their_contract(choice):
     check_choice(choice, candidates=4)
 
@@ -162,7 +166,14 @@ def test_environments_keep_their_contract(environment):
     check_environment(environment)
 
 
-@pytest.mark.parametrize(("policy", "environment"), parts.POLICIES, ids=lambda z: getattr(z, "name", type(z).__name__))
+MADE = [  # `make test` has the first example of each recipe
+    pytest.param(*pair, marks=[pytest.mark.slow] if i else [])
+    for pairs in parts.RECIPES.values()
+    for i, pair in enumerate(pairs)
+]
+
+
+@pytest.mark.parametrize(("policy", "environment"), MADE, ids=lambda z: getattr(z, "name", type(z).__name__))
 def test_recipes_keep_the_contract_of_a_policy(policy, environment):
     check_policy(policy, environment)
 
