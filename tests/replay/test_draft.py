@@ -338,7 +338,7 @@ def test_a_file_of_a_czech_spreadsheet(tmp_path):
     assert "outcomes: 'Nákup', of which 'Nákup' is maximised" in found.guessed  # past sales are known before
     assert "numeric features: 'Věk', 'Tržba'" in found.guessed
     assert "features that are dates: 'Registrace', 'Narozen'" in found.guessed
-    assert 'dates = "month/day/year" # The order of the numbers in dates with slashes.' in found.text
+    assert 'dates = "month/day/year" # The order of numbers in dates with slashes or hyphens.' in found.text
     assert 'values = { nic = "nic", Dopis = "Dopis" }' in found.text
     assert len(read(tmp_path, log, found)) == 3000
 
@@ -361,6 +361,7 @@ def visits(cut, decimal, percent, gap, date, count=600, seed=1):
         (";", ",", " %", "k. A.", "{0}.{1}.26", None),
         (",", ".", "%", "N/A", "{1}/{0}/26", "month/day/year"),
         (",", ".", " %", "Unknown", "{0}/{1}/2026", "day/month/year"),
+        (",", ".", "%", "N/A", "{0}-{1}-2026", "day/month/year"),
         (";", ",", "%", "keine Angabe", "{0}. {1}. 2026", None),
     ],
 )
@@ -420,7 +421,7 @@ def test_slashes_need_their_order_and_what_it_does_not_fit_is_bad(tmp_path):
     log, drafted = write(tmp_path, text), draft(write(tmp_path, text)).text
     there = sum("/" in r[2] for r in rows)
     beyond = sum("/" in r[2] and int(r[2].split("/")[0]) > 12 for r in rows)
-    said = r"'since' is not a date, .*\(log.dates says how those with slashes are read\)"
+    said = r"'since' is not a date, .*\(log.dates says how those with slashes or hyphens are read\)"
     for order, bad in (("", there), ('dates = "month/day/year"', beyond)):
         path = write(tmp_path, drafted.replace('dates = "day/month/year"', order), "p.toml")
         with pytest.raises(InvalidInput, match=f"{bad} rows: {said}"):

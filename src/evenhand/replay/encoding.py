@@ -185,8 +185,9 @@ def _elsewhere(names: Iterable[str], column: Names) -> str:
 
 
 def _ordered(columns: Columns, name: str) -> str:
-    """Say how dates with slashes are read, if a column has some that could be read otherwise."""
-    return " (log.dates says how those with slashes are read)" if any(map(slashed, columns.names(name).values)) else ""
+    """Say how dates with slashes or hyphens are read, if a column has some that could be read otherwise."""
+    some = any(map(slashed, columns.names(name).values))
+    return " (log.dates says how those with slashes or hyphens are read)" if some else ""
 
 
 def _empty(spec: Spec, columns: Columns, bad: BadRows) -> list[str]:

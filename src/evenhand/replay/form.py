@@ -20,7 +20,8 @@ class Form:
         decimal: the character between whole numbers and fractions, "." or ","; None reads points, and refuses numbers
             in which these may separate thousands.
         missing: the texts that stand for a missing value.
-        dates: the order of the numbers in dates with slashes, "day/month/year" or "month/day/year"; None reads none.
+        dates: the order of the numbers in dates with slashes or hyphens, "day/month/year" or "month/day/year"; None
+            reads none.
 
     Raises:
         InvalidInput: a separator of several characters or the same as `decimal`; or an unknown encoding or order.

@@ -86,7 +86,7 @@ LOG = (
     Key("encoding", "The encoding of the text.", TEXT, None, "by its mark, or UTF-8, or Windows-1252"),
     Key("decimal", "The character between whole numbers and fractions.", choice(".", ","), None, '"."'),
     Key("missing", "The texts that stand for a missing value.", ANY_TEXTS, ("",), '[""]'),
-    Key("dates", "The order of the numbers in dates with slashes.", choice(*ORDERS), None, "such dates are refused"),
+    Key("dates", "The order of numbers in dates with slashes or hyphens.", choice(*ORDERS), None, "they are refused"),
 )
 FEATURES = (
     Key("numeric", "Columns of numbers.", TEXTS, ()),

@@ -162,7 +162,7 @@ def _unclear(look: Look, clear: bool) -> bool:
 
 
 def _order(columns: Columns) -> str | None:
-    """The order of dates with slashes, if a number above 12 says which of them is the day, and none says otherwise."""
+    """The order of dates with slashes or hyphens, if numbers above 12 say which is the day, and agree."""
     found: set[str] = set()
     for name in columns.each:
         each = [slashed(text) for text in _there(columns, name)]
