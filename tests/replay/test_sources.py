@@ -65,7 +65,9 @@ def written(tmp_path):
     for i, (start, end) in enumerate(((0, 300), (300, 301), (301, 700))):
         data[start:end].to_parquet(folder / f"part-{i}.parquet", index=False)
     (folder / "_SUCCESS").write_text("")
-    forms = {"pandas": data, "pyarrow": pa.Table.from_pandas(data), "file": one, "folder": folder}
+    sparse = data.astype({"age": pd.SparseDtype(float, np.nan), "visit": pd.SparseDtype(bool, False)})
+    table = pa.Table.from_pandas(data)
+    forms = {"pandas": data, "sparse": sparse, "pyarrow": table, "file": one, "folder": folder}
     return log, toml, forms
 
 
@@ -74,7 +76,7 @@ def bits(log):
     return [z.tobytes() for z in (e.units, e.actions, e.propensities, e.outcomes, *e.groups)], e.levels, e.coding
 
 
-@pytest.mark.parametrize("form", ["pandas", "pyarrow", "file", "folder"])
+@pytest.mark.parametrize("form", ["pandas", "sparse", "pyarrow", "file", "folder"])
 def test_every_form_of_a_log_is_read_with_the_same_bits(tmp_path, form):
     log, toml, forms = written(tmp_path)
     one, other = read_log(log, toml), read_log(forms[form], toml)

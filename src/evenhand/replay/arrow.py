@@ -135,7 +135,7 @@ def arrow_table(frame: Frame) -> Any:
     pa = pyarrow_for("data frames")
     try:
         if hasattr(frame, "to_feather"):  # of pandas, whose index is not a column
-            return pa.Table.from_pandas(_in_zones(frame), preserve_index=False)
+            return pa.Table.from_pandas(_in_zones(_dense(frame)), preserve_index=False)
         table = pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as error:
         told = "; ".join(map(str, error.args))
@@ -143,6 +143,12 @@ def arrow_table(frame: Frame) -> Any:
     if not len(table) and not hasattr(frame, "__len__"):
         raise InvalidInput(FRAME, "a stream with rows", "none, as after it was read: keep it as pyarrow.table(stream)")
     return table
+
+
+def _dense(frame: Any) -> Any:
+    """Return a frame of pandas with all values of sparse columns, which Arrow does not have."""
+    sparse = [name for name, kind in frame.dtypes.items() if str(kind).startswith("Sparse")]
+    return frame.assign(**{name: frame[name].sparse.to_dense() for name in sparse}) if sparse else frame
 
 
 def _in_zones(frame: Any) -> Any:
