@@ -1,5 +1,6 @@
-"""The site, built once per process, and what its pages have: anchors, links, what they load, texts of docstrings."""
+"""The site, built once per run, and what its pages have: anchors, links, what they load, texts of docstrings."""
 
+import fcntl
 import os
 import subprocess
 import sys
@@ -18,16 +19,28 @@ BESIDE = {"doc-signature", "doc-class-bases", "doc-heading", "headerlink"}  # wi
 
 @cache
 def built():
-    """Every page by its file, after a build without a warning; skips where the generator is not installed."""
+    """Every page by its file, after a build without a warning; skips where the generator is not installed.
+
+    Workers of one run share the site: the first one that asks builds it, while others wait.
+    """
     pytest.importorskip("mkdocs")
-    folder = Path(tempfile.mkdtemp(prefix="site-")).resolve()
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    folder = Path(tempfile.gettempdir()).resolve() / f"site-{run}"
+    with open(folder.with_suffix(".lock"), "a+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.fstat(lock.fileno()).st_size:
+            _build(folder)
+            lock.write("built")
+    return {file: Page(file.read_text(encoding="utf-8")) for file in sorted(folder.rglob("*.html"))}
+
+
+def _build(folder):
     command = [sys.executable, "-W", "error", "-m", "mkdocs", "build", "--site-dir", str(folder)]
     places = os.pathsep.join([str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
     env = {**os.environ, "NO_MKDOCS_2_WARNING": "1", "PYTHONPATH": places}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     assert {line[:4] for line in done.stderr.splitlines()} == {"INFO"}, done.stderr
-    return {file: Page(file.read_text(encoding="utf-8")) for file in sorted(folder.rglob("*.html"))}
 
 
 class Page(HTMLParser):

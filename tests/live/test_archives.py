@@ -72,8 +72,10 @@ def test_nothing_is_written_beside_an_archive(crashed, tmp_path, command, files,
     assert [name for name in before if after[name] != before[name]] in ([], ["log.db-shm"])  # has the locks of readers
 
 
+UNREADABLE = 77
 READ_ONLY = """
 import os, sys
+import evenhand
 from evenhand.cli import main
 folder, out = sys.argv[1:]
 for name in (*os.listdir(folder), ""):
@@ -86,6 +88,8 @@ run("first")  # imports what another user may not read
 whole = folder + "/log.db"
 if os.geteuid() == 0:
     os.seteuid(65534)
+    if not os.access(os.path.dirname(evenhand.__file__), os.R_OK | os.X_OK, effective_ids=True):
+        sys.exit(77)
 else:
     assert os.geteuid()
 try:
@@ -117,6 +121,8 @@ def test_commands_read_from_a_folder_that_cannot_be_written(crashed, files):
         done = subprocess.run(
             [sys.executable, "-c", READ_ONLY, folder, out], capture_output=True, text=True, timeout=120
         )
+        if done.returncode == UNREADABLE:
+            pytest.skip("another user cannot read the folder that evenhand is in")
         assert done.returncode == 0, done.stderr
         assert "31 decisions" in done.stdout or "30 decisions" in done.stdout
 
