@@ -1,4 +1,4 @@
-"""Blocks in machine code: each kind of view is compiled once, as a policy takes some ten seconds."""
+"""Blocks in machine code: policies that have all kinds of views, as each takes ten seconds and more."""
 
 from dataclasses import replace
 

@@ -92,14 +92,24 @@ def test_every_named_system_is_exported(system):
         assert system.name in importlib.import_module(home).__all__
 
 
-def first_of_each(examples):
-    """Examples, of which `make test` has the first one of each class."""
-    classes = [type(example) for example in examples]
-    known = [made in classes[:i] for i, made in enumerate(classes)]
-    return [pytest.param(z, marks=[pytest.mark.slow] if seen else []) for z, seen in zip(examples, known, strict=True)]
+def by_class(examples):
+    """Examples as arguments of a test, by their classes."""
+    found = {}
+    for example in examples:
+        found.setdefault(type(example), []).append((example,))
+    return found
 
 
-@pytest.mark.parametrize("model", first_of_each([*parts.MODELS, *parts.MORE_MODELS]), ids=repr)
+def first_of_each(groups):
+    """Arguments of a test in groups by name, of which `make test` has the first ones."""
+    return [
+        pytest.param(*each, marks=[pytest.mark.slow] if i else [])
+        for group in groups.values()
+        for i, each in enumerate(group)
+    ]
+
+
+@pytest.mark.parametrize("model", first_of_each(by_class([*parts.MODELS, *parts.MORE_MODELS])), ids=repr)
 def test_models_keep_their_contract(model):
     check_model(model, features=parts.takes(model))
 
@@ -110,7 +120,7 @@ def test_goals_keep_their_contract(goal, problem, plays):
     check_goal(goal, problem, plays=plays)
 
 
-@pytest.mark.parametrize("choice", first_of_each(parts.CHOICES), ids=repr)
+@pytest.mark.parametrize("choice", first_of_each(by_class(parts.CHOICES)), ids=repr)
 def test_choices_keep_their_contract(choice):
     check_choice(choice, candidates=4)
 
@@ -166,14 +176,11 @@ def test_environments_keep_their_contract(environment):
     check_environment(environment)
 
 
-MADE = [  # `make test` has the first example of each recipe
-    pytest.param(*pair, marks=[pytest.mark.slow] if i else [])
-    for pairs in parts.RECIPES.values()
-    for i, pair in enumerate(pairs)
-]
-
-
-@pytest.mark.parametrize(("policy", "environment"), MADE, ids=lambda z: getattr(z, "name", type(z).__name__))
+@pytest.mark.parametrize(
+    ("policy", "environment"),
+    first_of_each(parts.RECIPES),
+    ids=lambda z: getattr(z, "name", type(z).__name__),
+)
 def test_recipes_keep_the_contract_of_a_policy(policy, environment):
     check_policy(policy, environment)
 

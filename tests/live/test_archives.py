@@ -72,12 +72,12 @@ def test_nothing_is_written_beside_an_archive(crashed, tmp_path, command, files,
     assert [name for name in before if after[name] != before[name]] in ([], ["log.db-shm"])  # has the locks of readers
 
 
-UNREADABLE = 77
+UNREADABLE = 77  # an exit status
 READ_ONLY = """
 import os, sys
 import evenhand
 from evenhand.cli import main
-folder, out = sys.argv[1:]
+folder, out, unreadable = sys.argv[1:]
 for name in (*os.listdir(folder), ""):
     os.chmod(os.path.join(folder, name), 0o555)
 def run(end):
@@ -89,7 +89,7 @@ whole = folder + "/log.db"
 if os.geteuid() == 0:
     os.seteuid(65534)
     if not os.access(os.path.dirname(evenhand.__file__), os.R_OK | os.X_OK, effective_ids=True):
-        sys.exit(77)
+        sys.exit(int(unreadable))
 else:
     assert os.geteuid()
 try:
@@ -119,7 +119,7 @@ def test_commands_read_from_a_folder_that_cannot_be_written(crashed, files):
             for name in files:
                 shutil.copy(crashed / name, folder)
         done = subprocess.run(
-            [sys.executable, "-c", READ_ONLY, folder, out], capture_output=True, text=True, timeout=120
+            [sys.executable, "-c", READ_ONLY, folder, out, str(UNREADABLE)], capture_output=True, text=True, timeout=120
         )
         if done.returncode == UNREADABLE:
             pytest.skip("another user cannot read the folder that evenhand is in")

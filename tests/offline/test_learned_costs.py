@@ -26,6 +26,7 @@ def test_a_plan_keeps_to_the_budget_by_predictions_and_its_use_is_judged_by_scor
     cases = log.clusters.effective(lottery[np.arange(log.rows), log.actions] / log.propensities)
     used = doubly_robust(lottery, tables["call"].scores).counted(cases, (0.0, 1.0))
     assert policy.used["call"].pair == pytest.approx(used.pair)
+    assert policy.used["call"].interval == pytest.approx(used.interval)
     assert policy.kept[0].confidence == pytest.approx(sure(used, RATE))
     assert 0.0 < policy.kept[0].confidence < 1.0
     assert policy.value.value == pytest.approx(doubly_robust(lottery, tables["sale"].scores).value)
