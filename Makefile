@@ -22,9 +22,9 @@ demo: $(VENV)/.plot
 test: $(VENV)/.test
 	$(BIN)/python $(PYTEST) -m "not slow" --budgets
 
-# Everything, and nothing is skipped for want of a package.
+# Everything, and nothing is skipped for want of a package. Two cores are busy while a third test waits for a server.
 check: $(VENV)/.dev
-	EVENHAND_EXTRAS=all $(BIN)/python $(PYTEST)
+	EVENHAND_EXTRAS=all $(BIN)/python $(PYTEST) -n 3
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

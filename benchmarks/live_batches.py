@@ -1,6 +1,7 @@
 """What a fold of a long log and decisions in batches cost, in seconds of a core: with compiled runs, and without.
 
-Batches are of 1,000 decisions, or of as many as the log has events.
+Batches are of 1,000 decisions, or of as many as the log has events. Fewer events are a trial of the program, for which
+nothing is compiled before.
 
 python -m benchmarks.live_batches 100000 sqlite:////tmp/batches.db
 """
@@ -32,11 +33,11 @@ _BEFORE = 20  # batches after which as many rounds are decided as allow the next
 
 def fold_table(folder: Path, events: int) -> str:
     """Folds of one log by compiled runs and event by event, by turns; kernels are compiled or loaded before."""
-    path = folder / "long.db"
+    path, pays = folder / "long.db", 0 if events >= _MOST else entering._PAYS
     pattern = made(opened(path))
     events = max(events, len(pattern) + 1)
     repeat(SqliteStore(path), pattern, events - len(pattern) - 1)
-    with patch.object(entering, "_PAYS", 0):
+    with patch.object(entering, "_PAYS", pays):
         opened(path)
         runs, single = [], []
         for _ in range(2):
@@ -52,7 +53,8 @@ def fold_table(folder: Path, events: int) -> str:
 
 def batch_table(urls: Sequence[str], batch: int) -> str:
     """Decisions in batches that share a transaction: one by one, and at the state before the batch."""
-    compile_ahead(POLICY)
+    if batch >= _MOST:
+        compile_ahead(POLICY)
     rows = []
     for url in urls:
         for name, calls in (("keys known before", _known), ("keys unknown", _unknown), ("at one state", _frozen)):

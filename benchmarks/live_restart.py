@@ -26,15 +26,15 @@ from evenhand.live.http.server import server
 from evenhand.live.stores.sqlite import SqliteStore
 from evenhand.report.summary import table
 
-_MADE, _MISSING = 2_000, 10  # decisions that the policy makes; every tenth never gets its outcome
+_MADE, _MISSING = 2_000, 10  # decisions that the policy makes, at most; every tenth never gets its outcome
 _APART = multiprocessing.get_context("spawn")  # a process of its own, as after a restart
 
 
 def restart_table(folder: Path, decisions: int) -> str:
     """First answers of three processes: without a tally, with one, and with one that is 3,900 events old."""
-    path = folder / "restart.db"
-    pattern = _pattern(opened(path))
-    repeat(SqliteStore(path), pattern, round((decisions - _MADE) * len(pattern) / _MADE))
+    path, made = folder / "restart.db", min(_MADE, decisions)
+    pattern = _pattern(opened(path), made)
+    repeat(SqliteStore(path), pattern, round((decisions - made) * len(pattern) / made))
     opened(path).snapshot()
     rows = [["without a tally in the store", *_restarted(path)], ["with one", *_restarted(path)]]
     repeat(SqliteStore(path), pattern, 3_900)
@@ -51,8 +51,8 @@ def restart_table(folder: Path, decisions: int) -> str:
     return table(head, rows)
 
 
-def _pattern(campaign: Campaign) -> list[Event]:
-    for number in range(_MADE):
+def _pattern(campaign: Campaign, made: int) -> list[Event]:
+    for number in range(made):
         said = campaign.decide(case(number), key=f"key {number}")
         if number % _MISSING:
             campaign.observe(said.id, {"answer": number % 5 == 0})

@@ -1,6 +1,6 @@
 """An offer is appended and another one withdrawn half way: shares of the second half's own optimum, in the shop.
 
-`python -m tests.growing [REPLICAS]` prints the table of docs/changes.md.
+`python -m tests.growing [REPLICAS [ROUNDS]]` prints the table of docs/changes.md.
 """
 
 import sys
@@ -88,12 +88,12 @@ def grown(come: str, gone: str, replicas: int, rounds: int = T, compare: bool = 
     return found | ({"a new policy with the rest": np.array(anew)} if compare else {})
 
 
-def main(replicas: int) -> None:
+def main(replicas: int = 12, rounds: int = T) -> None:
     head("added", "removed", "adopted", "a new policy with the rest")
     for gone in ("small", "gift", "large"):
         for come in (offer for offer in OFFERS[1:] if offer != gone):
-            row(come, gone, *map(said, grown(come, gone, replicas).values()))
+            row(come, gone, *map(said, grown(come, gone, replicas, rounds).values()))
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if sys.argv[1:] else 12)
+    main(*map(int, sys.argv[1:]))

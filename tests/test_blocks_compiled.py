@@ -10,7 +10,6 @@ from evenhand.choices import EpsilonGreedy
 from evenhand.core.views import view_of
 from evenhand.environments import MixedContexts
 from evenhand.models import (
-    BayesianLogistic,
     Fixed,
     GeneralizedLinear,
     Logarithmic,
@@ -25,7 +24,7 @@ from evenhand.recipes import pgd, resolving, square_cbwk, ucb
 from evenhand.testing import check_compiled
 from tests.examples.recipes import RECIPES
 from tests.interpreted import kinds
-from tests.test_blocks import LINUCB, OWN, PLACES, SEEN, places
+from tests.test_blocks import LINUCB, PLACES, SEEN, places
 from tests.test_blocks_of_plans import COURT, RIDGE
 
 MIXED = MixedContexts(horizon=300)
@@ -41,14 +40,12 @@ ALONE = PerAction(inner=Ridge(n_features=4, width=Logarithmic(0.5)), actions=5)
 # By name: policy, environment, and the least rounds in blocks.
 COMPILED = {
     "rankings": (plain_ranking.policy(RANKING), RANKING, 299),
-    "own coefficients": (ucb(LINUCB.problem, OWN, warmup=0), LINUCB, 199),
     "estimated shares": (
         pgd(PLACES, Ridge(n_features=4, width=Fixed(0.2)), warmup=20, hard=True),
         places(),
         290,
     ),
     "plan": (resolving(COURT.problem, RIDGE), COURT, 200),
-    "plan of estimated shares": (resolving(PLACES, BayesianLogistic(n_features=4)), places(), 80),
     "stacked": (ucb(MIXED.problem, STACKED, warmup=5), MIXED, 280),
     "inverse gap": (
         square_cbwk(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=Fixed(0.2)), rate=9.0),

@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 FOLDER, PAGE = ROOT / "examples" / "gallery", ROOT / "docs" / "gallery.md"
 USES = sorted(file.stem for file in FOLDER.glob("*.py") if file.stem not in ("world", "picture"))
 SHORT = ("court", "jobs", "trial")  # which are run as the page shows them, the others with two replicas
+WORDS = {"ads": ("2", "0.30")} | dict.fromkeys(SHORT, ())  # beside the name
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def alone(monkeypatch, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("use", USES)
 def test_a_use_runs_and_draws(use, alone, tmp_path, capsys):
-    alone(use, *([] if use in SHORT else ["2"]))  # replicas
+    alone(use, *WORDS.get(use, ("2",)))
     said = capsys.readouterr().out
     assert said.endswith(f"\npicture: out/gallery/{use}.png\n")
     assert (tmp_path / "out" / "gallery" / f"{use}.png").stat().st_size < 80_000

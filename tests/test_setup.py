@@ -69,5 +69,5 @@ def test_a_package_that_is_missing_is_an_error_where_everything_is_installed(mon
 
 def test_make_check_and_ci_have_everything():
     rules = (ROOT / "Makefile").read_text(encoding="utf-8")
-    assert "\ncheck: $(VENV)/.dev\n\tEVENHAND_EXTRAS=all $(BIN)/python $(PYTEST)\n" in rules
-    assert "\nmake check\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    assert "\ncheck: $(VENV)/.dev\n\tEVENHAND_EXTRAS=all $(BIN)/python $(PYTEST) -n 3\n" in rules
+    assert "\nmake -j 2 packages check\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")

@@ -36,7 +36,7 @@ def customers(count: int) -> list[list[object]]:
     return rows
 
 
-def fill(folder: Path, rows: int = 3000) -> None:
+def fill(folder: Path, rows: int = 1200) -> None:
     """Write all files."""
     found = customers(rows)
     for name, width, kept in (("hillstrom.csv", len(COLUMNS), found), ("customers.csv", 8, found[: rows // 10])):

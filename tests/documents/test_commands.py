@@ -17,6 +17,7 @@ import pytest
 
 from evenhand.cli import build, main
 from evenhand.experiments.concave_convex import study as concave_convex
+from evenhand.experiments.square_cbwk import study as square_cbwk
 from evenhand.run import opt
 from tests.documents import beside
 from tests.documents.listed import ELSEWHERE, IN_CI, NOT_RUN, RUN
@@ -112,13 +113,12 @@ def test_a_command_runs(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setitem(inspect.unwrap(opt).__kwdefaults__, "contexts", SAMPLE)
     monkeypatch.setattr(concave_convex, "CONTEXTS", SAMPLE)
+    monkeypatch.setattr(square_cbwk, "POINTS", (square_cbwk.Point(5, 3, 80),))
     program, *words = shlex.split(command)
     if program == "evenhand":
         assert main(words) in (0, None)
         return
     paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
-    (tmp_path / "examples" / "gallery").symlink_to(ROOT / "examples" / "gallery")
-    (tmp_path / "examples" / "widths.py").symlink_to(ROOT / "examples" / "widths.py")
     done = subprocess.run(
         [sys.executable, *words], env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, timeout=600
     )

@@ -183,14 +183,14 @@ def test_requests_use_edges_beyond_their_capacities_less_and_less(outcomes):
 @pytest.mark.slow
 def test_families_of_campaigns_are_half_spaces_in_the_costs_of_campaigns():
     """However many families overlap, no outcome is added, and spending keeps to each of their budgets."""
-    plain = PayPerClick(ads=4, campaigns=3, horizon=4000)
-    world = PayPerClick(ads=4, campaigns=3, families=12, thrift=0.6, horizon=4000)
+    plain = PayPerClick(ads=4, campaigns=3, horizon=2500)
+    world = PayPerClick(ads=4, campaigns=3, families=12, thrift=0.6, horizon=2500)
     assert world.problem.learned == plain.problem.learned
     (shared,) = [c for c in world.problem.subject_to if "campaign 1" in getattr(c, "outcomes", ())]
     assert len(shared.within.rows) == 12 > len(shared.outcomes) == 3
     assert world.members.any(0).all()
     assert world.members.any(1).all()
-    limits = np.array([c.limit(4000) for c in world.problem.spending])
+    limits = np.array([c.limit(2500) for c in world.problem.spending])
     np.testing.assert_allclose(shared.within.bounds, 0.6 * world.members @ limits)
     model = BayesianRidge(n_features=world.n_features, n_outcomes=4)
     trace = simulate(resolving(world.problem, model), world, replicas=2, progress=False)

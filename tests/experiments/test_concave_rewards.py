@@ -87,7 +87,7 @@ def test_the_truth_tends_to_the_convex_program_on_sampled_contexts():
 @pytest.mark.parametrize("outcomes", [5, 20])
 def test_every_algorithm_is_within_two_thousandths_of_the_truth(outcomes):
     results = run(
-        ConcaveRewardsExperiment(arms=(50,), outcomes=(outcomes,), replicas=10), progress=False, log=lambda _: None
+        ConcaveRewardsExperiment(arms=(50,), outcomes=(outcomes,), replicas=5), progress=False, log=lambda _: None
     )
     mean = {(r.system, r.metric): r.mean for r in results.rows}
     for name in ("fw_linucb", "fw_linucb, scalarised", "fw_linucb, random smoothing", "fw_squarecb"):

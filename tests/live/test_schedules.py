@@ -35,14 +35,14 @@ def test_a_few_long_schedules():
 @pytest.mark.slow
 def test_thousands_of_schedules():
     start = time.perf_counter()
-    for seed in range(1000, 4000):
+    for seed in range(1000, 3000):
         played(Schedule(seed, workers=4))
-    print(f"{3000 / (time.perf_counter() - start):.0f} schedules a second")
+    print(f"{2000 / (time.perf_counter() - start):.0f} schedules a second")
 
 
 @pytest.mark.slow
 def test_many_schedules_of_a_policy_that_learns():
-    for seed in range(1000, 2000):
+    for seed in range(1000, 1600):
         played(Schedule(seed, learns=True))
 
 
@@ -97,12 +97,11 @@ class Forgetful(Worker):
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", [Hasty, Proud, Forgetful])
 def test_a_worker_that_does_not_follow_the_log_is_caught(mutant):
-    found = []
+    wanted = "may spend" if mutant is Hasty else ""
     for seed in range(400):
         try:
             Schedule(seed, worker=mutant, learns=mutant is Forgetful).run()
         except Exception as error:
-            found.append(f"{error}")
-    assert found
-    if mutant is Hasty:
-        assert any("may spend" in told for told in found)
+            if wanted in f"{error}":
+                return
+    pytest.fail("no schedule caught it")

@@ -153,8 +153,7 @@ def test_the_observed_sum_is_never_below():
 
 @pytest.mark.slow
 def test_the_observed_sum_is_never_below_in_a_thousand_replicas():
-    for seed in range(4):
-        assert (attack(250, 250, seed) > 10).mean() > 0.5
+    assert (attack(1000, 250, 0) > 10).mean() > 0.5
 
 
 def test_a_summary_judges_the_credit_and_not_the_ratio(tmp_path):
