@@ -16,7 +16,7 @@ EXCEPTIONS: dict[str | tuple[str, str], str] = {
     "docs/performance.md": "docs/performance.json has the numbers, and tests/test_peers.py compares",
     ("docs/from-a-log.md", "targeted beyond"): "tests/documents/test_shown.py runs the command, on the log of e-mails",
     ("docs/from-a-log.md", "visit per case"): "the same",
-    ("docs/from-a-log.md", "constraints, ± se"): "the same",
+    ("docs/from-a-log.md", "constraints, 95 %"): "the same",
     ("docs/from-a-log.md", "who gets what"): "the same",
     ("docs/from-a-log.md", "20,000 cases"): "the same",
     ("docs/beyond-one-machine.md", "0.121619"): "tests/documents/test_python.py runs the block of Python above it",

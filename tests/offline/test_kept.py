@@ -150,7 +150,10 @@ def test_constraints_are_printed_and_in_frames(log, policy):
     assert [k.constraint for k in mine.kept] == [*labels, "cents - 3 sale", "0.4 cents - sale"]
     frame = found.to_frame().set_index("policy")
     assert frame.loc["mine", f"confidence in {mine.kept[0].constraint}"] == mine.kept[0].confidence
-    assert "constraints, ± se, confidence  cents per round, at most 0.9  sale per round, at most 0.32" in str(found)
+    *_, table = found.tables()
+    head = ["constraints, 95 %, confidence", "cents per round, at most 0.9", "sale per round, at most 0.32"]
+    assert table.head[:3] == head
+    assert all(part in str(found) for part in head)
     metrics = {row.metric for row in found.results().rows if row.system == "mine"}
     assert {"cents, at most 0.9", "confidence in cents per round", "sale at least, at least 0.25"} <= metrics
 

@@ -41,8 +41,9 @@ def test_a_curve_says_how_surely_each_budget_is_kept(log):
         assert line.spent[i] == pytest.approx(budget)
         assert line.used[i].pair == pytest.approx(doubly_robust(lottery, use.scores).pair)
     said = str(found)
-    assert "call used, ± se, confidence" in said
-    assert f"± {line.used[0].se:.4f}, {sure(line.used[0], 0.1):.1%}" in said
+    assert "call used, 95 %, confidence" in said
+    low, high = line.used[0].interval
+    assert f"{line.used[0].value:.4f} ({low:.4f} to {high:.4f}), {sure(line.used[0], 0.1):.1%}" in said
     assert "Plans keep to the budget by predictions of call, so that it holds on average alone." in said
     assert found.page().parts[-1].title == "How surely the budget of call is kept"
     row = found.to_frame().iloc[0]

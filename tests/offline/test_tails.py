@@ -163,7 +163,7 @@ def test_a_declared_0_of_one_outcome_leaves_others_shares():
     log = draw(900, 4, stated=problem(outcomes=(Outcome("sale"), Outcome("call", free=("none",)), COSTS))).evidence
     calls = log.outcomes[:, :1] * (log.actions > 1)[:, None]
     log = replace(log, outcomes=np.hstack([log.outcomes, calls]))
-    assert log.share == (0.0, 1.0)
+    assert value(log).policies[0].value.events[3:] == (0.0, 1.0)
     assert log.occurrences["call"].ends == (0.0, 1.0)
 
 

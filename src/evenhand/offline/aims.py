@@ -14,6 +14,7 @@ from evenhand.core.errors import InvalidInput
 from evenhand.core.types import Floats, Ints
 from evenhand.objectives import Linear
 from evenhand.objectives.base import Objective
+from evenhand.offline.events import Gap, Share
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.planned import Mixture, Parts, Planned, moves
 from evenhand.offline.scores import STILL, Average, Estimate
@@ -33,7 +34,7 @@ class At(NamedTuple):
     price: float
     policy: Planned
     moves: Floats = STILL  # (K,K) by how much folds move each other's value
-    cases: float = float("nan")  # as of `Doubt`
+    events: Share | Gap | None = None  # of the value
     degrees: float = inf  # as of `Estimate`
 
     @property
@@ -41,10 +42,16 @@ class At(NamedTuple):
         """The value with the influence of every cluster."""
         return Average(self.value, self.psi, self.moves, self.degrees)
 
+    @property
+    def estimate(self) -> Estimate:
+        """The value with its interval, whose events have its error, to which the end of the budget adds."""
+        found = self.average.estimate
+        return found._replace(events=None if self.events is None else self.events._replace(se=found.se))
+
     def guess(self, learned: bool) -> At:
         """The same without an error, as of what was never logged; what is spent has one unless that is learned."""
         used = self.used._replace(se=float("nan"), events=None) if learned else self.used
-        return self._replace(psi=np.full(len(self.psi), np.nan), moves=STILL, used=used)
+        return self._replace(psi=np.full(len(self.psi), np.nan), moves=STILL, used=used, events=None)
 
 
 @dataclass(frozen=True, eq=False)

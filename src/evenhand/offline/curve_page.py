@@ -28,7 +28,7 @@ DIFFERENCES = (
     "includes 0, the difference is indistinguishable from chance. Of twenty budgets, one is outside its band by chance."
 )
 USES = (
-    "What a policy uses, by scores, its standard error, and the confidence that this is within the budget. Plans keep "
+    "What a policy uses, by scores, its 95 % interval, and the confidence that this is within the budget. Plans keep "
     "to the budget by predictions: on average and, if it binds, about half the time. No run is forced to keep it."
 )
 PRICES = "What one more unit of the budget is predicted to bring. Where it is 0, more of it is worth nothing."

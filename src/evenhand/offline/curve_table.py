@@ -23,7 +23,7 @@ from evenhand.offline.lines import (
     Line,
 )
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import Counted, confidence, ends_of, head, reached, results_of, settings_of, told
+from evenhand.offline.told import Counted, ends_of, head, held, reached, results_of, settings_of, told
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.allowances import Allowance, setting
 from evenhand.report.leaving import leave
@@ -86,7 +86,7 @@ class Curve:
         """
         columns = ["policy", "budget", "value", "se", "low", "high", "less than targeted", "se less"]
         columns += ["low less", "high less"]
-        columns += ["spent", "used", "se used", "confidence", "price"]
+        columns += ["spent", "used", "se used", "low used", "high used", "confidence", "price"]
         columns += ["reach of all", "reach less of all"]  # standard errors that hold at all budgets at once
         counted = [] if self.clusters is None else [self.clusters.number]
         columns += ["clusters"] * len(counted)
@@ -101,6 +101,7 @@ class Curve:
                     *less.interval,
                     spent,
                     *used.pair,
+                    *used.interval,
                     sure(used, b),
                     price,
                     *(reached(self, errors) for errors in self.bands[line.name]),
@@ -126,6 +127,7 @@ class Curve:
                 found.rows.extend(ends_of(line.name, at, f"less than {TARGETED}", less))
                 found.rows.append(Measurement(line.name, at, "spent", spent))
                 found.rows.append(Measurement(line.name, at, "used, by scores", *used.pair))
+                found.rows.extend(ends_of(line.name, at, "used, by scores", used))
                 found.rows.append(Measurement(line.name, at, "confidence in the budget", sure(used, b)))
                 found.rows.append(Measurement(line.name, at, "price", price))
         return found
@@ -215,12 +217,10 @@ class Curve:
         """What is used of a budget that plans keep to by predictions alone."""
         if self.learned:
             cells = {
-                line.name: [
-                    f"{told(line.used[i])}, {confidence(sure(line.used[i], self.budgets[i]))}" for i in self._few()
-                ]
+                line.name: [held(line.used[i], sure(line.used[i], self.budgets[i])) for i in self._few()]
                 for line in self.lines
             }
-            yield self._table(f"{self.spent} used, ± se, confidence", cells)
+            yield self._table(f"{self.spent} used, 95 %, confidence", cells)
 
     def _table(self, head: str, cells: Mapping[str, list[str]]) -> Table:
         return Table(

@@ -123,7 +123,7 @@ def curve(
     events = [z for name, z in crossed.occurrences_dealt.items() if name in evidence.problem.objective.outcomes]
     ask = doubter(evidence.propensities[order], len(at) * len(policies), clusters, events)
     policies = {name: doubtful(crossed, each, ask, limit) for name, each in policies.items()}
-    lines, bands = together(policies, at, seed, clusters.names, evidence.share)
+    lines, bands = together(policies, at, seed, clusters.names)
     found = Curve(
         log=evidence.log,
         problem_file=evidence.problem_file,

@@ -1,14 +1,17 @@
-"""The objective of several averages, with its error by the delta method."""
+"""The objective of several averages, with its error by the delta method, and of sums of shares by their events."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from evenhand.core.errors import InvalidInput
+from evenhand.core.types import Floats
 from evenhand.objectives.base import Objective
-from evenhand.offline.scores import STILL, Average
+from evenhand.offline.events import Occurrences, scaled
+from evenhand.offline.scores import STILL, Average, Estimate
+from evenhand.replay.clusters import Clusters
 
 _ROUGH = 0.1  # of a standard error, by how much the delta method may be off
 
@@ -35,6 +38,25 @@ def objective_of(objective: Objective, averages: Sequence[Average]) -> Average:
     psi = sum((g * average.psi for g, average in each), np.zeros(len(nothing)))
     moved = np.asarray(sum(g * average.moves for g, average in each))
     return averages[0]._replace(value=value, psi=psi, moves=moved)
+
+
+def summed(
+    parts: Iterable[tuple[str, float, Average]], occurrences: Mapping[str, Occurrences], w: Floats, clusters: Clusters
+) -> Estimate:
+    """Estimate a sum of parts by name, weight and weighted average, of which outcomes of two values are shares.
+
+    Effective cases are those of the weights of rows, `(N)`.
+    """
+    cases, found = clusters.effective(w), list[tuple[Average, Estimate]]()
+    for name, weight, part in parts:
+        own = occurrences.get(name)
+        ends = own.ends if own is not None and own.risks(w) else None
+        found.append((part, part.counted(cases, None if ends is None else scaled(ends, weight))))
+    total, value = found[0]
+    for part, estimate in found[1:]:
+        less = part.times(-1.0)
+        total, value = total.less(less), total.beyond(value, less, estimate.negative())
+    return value
 
 
 def trouble(objective: Objective, averages: Sequence[Average], policy: str) -> str | None:

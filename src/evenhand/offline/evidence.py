@@ -15,7 +15,7 @@ from evenhand.core.types import Floats, Ints, Texts
 from evenhand.core.validate import whole
 from evenhand.objectives import Linear
 from evenhand.offline.cross_fitting import RidgeByErrors, members_of
-from evenhand.offline.events import Occurrences, scaled
+from evenhand.offline.events import Occurrences
 from evenhand.offline.fold_models import Asked, FoldModels, Regressor, fold_models, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
@@ -363,11 +363,10 @@ class Evidence:
         return found
 
     @property
-    def share(self) -> tuple[float, float] | None:
-        """The two values of the objective, if it is one learned outcome that has no other one in the log."""
-        each = list((self.weights or {}).items())
-        found = self.occurrences[each[0][0]].ends if len(each) == 1 and each[0][0] in self.occurrences else None
-        return None if found is None else scaled(found, each[0][1])
+    def shared(self) -> Mapping[str, float]:
+        """The weights other than 0 of a weighted sum, if an outcome of it has two values in the log; none otherwise."""
+        weights = {name: q for name, q in (self.weights or {}).items() if q}
+        return weights if any(z.ends for name, z in self.occurrences.items() if name in weights) else {}
 
     @property
     def events(self) -> tuple[Occurrences, ...]:

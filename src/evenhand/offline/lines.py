@@ -16,11 +16,13 @@ from evenhand.core.validate import number
 from evenhand.offline.aims import Aim, At
 from evenhand.offline.bands import Bands, blocks, reach
 from evenhand.offline.crossed import Crossed, Planner
+from evenhand.offline.delta import summed
 from evenhand.offline.doubts import Doubt
+from evenhand.offline.events import Gap, Share
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frontier import Point, cheapest
 from evenhand.offline.planned import Once, Parted, Single
-from evenhand.offline.scores import Estimate
+from evenhand.offline.scores import Average, Estimate
 
 TARGETED = "targeted"
 MOST = 10_000  # budgets
@@ -122,8 +124,21 @@ def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt
         if occurrence is not None and occurrence.risks(w):
             few = occurrence.are_few(w, clusters)
             used = used._replace(se=float("nan")) if few else used.counted(doubt.cases, occurrence.ends)
-        own = at._replace(used=used, cases=doubt.cases)
+        own = at._replace(used=used, events=_events(crossed, at, w))
         yield own.guess(limit.learned) if doubt.is_guess else own
+
+
+def _events(crossed: Crossed, at: At, w: Floats) -> Share | Gap | None:
+    """What the interval of a weighted sum is made from, of rows with some weights, `(N)`, if an outcome is a share."""
+    weights, tables, clusters = crossed.evidence.shared, crossed.tables_dealt, crossed.clusters_dealt
+    if not weights:
+        return None
+    if len(weights) == 1:
+        parts = [(name, q, at.average) for name, q in weights.items()]
+    else:
+        each = {name: at.policy.of(tables[name].scores) for name in weights}
+        parts = [(name, q, Average.of(each[name], clusters).times(q)) for name, q in weights.items()]
+    return summed(parts, crossed.occurrences_dealt, w, clusters).events
 
 
 def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> Iterator[tuple[str, float]]:
@@ -144,25 +159,20 @@ def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> I
 
 
 def together(
-    policies: Mapping[str, Iterator[At]],
-    budgets: Sequence[float],
-    seed: int,
-    names: Ints,
-    ends: tuple[float, float] | None = None,
+    policies: Mapping[str, Iterator[At]], budgets: Sequence[float], seed: int, names: Ints
 ) -> tuple[tuple[Line, ...], dict[str, Bands]]:
     """Follow policies over the budgets together, so that they can be compared row by row; the first is targeted.
 
-    The seed is that of the multipliers of bands, and `(G)` names are those of their clusters; `ends` are
-    the two values of the objective in all rows, if it has no other one.
+    The seed is that of the multipliers of bands, and `(G)` names are those of their clusters.
     """
     found: dict[str, list[tuple[Estimate, Estimate, float, Estimate, float]]] = {name: [] for name in policies}
     sums: dict[str, list[tuple[Floats, Floats]]] = {name: [] for name in policies}
     with Work("weighing", "budget", len(budgets)) as work:
         for each in zip(*policies.values(), strict=True):
             first = each[0]
-            targeted = first.average.counted(first.cases, ends)
+            targeted = first.estimate
             for name, at in zip(policies, each, strict=True):
-                own, psi = at.average.counted(at.cases, ends), first.psi - at.psi
+                own, psi = at.estimate, first.psi - at.psi
                 less = first.average.beyond(targeted, at.average, own)
                 found[name].append((own, less, at.spent, at.used, at.price))
                 sums[name].append((blocks(at.psi, names), blocks(psi, names)))

@@ -16,9 +16,8 @@ from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.offline.bands import blocks
 from evenhand.offline.crossed import Crossed, best
-from evenhand.offline.delta import objective_of, trouble
+from evenhand.offline.delta import objective_of, summed, trouble
 from evenhand.offline.doubts import Bounds, Doubt, doubter, ends
-from evenhand.offline.events import scaled
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frozen import Saved
 from evenhand.offline.kept import Kept, kept
@@ -320,24 +319,12 @@ def valued(
 
 def _value(evidence: Evidence, found: Average, averages: Sequence[Average], w: Floats) -> Estimate:
     """Estimate the objective of averages of its outcomes; one that has two values is a share, also in a sum."""
-    each = evidence.occurrences
-    if evidence.weights is None or not any(z.ends for name, z in each.items() if name in evidence.weights):
+    weights = evidence.shared
+    if not weights:
         return found.estimate
-    cases, parts = evidence.clusters.effective(w), list[tuple[Average, Estimate]]()
-    for name, average in zip(evidence.problem.objective.outcomes, averages, strict=True):
-        if not (weight := evidence.weights[name]):
-            continue
-        own = each.get(name)
-        part = average.times(weight)
-        ends = own.ends if own is not None and own.risks(w) else None
-        parts.append((part, part.counted(cases, None if ends is None else scaled(ends, weight))))
-    if not parts:
-        return found.estimate
-    total, value = parts[0]
-    for part, estimate in parts[1:]:
-        less = part.times(-1.0)
-        total, value = total.less(less), total.beyond(value, less, estimate.negative())
-    return value
+    each = zip(evidence.problem.objective.outcomes, averages, strict=True)
+    parts = ((name, q, average.times(q)) for name, average in each if (q := weights.get(name)))
+    return summed(parts, evidence.occurrences, w, evidence.clusters)
 
 
 def _use(evidence: Evidence, outcome: str, amounts: Floats, w: Floats, guessed: bool) -> Estimate:

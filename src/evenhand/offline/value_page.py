@@ -27,7 +27,7 @@ OTHERS = (
 )
 
 KEPT = (
-    "How much a policy has of what a constraint limits, its standard error, and the confidence that it is kept. "
+    "How much a policy has of what a constraint limits, its 95 % interval, and the confidence that it is kept. "
     "A policy that was tuned to meet a limit exactly has a confidence of a half."
 )
 

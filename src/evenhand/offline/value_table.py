@@ -17,13 +17,12 @@ from evenhand.offline.bands import Bands
 from evenhand.offline.doubts import FEW
 from evenhand.offline.events import FEW_EVENTS, Share
 from evenhand.offline.policies import Valued, tied
-from evenhand.offline.scores import Estimate
 from evenhand.offline.told import (
     Counted,
-    confidence,
     coverage,
     ends_of,
     head,
+    held,
     in_band,
     reached,
     reaches,
@@ -90,7 +89,7 @@ class Value:
         names = ["policy", "value", "se", "low", "high", "beyond logged", "se beyond", "low beyond", "high beyond"]
         names += ["ips", "se ips", "snips", "se snips", "model alone", "switch"]
         names += ["effective cases", "never logged", "effective events", "least", "most"]
-        names += [f"{name} used" for name in self.limits]
+        names += [f"{end}{name} used" for name in self.limits for end in ("", "low ", "high ")]
         names += [f"confidence in {k.constraint}" for k in self.policies[0].kept]
         counted = [] if self.clusters is None else [self.clusters.number]
         names += ["clusters"] * len(counted)
@@ -108,7 +107,7 @@ class Value:
                 *p.doubt[:2],
                 p.doubt.events if math.isfinite(p.doubt.events) else math.nan,
                 *(p.bounds or (math.nan, math.nan)),
-                *(p.used[name].value for name in self.limits),
+                *(z for name in self.limits for z in (p.used[name].value, *p.used[name].interval)),
                 *(k.confidence for k in p.kept),
                 *counted,
             ]
@@ -140,8 +139,11 @@ class Value:
                 found.rows.append(Measurement(p.policy, {}, f"{self.objective}, {end}", bound))
             for name, used in p.used.items():
                 found.rows.append(Measurement(p.policy, {}, f"{name} used", *used.pair))
+                found.rows.extend(ends_of(p.policy, {}, f"{name} used", used))
             for k in p.kept:
-                found.rows.append(Measurement(p.policy, {}, f"{k.row}, {k.side} {k.limit:.6g}", *k.used.pair))
+                row = f"{k.row}, {k.side} {k.limit:.6g}"
+                found.rows.append(Measurement(p.policy, {}, row, *k.used.pair))
+                found.rows.extend(ends_of(p.policy, {}, row, k.used))
                 found.rows.append(Measurement(p.policy, {}, f"confidence in {k.constraint}", k.confidence))
         for what, errors in zip(("", " beyond what was logged"), self.bands, strict=True):
             reach = reached(self, errors)
@@ -281,13 +283,14 @@ class Value:
             for name, limit in self.limits.items():
                 if name not in self._over(p) and p.used[name].value > limit * (1.0 + 1e-9):
                     use = f"{amount(p.used[name].value)} {name} per case of {amount(limit)}"
-                    error = amount(_error(p.used[name]), 2)
-                    yield f"{p.policy!r} uses {use}, which three standard errors of {error} allow for"
+                    low, high = map(amount, p.used[name].within(3.0))
+                    yield f"{p.policy!r} uses {use}, which three standard errors allow for: {low} to {high}"
 
     def _over(self, p: Valued) -> Iterator[str]:
-        """Yield the budgets that a policy exceeds by more than three standard errors."""
+        """Yield the budgets below a guess of what is used, or below all of its interval of three standard errors."""
         for name, limit in self.limits.items():
-            if p.used[name].value - 3.0 * _error(p.used[name]) > limit * (1.0 + 1e-9):
+            used = p.used[name]
+            if (used.value if math.isnan(used.se) else used.within(3.0)[0]) > limit * (1.0 + 1e-9):
                 yield name
 
     def tables(self) -> Iterator[Table]:
@@ -312,8 +315,8 @@ class Value:
         yield Table(["by other estimators", "IPS ± se", "SNIPS ± se", "model alone", "switch"], rows)
         limits = [f"{k.constraint}, {k.side} {amount(k.limit)}" for k in self.policies[0].kept]
         if limits:
-            rows = [[p.policy, *(f"{told(k.used)}, {confidence(k.confidence)}" for k in p.kept)] for p in self.policies]
-            yield Table(["constraints, ± se, confidence", *limits], rows)
+            rows = [[p.policy, *(held(k.used, k.confidence) for k in p.kept)] for p in self.policies]
+            yield Table(["constraints, 95 %, confidence", *limits], rows)
 
     def _reading(self) -> Iterator[str]:
         yield "value   doubly robust: predictions by models that have not seen the case, and what they missed in it."
@@ -349,8 +352,3 @@ def _interval(p: Valued) -> str:
 def _range(p: Valued) -> str:
     """Say between which bounds a guess is."""
     return "" if p.bounds is None else ", and is worth between {:.4f} and {:.4f}".format(*p.bounds)
-
-
-def _error(estimate: Estimate) -> float:
-    """The standard error of a use, 0 where it is a guess."""
-    return 0.0 if math.isnan(estimate.se) else estimate.se
