@@ -85,6 +85,24 @@ def test_sigterm_ends_with_a_whole_file_and_a_word(tmp_path):
         assert client.said.endswith("found 2 events, 1 of 300 decided\n")
 
 
+READY = """
+import os, signal, sys
+import evenhand as eh
+from evenhand.live.http import serve
+from tests.live.test_proof import POLICY
+
+number = int(sys.argv[1])
+signal.signal(number, signal.SIG_IGN)  # as shells do with Ctrl-C for what they begin in the background
+serve(eh.Campaign.open("memory://", "post", POLICY), port=0, ready=lambda _: os.kill(os.getpid(), number))
+"""
+
+
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_it_hears_that_it_shall_stop_once_it_has_said_that_it_is_ready(stop):
+    done = subprocess.run([sys.executable, "-c", READY, str(int(stop))], timeout=LONG, check=False)
+    assert done.returncode == 0
+
+
 def test_a_campaign_is_new_or_existing_if_the_command_says_so(tmp_path, capsys):
     _, file = write(tmp_path, rows(300), STATED)
     store = f"sqlite:///{tmp_path}/post.db"

@@ -23,7 +23,7 @@ from evenhand.offline.lines import (
     Line,
 )
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import Counted, ends_of, head, held, reached, results_of, settings_of, told
+from evenhand.offline.told import Counted, ends_of, head, use_cell, reached, results_of, settings_of, told
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.allowances import Allowance, setting
 from evenhand.report.leaving import leave
@@ -217,7 +217,7 @@ class Curve:
         """What is used of a budget that plans keep to by predictions alone."""
         if self.learned:
             cells = {
-                line.name: [held(line.used[i], sure(line.used[i], self.budgets[i])) for i in self._few()]
+                line.name: [use_cell(line.used[i], sure(line.used[i], self.budgets[i])) for i in self._few()]
                 for line in self.lines
             }
             yield self._table(f"{self.spent} used, 95 %, confidence", cells)

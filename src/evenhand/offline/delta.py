@@ -40,7 +40,7 @@ def objective_of(objective: Objective, averages: Sequence[Average]) -> Average:
     return averages[0]._replace(value=value, psi=psi, moves=moved)
 
 
-def summed(
+def add_shares(
     parts: Iterable[tuple[str, float, Average]], occurrences: Mapping[str, Occurrences], w: Floats, clusters: Clusters
 ) -> Estimate:
     """Estimate a sum of parts by name, weight and weighted average, of which outcomes of two values are shares.

@@ -363,7 +363,7 @@ class Evidence:
         return found
 
     @property
-    def shared(self) -> Mapping[str, float]:
+    def share_weights(self) -> Mapping[str, float]:
         """The weights other than 0 of a weighted sum, if an outcome of it has two values in the log; none otherwise."""
         weights = {name: q for name, q in (self.weights or {}).items() if q}
         return weights if any(z.ends for name, z in self.occurrences.items() if name in weights) else {}

@@ -16,7 +16,7 @@ from evenhand.core.validate import number
 from evenhand.offline.aims import Aim, At
 from evenhand.offline.bands import Bands, blocks, reach
 from evenhand.offline.crossed import Crossed, Planner
-from evenhand.offline.delta import summed
+from evenhand.offline.delta import add_shares
 from evenhand.offline.doubts import Doubt
 from evenhand.offline.events import Gap, Share
 from evenhand.offline.evidence import Evidence, Tables
@@ -130,7 +130,7 @@ def doubtful(crossed: Crossed, each: Iterator[At], ask: Callable[[Floats], Doubt
 
 def _events(crossed: Crossed, at: At, w: Floats) -> Share | Gap | None:
     """What the interval of a weighted sum is made from, of rows with some weights, `(N)`, if an outcome is a share."""
-    weights, tables, clusters = crossed.evidence.shared, crossed.tables_dealt, crossed.clusters_dealt
+    weights, tables, clusters = crossed.evidence.share_weights, crossed.tables_dealt, crossed.clusters_dealt
     if not weights:
         return None
     if len(weights) == 1:
@@ -138,7 +138,7 @@ def _events(crossed: Crossed, at: At, w: Floats) -> Share | Gap | None:
     else:
         each = {name: at.policy.of(tables[name].scores) for name in weights}
         parts = [(name, q, Average.of(each[name], clusters).times(q)) for name, q in weights.items()]
-    return summed(parts, crossed.occurrences_dealt, w, clusters).events
+    return add_shares(parts, crossed.occurrences_dealt, w, clusters).events
 
 
 def tolerances_of(evidence: Evidence, outcome: str, given: Sequence[float]) -> Iterator[tuple[str, float]]:

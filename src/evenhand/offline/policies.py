@@ -16,7 +16,7 @@ from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.offline.bands import blocks
 from evenhand.offline.crossed import Crossed, best
-from evenhand.offline.delta import objective_of, summed, trouble
+from evenhand.offline.delta import objective_of, add_shares, trouble
 from evenhand.offline.doubts import Bounds, Doubt, doubter, ends
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frozen import Saved
@@ -319,12 +319,12 @@ def valued(
 
 def _value(evidence: Evidence, found: Average, averages: Sequence[Average], w: Floats) -> Estimate:
     """Estimate the objective of averages of its outcomes; one that has two values is a share, also in a sum."""
-    weights = evidence.shared
+    weights = evidence.share_weights
     if not weights:
         return found.estimate
     each = zip(evidence.problem.objective.outcomes, averages, strict=True)
     parts = ((name, q, average.times(q)) for name, average in each if (q := weights.get(name)))
-    return summed(parts, evidence.occurrences, w, evidence.clusters)
+    return add_shares(parts, evidence.occurrences, w, evidence.clusters)
 
 
 def _use(evidence: Evidence, outcome: str, amounts: Floats, w: Floats, guessed: bool) -> Estimate:

@@ -127,10 +127,10 @@ def interval(name: str, estimate: Estimate, bounds: Bounds | None = None) -> Int
     return Interval(name, estimate.value, *(() if math.isnan(estimate.se) else estimate.interval))
 
 
-def held(used: Estimate, sure: float) -> str:
+def use_cell(used: Estimate, sure: float) -> str:
     """Return what is used, its interval, and the confidence that it is within a limit, for a table.
 
-    >>> held(Estimate(0.5, 0.1), 0.5), held(Estimate(0.5, float("nan")), float("nan"))
+    >>> use_cell(Estimate(0.5, 0.1), 0.5), use_cell(Estimate(0.5, float("nan")), float("nan"))
     ('0.5000 (0.3040 to 0.6960), 50.0%', '0.5000 (guess), unknown')
     """
     return f"{round(used.value, 4) + 0.0:.4f} ({reaches(used) or 'guess'}), {confidence(sure)}"

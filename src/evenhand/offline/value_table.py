@@ -22,7 +22,7 @@ from evenhand.offline.told import (
     coverage,
     ends_of,
     head,
-    held,
+    use_cell,
     in_band,
     reached,
     reaches,
@@ -315,7 +315,7 @@ class Value:
         yield Table(["by other estimators", "IPS ± se", "SNIPS ± se", "model alone", "switch"], rows)
         limits = [f"{k.constraint}, {k.side} {amount(k.limit)}" for k in self.policies[0].kept]
         if limits:
-            rows = [[p.policy, *(held(k.used, k.confidence) for k in p.kept)] for p in self.policies]
+            rows = [[p.policy, *(use_cell(k.used, k.confidence) for k in p.kept)] for p in self.policies]
             yield Table(["constraints, 95 %, confidence", *limits], rows)
 
     def _reading(self) -> Iterator[str]:

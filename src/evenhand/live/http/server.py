@@ -73,10 +73,16 @@ def serve(
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     settings: dict[str, Any] = {} if log is None else {"log_config": None}
     with listening, to_stderr(log), keeping_up(each), _settled(), compile_in_background():
-        if ready is not None:
-            at = f"[{host}]" if _family(host) == socket.AF_INET6 else host
-            ready(f"http://{at}:{listening.getsockname()[1]}")
-        server(made, **settings).run(sockets=[listening])
+        found, at = server(made, **settings), f"[{host}]" if _family(host) == socket.AF_INET6 else host
+        startup = found.startup
+
+        async def started(sockets: list[socket.socket] | None = None) -> None:
+            await startup(sockets)
+            if ready is not None:  # whoever reads it may stop the server, which listens to signals only now
+                ready(f"http://{at}:{listening.getsockname()[1]}")
+
+        found.startup = started  # type: ignore[method-assign]
+        found.run(sockets=[listening])
 
 
 def check_address(host: str, port: int, token: str | Tokens | None) -> None:
