@@ -23,7 +23,7 @@ from evenhand.offline.lines import (
     Line,
 )
 from evenhand.offline.scores import Estimate
-from evenhand.offline.told import Counted, ends_of, head, use_cell, reached, results_of, settings_of, told
+from evenhand.offline.told import Counted, ends_of, head, reached, results_of, settings_of, told, use_cell
 from evenhand.replay.checks import Checks, told as warnings
 from evenhand.report.allowances import Allowance, setting
 from evenhand.report.leaving import leave

@@ -16,7 +16,7 @@ from evenhand.core.registry import meant
 from evenhand.core.types import Floats
 from evenhand.offline.bands import blocks
 from evenhand.offline.crossed import Crossed, best
-from evenhand.offline.delta import objective_of, add_shares, trouble
+from evenhand.offline.delta import add_shares, objective_of, trouble
 from evenhand.offline.doubts import Bounds, Doubt, doubter, ends
 from evenhand.offline.evidence import Evidence, Tables
 from evenhand.offline.frozen import Saved

@@ -22,13 +22,13 @@ from evenhand.offline.told import (
     coverage,
     ends_of,
     head,
-    use_cell,
     in_band,
     reached,
     reaches,
     results_of,
     settings_of,
     told,
+    use_cell,
 )
 from evenhand.offline.value_page import differences, parts, uses
 from evenhand.offline.whom import ForWhom
