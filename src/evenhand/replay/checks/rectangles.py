@@ -1,4 +1,4 @@
-"""Rows in which a rule of two columns lets an action never be drawn, such as calls to customers below 18 of one town."""
+"""Rows in which a rule of two columns lets an action never be drawn, such as calls to those below 18 of one town."""
 
 from __future__ import annotations
 
@@ -12,21 +12,22 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.replay.checks.drawn import ERROR, Drawn
 from evenhand.replay.checks.overlap import each_column
 
-_SAMPLE = 20_000  # rows among which pairs of columns are looked for
+_SAMPLE = 10_000  # rows among which pairs of columns are looked for
 _MOST = 8  # rectangles per action
-_RUNS = 55  # of tenths, at most
+_RUNS = 210  # of twentieths, at most
 
 
 def rectangles(log: Drawn, never: Mapping[int, Bools]) -> dict[int, Bools]:
-    """Return holes, and beside them the rectangles of two columns in which an action was never drawn, `->(N)` by action.
+    """Add the rectangles of two columns in which an action was never drawn to holes, `->(N)` by action.
 
-    Ends of rectangles are tenths of a feature, or a level or group, which do not depend on what was drawn: an action
-    whose least propensity is p occurs in none of n rows with a chance of at most (1 - p)^n, which has to be small for
-    all rectangles of all pairs of columns together. Each one then grows up to the next row with the action.
+    Ends of rectangles are twentieths of a feature, or a level or group, which do not depend on what was drawn: an
+    action whose least propensity is p occurs in none of n rows with a chance of at most (1 - p)^n, which has to be
+    small for all rectangles of all pairs of columns together. Each one then grows up to the next row with the action.
     """
     found, step = {a: hole.copy() for a, hole in never.items()}, max(1, len(log.actions) // _SAMPLE)
     columns = list(each_column(log))
-    bins = [_tenths(f, f[::step]) for f in columns]
+    ends = [np.unique(np.quantile(f[::step], np.linspace(0.0, 1.0, 21), method="lower"))[:-1] for f in columns]
+    bins = [np.searchsorted(z, f[::step], side="left") for z, f in zip(ends, columns, strict=True)]
     draws = np.ones(len(log.actions)) if log.clusters is None else log.clusters.parts()
     pairs = list(combinations(range(len(columns)), 2))
     for a in range(len(log.names)):
@@ -36,14 +37,15 @@ def rectangles(log: Drawn, never: Mapping[int, Bools]) -> dict[int, Bools]:
             continue
         enough = math.log(ERROR / (len(log.names) * len(pairs) * _RUNS**2)) / math.log1p(-least)
         free = ~found.get(a, np.zeros(len(played), bool))
-        some, share = free[::step] * draws[::step], enough / step
-        likely = [(i, j) for i, j in pairs if _empty(bins[i][::step], bins[j][::step], played[::step], some)[0] > share]
+        some, few = free[::step] * draws[::step], played[::step]
+        likely = [(i, j) for i, j in pairs if _empty(bins[i], bins[j], few, some)[0] > enough / step]
+        parts = {k: np.searchsorted(ends[k], columns[k], side="left") for k in {k for pair in likely for k in pair}}
         for _ in range(_MOST if likely else 0):
-            best = [(*_empty(bins[i], bins[j], played, draws * free), i, j) for i, j in likely]
-            rows, ends, i, j = max(best, key=lambda one: one[0])
+            best = [(*_empty(parts[i], parts[j], played, draws * free), i, j) for i, j in likely]
+            rows, sides, i, j = max(best, key=lambda one: one[0])
             if rows <= enough:
                 break
-            one, other = (_inside(bins[k], *ends[n]) for n, k in enumerate((i, j)))
+            one, other = (_inside(parts[k], *side) for k, side in zip((i, j), sides, strict=True))
             one = _grown(columns[i], one, played & other)
             hole = one & _grown(columns[j], other, played & one)
             found[a] = found[a] | hole if a in found else hole
@@ -51,13 +53,8 @@ def rectangles(log: Drawn, never: Mapping[int, Bools]) -> dict[int, Bools]:
     return found
 
 
-def _tenths(f: Floats, some: Floats) -> Ints:
-    ends = np.unique(np.quantile(some, np.linspace(0.0, 1.0, 11), method="lower"))[:-1]
-    return np.searchsorted(ends, f, side="left")
-
-
 def _empty(one: Ints, other: Ints, played: Bools, draws: Floats) -> tuple[float, tuple[tuple[int, int], ...]]:
-    """Return the most draws in a rectangle of tenths in which none got the action, and the first and last tenths."""
+    """Return the most draws in a rectangle in which none got the action, and its first and last parts by column."""
     shape = int(one.max()) + 1, int(other.max()) + 1
     cell = one * shape[1] + other
     seen = np.bincount(cell, played, minlength=shape[0] * shape[1]).reshape(shape)
@@ -75,8 +72,8 @@ def _empty(one: Ints, other: Ints, played: Bools, draws: Floats) -> tuple[float,
     return float(size[u, v]), ((int(i[u]), int(j[u])), (int(k[v]), int(m[v])))
 
 
-def _inside(tenth: Ints, first: int, last: int) -> Bools:
-    return np.asarray((tenth >= first) & (tenth <= last))
+def _inside(part: Ints, first: int, last: int) -> Bools:
+    return np.asarray((part >= first) & (part <= last))
 
 
 def _grown(f: Floats, inside: Bools, played: Bools) -> Bools:
