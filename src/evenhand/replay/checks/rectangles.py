@@ -38,7 +38,7 @@ def rectangles(log: Drawn, never: Mapping[int, Bools]) -> dict[int, Bools]:
         enough = math.log(ERROR / (len(log.names) * len(pairs) * _RUNS**2)) / math.log1p(-least)
         free = ~found.get(a, np.zeros(len(played), bool))
         some, few = free[::step] * draws[::step], played[::step]
-        likely = [(i, j) for i, j in pairs if _empty(bins[i], bins[j], few, some)[0] > enough / step]
+        likely = [(i, j) for i, j in pairs if _empty(bins[i], bins[j], few, some)[0] > enough / min(step, 2)]
         parts = {k: np.searchsorted(ends[k], columns[k], side="left") for k in {k for pair in likely for k in pair}}
         for _ in range(_MOST if likely else 0):
             best = [(*_empty(parts[i], parts[j], played, draws * free), i, j) for i, j in likely]
