@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 
 from evenhand.objectives import Linear
-from evenhand.offline import curve, value
-from evenhand.offline.events import Gap, Share
+from evenhand.offline import Evidence, curve, value
+from evenhand.offline.events import Gap, Share, stray_values
 from evenhand.offline.scores import Average, Estimate, Z
 from evenhand.problem import Outcome
 from tests.offline.logs import draw, problem
 from tests.offline.regimes import World, clicks, log_of
+from tests.replay import shop
 
 
 @pytest.mark.parametrize(("events", "cases"), [(0, 40), (1, 40), (20, 40), (39, 40), (40, 40), (3, 7)])
@@ -146,3 +147,17 @@ def test_nothing_sold_is_not_nothing_to_be_sold():
 def test_two_values_that_are_the_same_are_no_share():
     """As of an outcome that counts 0 in the objective."""
     assert Estimate(0.0, 0.0).counted(10.0, (0.0, 0.0)).interval == (0.0, 0.0)
+
+
+def test_two_values_in_nearly_all_rows_are_noted(tmp_path):
+    """One half refund of 600 clicks is told, and amounts of a few customers are not."""
+    lines, at = shop.rows(600), shop.HEADER.index("visit")
+    problem = shop.PROBLEM
+    assert not any("averages" in note for note in Evidence.read(*shop.write(tmp_path, lines, problem)).notes)
+    lines[5][at] = "0.5"
+    found = Evidence.read(*shop.write(tmp_path, lines, problem))
+    told = "in all but 1 of 600 rows (0.5): its averages are those of amounts, and not shares"
+    assert found.notes[-1] == f"outcome 'visit' is 0 or 1 {told}"
+    assert f"note: {found.notes[-1]}" in str(value(found))
+    assert stray_values("paid", np.repeat([0.0, 9.0, 12.0, 20.0], (990, 3, 4, 3)), 0.0, 30.0) is None
+    assert stray_values("click", np.repeat([0.0, 1.0, 0.5], (700, 299, 1)), 0.0, np.inf) is None

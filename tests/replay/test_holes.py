@@ -9,6 +9,7 @@ from evenhand.offline import Evidence, value
 from evenhand.problem import Outcome, Problem
 from evenhand.replay.checks import Drawn, balance, of_log, propensities
 from evenhand.replay.checks.overlap import holes
+from evenhand.replay.checks.rectangles import rectangles
 from evenhand.replay.columns import Names
 from evenhand.replay.units import Units
 
@@ -17,6 +18,10 @@ RULES = {
     "below 18": lambda age, town: age < 18,
     "18 to 29, or above 69": lambda age, town: ((age >= 18) & (age < 30)) | (age >= 70),
     "one town": lambda age, town: town == 1,
+}
+OF_TWO = {
+    "below 30 in one town": lambda age, town: (age < 30) & (town == 1),
+    "30 to 59 in one town": lambda age, town: (age >= 30) & (age < 60) & (town == 2),
 }
 
 
@@ -65,10 +70,30 @@ def test_right_propensities_pass_beside_a_hole():
             assert " was never drawn in " in of_log(log)["overlap"]
 
 
+@pytest.mark.parametrize("rule", OF_TWO.values(), ids=OF_TWO)
+def test_right_propensities_pass_beside_a_hole_of_two_columns(rule):
+    """In all of 20 logs, and the hole is found but for rows between it and the next call."""
+    for seed in range(20):
+        log, forbidden = drawn(seed, rule, rows=8000)
+        assert propensities(log) is not None or balance(log) is not None
+        assert not failed(log)
+        found = rectangles(log, {})
+        assert set(found) == {2}
+        assert np.mean(found[2] != forbidden) < 0.01
+
+
+def test_an_action_that_was_drawn_once_in_a_rectangle_leaves_no_hole_there():
+    log, forbidden = drawn(0, OF_TWO["below 30 in one town"], rows=8000)
+    actions = log.actions.copy()
+    actions[np.flatnonzero(forbidden)[::10]] = 2
+    assert rectangles(replace(log, actions=actions), {}) == {}
+
+
 def test_logs_without_holes_have_none():
     for seed in range(20):
         log, _ = drawn(seed, lambda age, town: age < 0)
         assert holes(log) == {}
+        assert rectangles(log, {}) == {}
         assert not failed(log)
 
 
@@ -84,6 +109,13 @@ WRONG = {
 def test_wrong_propensities_fail_beside_a_hole(stated):
     """Power: of 20 logs of 4,000 rows at least 19."""
     found = [bool(failed(drawn(seed, RULES["18 to 29, or above 69"], stated=stated)[0])) for seed in range(20)]
+    assert sum(found) >= 19
+
+
+@pytest.mark.parametrize("stated", list(WRONG.values())[:3], ids=list(WRONG)[:3])
+def test_wrong_propensities_fail_beside_a_hole_of_two_columns(stated):
+    """Power: of 20 logs of 4,000 rows at least 19."""
+    found = [bool(failed(drawn(seed, OF_TWO["30 to 59 in one town"], stated=stated)[0])) for seed in range(20)]
     assert sum(found) >= 19
 
 

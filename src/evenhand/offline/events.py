@@ -11,10 +11,12 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from evenhand.core.faces import amount, few
 from evenhand.core.types import Bools, Floats, Ints
 from evenhand.replay.clusters import Clusters
 
 FEW_EVENTS = 8.0  # effective rows with an event below which amounts have no error: 95 % of fewer held in 83 to 93 %
+_STRAY, _STRAY_EVENTS = 0.01, 0.2  # of the rows, and of those with the rarer value: up to so many others are told
 _FAR = 10.0  # times the range of the middle half
 
 
@@ -139,6 +141,24 @@ def pair(y: Floats, least: float, most: float) -> tuple[float, float] | None:
     low, high = float(y.min()), float(y.max())
     low, high = (low, high) if low < high else (least, most)
     return (low, high) if np.isfinite([low, high]).all() and ((y == low) | (y == high)).all() else None
+
+
+def stray_values(name: str, y: Floats, least: float, most: float) -> str | None:
+    """Say that an outcome with a finite range has two values in 99 % of the rows, and others between them in a few.
+
+    >>> stray_values("click", np.repeat([0.0, 1.0, 0.5], (700, 299, 1)), 0.0, 1.0)
+    "outcome 'click' is 0 or 1 in all but 1 of 1,000 rows (0.5): its averages are those of amounts, and not shares"
+    >>> [stray_values("click", y, 0.0, 1.0) for y in (np.repeat([0.0, 1.0], 50), np.linspace(0.0, 1.0, 50))]
+    [None, None]
+    """
+    ends = float(y.min()), float(y.max())
+    rarer = min(int(np.count_nonzero(y == end)) for end in ends)
+    others = y[(y > ends[0]) & (y < ends[1])]
+    if not np.isfinite([least, most]).all() or not 0 < len(others) <= min(_STRAY * len(y), _STRAY_EVENTS * rarer):
+        return None
+    told = f"outcome {name!r} is {amount(ends[0])} or {amount(ends[1])} in all but {len(others):,} of {len(y):,} rows"
+    values = few(amount(z) for z in np.unique(others).tolist())
+    return f"{told} ({values}): its averages are those of amounts, and not shares"
 
 
 def scaled(ends: tuple[float, float], factor: float) -> tuple[float, float]:

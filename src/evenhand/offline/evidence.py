@@ -15,7 +15,7 @@ from evenhand.core.types import Floats, Ints, Texts
 from evenhand.core.validate import whole
 from evenhand.objectives import Linear
 from evenhand.offline.cross_fitting import RidgeByErrors, members_of
-from evenhand.offline.events import Occurrences
+from evenhand.offline.events import Occurrences, stray_values
 from evenhand.offline.fold_models import Asked, FoldModels, Regressor, fold_models, predicted
 from evenhand.offline.scores import scores
 from evenhand.problem.problem import Problem
@@ -120,6 +120,7 @@ class Evidence:
     def of(log: Log, problem_file: str) -> Evidence:
         """Return the evidence of a log that was read by a problem file."""
         problem, encoded = log.problem, log.encoded
+        ranges = zip(problem.learned, encoded.outcomes.T, problem.span.T.tolist(), strict=False)
         return Evidence(
             log=log.name,
             problem_file=problem_file,
@@ -134,7 +135,7 @@ class Evidence:
             spec=log.spec,
             coding=encoded.coding,
             left_out=tuple(log.bad.messages()),
-            notes=tuple(encoded.notes),
+            notes=(*encoded.notes, *filter(None, (stray_values(name, y, *ends) for name, y, ends in ranges))),
             selection=encoded.checks,
             cluster=encoded.clusters,
             repeats=encoded.repeats,

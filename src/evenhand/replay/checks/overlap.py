@@ -94,14 +94,13 @@ def holes(log: Drawn) -> dict[int, Bools]:
     Holes are runs of values of a feature, or groups: all rows between two values with which an action was drawn, or
     beyond the last one. An action whose least propensity is p occurs in none of n rows with a chance of at most
     (1 - p)^n, which has to be small for all runs of all columns together; where rows have clusters, which may have got
-    one action each, n is at most the number of clusters. Holes of two columns, such as customers below 18 of one town
-    alone, are not found.
+    one action each, n is at most the number of clusters. Holes of two columns are found by `rectangles`.
     """
     count, found = len(log.names), dict[int, Bools]()
     least = [float(log.propensities[log.actions == a].min(initial=1.0)) for a in range(count)]
     columns = log.count + sum(len(names) for names in log.group_names.values())
     draws = np.ones(len(log.actions)) if log.clusters is None else log.clusters.parts()
-    for values in _columns(log):
+    for values in each_column(log):
         each, where = np.unique(values, return_inverse=True)
         enough = math.log(ERROR / (count * columns * len(each)))
         until = np.cumsum(np.bincount(where, draws))  # draws with this value or a smaller one
@@ -118,7 +117,7 @@ def holes(log: Drawn) -> dict[int, Bools]:
     return found
 
 
-def _columns(log: Drawn) -> Iterator[Floats]:
+def each_column(log: Drawn) -> Iterator[Floats]:
     """Yield features, and an indicator of every group."""
     yield from (feature.values for feature in log.features())
     for by, names in log.group_names.items():

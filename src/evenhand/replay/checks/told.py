@@ -10,10 +10,11 @@ from evenhand.replay.checks.balance import balance
 from evenhand.replay.checks.drawn import Drawn
 from evenhand.replay.checks.overlap import groupings, holes, overlap
 from evenhand.replay.checks.propensities import propensities
+from evenhand.replay.checks.rectangles import rectangles
 
 Checks = Mapping[str, str | None]  # by check, a sentence; None where nothing was found
 _SAMPLE = 10_000  # rows
-_GUESS = "values of one column tell apart: what it would bring there is a guess by a model that has not seen it"
+_GUESS = "values of one column or two tell apart: what it would bring there is a guess by a model that has not seen it"
 _OF_ALL = ("propensities", "features", "clusters")  # checks of a log that doubt every estimate from it
 _OF_SOME = {"dropped": "Of the rows that were kept", "clipped": "With outcomes clipped to their range"}
 
@@ -35,21 +36,35 @@ def of_log(log: Drawn) -> dict[str, str | None]:
 def _compared(log: Drawn) -> tuple[dict[str, str | None], dict[int, Bools]]:
     """Compare probabilities and columns where each action could be drawn; with the rows in which it could not.
 
-    A column that follows from the action leaves holes as well, in which the propensities are wrong. So a log passes if
-    nothing is found beside its holes, and else what is found in both ways is told, or in one of them. Where nothing is
-    found without holes, they are looked for among some of the rows first.
+    Holes of one column are looked for first, among some of the rows where nothing is found without them. Those of two
+    columns are looked for where something is found, and count if nothing is found beside them.
     """
     whole = {"propensities": propensities(log), "features": balance(log)}
     some = log.of(slice(None, None, max(1, len(log.actions) // _SAMPLE)))
     never = holes(log) if any(whole.values()) or holes(some) else {}
+    found = _beside(log, whole, never)
+    if any(found.values()):
+        more = rectangles(log, never)
+        beside = _beside(log, whole, more)
+        if not any(beside.values()):
+            return beside, more
+    return found, never
+
+
+def _beside(log: Drawn, whole: Mapping[str, str | None], never: Mapping[int, Bools]) -> dict[str, str | None]:
+    """Compare probabilities and columns beside holes, given what is found without them.
+
+    A column that follows from the action leaves holes as well, in which the propensities are wrong. So a log passes if
+    nothing is found beside its holes, and else what is found in both ways is told, or in one of them.
+    """
     if not never:
-        return whole, never
+        return dict(whole)
     log = replace(log, holes=never)
     beside = {"propensities": propensities(log), "features": balance(log)}
     both = {check: said if whole[check] is not None else None for check, said in beside.items()}
     if not any(beside.values()) or any(both.values()):
-        return both, never
-    return whole if any(whole.values()) else beside, never
+        return both
+    return dict(whole) if any(whole.values()) else beside
 
 
 def told(checks: Checks) -> Iterator[str]:
