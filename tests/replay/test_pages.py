@@ -35,6 +35,11 @@ def test_the_page_of_a_replay_states_the_result(found):
     used = replay.measured["pgd, budget and parity"]["post used"][1]
     assert f"post: {used.mean:,.6g} of 90 used on average, {used.worst:,.6g} at most." in replay.summary()
     assert "kept in every run." in replay.summary()
+    mean = replay.measured["uniform"]["visit"][1].mean
+    told = "Over 300 accepted rounds that is visit in all: "
+    assert replay.summary().startswith(f"{replay.headline()}. {told}")
+    assert f"{300 * mean:.4g} by uniform; pgd, budget and parity beyond uniform " in replay.summary()
+    assert told in str(replay)
     for system, measures in replay.measured.items():
         assert system in read.of("th")
         assert f"{measures['visit'][1].mean:.4f}" in read.of("td")

@@ -55,6 +55,9 @@ def test_its_summary_compares_as_that_of_one_does(files, found):
     one = replay_log(*files, replicas=1, bootstrap=0, progress=False)
     assert one.averages.startswith("By the averages of the log, a round brings 0.")
     assert f" {one.averages}. " in f"{found.summary()} "
+    said = f"Over {found.problem.horizon:,} accepted rounds that is visit in all: "
+    assert said in found.summary()
+    assert said in str(found)
 
 
 def test_differences_by_hand(found):

@@ -1,12 +1,15 @@
-"""Budgets in the units of those who state them: what they allow in all, and per case."""
+"""Budgets, and what is won within them, in the units of those who state them: in all, and per case."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from evenhand.core.faces import amount
+from evenhand.core.faces import amount, few
+from evenhand.objectives import Linear
 from evenhand.problem.problem import Problem
+from evenhand.report.intervals import Interval
+from evenhand.report.quantities import objective_name
 
 
 class Allowance(NamedTuple):
@@ -42,6 +45,26 @@ def of_rounds(problem: Problem) -> tuple[Allowance, ...]:
     each = [s for s in problem.stated if s.spends and s.by is None and s.outcome is not None]
     rates = {str(s.outcome): s.total / problem.horizon for s in each}
     return allowances(rates, problem.horizon, "accepted rounds", "round")
+
+
+def over_horizon(problem: Problem, means: Mapping[str, float], beyond: Interval | None, other: str) -> Iterator[str]:
+    """Say what a policy brings over the horizon, by averages per round; nothing of an objective that is no sum.
+
+    Args:
+        problem: with the objective and the horizon.
+        means: of the objective, by policy.
+        beyond: by how much one of them exceeds another one per round, None if that is not known.
+        other: the name of that one.
+    """
+    if not isinstance(problem.objective, Linear) or not means:
+        return
+    name, rounds = objective_name(problem), problem.horizon
+    said = few((f"{amount(rounds * mean)} by {policy}" for policy, mean in means.items()), width=200)
+    text = f"Over {rounds:,} accepted rounds that is {name} in all: {said}"
+    if beyond is not None and beyond.low is not None and beyond.high is not None:
+        mean, low, high = (f"{'+' * (z > 0.0)}{amount(rounds * z)}" for z in (beyond.mean, beyond.low, beyond.high))
+        text += f"; {beyond.name} beyond {other} {mean} (95 %: {low} to {high})"
+    yield text
 
 
 def lines(each: tuple[Allowance, ...]) -> Iterator[str]:
