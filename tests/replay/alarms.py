@@ -1,6 +1,7 @@
 """How often checks find something in right logs, and what is planted: `python -m tests.replay.alarms LOGS`.
 
-Actions depend on age, town and area. Of right logs at most 1 % may be said to be wrong; a check aims at .1 %.
+Actions depend on age, town and area. Of right logs at most 1 % may be said to be wrong; a check aims at .1 %. By a rule
+of two columns some cases never get an action, which `overlap` says rightly.
 """
 
 import sys
@@ -16,15 +17,26 @@ TOWNS = ("Bonn", "Ulm", "Köln")
 AREAS = ("north", "south")
 
 
-def drawn(seed, rows=4000, *, least=0.1, tilt=1.0, chances=None):
-    """Draw a log in which ages, towns and areas decide how likely each action is."""
+RULES = {
+    "below 30 in Ulm": lambda age, spent, town, area: (age < 30) & (town == 1),
+    "below 32, spends little": lambda age, spent, town, area: (age < 32) & (spent < 0.8),
+    "Ulm, south": lambda age, spent, town, area: (town == 1) & (area == 1),
+    "30 to 45, spends much": lambda age, spent, town, area: (age > 30) & (age < 45) & (spent > 1.5),
+}
+
+
+def drawn(seed, rows=4000, *, least=0.1, tilt=1.0, chances=None, rule=None):
+    """Draw a log in which ages, towns and areas decide how likely each action is; by a rule some never get the last."""
     rng = np.random.default_rng(seed)
     ages, spent = rng.uniform(20, 70, rows), np.exp(1.5 * rng.standard_normal(rows))
     town, area = rng.choice(3, rows, p=[0.6, 0.36, 0.04]), rng.choice(2, rows, p=[0.7, 0.3])
     if chances is None:
         z = np.exp(tilt * ((ages[:, None] - 45) / 15 * np.array([-1.0, 0.0, 1.0]) + (town[:, None] == np.arange(3))))
         chances = least + (1 - 3 * least) * z / z.sum(1, keepdims=True)
-    chances = np.broadcast_to(chances, (rows, 3))
+    chances = np.array(np.broadcast_to(chances, (rows, 3)))
+    if rule is not None:
+        chances[rule(ages, spent, town, area), 2] = 0.0
+        chances /= chances.sum(1, keepdims=True)
     actions = (rng.random((rows, 1)) > chances.cumsum(1)).sum(1).clip(0, 2)
     texts = {"town": Names.of(np.array(TOWNS)[town].tolist())}
     units = Units.fit({"age": ages, "spent": spent}, texts)
@@ -46,7 +58,7 @@ RIGHT = {
     "of at least .01, 50,000 rows": {"least": 0.01, "rows": 50_000},
     "two actions of .005 each": {"chances": np.array([0.99, 0.005, 0.005])},
     "300 rows": {"rows": 300},
-}
+} | {f"never: {name}": {"rule": rule} for name, rule in RULES.items()}
 
 
 def planted(seed):

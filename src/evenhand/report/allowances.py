@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from evenhand.core.faces import amount, few
+from evenhand.core.faces import amount
 from evenhand.objectives import Linear
 from evenhand.problem.problem import Problem
 from evenhand.report.intervals import Interval
 from evenhand.report.quantities import objective_name
+
+_SHOWN = 6  # policies in a sentence
 
 
 class Allowance(NamedTuple):
@@ -59,10 +61,11 @@ def over_horizon(problem: Problem, means: Mapping[str, float], beyond: Interval 
     if not isinstance(problem.objective, Linear) or not means:
         return
     name, rounds = objective_name(problem), problem.horizon
-    said = few((f"{amount(rounds * mean)} by {policy}" for policy, mean in means.items()), width=200)
-    text = f"Over {rounds:,} accepted rounds that is {name} in all: {said}"
+    said = [f"{amount(rounds * mean)} by {policy}" for policy, mean in means.items()]
+    said = [*said[:_SHOWN], *([f"{len(said) - _SHOWN} more"] if len(said) > _SHOWN else [])]
+    text = f"Over {rounds:,} accepted rounds that is {name} in all: {'; '.join(said)}"
     if beyond is not None and beyond.low is not None and beyond.high is not None:
-        mean, low, high = (f"{'+' * (z > 0.0)}{amount(rounds * z)}" for z in (beyond.mean, beyond.low, beyond.high))
+        mean, low, high = (f"{'+' * (z > 0.0)}{amount(rounds * z, 3)}" for z in (beyond.mean, beyond.low, beyond.high))
         text += f"; {beyond.name} beyond {other} {mean} (95 %: {low} to {high})"
     yield text
 
