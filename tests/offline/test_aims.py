@@ -178,14 +178,14 @@ def test_averages_without_a_slope_are_refused_before_anything_is_printed():
 
 @pytest.mark.slow
 def test_standard_errors_of_planned_welfare_are_those_of_bootstraps():
-    """Plans are made anew in 600 resamples, which have an error of 2.9 % themselves; the seeds are fixed."""
+    """Plans are made anew in 300 resamples, which have an error of 4.1 % themselves; the seeds are fixed."""
     objective = WELFARE["nash"]
     log, _ = drawn(objective, kept=MONEY)
     cost = log.problem.declared[None, :, 0]
     crossed, again = Crossed(log, 5, 0), []
     (at,) = planned(crossed, best_within((0.5,)), "cents")
     for counts in resampled(4000, 750, seed=2):
-        for k in counts[:200]:
+        for k in counts[:100]:
             z = np.zeros(2)
             for fold in crossed.rows.members:
                 part = crossed.aim.part(np.repeat(fold, k[fold].astype(int)))
