@@ -150,3 +150,24 @@ def test_a_policy_is_recommended_from_a_log_with_a_rule():
     doubted = {p.policy for p in found.policies if p.doubt.is_guess}
     assert doubted == {"all call"}
     assert found.checks["overlap"].startswith("'call' was never drawn in ")
+
+
+def test_a_hole_of_two_columns_is_found_among_sixty():
+    """Pairs of sixty columns are 1,770; those of the columns along which the share of calls varies most are tried."""
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal((8000, 60))
+    hole = (x[:, 50] < -0.3) & (x[:, 57] > 0.3)
+    actions = np.where(hole, rng.integers(0, 2, 8000), rng.integers(0, 3, 8000))
+    log = Drawn(
+        names=ACTIONS,
+        actions=actions,
+        propensities=np.where(hole, 1 / 2, 1 / 3),
+        units=np.c_[np.ones(8000), x],
+        coding=None,
+        groups={},
+        group_names={},
+    )
+    found = rectangles(log, {})
+    assert list(found) == [2]
+    assert found[2][hole].mean() > 0.8
+    assert found[2][~hole].mean() < 0.01

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +14,7 @@ from evenhand.replay.checks.overlap import each_column
 
 _SAMPLE = 10_000  # rows among which pairs of columns are looked for
 _MOST = 8  # rectangles per action
+_COLUMNS = 16  # of which pairs are looked through for an action: those along which its share varies most
 _RUNS = 210  # of twentieths, at most
 
 
@@ -23,22 +24,24 @@ def rectangles(log: Drawn, never: Mapping[int, Bools]) -> dict[int, Bools]:
     Ends of rectangles are twentieths of a feature, or a level or group, which do not depend on what was drawn: an
     action whose least propensity is p occurs in none of n rows with a chance of at most (1 - p)^n, which has to be
     small for all rectangles of all pairs of columns together. Each one then grows up to the next row with the action.
+    Pairs are those of the columns along which the share of an action varies most: all pairs of a hundred took 35 s.
     """
     found, step = {a: hole.copy() for a, hole in never.items()}, max(1, len(log.actions) // _SAMPLE)
     columns = list(each_column(log))
     ends = [np.unique(np.quantile(f[::step], np.linspace(0.0, 1.0, 21), method="lower"))[:-1] for f in columns]
     bins = [np.searchsorted(z, f[::step], side="left") for z, f in zip(ends, columns, strict=True)]
     draws = np.ones(len(log.actions)) if log.clusters is None else log.clusters.parts()
-    pairs = list(combinations(range(len(columns)), 2))
+    pairs = math.comb(len(columns), 2)
     for a in range(len(log.names)):
         played = log.actions == a
         least = float(log.propensities[played].min(initial=1.0))
-        if least >= 1.0 or not pairs:
+        if least >= 1.0 or pairs == 0:
             continue
-        enough = math.log(ERROR / (len(log.names) * len(pairs) * _RUNS**2)) / math.log1p(-least)
+        enough = math.log(ERROR / (len(log.names) * pairs * _RUNS**2)) / math.log1p(-least)
         free = ~found.get(a, np.zeros(len(played), bool))
         some, few = free[::step] * draws[::step], played[::step]
-        likely = [(i, j) for i, j in pairs if _empty(bins[i], bins[j], few, some)[0] > enough / min(step, 2)]
+        tried = combinations(sorted(_by_variation(bins, few)[:_COLUMNS]), 2)
+        likely = [(i, j) for i, j in tried if _empty(bins[i], bins[j], few, some)[0] > enough / min(step, 2)]
         parts = {k: np.searchsorted(ends[k], columns[k], side="left") for k in {k for pair in likely for k in pair}}
         for _ in range(_MOST if likely else 0):
             best = [(*_empty(parts[i], parts[j], played, draws * free), i, j) for i, j in likely]
@@ -51,6 +54,16 @@ def rectangles(log: Drawn, never: Mapping[int, Bools]) -> dict[int, Bools]:
             found[a] = found[a] | hole if a in found else hole
             free &= ~hole
     return found
+
+
+def _by_variation(bins: Sequence[Ints], played: Bools) -> list[int]:
+    """Order columns by how far the rows with an action are from its share of the rows of some part, `(N),(N)->(k)`."""
+    most = []
+    for part in bins:
+        rows = np.maximum(np.bincount(part), 1)
+        seen = np.bincount(part, played, minlength=len(rows))
+        most.append(float((np.square(seen - rows * played.mean()) / rows).max()))
+    return sorted(range(len(most)), key=lambda k: -most[k])
 
 
 def _empty(one: Ints, other: Ints, played: Bools, draws: Floats) -> tuple[float, tuple[tuple[int, int], ...]]:
