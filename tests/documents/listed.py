@@ -89,6 +89,7 @@ RUN = {
     'python -m tests.offline.regimes 500 "300 rows"': 'python -m tests.offline.regimes 1 "100 rows"',
     "python -m tests.offline.replay_errors 150": "python -m tests.offline.replay_errors 2 2000",
     "python -m tests.offline.units 400": "python -m tests.offline.units 3",
+    "python examples/widths.py 40 1": "python examples/widths.py 2 40",
 }
 
 # By command: the test that runs it.
@@ -133,7 +134,6 @@ ELSEWHERE = {
     **{f"python examples/gallery/{use}": USES for use in
        ("ads.py", "ads.py 20 0.30", "court.py", "emails.py", "emails.py 5", "gpus.py", "jobs.py", "playlists.py",
         "router.py", "trial.py")},
-    "python examples/widths.py 40 1": "tests/test_examples.py::test_examples_run",
 }  # fmt: skip
 
 # By command: a line of .ci/run or of .ci/packages, which run it.

@@ -119,6 +119,7 @@ def test_a_command_runs(command, tmp_path, monkeypatch):
         assert main(words) in (0, None)
         return
     paths = os.pathsep.join([str(ROOT), str(ROOT / "src")])
+    (tmp_path / "examples" / "widths.py").symlink_to(ROOT / "examples" / "widths.py")
     done = subprocess.run(
         [sys.executable, *words], env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, timeout=600
     )

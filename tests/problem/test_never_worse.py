@@ -153,7 +153,7 @@ def test_the_observed_sum_is_never_below():
 
 @pytest.mark.slow
 def test_the_observed_sum_is_never_below_in_a_thousand_replicas():
-    assert (attack(1000, 250, 0) > 10).mean() > 0.5
+    assert (attack(1000, 250, 0) > 10).reshape(4, 250).mean(1).min() > 0.5
 
 
 def test_a_summary_judges_the_credit_and_not_the_ratio(tmp_path):

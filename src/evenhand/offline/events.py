@@ -157,7 +157,7 @@ def stray_values(name: str, y: Floats, least: float, most: float) -> str | None:
     if not np.isfinite([least, most]).all() or not 0 < len(others) <= min(_STRAY * len(y), _STRAY_EVENTS * rarer):
         return None
     told = f"outcome {name!r} is {amount(ends[0])} or {amount(ends[1])} in all but {len(others):,} of {len(y):,} rows"
-    values = few(amount(z) for z in np.unique(others).tolist())
+    values = few(f"{z:.15g}" for z in np.unique(others).tolist())
     return f"{told} ({values}): its averages are those of amounts, and not shares"
 
 

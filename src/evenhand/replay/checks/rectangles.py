@@ -12,7 +12,7 @@ from evenhand.core.types import Bools, Floats, Ints
 from evenhand.replay.checks.drawn import ERROR, Drawn
 from evenhand.replay.checks.overlap import each_column
 
-_SAMPLE = 10_000  # rows among which pairs of columns are looked for
+_SAMPLE = 40_000  # rows among which pairs of columns are looked for
 _MOST = 8  # rectangles per action
 _COLUMNS = 16  # of which pairs are looked through for an action: those along which its share varies most
 _RUNS = 210  # of twentieths, at most
