@@ -118,3 +118,16 @@ def test_a_curve_knows_what_is_declared_0():
     for line in curve(log, budgets=(0.0, 1.0)).lines:
         assert line.value[0].interval == (0.0, 0.0)
         assert line.value[1].interval[0] < line.value[1].value < line.value[1].interval[1]
+
+
+def test_a_sum_of_three_has_the_error_of_the_events_in_it():
+    """A known cost of next to nothing changes neither the interval nor the printed error of what it is added to."""
+    each = {"sale": 1.0, "call": -10.0}
+    two, three = (
+        curve(log_of(600, [], 0.01, maximize=Linear(z)), budgets=(1.0,)).lines[1].value[0]
+        for z in (each, each | {"cents": -1e-9})
+    )
+    low, high = two.interval
+    assert (high - low) / (2.0 * Z) == pytest.approx(two.error)
+    assert two.error > 1.5 * two.se
+    assert three.error == pytest.approx(two.error, rel=1e-3)

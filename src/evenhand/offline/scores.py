@@ -42,8 +42,8 @@ class Estimate(NamedTuple):
 
     @property
     def error(self) -> float:
-        """The standard error, or of a share the one of a normal interval as wide as that by events."""
-        if self.events is None or not (isinstance(self.events, Share) or self.events.is_of_shares):
+        """The standard error, or of shares and sums of them that of a normal interval as wide as theirs."""
+        if self.events is None:
             return self.se
         low, high = self.interval
         return (high - low) / (2.0 * Z)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import isfinite
 from typing import NamedTuple
 
 from evenhand.core.faces import amount
@@ -58,7 +59,7 @@ def over_horizon(problem: Problem, means: Mapping[str, float], beyond: Interval 
         beyond: by how much one of them exceeds another one per round, None if that is not known.
         other: the name of that one.
     """
-    if not isinstance(problem.objective, Linear) or not means:
+    if not isinstance(problem.objective, Linear) or not means or not all(map(isfinite, means.values())):
         return
     name, rounds = objective_name(problem), problem.horizon
     said = [f"{amount(rounds * mean)} by {policy}" for policy, mean in means.items()]
