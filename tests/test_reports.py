@@ -5,10 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import evenhand as eh
 from evenhand.environments import Court, Delayed, FixedContexts, Logged, MixedArms, MixedContexts
 from evenhand.objectives import Linear
 from evenhand.problem import Floor, Groups, Outcome, Parity
 from evenhand.recipes import uniform
+from evenhand.report.allowances import over_horizon
+from evenhand.report.intervals import Interval
 from evenhand.report.plots import over_rounds
 from evenhand.report.quantities import ARRIVED, EXPECTED
 from evenhand.run import Trace, simulate, simulation
@@ -248,3 +251,13 @@ def test_an_interrupted_run_does_not_tell_of_what_came_after_its_last_point():
 def test_a_log_of_shuffles_is_summarised_over_its_replicas():
     assert isinstance(LOG, Logged)
     assert str(run(LOG, replicas=3).summary()).endswith("se: of the mean over the 3 replicas")
+
+
+def test_totals_over_the_horizon_name_five_policies_and_the_one_that_they_are_compared_with():
+    problem = eh.Problem(actions=("a", "b"), outcomes=(eh.Outcome("answer"),), maximize="answer", horizon=200)
+    means = {f"policy {i}": i / 10 for i in range(7)} | {"uniform": 0.05}
+    (line,) = over_horizon(problem, means, Interval("policy 6", 0.55, 0.5, 0.6), "uniform", "Of some: ")
+    each = "0 by policy 0; 20 by policy 1; 40 by policy 2; 60 by policy 3; 80 by policy 4; 2 more; 10 by uniform"
+    beyond = "policy 6 beyond uniform +110 (95 %: +100 to +120)"
+    assert line == f"Of some: over 200 accepted rounds that is answer in all: {each}; {beyond}"
+    assert not list(over_horizon(problem, means | {"lost": float("nan")}, None, "uniform"))

@@ -37,7 +37,7 @@ def first_screen() -> str:
     >>> "evenhand demo" in first_screen()
     True
     """
-    lines = _beside({f"evenhand {command}": text for command, text in FIRST.items()})
+    lines = _columns({f"evenhand {command}": text for command, text in FIRST.items()})
     return "\n".join([WHAT, "", "Begin with one of these:", *lines, "", "`evenhand --help` lists all commands."])
 
 
@@ -56,12 +56,12 @@ def grouped(parser: argparse.ArgumentParser, commands: argparse._SubParsersActio
         shown = {name: told[name] for name in names}
         if "reproduce" in shown:
             shown |= {f"  {name}": text for name, text in experiments.items()}
-        lines += ["", f"{group}:", *_beside(shown)]
+        lines += ["", f"{group}:", *_columns(shown)]
     options = {", ".join(a.option_strings): a.help or "" for a in parser._actions if a.option_strings}
-    lines += ["", "options:", *_beside(options)]
+    lines += ["", "options:", *_columns(options)]
     return "\n".join([*lines, "", "`evenhand COMMAND --help` explains a command.", ""])
 
 
-def _beside(shown: Mapping[str, str]) -> Iterator[str]:
+def _columns(shown: Mapping[str, str]) -> Iterator[str]:
     width = max(map(len, shown), default=0)
     yield from (f"  {name.ljust(width)}  {text}".rstrip() for name, text in shown.items())

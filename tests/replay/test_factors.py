@@ -115,3 +115,4 @@ def test_rows_without_a_price_or_with_amounts_are_bad(tmp_path):
     assert "1 row: 'price of a' is not a finite number" in str(found)
     assert found.checks["dropped"].startswith("1 row was dropped for its 'bought' (1 under ")
     assert found.headline().startswith("Of the rows that were kept: ")
+    assert "Of the rows that were kept: over " in found.summary()

@@ -171,3 +171,23 @@ def test_a_hole_of_two_columns_is_found_among_sixty():
     assert list(found) == [2]
     assert found[2][hole].mean() > 0.8
     assert found[2][~hole].mean() < 0.01
+
+
+def test_a_hole_of_a_rare_action_is_found_in_a_log_longer_than_what_is_looked_through():
+    """Every fifth row of 200,000 is looked through, of which 880 are in the hole; 926 were too many to be chance."""
+    rng = np.random.default_rng(2)
+    x = rng.random((200_000, 2))
+    hole = (x < 0.15).all(1)
+    chances = np.where(hole[:, None], [0.98, 0.02, 0.0], [0.96, 0.02, 0.02])
+    actions = (rng.random((len(x), 1)) > chances.cumsum(1)).sum(1).clip(0, 2)
+    log = Drawn(
+        names=ACTIONS,
+        actions=actions,
+        propensities=chances[np.arange(len(x)), actions],
+        units=np.c_[np.ones(len(x)), x],
+        coding=None,
+        groups={},
+        group_names={},
+    )
+    assert propensities(log) is not None or balance(log) is not None
+    assert not failed(log)

@@ -126,7 +126,7 @@ class Replays:
     def _sentences(self) -> Iterator[str]:
         if self.interrupted:
             yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
-        yield from (f"{line}." for line in self._in_all())
+        yield from (f"{line}." for line in self._totals())
         yield from allowances.sentences(self._allowed)
         yield f"{self.averages}."
         yield from (f"{line}." for line in self._spent())
@@ -136,11 +136,11 @@ class Replays:
                 yield f"{cell.name} served {served.mean:.1%} of the rounds; the others count 0."
         yield from (f"{line}." for line in self._short())
 
-    def _in_all(self) -> Iterator[str]:
+    def _totals(self) -> Iterator[str]:
         """Say what recipes bring over the horizon, if the log can tell."""
         if refusal(self.checks) is None and self.cells:
             means = {cell.name: cell.digest(self.objective).mean for cell in self.cells}
-            yield from allowances.over_horizon(self.problem, means, None, BLIND)
+            yield from allowances.over_horizon(self.problem, means, None, BLIND, scope(self.checks))
 
     def lines(self) -> tuple[Line, ...]:
         """Return every measure of every cell, and the differences of the objective."""
@@ -208,7 +208,7 @@ class Replays:
         )
         if self.cells:
             parts += [
-                "\n".join([self.headline(), *self._in_all()]),
+                "\n".join([self.headline(), *self._totals()]),
                 str(Table(*self._table())),
                 plain(self.runs.bootstrap),
             ]

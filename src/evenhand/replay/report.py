@@ -162,7 +162,7 @@ class Replay:
         if self.interrupted:
             yield f"Interrupted: nothing is known about {'; '.join(self.missing)}."
         if self.runs:
-            yield from (f"{line}." for line in self._in_all())
+            yield from (f"{line}." for line in self._totals())
             yield from allowances.sentences(self._allowed)
             yield f"{self.averages}."
             found = self.measured[self.runs[0].name]
@@ -174,12 +174,12 @@ class Replay:
             for name, part in self.served.items():
                 yield f"{name} served {part:.1%} of the rounds, until nothing fitted; the others count 0."
 
-    def _in_all(self) -> Iterator[str]:
+    def _totals(self) -> Iterator[str]:
         """Say what systems bring over the horizon, if the log can tell."""
         name, first = objective_name(self.problem), self.runs[0].name
         if refusal(self.checks) is None:
             means = {system: found[name][1].mean for system, found in self.measured.items()}
-            yield from allowances.over_horizon(self.problem, means, self.beyond(first), BLIND)
+            yield from allowances.over_horizon(self.problem, means, self.beyond(first), BLIND, scope(self.checks))
 
     def lines(self) -> tuple[Line, ...]:
         """Return every measure of every system."""
@@ -268,7 +268,7 @@ class Replay:
         parts = [f"INTERRUPTED: nothing is known about {'; '.join(self.missing)}"] if self.interrupted else []
         parts.append("\n".join(self._head()))
         if self.runs:
-            parts.append("\n".join(textwrap.fill(line, WIDTH) for line in (self.headline(), *self._in_all())))
+            parts.append("\n".join(textwrap.fill(line, WIDTH) for line in (self.headline(), *self._totals())))
             legend = self._legend() if errors else legends.plain(self.bootstrap)
             parts += [*map(str, self._tables(errors)), legend, *self._promises(), "\n".join(self._ends())]
         return "\n\n".join(p for p in parts if p)

@@ -50,7 +50,9 @@ def of_rounds(problem: Problem) -> tuple[Allowance, ...]:
     return allowances(rates, problem.horizon, "accepted rounds", "round")
 
 
-def over_horizon(problem: Problem, means: Mapping[str, float], beyond: Interval | None, other: str) -> Iterator[str]:
+def over_horizon(
+    problem: Problem, means: Mapping[str, float], beyond: Interval | None, other: str, scope: str = ""
+) -> Iterator[str]:
     """Say what a policy brings over the horizon, by averages per round; nothing of an objective that is no sum.
 
     Args:
@@ -58,13 +60,15 @@ def over_horizon(problem: Problem, means: Mapping[str, float], beyond: Interval 
         means: of the objective, by policy.
         beyond: by how much one of them exceeds another one per round, None if that is not known.
         other: the name of that one.
+        scope: what the averages are of, in front of the sentence.
     """
     if not isinstance(problem.objective, Linear) or not means or not all(map(isfinite, means.values())):
         return
     name, rounds = objective_name(problem), problem.horizon
-    said = [f"{amount(rounds * mean)} by {policy}" for policy, mean in means.items()]
-    said = [*said[:_SHOWN], *([f"{len(said) - _SHOWN} more"] if len(said) > _SHOWN else [])]
-    text = f"Over {rounds:,} accepted rounds that is {name} in all: {'; '.join(said)}"
+    each = [f"{amount(rounds * mean)} by {policy}" for policy, mean in means.items()]
+    if len(each) > _SHOWN:  # the last one is what the others are compared with
+        each = [*each[: _SHOWN - 1], f"{len(each) - _SHOWN} more", each[-1]]
+    text = f"{scope}{'over' if scope else 'Over'} {rounds:,} accepted rounds that is {name} in all: {'; '.join(each)}"
     if beyond is not None and beyond.low is not None and beyond.high is not None:
         mean, low, high = (f"{'+' * (z > 0.0)}{amount(rounds * z, 3)}" for z in (beyond.mean, beyond.low, beyond.high))
         text += f"; {beyond.name} beyond {other} {mean} (95 %: {low} to {high})"

@@ -9,6 +9,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import uvicorn
@@ -73,15 +74,9 @@ def serve(
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     settings: dict[str, Any] = {} if log is None else {"log_config": None}
     with listening, to_stderr(log), keeping_up(each), _settled(), compile_in_background():
-        found, at = server(made, **settings), f"[{host}]" if _family(host) == socket.AF_INET6 else host
-        startup = found.startup
-
-        async def started(sockets: list[socket.socket] | None = None) -> None:
-            await startup(sockets)
-            if ready is not None:  # whoever reads it may stop the server, which listens to signals only now
-                ready(f"http://{at}:{listening.getsockname()[1]}")
-
-        found.startup = started  # type: ignore[method-assign]
+        at = f"[{host}]" if _family(host) == socket.AF_INET6 else host
+        address = f"http://{at}:{listening.getsockname()[1]}"
+        found = server(made, ready=None if ready is None else partial(ready, address), **settings)
         found.run(sockets=[listening])
 
 
@@ -128,7 +123,9 @@ def _settled() -> Iterator[None]:
         gc.unfreeze()
 
 
-def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Server:
+def server(
+    made: ASGIApp, most: int | None = None, ready: Callable[[], None] | None = None, **more: Any
+) -> uvicorn.Server:
     """Make the server of an app, which closes connections that send no request.
 
     Told to stop, it answers what was asked, and closes after two seconds the connections that are still open.
@@ -136,6 +133,7 @@ def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Serve
     Args:
         made: the app.
         most: the most connections, by default as many as the limit of open files allows.
+        ready: is called when it listens to clients and to signals: whoever reads its address may stop it at once.
         more: settings of uvicorn.
     """
     doors = Doors(allowed() if most is None else most)
@@ -151,23 +149,25 @@ def server(made: ASGIApp, most: int | None = None, **more: Any) -> uvicorn.Serve
     found = uvicorn.Server(config)
     startup, shutdown = found.startup, found.shutdown
 
-    async def started(sockets: list[socket.socket] | None = None) -> None:
+    async def start(sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().set_exception_handler(doors.handle)
         await startup(sockets)
         for place in (place for listening in getattr(found, "servers", ()) for place in listening.sockets):
             # asyncio hands out no socket that could listen; `os.dup` takes none on Windows
             with socket.fromfd(place.fileno(), place.family, place.type) as one:
                 one.listen(_QUEUE)
+        if ready is not None:
+            ready()
 
     def leave() -> None:
         for connection in list(found.server_state.connections):
             connection.leave()  # type: ignore[union-attr]
 
-    async def ended(sockets: list[socket.socket] | None = None) -> None:
+    async def end(sockets: list[socket.socket] | None = None) -> None:
         asyncio.get_running_loop().call_later(_GRACE, leave)
         await shutdown(sockets)
 
-    found.startup, found.shutdown = started, ended  # type: ignore[method-assign]
+    found.startup, found.shutdown = start, end  # type: ignore[method-assign]
     return found
 
 

@@ -19,14 +19,15 @@ _RUNS = 210  # of twentieths, at most
 
 
 def rectangles(log: Drawn, never: Mapping[int, Bools]) -> dict[int, Bools]:
-    """Add the rectangles of two columns in which an action was never drawn to holes, `->(N)` by action.
+    """Return the rectangles of two columns in which an action was never drawn beside its holes, `->(N)` by action.
 
     Ends of rectangles are twentieths of a feature, or a level or group, which do not depend on what was drawn: an
     action whose least propensity is p occurs in none of n rows with a chance of at most (1 - p)^n, which has to be
     small for all rectangles of all pairs of columns together. Each one then grows up to the next row with the action.
     Pairs are those of the columns along which the share of an action varies most: all pairs of a hundred took 35 s.
     """
-    found, step = {a: hole.copy() for a, hole in never.items()}, max(1, len(log.actions) // _SAMPLE)
+    found: dict[int, Bools] = {}
+    step = max(1, len(log.actions) // _SAMPLE)
     columns = list(each_column(log))
     ends = [np.unique(np.quantile(f[::step], np.linspace(0.0, 1.0, 21), method="lower"))[:-1] for f in columns]
     bins = [np.searchsorted(z, f[::step], side="left") for z, f in zip(ends, columns, strict=True)]
@@ -38,7 +39,7 @@ def rectangles(log: Drawn, never: Mapping[int, Bools]) -> dict[int, Bools]:
         if least >= 1.0 or pairs == 0:
             continue
         enough = math.log(ERROR / (len(log.names) * pairs * _RUNS**2)) / math.log1p(-least)
-        free = ~found.get(a, np.zeros(len(played), bool))
+        free = ~never.get(a, np.zeros(len(played), bool))
         some, few = free[::step] * draws[::step], played[::step]
         tried = combinations(sorted(_by_variation(bins, few)[:_COLUMNS]), 2)
         likely = [(i, j) for i, j in tried if _empty(bins[i], bins[j], few, some)[0] > enough / min(step, 2)]
@@ -48,9 +49,9 @@ def rectangles(log: Drawn, never: Mapping[int, Bools]) -> dict[int, Bools]:
             rows, sides, i, j = max(best, key=lambda one: one[0])
             if rows <= enough:
                 break
-            one, other = (_inside(parts[k], *side) for k, side in zip((i, j), sides, strict=True))
-            one = _grown(columns[i], one, played & other)
-            hole = one & _grown(columns[j], other, played & one)
+            one, other = (_between(parts[k], *side) for k, side in zip((i, j), sides, strict=True))
+            one = _up_to_draws(columns[i], one, played & other)
+            hole = one & _up_to_draws(columns[j], other, played & one)
             found[a] = found[a] | hole if a in found else hole
             free &= ~hole
     return found
@@ -85,11 +86,12 @@ def _empty(one: Ints, other: Ints, played: Bools, draws: Floats) -> tuple[float,
     return float(size[u, v]), ((int(i[u]), int(j[u])), (int(k[v]), int(m[v])))
 
 
-def _inside(part: Ints, first: int, last: int) -> Bools:
+def _between(part: Ints, first: int, last: int) -> Bools:
+    """Return the rows whose part of a column is from one to another, `(N)->(N)`."""
     return np.asarray((part >= first) & (part <= last))
 
 
-def _grown(f: Floats, inside: Bools, played: Bools) -> Bools:
+def _up_to_draws(f: Floats, inside: Bools, played: Bools) -> Bools:
     """Return the rows between the next values of a column to either side with which an action was drawn."""
     low, high, drawn = f[inside].min(), f[inside].max(), f[played]
     below, above = drawn[drawn < low].max(initial=-np.inf), drawn[drawn > high].min(initial=np.inf)

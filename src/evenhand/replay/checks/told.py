@@ -42,17 +42,17 @@ def _compared(log: Drawn) -> tuple[dict[str, str | None], dict[int, Bools]]:
     whole = {"propensities": propensities(log), "features": balance(log)}
     some = log.of(slice(None, None, max(1, len(log.actions) // _SAMPLE)))
     never = holes(log) if any(whole.values()) or holes(some) else {}
-    found = _beside(log, whole, never)
-    if any(found.values()):
-        more = rectangles(log, never)
-        beside = _beside(log, whole, more)
-        if not any(beside.values()):
-            return beside, more
+    found = _outside(log, whole, never)
+    if any(found.values()) and (more := rectangles(log, never)):
+        every = {a: never.get(a, False) | more.get(a, False) for a in sorted(never.keys() | more.keys())}
+        outside = _outside(log, whole, every)
+        if not any(outside.values()):
+            return outside, every
     return found, never
 
 
-def _beside(log: Drawn, whole: Mapping[str, str | None], never: Mapping[int, Bools]) -> dict[str, str | None]:
-    """Compare probabilities and columns beside holes, given what is found without them.
+def _outside(log: Drawn, whole: Mapping[str, str | None], never: Mapping[int, Bools]) -> dict[str, str | None]:
+    """Compare probabilities and columns outside holes, given what is found without them.
 
     A column that follows from the action leaves holes as well, in which the propensities are wrong. So a log passes if
     nothing is found beside its holes, and else what is found in both ways is told, or in one of them.
@@ -60,11 +60,11 @@ def _beside(log: Drawn, whole: Mapping[str, str | None], never: Mapping[int, Boo
     if not never:
         return dict(whole)
     log = replace(log, holes=never)
-    beside = {"propensities": propensities(log), "features": balance(log)}
-    both = {check: said if whole[check] is not None else None for check, said in beside.items()}
-    if not any(beside.values()) or any(both.values()):
+    outside = {"propensities": propensities(log), "features": balance(log)}
+    both = {check: said if whole[check] is not None else None for check, said in outside.items()}
+    if not any(outside.values()) or any(both.values()):
         return both
-    return dict(whole) if any(whole.values()) else beside
+    return dict(whole) if any(whole.values()) else outside
 
 
 def told(checks: Checks) -> Iterator[str]:
