@@ -11,10 +11,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from evenhand.offline import curve, from_bandit_feedback, value
+from evenhand.objectives import Linear
+from evenhand.offline import Evidence, curve, from_bandit_feedback, value
 from evenhand.offline.cross_fitting import members_of
 from evenhand.offline.scores import Z
-from evenhand.problem import Outcome, Problem
+from evenhand.problem import Budget, Outcome, Problem
 from tests.offline import curve_coverage, selection, units
 from tests.tables import head, row
 
@@ -128,7 +129,7 @@ def log_of(world, seed):
         mean = means[rows, a]
         y = (rng.random(world.rows) < mean).astype(float) if world.amounts is None else world.amounts(rng, mean)
     names = tuple(map(str, range(world.actions)))
-    worth = Outcome("worth", low=min(0.0, y.min()), high=max(1.0, y.max()))
+    worth = Outcome("worth") if world.amounts is None else Outcome("worth", low=-np.inf, high=np.inf)
     problem = Problem(actions=names, outcomes=(worth,), maximize="worth", horizon=world.rows)
     found = {"n_rounds": world.rows, "n_actions": world.actions, "context": traits, "action": a, "reward": y}
     return from_bandit_feedback(found | {"position": None, "pscore": p[rows, a]}, problem), means, means[rows, a].mean()
@@ -169,6 +170,40 @@ def targeted(scale, spread, amounts, seed, rows=1000):
     return Drawn([(first.value[0], real)], [(only.less[0], real - at_random)])
 
 
+def of_sums(calls, seed, rows=600):
+    """Sales less ten times the calls, of which some letters have few, for everybody: in a curve and in `value`."""
+    rng = np.random.default_rng(seed)
+    traits, time, actions = rng.standard_normal((rows, 3)), np.zeros(rows), rng.integers(0, 3, rows)
+    sold = rng.random(rows) < clicks(traits, time)[np.arange(rows), actions]
+    cents = Outcome("cents", known={"small": 1.0, "large": 2.0})
+    problem = Problem(
+        actions=("none", "small", "large"),
+        outcomes=(Outcome("sale"), Outcome("call"), cents),
+        maximize=Linear({"sale": 1.0, "call": -10.0}),
+        subject_to=(Budget("cents", rate=2.0),),
+        horizon=rows,
+    )
+    log = Evidence(
+        log="drawn",
+        problem_file="drawn.toml",
+        problem=problem,
+        features=np.column_stack([np.ones(rows), traits]),
+        columns={},
+        actions=actions,
+        propensities=np.full(rows, 1.0 / 3.0),
+        outcomes=np.column_stack([sold, rng.random(rows) < calls]).astype(float),
+        known=problem.declared[None],
+        groups={},
+    )
+    right = [sales - 10.0 * calls for sales in truth(World(rows, clicks, least=1.0 / 3.0))[:3]]
+    _, *lines = curve(log, budgets=[2.0], seed=seed).lines  # enough for everybody
+    each = value(log, seed=seed).policies[1:4]
+    return Drawn(
+        [(line.value[0], z) for line, z in zip(lines, right[1:], strict=True)],
+        [(p.less["all none"], z - right[0]) for p, z in zip(each[1:], right[1:], strict=True)],
+    )
+
+
 def best_of_ten(seed):
     """The best of ten rules and three actions that are all alike, by its interval for all of them."""
     log, policies = selection.alike(seed)
@@ -206,6 +241,8 @@ KINDS = {
     "targeted, nothing to find": partial(targeted, 1.0, 0.0, curve_coverage.shares),
     "targeted, 1 %": partial(targeted, 0.05, 0.1, curve_coverage.shares),
     "targeted, spending": partial(targeted, 1.0, 0.1, spent),
+    "sales less ten calls of 1 %, 600 rows": partial(of_sums, 0.01),
+    "sales less ten calls of 0.2 %, 600 rows": partial(of_sums, 0.002),
     "the best of ten": best_of_ten,
 }
 
@@ -251,8 +288,9 @@ def main(logs, *kinds):
     head(f"coverage of 95 % in {logs} logs; in brackets by normal intervals", *names)
     for kind in kinds or KINDS:
         v, d = measured(KINDS[kind], int(logs))
-        value, difference = (f"{100 * z.held:.1f} ({100 * z.normal:.1f})" for z in (v, d))
-        row(kind, f"{100 * v.shown:.0f}", value, f"{100 * v.below:.1f}, {100 * v.above:.1f}", difference)
+        value, difference = (f"{100 * z.held:.1f} ({100 * z.normal:.1f})" if z.shown else "" for z in (v, d))
+        sides = f"{100 * v.below:.1f}, {100 * v.above:.1f}" if v.shown else ""
+        row(kind, f"{100 * v.shown:.0f}", value, sides, difference)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from tests.offline.regimes import KINDS, measured
 
 LOGS = dict.fromkeys(KINDS, 40) | dict.fromkeys([kind for kind in KINDS if kind.startswith("34 actions")], 10)
 LOGS |= {"spending, 20,000 rows": 15, "30 actions, 900 rows": 12}
-FEW = {"spending of 1 %, 600 rows": 0.05, "half of the rows decided, 2,000 rows": 0.34}  # parts that are shown
+FEW = {"spending of 1 %, 600 rows": 0.01, "half of the rows decided, 2,000 rows": 0.34}  # parts that are shown
 
 
 @pytest.mark.parametrize("kind", KINDS)

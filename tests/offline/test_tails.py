@@ -11,7 +11,7 @@ from evenhand.objectives import Linear
 from evenhand.offline import curve, value
 from evenhand.offline.events import FEW_EVENTS
 from evenhand.offline.kept import kept
-from evenhand.offline.scores import Average, Estimate
+from evenhand.offline.scores import Average, Estimate, Z
 from evenhand.offline.tails import Tails
 from evenhand.problem import Budget, Floor, Groups, Outcome, Parity
 from tests.offline.hall import confidence_of, interval_of, share_confidence
@@ -107,6 +107,36 @@ def test_few_rows_of_two_values_are_shares_and_not_amounts():
     found = value(replace(log, outcomes=y))
     assert all(p.doubt.events == math.inf for p in found.policies)
     assert not math.isnan(found.policies[-1].value.se)
+
+
+@pytest.mark.parametrize("most", [17.3, 100.0, math.inf])
+def test_a_single_amount_is_no_share_of_its_own_size(most):
+    """One purchase of 17.3 does not say that others are as large: its range does, if it has an end."""
+    y, log = np.zeros(900), draw(900, 4).evidence
+    y[np.flatnonzero(log.actions == 2)[0]] = 17.3
+    stated = problem(outcomes=(Outcome("sale", high=most), COSTS))
+    none, *_, large = value(replace(log, problem=stated, outcomes=y[:, None])).policies[1:]
+    n = large.doubt.cases
+    if math.isinf(most):
+        assert math.isnan(large.value.se)
+        assert math.isnan(none.value.se)
+        return
+    for p in (none, large):
+        assert p.value.interval[1] > 0.9 * most * Z**2 / (n + Z**2)  # what no event in n cases leaves possible
+
+
+def test_amounts_that_a_policy_hardly_plays_tell_little_of_it():
+    """Nine rows with amounts, of an action that it plays one time in ten, are worth two of its own."""
+    log = sold(900, 9)
+    log = replace(log, outcomes=np.where(log.actions[:, None] == 2, log.outcomes, 0.0))
+    seldom = np.full((900, 3), [0.5, 0.4, 0.1])
+    found = {p.policy: p for p in value(log, policies={"seldom": seldom}).policies}
+    cases = found["seldom"].doubt.cases
+    part = 0.9 / (0.5 * (log.actions == 0).sum() + 0.4 * (log.actions == 1).sum() + 0.1 * (log.actions == 2).sum())
+    assert found["seldom"].doubt.events == pytest.approx(cases * part)
+    assert math.isnan(found["seldom"].value.se)
+    assert found["all large"].doubt.events == pytest.approx(9.0)
+    assert not math.isnan(found["all large"].value.se)
 
 
 def test_a_constraint_on_rare_events_is_not_sure_without_one():

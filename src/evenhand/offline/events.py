@@ -133,14 +133,20 @@ class Gap(NamedTuple):
 def pair(y: Floats, least: float, most: float) -> tuple[float, float] | None:
     """Return the two values of an outcome, None if it has another one, `(N)->`.
 
-    Of an outcome with one value in all rows the other one is the other end of its range.
+    What a single row has may be any amount. Where all others have one value, the two are the ends of the range, of which
+    no outcome in it varies more.
 
-    >>> pair(np.array([0.0, 1.0, 1.0]), 0.0, 5.0), pair(np.zeros(3), 0.0, 5.0), pair(np.arange(3.0), 0.0, 5.0)
-    ((0.0, 1.0), (0.0, 5.0), None)
+    >>> pair(np.array([0.0, 1.0, 1.0, 0.0]), 0.0, 5.0), pair(np.arange(3.0), 0.0, 5.0)
+    ((0.0, 1.0), None)
+    >>> pair(np.zeros(3), 0.0, 5.0), pair(np.array([0.0, 2.5, 0.0]), 0.0, 5.0), pair(np.array([0.0, 2.5, 0.0]), 0.0, inf)
+    ((0.0, 5.0), (0.0, 5.0), None)
     """
     low, high = float(y.min()), float(y.max())
-    low, high = (low, high) if low < high else (least, most)
-    return (low, high) if np.isfinite([low, high]).all() and ((y == low) | (y == high)).all() else None
+    lower, upper = (int(np.count_nonzero(y == end)) for end in (low, high))
+    if low < high and lower + upper < len(y):
+        return None
+    ends = (low, high) if low < high and min(lower, upper) > 1 else (least, most)
+    return ends if np.isfinite(ends).all() else None
 
 
 def stray_values(name: str, y: Floats, least: float, most: float) -> str | None:
@@ -203,10 +209,15 @@ class Occurrences(NamedTuple):
         return Occurrences(None, far if 2.0 * off[far].sum() >= off.sum() else None, may)
 
     def effective(self, w: Floats, clusters: Clusters) -> float:
-        """Return how many effective rows an average with some weights rests on; infinite where that is no question."""
+        """Return how many effective rows an average with some weights rests on; infinite where that is no question.
+
+        They are no more than their part of the weight makes of the effective cases: nine rows that a policy hardly
+        plays tell it little of the amounts that it would have.
+        """
         if self.far is None or not self.risks(w):
             return inf
-        return clusters.effective(w * self.far)
+        rare = w * self.far
+        return min(clusters.effective(rare), clusters.effective(w) * float(rare.sum() / w.sum()))
 
     def are_few(self, w: Floats, clusters: Clusters) -> bool:
         """Whether an average with some weights rests on too few rows for an error."""
