@@ -66,7 +66,8 @@ def said(found):
 
 def main(replicas: int = 6, days: int = DAYS):
     head("", "forecast right", "30 % too low", "30 % too high")
-    for name, budget in BUDGETS.items():
+    for name, stated in BUDGETS.items():
+        budget = stated if stated.window is None else replace(stated, window=min(stated.window, days))
         by_forecast = ([shares(budget, z, 1.0, seed, replicas, days) for seed in range(2)] for z in (1.0, 0.7, 1.3))
         row(name, *(said(np.concatenate(z)) for z in by_forecast))
     print()

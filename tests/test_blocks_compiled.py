@@ -46,12 +46,7 @@ COMPILED = {
         290,
     ),
     "plan": (resolving(COURT.problem, RIDGE), COURT, 200),
-    "stacked": (ucb(MIXED.problem, STACKED, warmup=5), MIXED, 280),
-    "inverse gap": (
-        square_cbwk(MIXED.problem, Ridge(n_features=9, n_outcomes=3, width=Fixed(0.2)), rate=9.0),
-        MIXED,
-        280,
-    ),
+    "stacked, inverse gap": (square_cbwk(MIXED.problem, STACKED, rate=9.0), MIXED, 280),
     "epsilon-greedy": (replace(ucb(LINUCB.problem, ALONE, warmup=0), choice=EpsilonGreedy(0.2)), LINUCB, 190),
     "examples of lin_cbwk": (*RECIPES["lin_cbwk"][1], 10),
     "examples of resolving": (*RECIPES["resolving"][9], 10),

@@ -70,7 +70,7 @@ RUN = {
     "python -m benchmarks.live_door 1600": "python -m benchmarks.live_door 100",
     "python -m benchmarks.live_restart 100000": "python -m benchmarks.live_restart 200",
     "python -m benchmarks.plans": "2000",
-    "python -m tests.allowances": "1 3",
+    "python -m tests.allowances": "1 1",
     "python -m tests.at_one_state 32": "python -m tests.at_one_state 2 40",
     "python -m tests.averages": "1 1",
     "python -m tests.budget_worlds 5000 0": "python -m tests.budget_worlds 2 0",

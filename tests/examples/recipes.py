@@ -32,11 +32,12 @@ _LEARNER = m.Logistic(n_features=5, ridge=1e-3, width=m.Logarithmic(0.025))
 _PAIR = m.Ridge(n_features=3, n_outcomes=2, width=m.SelfNormalised(delta=0.1))
 _MARKET = Market(problem=EVERYTHING, offered=0.8)
 
-_LESSONS = e.Lessons(horizon=150)
+_LESSONS = e.Lessons(horizon=80)
 _GOALS = e.MultiObjective(arms=6, n_outcomes=3, n_features=4, horizon=120)
 _WIDE = m.Ridge(n_features=4, n_outcomes=3, width=m.Fixed(0.1))
 _SHARED_MARKET = Market(problem=SHARED, offered=0.8)
 _CURVED_MARKET = Market(problem=CURVED)
+_BRIEF = replace(CURVED, horizon=50)  # its plans take Python long
 _BLIND_MIXED = e.WithoutContexts(e.MixedArms(horizon=150))
 _BLIND_MARKET = e.WithoutContexts(Market(problem=SPENT, offered=0.8))
 _BLIND_LESSONS = e.WithoutContexts(e.Lessons(horizon=150, parity=False))
@@ -247,7 +248,7 @@ RECIPES = {
         ),
         (r.resolving(TWO_DAYS.problem, m.BayesianRidge(n_features=9, n_outcomes=2)), e.Delayed(TWO_DAYS, delay=4)),
         (r.resolving(SHARED, _PAIR, contexts=3, warmup=0), e.Delayed(_SHARED_MARKET, delay=4)),
-        (r.resolving(CURVED, _PAIR, contexts=9, every=4, warmup=3), e.Delayed(_CURVED_MARKET, delay=4)),
+        (r.resolving(_BRIEF, _PAIR, contexts=9, every=4, warmup=3), e.Delayed(Market(problem=_BRIEF), delay=4)),
         (r.resolving(COURT.problem, _LEARNER, warmup=20, contexts=40), COURT),
         (r.resolving(COURT.problem, _LEARNER, warmup=0, every=7), e.Delayed(COURT, delay=5)),
         (r.resolving(MIXED.problem, m.Ridge(n_features=9, n_outcomes=3, width=m.Fixed(0.2)), warmup=5), MIXED),

@@ -37,13 +37,13 @@ def test_the_log_as_it_is_known():
 
 @pytest.mark.slow
 def test_emails_stay_within_the_budget_and_are_shared_evenly():
-    found = replay_log(LOG, PROBLEM, replicas=5, bootstrap=10, seed=11, progress=False)
+    found = replay_log(LOG, PROBLEM, replicas=3, bootstrap=6, seed=11, progress=False)
     steered, alone, free, blind = (found.measured[r.name] for r in found.runs)
     for system in (steered, alone, blind):
         assert system["email used"][1].worst <= 6000
         assert system["email used"][1].mean > 5900
     gap = steered["email gap by zip_code"][1]
-    one_replay = steered["email gap by zip_code"][0].values[5:].std(ddof=1)  # the worst is of single replays
+    one_replay = steered["email gap by zip_code"][0].values[3:].std(ddof=1)  # the worst is of single replays
     assert gap.worst <= 0.02 + 2 * one_replay
     assert alone["email gap by zip_code"][1].mean > 0.05
     assert free["email per round"][1].mean > 0.9
