@@ -65,10 +65,14 @@ def over_horizon(
     if not isinstance(problem.objective, Linear) or not means or not all(map(isfinite, means.values())):
         return
     name, rounds = objective_name(problem), problem.horizon
-    each = [f"{amount(rounds * mean)} by {policy}" for policy, mean in means.items()]
-    if len(each) > _SHOWN:  # the last one is what the others are compared with
-        each = [*each[: _SHOWN - 1], f"{len(each) - _SHOWN} more", each[-1]]
-    text = f"{scope}{'over' if scope else 'Over'} {rounds:,} accepted rounds that is {name} in all: {'; '.join(each)}"
+    each = {policy: f"{amount(rounds * mean)} by {policy}" for policy, mean in means.items()}
+    if len(each) > _SHOWN:
+        last = [each.pop(other)] if other in each else []
+        first = list(each.values())[: _SHOWN - len(last)]
+        shown = [*first, f"{len(each) - len(first)} more", *last]
+    else:
+        shown = list(each.values())
+    text = f"{scope}{'over' if scope else 'Over'} {rounds:,} accepted rounds that is {name} in all: {'; '.join(shown)}"
     if beyond is not None and beyond.low is not None and beyond.high is not None:
         mean, low, high = (f"{'+' * (z > 0.0)}{amount(rounds * z, 3)}" for z in (beyond.mean, beyond.low, beyond.high))
         text += f"; {beyond.name} beyond {other} {mean} (95 %: {low} to {high})"

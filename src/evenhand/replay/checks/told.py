@@ -44,7 +44,7 @@ def _compared(log: Drawn) -> tuple[dict[str, str | None], dict[int, Bools]]:
     never = holes(log) if any(whole.values()) or holes(some) else {}
     found = _outside(log, whole, never)
     if any(found.values()) and (more := rectangles(log, never)):
-        every = {a: never.get(a, False) | more.get(a, False) for a in sorted(never.keys() | more.keys())}
+        every = {**never, **{a: hole | never[a] if a in never else hole for a, hole in more.items()}}
         outside = _outside(log, whole, every)
         if not any(outside.values()):
             return outside, every
