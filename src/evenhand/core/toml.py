@@ -9,12 +9,12 @@ from typing import Any
 
 from evenhand.core.errors import InvalidInput
 
-SIZE = 262_144  # bytes of a text, which take a fifth of a second
-PARTS = 32  # of a name, such as 2 of `tokens.clerk`
+SIZE = 131_072  # bytes of a text; the slowest of those that were tried takes half a second
+PARTS = 8  # of a name, such as 2 of `tokens.clerk`
 
 # Strings and comments, in which dots and quotes mean nothing; where one does not end, the text does.
 _OPAQUE = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\Z)'
+    r'"""(?:[^"\\]|\\.|"(?!""))*+(?:"{3,5}|\\?\Z)'
     r"|'''(?:[^']|'(?!''))*+(?:'{3,5}|\Z)"
     r'|"(?:[^"\\\n]|\\.)*+"?'
     r"|'[^'\n]*+'?"
@@ -33,9 +33,9 @@ def parse(text: str, file: str) -> dict[str, Any]:
 
     >>> parse('a.b = "c.d"', "a file")
     {'a': {'b': 'c.d'}}
-    >>> parse(".".join("a" * 33) + " = 1", "a file")
+    >>> parse(".".join("a" * 9) + " = 1", "a file")
     Traceback (most recent call last):
-    evenhand.core.errors.InvalidInput: a file, line 1: expected a name of at most 32 parts, got one of more
+    evenhand.core.errors.InvalidInput: a file, line 1: expected a name of at most 8 parts, got one of more
     """
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > SIZE:
@@ -61,7 +61,8 @@ def statements(text: str) -> Iterator[tuple[int, str]]:
             depth += 1 if found[0] in "[{" else -1
         elif depth == 0:
             part, begin = text[begin : found.start()], found.end()
-            yield first, part
+            if part.strip() and part.lstrip()[0] != "#":
+                yield first, part
             first += part.count("\n") + 1
 
 

@@ -67,7 +67,10 @@ def line_of(text: str, field: str, got: str = "") -> int | None:
     4
     """
     text = text.replace("\r\n", "\n")
-    data = tomllib.loads(text)
+    try:
+        data = tomllib.loads(text)
+    except RecursionError:  # a few calls deeper than where the text was read
+        return None
     keys = _keys(data, field, got)
     while keys and not _has(data, keys):
         keys.pop()
