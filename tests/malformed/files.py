@@ -101,7 +101,10 @@ PROBLEM_FILES = {
     "Latin-1": (PROBLEM.replace("town", "stra\xdfe").encode("latin-1"), "problem.toml, line 7", "save the file as"),
     "UTF-16": (PROBLEM.encode("utf-16"), "problem.toml", "text in UTF-16: save it as UTF-8"),
     "a workbook": (b"PK\x03\x04" + bytes(100), "problem.toml", "an Excel workbook"),
-    "a huge file": ("x = 1\n" + "# nothing\n" * 300_000, "problem.toml, line 1: x", "got an unknown key"),
+    "a large file": ("x = 1\n" + "# nothing\n" * 13_000, "problem.toml, line 1: x", "got an unknown key"),
+    "a huge file": ("x = 1\n" + "# nothing\n" * 13_107, "problem.toml", "at most 131,072 bytes, got 131,076"),
+    "a name of dots": (f"{'a.' * 2000}b = 1", "problem.toml, line 1", "a name of at most 8 parts"),
+    "a name of quotes": (PROBLEM + "[" + " . ".join(["'a'"] * 40) + "]", "problem.toml, line 34", "8 parts"),
     "a log": (LOG, "problem.toml, line 1", "a TOML file"),
 }  # fmt: skip
 

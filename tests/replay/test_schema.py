@@ -1,10 +1,10 @@
 """The schema for editors takes the files that the reader takes, and refuses what it refuses by kind or name."""
 
-import tomllib
 from pathlib import Path
 
 import pytest
 
+from evenhand.core import toml
 from evenhand.core.errors import EvenhandError
 from evenhand.replay.keys import Key, keys
 from evenhand.replay.problem_file import parse
@@ -41,13 +41,13 @@ BEYOND = {
 @pytest.mark.parametrize("name", GOOD)
 def test_what_the_reader_takes(name):
     assert parse(GOOD[name], "problem.toml")
-    assert checker.validator_for(schema()).is_valid(tomllib.loads(GOOD[name]))
+    assert checker.validator_for(schema()).is_valid(toml.parse(GOOD[name], "a file"))
 
 
 def parsed(text):
     try:
-        return tomllib.loads(text if isinstance(text, str) else text.decode())
-    except (ValueError, RecursionError):
+        return toml.parse(text if isinstance(text, str) else text.decode(), "a file")
+    except (ValueError, EvenhandError):
         return None
 
 

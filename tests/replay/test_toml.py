@@ -2,9 +2,11 @@
 
 import pytest
 
+from evenhand.core import toml
 from evenhand.core.errors import InvalidInput
-from evenhand.replay import kinds
+from evenhand.replay import kinds, lines
 from evenhand.replay.keys import NEEDED, Key
+from evenhand.replay.problem_file import parse
 from evenhand.replay.toml import Table
 
 INF, NAN = float("inf"), float("nan")
@@ -68,3 +70,63 @@ def test_unknown_keys_within():
         table.tables("many")
     with pytest.raises(InvalidInput, match="one: expected a table"):
         Table({"one": 3}, "", KEYS).table("one")
+
+
+TEXT = """a = "[#" # "
+b.c = [ # [
+  1, '''
+  ]
+b.d'''
+]
+[t]
+b.d = 1
+[[u.v]]
+w = 1
+[[u.v.x]]
+[[u.v]]
+w = {y = 2}
+[[u.v.x]]
+z = 3
+"""
+LINES = {
+    "a": 1, "b.c": 2, "t": 7, "t.b.d": 8, "u.v[0].w": 10, "u.v[0].x": 11, "u.v[1]": 12, "u.v[1].w.y": 13,
+    "u.v[1].x[0].z": 15, "u.v[1].x[1]": 14, "b.d": 2, "e": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_lines_of_keys_among_brackets_in_strings_and_comments(end):
+    text = TEXT.replace("\n", end)
+    assert {field: lines.line_of(text, field) for field in LINES} == LINES
+
+
+def test_a_line_is_found_in_two_readings(monkeypatch):
+    """Each beginning of the text was read anew: a fifth of a megabyte took hours."""
+    text, sizes, loads = "[[budget]]\nrate = 1\n" * 900 + "x = 1", [], lines.tomllib.loads
+    monkeypatch.setattr(lines.tomllib, "loads", lambda part: sizes.append(len(part)) or loads(part))
+    assert lines.line_of(text, "budget[899].x") == 1801
+    assert sum(sizes) <= 2 * len(text)
+
+
+@pytest.mark.parametrize("name", ["a", "'a'", '"a.b"', '"\\""'])
+@pytest.mark.parametrize("dot", [".", " . ", "\t."])
+def test_names_have_at_most_so_many_parts(name, dot):
+    text = f"x = 'a{'.a' * 50}' # {'a.' * 50}\n{dot.join([name] * toml.PARTS)} = 1"
+    assert len(toml.parse(text, "file")) == 2
+    longer = dot.join([name] * (toml.PARTS + 1))
+    for text in (f"{longer} = 1", f"[{longer}]", f"[[{longer}]]", f"x = {{{longer} = 1}}"):
+        with pytest.raises(InvalidInput, match=r"^file, line 2: expected a name of at most 8 parts"):
+            toml.parse(f"x = 1\n{text}", "file")
+
+
+def test_no_text_is_looked_through_more_than_twice():
+    """A text that ends in a backslash was looked through anew from every quote: a fifth of that took 4.5 s."""
+    text = '"""\n\\' * 25_000
+    with pytest.raises(ValueError, match="Expected '=' after a key"):
+        toml.parse(text, "file")
+
+
+def test_a_text_that_is_nested_as_deeply_as_can_be_is_refused():
+    for depth in range(300, 340):
+        with pytest.raises(InvalidInput, match=r"an unknown key|nested too deeply"):
+            parse(f"x = {'{a=' * depth}1{'}' * depth}", "file")

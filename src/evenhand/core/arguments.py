@@ -8,6 +8,7 @@ import types
 import typing
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
+from functools import cache
 from typing import Any, Literal, NamedTuple, Union
 
 import numpy as np
@@ -34,7 +35,8 @@ class Argument(NamedTuple):
     needed: bool
 
 
-def arguments(part: Any) -> dict[str, Argument]:
+@cache
+def arguments(part: Any) -> Mapping[str, Argument]:
     """Return the arguments of a function or class, in their order.
 
     >>> from evenhand.problem import Parity

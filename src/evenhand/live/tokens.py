@@ -10,7 +10,6 @@ import os
 import re
 import secrets
 import stat
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -20,6 +19,7 @@ from evenhand.core.arguments import build
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.registry import unknown_key
+from evenhand.core.toml import parse
 from evenhand.core.validate import number, on_disk, one_of
 
 Role = Literal["read", "decide", "observe", "change"]
@@ -143,7 +143,9 @@ def read_file(path: Path) -> list[Token]:
             )
         text = file.read()
     try:
-        tables = tomllib.loads(text.decode())
+        tables = parse(text.decode(), "tokens")
+    except InvalidInput:
+        raise
     except ValueError as error:
         raise InvalidInput("tokens", "a TOML file", str(error)) from None
     for key in tables:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from evenhand.core.errors import InfeasibleProblem, InvalidInput
 from evenhand.core.registry import snake
+from evenhand.core.toml import statements
 
 Keys = list[str | int]
 
@@ -64,19 +66,43 @@ def line_of(text: str, field: str, got: str = "") -> int | None:
     >>> line_of('a = 1\\n[[budget]]\\nrate = 2\\n[[budget]]\\noutcome = "b"', "Budget('b').rate")
     4
     """
-    data, lines = tomllib.loads(text), text.splitlines()
+    text = text.replace("\r\n", "\n")
+    try:
+        data = tomllib.loads(text)
+    except RecursionError:  # a few calls deeper than where the text was read
+        return None
     keys = _keys(data, field, got)
     while keys and not _has(data, keys):
         keys.pop()
     name = next((str(key) for key in reversed(keys) if isinstance(key, str)), None)
     if name is None:
         return None
-    for i, line in enumerate(lines):
-        if name in line.split("#")[0]:
-            found = next(filter(None, (_try_parse(lines[:n]) for n in range(i + 1, len(lines) + 1))), None)
-            if found is not None and _has(found, keys):
-                return i + 1
+    where, counts = Keys(), Counter[tuple[str | int, ...]]()
+    for number, statement in statements(text):
+        part = tomllib.loads(statement)
+        if statement.lstrip().startswith("["):
+            where = _header(part, counts)
+            holds = where[: len(keys)] == keys
+        else:
+            holds = where == keys[: len(where)] and _has(part, keys[len(where) :])
+        if holds:
+            lines = enumerate(statement.split("\n"), number)
+            return next((i for i, line in lines if name in line.split("#")[0]), number)
     return None
+
+
+def _header(part: dict[str, Any], counts: Counter[tuple[str | int, ...]]) -> Keys:
+    """Return the path of the table that a line begins, where tables of the same name are counted."""
+    path, inner = Keys(), part
+    while inner:
+        ((key, found),) = inner.items()
+        path.append(key)
+        if isinstance(found, list):
+            counts[tuple(path)] += 1
+        inner = found[0] if isinstance(found, list) else found
+        if (before := counts[tuple(path)]) > 0:
+            path.append(before - 1)
+    return path
 
 
 def _keys(data: dict[str, Any], field: str, got: str) -> Keys:
@@ -108,10 +134,3 @@ def _has(data: Any, keys: Keys) -> bool:
             return False
         data = data[key]
     return True
-
-
-def _try_parse(lines: list[str]) -> dict[str, Any] | None:
-    try:
-        return tomllib.loads("\n".join(lines))
-    except ValueError:
-        return None

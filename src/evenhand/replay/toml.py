@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import clipped
 from evenhand.core.registry import unknown_key
+from evenhand.core.toml import parse
 from evenhand.replay.keys import NEEDED, Key, named
 from evenhand.replay.kinds import TABLE
 
@@ -89,12 +89,10 @@ def load(text: str, file: str, keys: tuple[Key, ...]) -> Table:
     """Parse the text of a file whose top level allows the given keys.
 
     Raises:
-        InvalidInput: the text is not TOML, or has another key.
+        InvalidInput: the text is not TOML, too large, or has another key.
     """
     try:
-        return Table(tomllib.loads(text.replace("\r\n", "\n")), "", keys)
-    except RecursionError:
-        raise InvalidInput(file, "a TOML file", "lists or tables that are nested too deeply") from None
+        return Table(parse(text.replace("\r\n", "\n"), file), "", keys)
     except InvalidInput:
         raise
     except ValueError as error:  # also for a number with thousands of digits
