@@ -23,7 +23,8 @@ def test_an_action_over_its_probability_is_one_on_average(tmp_path, policy):
     """For each action a, 1{a} / p has mean 1 over all decisions, within 4 standard errors."""
 
     def work(number):
-        campaign = eh.Campaign.open(SqliteStore(tmp_path / "log.db"), "shop", policy)
+        store = SqliteStore(tmp_path / "log.db", timeout=60.0)  # as others may compile while they hold the log
+        campaign = eh.Campaign.open(store, "shop", policy)
         for i in range(EACH):
             case = {"age": 20 + (7 * i + number) % 40, "zone": ("town", "land")[i % 2]}
             said = campaign.decide(case, key=f"{number} {i}")
