@@ -171,7 +171,7 @@ def targeted(scale, spread, amounts, seed, rows=1000):
 
 
 def of_sums(calls, seed, rows=600):
-    """Sales less ten times the calls, of which some letters have few, for everybody: in a curve and in `value`."""
+    """Sales less ten times the calls, which are rare after every action: single actions in a curve and in `value`."""
     rng = np.random.default_rng(seed)
     traits, time, actions = rng.standard_normal((rows, 3)), np.zeros(rows), rng.integers(0, 3, rows)
     sold = rng.random(rows) < clicks(traits, time)[np.arange(rows), actions]
