@@ -106,6 +106,7 @@ def serve(folder: Path, until: int) -> None:
         if number % 100 == 0:
             service.snapshot()
     print(policy.status(service.state))
+    service.log.close()
 
 
 if __name__ == "__main__":

@@ -4,14 +4,10 @@ tests/test_links.py checks that commands, options and targets of make are there,
 """
 
 import contextlib
-import importlib.util
 import inspect
 import io
-import os
 import re
-import runpy
 import shlex
-import sys
 from collections import defaultdict
 
 import pytest
@@ -20,6 +16,7 @@ from evenhand.cli import build, main
 from evenhand.experiments.concave_convex import study as concave_convex
 from evenhand.experiments.square_cbwk import study as square_cbwk
 from evenhand.run import opt
+from tests import programs
 from tests.documents import beside
 from tests.documents.listed import ELSEWHERE, IN_CI, NOT_RUN, RUN
 from tests.documents.pages import PAGES, ROOT, commands, mentioned
@@ -119,17 +116,5 @@ def test_a_command_runs(command, tmp_path, monkeypatch, capsys):
     if program == "evenhand":
         assert main(words) in (0, None)
         return
-    monkeypatch.setattr(sys, "argv", words[words[0] == "-m" :])
-    try:
-        runpy.run_path(path_of(words), run_name="__main__")
-    except SystemExit as end:
-        assert end.code in (0, None)
+    programs.run(words, monkeypatch)
     assert capsys.readouterr().out
-
-
-def path_of(words):
-    """The file that Python is to run, here in this process, which has most of it imported and compiled already."""
-    if words[0] != "-m":
-        return str(ROOT / words[0])
-    module = importlib.util.find_spec(words[1])
-    return importlib.util.find_spec(f"{words[1]}.__main__" if module.submodule_search_locations else words[1]).origin
