@@ -23,9 +23,12 @@ from evenhand.policy.state import PolicyState
 from evenhand.problem import Problem
 from evenhand.problem.constraints import Budget
 from evenhand.recipes import resolving
+from evenhand.report.summary import standard_error
+from tests.tables import head, row
 
 REGIONS = 8
 EVERY = 50  # rounds of a region from one settlement to the next
+WAYS = {"one": "one campaign", "parts": "a fixed eighth of each", "leases": "leases"}
 WORLDS = {"alike": (1.0,) * 8, "worth less in half of them": (1.0,) * 4 + (0.3,) * 4}
 
 
@@ -115,13 +118,15 @@ def run(rounds: int, seed: int, mode: str, worth: tuple[float, ...]) -> tuple[fl
 
 def main(rounds: int = 20_000, replicas: int = 3) -> None:
     """Print a row per world and way."""
+    head(
+        "regions", "budgets", "reward per round", "standard error", "left of the budget with most", "changes of a lease"
+    )
     for name, worth in WORLDS.items():
-        for mode in ("one", "parts", "leases"):
+        for mode, words in WAYS.items():
             found = np.array([run(rounds, 7 + i, mode, worth) for i in range(replicas)])
             reward, left, moves = found.mean(0)
-            error = found[:, 0].std(ddof=1) / replicas**0.5
-            told = f"{reward:.4f} +- {error:.4f}, {left:.1%} left, {moves:.0f} changes of a lease"
-            print(f"{name}: {mode}: {told}", flush=True)
+            error = float(standard_error(found[:, 0]))
+            row(name, words, f"{reward:.4f}", f"{error:.4f}", f"{left:.1%}", f"{moves:.0f}" if mode == "leases" else "")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What rows that are decided at one state cost, and what it would change if their plays counted each other in bonuses.
 
-`python -m tests.at_one_state REPLICAS [ROUNDS]` prints a line for each length of rows.
+`python -m tests.at_one_state REPLICAS [ROUNDS]` prints a table with a line for each length of rows and way to count.
 """
 
 import sys
@@ -13,7 +13,9 @@ from evenhand.core.errors import EvenhandWarning
 from evenhand.models import BayesianRidge, PerAction
 from evenhand.policy.frozen import frozen, most, pass_on
 from evenhand.recipes import pgd, resolving
+from evenhand.report.summary import standard_error
 from tests.ignorance import Letters
+from tests.tables import head, row
 
 SEED, FEW = 0, 0.01  # of all plays, below which an action is left out
 LENGTHS = (1, None, 0.3, 0.5)  # of a row: None as live campaigns have them, else a part of all rounds
@@ -38,22 +40,22 @@ def run(policy, world, replica, length, together):
     place, step, plays, reward = world.start(SEED, np.array([replica])), 0, np.zeros(3), 0.0
     while step < world.horizon:
         n = most(policy, state) if length is None else length if length == 1 else int(length * world.horizon)
-        row, at = [], (counting if together else frozen)(policy, state)
+        decided, at = [], (counting if together else frozen)(policy, state)
         for j in range(step, min(step + max(n, 1), world.horizon)):
             context = place.context(j)
             decision = policy.decide(at, context)
             pass_on(policy, at, context, decision)
             if together:
                 count(policy, at, world.horizon + j, decision)
-            row.append((j, context, decision))
-        for j, context, decision in row:
+            decided.append((j, context, decision))
+        for j, context, decision in decided:
             policy.enter(state, context, decision)
             played = decision.plays[0, 0]
             plays[played] += played >= 0
             reward += float(place.expected(context, decision.plays)[0, 0, 0])
             for arrival in place.respond(j, context, decision)[1]:
                 policy.learn(state, arrival.decision, arrival.y)
-        step += len(row)
+        step += len(decided)
     return plays / world.horizon, reward / world.horizon
 
 
@@ -67,19 +69,32 @@ def table(replicas, horizon=1000):
             for together in (False, True)[: 1 if length == 1 else 2]:
                 found = [run(policy, world, replica, length, together) for replica in range(replicas)]
                 shares, rewards = (np.array(z) for z in zip(*found, strict=True))
-                yield name, length, together, float((shares < FEW).any(1).mean()), rewards
+                yield name, length, together, int((shares < FEW).any(1).sum()), rewards
 
 
 def main(replicas, horizon=1000):
-    words = {1: "one by one", None: "at most a twentieth of the rounds so far or left"}
-    print("recipe, rows, whether plays of a row count: share of replicas that leave an action out, reward per round")
+    words = {1: "one by one", None: "a twentieth, as campaigns have them"}
+    head(
+        "policy",
+        "rows",
+        "plays of a row count each other",
+        "replicas that leave an action out",
+        "reward per round",
+        "worst",
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EvenhandWarning)
         for name, length, together, left_out, rewards in table(replicas, horizon):
-            row = words.get(length, f"{length} of all rounds" if length else "")
-            error = rewards.std(ddof=1) / np.sqrt(replicas)
-            told = f"{rewards.mean():.4f} ± {error:.4f}, worst {rewards.min():.4f}"
-            print(f"{name}, {row}, {'yes' if together else 'no'}: {left_out:.2f}, {told}", flush=True)
+            rows = words.get(length) or f"{length * horizon:.0f}"
+            reward = f"{rewards.mean():.4f} ± {standard_error(rewards):.4f}"
+            row(
+                f"`{name}`",
+                rows,
+                "yes" if together else "no",
+                f"{left_out} of {replicas}",
+                reward,
+                f"{rewards.min():.4f}",
+            )
 
 
 if __name__ == "__main__":

@@ -28,6 +28,7 @@ from evenhand.run import simulate
 from tests.offline.coverage import policy_of
 from tests.offline.curve_coverage import BUDGET, FOLDS, truth
 from tests.offline.logs import draw, problem
+from tests.tables import decimal, head, row
 
 RUNS = Runs(replicas=8, bootstrap=20)
 LEAST = 0.1  # of the propensities
@@ -137,11 +138,14 @@ def told(numbers):
 
 
 def main(logs, rows, kind):
-    print(f"{logs} logs of {rows:,} rows; ratios are known to {1 / np.sqrt(2 * logs):.0%}")
-    print(f"{'':>18}       bias  real error  se / real  se log / real  se holds  se log holds")
+    print(f"ratios are known to {1 / np.sqrt(2 * logs):.0%}\n")
+    parts = ("bias", "error between logs", "`se` / error", "intervals hold", "`se log` / error", "intervals hold")
+    head(f"{logs} logs of {rows:,} rows", *parts)
     for name, numbers in measured(logs, rows, learns=kind == "all", sure=kind == "sure").items():
-        bias, real, se, log, held, log_held = told(numbers)
-        print(f"{name:>18}  {bias:9.5f}  {real:10.5f}  {se:9.2f}  {log:13.2f}  {held:8.3f}  {log_held:12.3f}")
+        bias, real, se, log, *shares = told(numbers)
+        held, log_held = (f"{share:.0%}" for share in shares)
+        stated = (f"{se:.2f}", held, f"{log:.2f}", log_held) if np.isfinite(se) else ("", "", "", "")
+        row(name, decimal(bias, 4), decimal(real, 4), *stated)
 
 
 if __name__ == "__main__":
