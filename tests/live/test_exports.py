@@ -114,6 +114,17 @@ def test_a_spreadsheet_runs_no_cell(tmp_path, text):
     assert json.loads((tmp_path / "x.jsonl").read_text().splitlines()[-1])["key"] == text
 
 
+def test_a_spreadsheet_runs_no_name_of_a_column(tmp_path):
+    asked = {"actions": ("no", "yes"), "features": (eh.Numeric("+size", 0, 9),), "horizon": 9}
+    problem, store = eh.Problem(**asked, outcomes=(eh.Outcome("won"),), maximize="won"), MemoryStore()
+    eh.Campaign.open(store, "shop", eh.uniform(problem, 2)).decide({"+size": 3}, key="a")
+    for verbatim, expected in ((False, "'+size"), (True, "+size")):
+        assert export(store, "shop", tmp_path / "x.csv", verbatim=verbatim) == 1
+        head, row = csv.reader((tmp_path / "x.csv").read_text(encoding="utf-8").splitlines())
+        assert expected in head
+        assert len(head) == len(row)
+
+
 @pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.parquet", "x.npz", "x.vw"])
 def test_an_export_that_fails_leaves_the_file_before(tmp_path, monkeypatch, name):
     if name == "x.parquet":

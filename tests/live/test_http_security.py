@@ -93,6 +93,11 @@ def test_two_hosts_are_refused(client):
     assert b" 400 " in raw(client, b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n")
 
 
+def test_two_tokens_are_refused(client):
+    asked = b"GET /report HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer a\r\nAuthorization: Bearer b\r\n\r\n"
+    assert b" 400 " in raw(client, asked)
+
+
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "", "http://localhost:1", "http://127.0.0.1.evil"])
 def test_a_page_of_another_origin_changes_nothing(client, campaign, origin):
     before = len(events(campaign))

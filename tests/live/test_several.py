@@ -198,6 +198,11 @@ def test_metrics_say_of_which_campaign(client):
     assert "a post" not in own
 
 
+def test_the_document_of_a_server_names_no_campaign(client):
+    said = client.get("/openapi.json").text
+    assert [name for name in NAMES if name in said] == []
+
+
 def test_readiness_names_the_campaign(both):
     with serving(app(both)) as client:
         assert client.get("/readyz").json() == {"ready": True}

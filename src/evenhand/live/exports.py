@@ -61,10 +61,11 @@ def export(
         if outcome is not None:
             raise InvalidInput("outcome", "none, as tables have all of them; or one of the formats obp and vw", outcome)
         history = History.of(store, campaign)
-        wanted = (row for row in history if not observed or row["state"] == "observed")
-        rows: Iterator[Row] = map(_quoted, wanted) if kind == "csv" and not verbatim else wanted
         with Work(f"writing {out.name}", "decision") as work, _new(out) as part:
-            _TABLES[kind](part, history, _count(rows, work))
+            rows = _count((row for row in history if not observed or row["state"] == "observed"), work)
+            if kind == "csv":
+                rows = itertools.chain([{name: name for name in history.columns}], rows)  # a header has texts, too
+            _TABLES[kind](part, history, rows if kind != "csv" or verbatim else map(_quoted, rows))
     else:
         feedback = Feedback.of(store, campaign, outcome)
         with Work(f"writing {out.name}", "decision") as work, _new(out) as part:
@@ -109,7 +110,6 @@ def _kind(out: Path, asked: str | None) -> str:
 def _csv(out: Path, history: History, rows: Iterator[Row]) -> None:
     with out.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, history.columns, restval="")
-        writer.writeheader()
         writer.writerows(rows)
 
 

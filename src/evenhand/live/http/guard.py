@@ -122,6 +122,8 @@ class Guard:
         host = hosts[0].lower() if len(hosts) == 1 else b""
         if len(hosts) > 1 or not self._called(place, _name(host)):
             return Refused(400, "the Host header has a name that this server is not called by")
+        if len(given.get(b"authorization", ())) > 1:
+            return Refused(400, "the request has several Authorization headers")
         found = ANYONE if self._tokens is None or place.is_open else self._tokens.find(_token(given))
         if found is None:
             told = "has another token than those" if b"authorization" in given else "is missing: send it with a token"

@@ -31,7 +31,7 @@ from evenhand.live.http.served import Hall
 
 def several(hall: Hall, lifespan: Lifespan) -> FastAPI:
     """Make the app that is about all campaigns of a server, without its guard."""
-    made = bare(f"evenhand: {', '.join(hall.each)}", lifespan)
+    made = bare("evenhand", lifespan)  # its document is for tokens of any campaign, and names none
 
     async def elsewhere(request: Request, error: Exception) -> Response:
         if not isinstance(error, HTTPException) or error.status_code != 404:
