@@ -153,14 +153,14 @@ def everywhere(client, name, begin):
     assert said in client.get("/").text
     text = client.get("/metrics").text
     assert f'evenhand_alarm{{name="{name}"}} 1' in text
-    assert f"evenhand_alarms {len(client.get('/report').json()['alarms'])}\n" in text
+    assert f"evenhand_alarms {len(client.get('/report').json()['alarms'])}.0\n" in text
     return said
 
 
 def test_metrics_count_every_kind_of_alarm():
     with serving(app(stated(hard=True)[0])) as client:
         text = client.get("/metrics").text
-    assert "evenhand_alarms 0\n" in text
+    assert "evenhand_alarms 0.0\n" in text
     for name in told.NAMES:
         assert f'evenhand_alarm{{name="{name}"}} 0' in text
 

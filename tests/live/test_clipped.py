@@ -34,7 +34,7 @@ def test_values_out_of_range_are_counted_over_http(tmp_path):
         assert report["clipped"] == {"age": 12}
         told = "age: 9.2% of the latest 130 decisions stated a value out of its range, which counted as another one."
         assert clipped(client) == [told]
-        assert 'evenhand_clipped_total{feature="age"} 12' in client.get("/metrics").text
+        assert 'evenhand_clipped{feature="age"} 12' in client.get("/metrics").text
         assert told in client.get("/").text
 
 

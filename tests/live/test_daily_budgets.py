@@ -53,7 +53,7 @@ def test_an_allowance_that_waits_for_outcomes_is_jammed(calls):
     with serving(app(calls.campaign)) as client:
         found = client.get("/metrics").text
     assert 'evenhand_budget_left_now{budget="minutes"} 40.0\n' in found
-    assert 'evenhand_alarm{name="jammed"} 1\n' in found
+    assert 'evenhand_alarm{name="jammed"} 1.0\n' in found
     calls.campaign.observe(first.id, {"answer": 1, "minutes": 5})
     assert calls.alarms() == []
 

@@ -175,15 +175,15 @@ def test_metrics_for_prometheus(client):
     assert said.headers["content-type"].startswith("text/plain; version=0.0.4")
     lines = said.text.splitlines()
     for line in (
-        "evenhand_decisions_total 1",
-        "evenhand_waiting 1",
-        "evenhand_expired_total 0",
-        "evenhand_late_total 0",
+        "evenhand_decisions_total 1.0",
+        "evenhand_waiting 1.0",
+        "evenhand_expired_total 0.0",
+        "evenhand_late_total 0.0",
         'evenhand_budget_spent{budget="cents"} 80.0',
         'evenhand_budget_total{budget="cents"} 8000.0',
-        'evenhand_requests_total{route="/decide",status="200"} 1',
-        'evenhand_requests_total{route="/decide",status="422"} 1',
-        'evenhand_requests_total{route="other",status="404"} 1',
+        'evenhand_requests_total{route="/decide",status="200"} 1.0',
+        'evenhand_requests_total{route="/decide",status="422"} 1.0',
+        'evenhand_requests_total{route="other",status="404"} 1.0',
     ):
         assert line in lines
 

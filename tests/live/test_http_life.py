@@ -43,8 +43,8 @@ def test_a_paused_server_is_ready_for_outcomes_and_says_until_when_to_wait(clien
     said = client.get("/readyz")
     assert (said.status_code, said.json()) == (200, {"ready": True, "state": "paused"})
     assert "anna" not in said.text  # who asks for it needs no token
-    assert "evenhand_paused 1\n" in client.get("/metrics").text
-    assert "evenhand_ended 0\n" in client.get("/metrics").text
+    assert "evenhand_paused 1.0\n" in client.get("/metrics").text
+    assert "evenhand_ended 0.0\n" in client.get("/metrics").text
     assert client.get("/report").json()["life"]["why"] == ANNA["why"]
     page = client.get("/").text
     assert '<p class="life">Paused by anna &lt;b&gt; since ' in page
@@ -52,7 +52,7 @@ def test_a_paused_server_is_ready_for_outcomes_and_says_until_when_to_wait(clien
     assert client.post("/resume", json=ANNA).json()["life"]["state"] == "running"
     assert client.post("/decide", json=asked("two")).json()["repeated"] is False
     assert client.get("/readyz").json() == {"ready": True}
-    assert "evenhand_paused 0\n" in client.get("/metrics").text
+    assert "evenhand_paused 0.0\n" in client.get("/metrics").text
     assert '<p class="life">' not in client.get("/").text
 
 
@@ -67,7 +67,7 @@ def test_an_end_is_final(client):
     assert client.post("/observe", json={"id": number, "outcomes": {"answer": 1}}).json() == {"new": True}
     assert client.post("/end", json=ANNA).json()["new"] is False
     assert client.get("/readyz").json() == {"ready": True, "state": "ended"}
-    assert "evenhand_ended 1\n" in client.get("/metrics").text
+    assert "evenhand_ended 1.0\n" in client.get("/metrics").text
 
 
 def test_settings_change(client, campaign):

@@ -1,11 +1,10 @@
-"""Lines of the log, numbers of requests, and metrics of how long requests took."""
+"""Lines of the log, and numbers of requests."""
 
 import json
 import logging
 import re
 import subprocess
 import sys
-import threading
 import time
 
 import httpx
@@ -14,10 +13,7 @@ import pytest
 from evenhand.cli import main
 from evenhand.core.errors import InvalidInput
 from evenhand.live.http import app, serve
-from evenhand.live.http.commits import Commits
 from evenhand.live.http.lines import to_stderr
-from evenhand.live.http.places import Place
-from evenhand.live.http.requests import ENDS, Requests
 from evenhand.live.tokens import Tokens
 from evenhand.live.verbs import Verbs
 from tests.live.served import CASE, asked, opened, serving
@@ -125,70 +121,6 @@ def test_an_error_has_the_number_of_its_request(tmp_path, capsys, monkeypatch):
     assert (error["request"], error["level"]) == ("broken-1", "error")
     assert "a detail of the code" in error["trace"]
     assert (line["request"], line["status"]) == ("broken-1", 500)
-
-
-def values(text, name):
-    """The values of a metric by their labels."""
-    found = re.findall(rf"^evenhand_{name}(?:{{(.*)}})? (\S+)$", text, re.MULTILINE)
-    return {labels: float(value) for labels, value in found}
-
-
-def test_a_histogram_is_of_the_times_of_requests():
-    requests = Requests(["shop"])
-    for seconds in (0.0005, 0.001, 0.0011, 0.2, 99.0):
-        requests.add(Place("shop", "/decide"), 200 if seconds < 1 else 503, seconds)
-    ((what, times),) = requests.counts()
-    assert what.labels() == {"route": "/decide"}
-    assert times.statuses == {200: 4, 503: 1}
-    assert times.bins == [2, 1, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 1]
-    assert times.seconds == pytest.approx(99.2026)
-
-
-def test_metrics_have_times_plays_age_and_queue(tmp_path):
-    campaign = opened(tmp_path)
-    with serving(app(campaign)) as client:
-        for i in range(5):
-            client.post("/decide", json=asked(f"{i}", offered=["letter"]))
-        client.post("/decide", json=asked("none", offered=["none"]))
-        text = client.get("/metrics").text
-    assert values(text, "plays_total") == {'action="none"': 1, 'action="letter"': 5}
-    assert 0 <= values(text, "last_event_age_seconds")[""] < 30
-    assert values(text, "queue_length") == {"": 0}
-    bins = values(text, "request_seconds_bucket")
-    assert list(bins) == [f'route="/decide",le="{z}"' for z in (*ENDS, "+Inf")]
-    counts = list(bins.values())
-    assert counts == sorted(counts)
-    assert counts[-1] == values(text, "request_seconds_count")['route="/decide"'] == 6
-    assert 0 < values(text, "request_seconds_sum")['route="/decide"'] < 60
-    assert "# TYPE evenhand_request_seconds histogram\n" in text
-
-
-def test_the_age_is_that_of_the_last_event(tmp_path, monkeypatch):
-    campaign = opened(tmp_path)
-    *_, last = campaign.events()
-    monkeypatch.setattr("evenhand.live.http.metrics.now", lambda: last.at / 1e6 + 77.5)
-    with serving(app(campaign)) as client:
-        assert values(client.get("/metrics").text, "last_event_age_seconds")[""] == pytest.approx(77.5)
-
-
-def test_the_queue_counts_calls_that_wait(tmp_path):
-    go, inside = threading.Event(), threading.Event()
-
-    def slow(verbs):
-        inside.set()
-        assert go.wait(LONG)
-        return {}
-
-    commits = Commits(opened(tmp_path))
-    first = commits.submit([slow])
-    assert inside.wait(LONG)
-    rest = [commits.submit([lambda verbs: {}] * 3) for _ in range(2)]
-    assert commits.waiting() == 6
-    go.set()
-    for job in (first, *rest):
-        job.result(LONG)
-    assert commits.waiting() == 0
-    commits.close()
 
 
 SERVER = """

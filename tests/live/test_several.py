@@ -110,8 +110,8 @@ def test_a_paused_campaign_leaves_the_others_alone(client, both):
     rows = re.findall(r"<tr>.*?</tr>", client.get("/").text, re.S)[1:]
     assert [re.search("paused|running", row)[0] for row in rows] == ["paused", "running"]
     counted = client.get("/metrics").text
-    assert 'evenhand_paused{campaign="shop"} 1\n' in counted
-    assert f'evenhand_paused{{campaign="{NAMES[1]}"}} 0\n' in counted
+    assert 'evenhand_paused{campaign="shop"} 1.0\n' in counted
+    assert f'evenhand_paused{{campaign="{NAMES[1]}"}} 0.0\n' in counted
     said = client.get("/readyz")
     assert (said.status_code, said.json()) == (200, {"ready": True, "states": {"shop": "paused"}})
     assert client.post("/pause", json={"by": "anna", "why": "no printer"}).status_code == 404
@@ -168,7 +168,7 @@ def test_one_campaign_has_its_routes_twice(tmp_path):
         assert client.get("/campaigns").json() == [{"name": "shop", "path": "campaigns/shop/"}]
         assert client.get("/campaigns/other/report").status_code == 404
         counted = client.get("/metrics").text
-        assert 'evenhand_requests_total{route="/decide",status="200"} 2\n' in counted
+        assert 'evenhand_requests_total{route="/decide",status="200"} 2.0\n' in counted
         assert "campaign=" not in counted
         assert client.get("/campaigns/shop/metrics").text.splitlines()[:3] == counted.splitlines()[:3]
         assert "/campaigns" not in str(client.get("/openapi.json").json()["paths"])
@@ -181,12 +181,12 @@ def test_metrics_say_of_which_campaign(client):
     client.get(f"/campaigns/{OTHER}/report")
     client.get("/healthz")
     text = client.get("/metrics").text
-    assert 'evenhand_decisions_total{campaign="shop"} 3\n' in text
-    assert f'evenhand_decisions_total{{campaign="{NAMES[1]}"}} 0\n' in text
-    assert 'evenhand_budget_held{campaign="shop",budget="cents"}' in text
-    assert 'evenhand_requests_total{campaign="shop",route="/decide",status="200"} 3\n' in text
-    assert 'evenhand_requests_total{route="other",status="404"} 1\n' in text
-    assert 'evenhand_requests_total{route="/healthz",status="200"} 1\n' in text
+    assert 'evenhand_decisions_total{campaign="shop"} 3.0\n' in text
+    assert f'evenhand_decisions_total{{campaign="{NAMES[1]}"}} 0.0\n' in text
+    assert 'evenhand_budget_held{budget="cents",campaign="shop"}' in text
+    assert 'evenhand_requests_total{campaign="shop",route="/decide",status="200"} 3.0\n' in text
+    assert 'evenhand_requests_total{route="other",status="404"} 1.0\n' in text
+    assert 'evenhand_requests_total{route="/healthz",status="200"} 1.0\n' in text
     kinds = [line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")]
     assert len(kinds) == len(set(kinds))  # all values of a metric stand together
     family = ""
@@ -194,7 +194,7 @@ def test_metrics_say_of_which_campaign(client):
         family = line.split()[2] if line.startswith("#") else family
         assert line.split()[2 if line.startswith("#") else 0].startswith(family)
     own = client.get("/campaigns/shop/metrics").text
-    assert 'evenhand_decisions_total{campaign="shop"} 3\n' in own
+    assert 'evenhand_decisions_total{campaign="shop"} 3.0\n' in own
     assert "a post" not in own
 
 

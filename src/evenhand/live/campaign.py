@@ -109,6 +109,11 @@ class Campaign:
         return self._worker.ahead
 
     @property
+    def unsaved(self) -> int:
+        """The events after the latest snapshot of the store, which a process folds when it opens the campaign."""
+        return self._worker.unsaved
+
+    @property
     def encoder(self) -> Encoder:
         """The encoder that turns cases into contexts of the policy."""
         return self._worker.encoder

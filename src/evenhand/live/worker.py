@@ -337,12 +337,20 @@ class Worker:
                 event = next(iter(self.store.scan(self.name, self.fold.seq - 1)))
                 self._spare = Spare(self.fold.copied(), event.hash)
 
+    @property
+    def unsaved(self) -> int:
+        """The events of the fold after the latest snapshot of any worker."""
+        return self.fold.seq - self._latest_snapshot()
+
+    def _latest_snapshot(self) -> int:
+        return max(self.store.snapshots(self.name, self.folding.mark), default=0)
+
     def _keep_at_times(self) -> None:
         """Store a snapshot if many events came since the last one of any worker."""
         if self.fold.seq - self._kept < self.every:
             return
         with suppress(Busy, CannotSave):  # a snapshot is a cache
-            self._kept = max(self.store.snapshots(self.name, self.folding.mark), default=0)
+            self._kept = self._latest_snapshot()
             if self.fold.seq - self._kept >= self.every:
                 self._keep()
         self._kept = max(self._kept, self.fold.seq - self.every // 2)  # after a failure it is tried again later

@@ -1,61 +1,68 @@
-"""The metrics of campaigns in the text format of Prometheus."""
+"""The metrics of campaigns, of requests and of the process, in the text format of Prometheus."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import accumulate
+from platform import python_version
 from time import time as now
-from typing import NamedTuple
+
+from prometheus_client import GC_COLLECTOR, PROCESS_COLLECTOR, CollectorRegistry, Metric, generate_latest
+from prometheus_client.registry import Collector
 
 from evenhand.live.cases import ranged
 from evenhand.live.dashboard.alarms import NAMES, raised
 from evenhand.live.dashboard.report import KINDS
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.dashboard.watched import Watched
-from evenhand.live.http.requests import ENDS, Requests, Times
+from evenhand.live.http.quotas import Quotas
+from evenhand.live.http.requests import Requests
+from evenhand.live.stores.base import Sized
 from evenhand.policy.status import Status
+from evenhand.version import __version__
+
+CONTENT = "text/plain; version=0.0.4; charset=utf-8"
+_Row = tuple[Mapping[str, str], float]  # labels, and the value
 
 
-class Row(NamedTuple):
-    """A value of a metric."""
+class _Shown(Collector):
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
 
-    labels: Mapping[str, str]
-    value: float
-    end: str = ""  # of the name, in histograms
-
-
-class Family(NamedTuple):
-    """A metric, with its values by labels."""
-
-    name: str
-    kind: str
-    text: str
-    rows: list[Row]
+    def collect(self) -> Iterable[Metric]:
+        return self._families
 
 
-def metrics(standings: Mapping[str, Sequence[Family]], requests: Requests) -> str:
-    """Format where campaigns stand, and the counts of requests, for Prometheus.
+def metrics(standings: Mapping[str, Sequence[Metric]], requests: Requests, quotas: Quotas) -> str:
+    """Format where campaigns stand, the counts of requests, and what the process uses, for Prometheus.
 
     Where a server has several campaigns, each value has the label `campaign`; requests of other campaigns than these
-    are left out.
+    are left out, and so are tokens that are for none of them.
 
     Args:
         standings: what `standing` says about each campaign, by its name.
         requests: the counts of requests.
+        quotas: of tokens.
     """
-    families: dict[str, Family] = {}
+    families: dict[str, Metric] = {}
     for name, standing_ in standings.items():
         label = {"campaign": name} if requests.labelled else {}
         for family in standing_:
-            found = families.setdefault(family.name, family._replace(rows=[]))
-            found.rows.extend(row._replace(labels={**label, **row.labels}) for row in family.rows)
-    shown = (*families.values(), *_of_requests(requests, standings))
-    return "\n".join(line for family in shown for line in _lines(family)) + "\n"
+            found = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
+            for sample in family.samples:
+                found.add_sample(sample.name, {**label, **sample.labels}, sample.value)
+    refused = [({"token": z.name}, n) for z, n in quotas.refused.items() if any(map(z.is_for, standings))]
+    text = "Requests that were beyond the quota of their token."
+    quota = _family("quota_refusals_total", text, refused, "counter")
+    build = _family("build_info", "Versions.", [({"version": __version__, "python": python_version()}, 1.0)])
+    process = (*PROCESS_COLLECTOR.collect(), *GC_COLLECTOR.collect())
+    registry = CollectorRegistry()
+    registry.register(_Shown([*families.values(), *requests.shown(standings), quota, build, *process]))
+    return generate_latest(registry).decode()
 
 
-def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Iterator[Family]:
+def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Iterator[Metric]:
     """Return the state of a campaign.
 
     Args:
@@ -71,70 +78,46 @@ def standing(campaign: Watched, status: Status, tally: Tally, queue: int) -> Ite
     yield _one("ended", "1 once the campaign has ended.", int(tally.life.state == "ended"))
     for kind, text in KINDS.items():
         yield _one(f"{kind}_total", text, tally.counts[kind], "counter")
-    clipped = [Row({"feature": name}, tally.clipped.counts[name]) for name in ranged(campaign.encoder)]
-    yield Family("clipped_total", "counter", "Decisions that stated a value out of its range.", clipped)
+    clipped = [({"feature": name}, tally.clipped.counts[name]) for name in ranged(campaign.encoder)]
+    yield _family("clipped", "Decisions that stated a value out of its range, of those that the log has.", clipped)
     found = Counter(alarm.name for alarm in raised(campaign, status, tally))
     yield _one("alarms", "Alarms, as the page has them.", found.total())
-    named = [Row({"name": name}, found[name]) for name in NAMES]
-    yield Family("alarm", "gauge", "Alarms by what they are about.", named)
+    named = [({"name": name}, found[name]) for name in NAMES]
+    yield _family("alarm", "Alarms by what they are about.", named)
     yield _one("log_ahead_seconds", "How far the log is ahead of the clock.", campaign.ahead)
     certain = tally.certain()
-    shares = [] if certain is None else [Row({}, certain)]
-    yield Family("certain_share", "gauge", "Share of the latest plays that had probability 1.", shares)
-    credited = [Row({"budget": name}, tally.credited[name]) for name, _ in accounts]
-    yield Family("budget_credited_total", "counter", "Decisions that stated a use below 0.", credited)
+    shares: list[_Row] = [] if certain is None else [({}, certain)]
+    yield _family("certain_share", "Share of the latest plays that had probability 1.", shares)
+    credited = [({"budget": name}, tally.credited[name]) for name, _ in accounts]
+    yield _family("budget_credited_total", "Decisions that stated a use below 0.", credited, "counter")
     for field in ("spent", "held", "left", "total"):
-        rows = [Row({"budget": name}, getattr(account, field)) for name, account in accounts]
-        yield Family(f"budget_{field}", "gauge", f"Of each budget: {field}.", rows)
-    left_now = [Row({"budget": name}, a.left_now) for name, a in accounts if a.left_now is not None]
+        rows = [({"budget": name}, getattr(account, field)) for name, account in accounts]
+        yield _family(f"budget_{field}", f"Of each budget: {field}.", rows)
+    left_now = [({"budget": name}, a.left_now) for name, a in accounts if a.left_now is not None]
     text = "Of each budget by spans of time: left in those of the latest decision."
-    yield Family("budget_left_now", "gauge", text, left_now)
-    averages = [Row({"outcome": name}, x) for name, x in status.averages.items() if not math.isnan(x)]
-    yield Family("average", "gauge", "Averages of outcomes per round.", averages)
-    plays = [Row({"action": name}, tally.played[name]) for name in campaign.policy.problem.actions]
-    yield Family("plays_total", "counter", "Plays of each action.", plays)
+    yield _family("budget_left_now", text, left_now)
+    averages = [({"outcome": name}, x) for name, x in status.averages.items() if not math.isnan(x)]
+    yield _family("average", "Averages of outcomes per round.", averages)
+    plays = [({"action": name}, tally.played[name]) for name in campaign.policy.problem.actions]
+    yield _family("plays_total", "Plays of each action.", plays, "counter")
     age = max(now() - tally.latest / 1e6, 0.0)
     yield _one("last_event_age_seconds", "Seconds since the last event of the log.", age)
     yield _one("queue_length", "Calls that wait for a transaction.", queue)
+    yield _one(
+        "unsaved_events", "Events after the latest snapshot, which a server folds when it starts.", campaign.unsaved
+    )
+    if isinstance(campaign.store, Sized):
+        yield _one("store_bytes", "Size of the store, which campaigns may share.", campaign.store.size())
 
 
-def _one(name: str, text: str, value: float, kind: str = "gauge") -> Family:
+def _one(name: str, text: str, value: float, kind: str = "gauge") -> Metric:
     """Make a metric of one value."""
-    return Family(name, kind, text, [Row({}, value)])
+    return _family(name, text, [({}, value)], kind)
 
 
-def _of_requests(requests: Requests, names: Iterable[str]) -> Iterator[Family]:
-    shown = {None, *names}
-    found = [(what.labels(), times) for what, times in requests.counts() if what.campaign in shown]
-    counted = [
-        Row({**labels, "status": str(status)}, n) for labels, z in found for status, n in sorted(z.statuses.items())
-    ]
-    yield Family("requests_total", "counter", "Requests by route and status.", counted)
-    times = [row for labels, z in found for row in _histogram(labels, z)]
-    yield Family("request_seconds", "histogram", "Seconds until requests were answered.", times)
-
-
-def _histogram(labels: Mapping[str, str], times: Times) -> Iterator[Row]:
-    sums = list(accumulate(times.bins))
-    for end, total in zip((*map(str, ENDS), "+Inf"), sums, strict=True):
-        yield Row({**labels, "le": end}, total, "_bucket")
-    yield Row(labels, times.seconds, "_sum")
-    yield Row(labels, sums[-1], "_count")
-
-
-def _lines(family: Family) -> Iterator[str]:
-    name = f"evenhand_{family.name}"
-    yield f"# HELP {name} {family.text}"
-    yield f"# TYPE {name} {family.kind}"
-    for labels, value, end in family.rows:
-        inner = ",".join(f'{label}="{_escape(z)}"' for label, z in labels.items())
-        yield f"{name}{end}{{{inner}}} {value!r}" if inner else f"{name}{end} {value!r}"
-
-
-def _escape(text: str) -> str:
-    r"""Escape a label for Prometheus.
-
-    >>> print(_escape('a "b"'))
-    a \"b\"
-    """
-    return text.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
+def _family(name: str, text: str, rows: Iterable[_Row], kind: str = "gauge") -> Metric:
+    own = name.removesuffix("_total") if kind == "counter" else name
+    found = Metric(f"evenhand_{own}", text, kind)
+    for labels, value in rows:
+        found.add_sample(f"evenhand_{name}", dict(labels), value)
+    return found

@@ -35,7 +35,7 @@ def one(hall: Hall, name: str, known: bool, tokens: Tokens | None = None, lifesp
     async def decision_(request: Request) -> Response:
         found = await find_decision(served, request)
         try:
-            why = await served.reading(lambda: campaign.why(found["id"]))
+            why = await served.explaining(lambda: campaign.why(found["id"]))
         except Conflict:  # another policy made it
             why = None
         return HTMLResponse(decision_page(name, found, why))

@@ -22,6 +22,7 @@ from evenhand.live.http.direct import Answer
 from evenhand.live.http.erasing import ERASE
 from evenhand.live.http.fixed import HEALTHY, Handler, add_probes, readiness_response
 from evenhand.live.http.guard import token_of
+from evenhand.live.http.metrics import CONTENT
 from evenhand.live.http.quotas import Quotas
 from evenhand.live.http.schemas import KEY, operations, read_operation
 from evenhand.live.http.served import Hall, Served
@@ -58,7 +59,7 @@ def add_routes(
         return JSONResponse(await served.reading(lambda: to_json(campaign, served.stand(), served.tally)))
 
     async def metrics_(_: Request) -> Response:
-        return PlainTextResponse(await hall.metrics([name]), media_type="text/plain; version=0.0.4")
+        return PlainTextResponse(await hall.metrics([name]), media_type=CONTENT)
 
     async def ready(_: Request) -> Response:
         return readiness_response(await served.readiness.reason(), served.readiness.standing())

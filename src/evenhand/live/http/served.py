@@ -8,11 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from typing import TypeVar
 
+from prometheus_client import Metric
+
 from evenhand.core.short_turns import short_turns
 from evenhand.live.campaign import Campaign
 from evenhand.live.dashboard.tally import Tally
 from evenhand.live.http.commits import Commits
-from evenhand.live.http.metrics import Family, metrics, standing
+from evenhand.live.http.metrics import metrics, standing
 from evenhand.live.http.quotas import Quotas
 from evenhand.live.http.readiness import Readiness
 from evenhand.live.http.requests import Requests
@@ -33,11 +35,16 @@ class Served:
         self.campaign, self.commits, self.tally = campaign, Commits(campaign), Tally(campaign)
         self.readiness = Readiness(campaign)
         self._reader = ThreadPoolExecutor(1, "evenhand reports")  # reports wait for the campaign's lock anyway
+        self._explainer = ThreadPoolExecutor(1, "evenhand explanations")  # each may fold 10,000 events again
         self.upkeep = Upkeep(lambda: self._reader.submit(_beside, self.stand))
 
     async def reading(self, call: Callable[[], T]) -> T:
         """Call in the thread for reports."""
         return await asyncio.wrap_future(self._reader.submit(_beside, call))
+
+    async def explaining(self, call: Callable[[], T]) -> T:
+        """Call in the thread for explanations."""
+        return await asyncio.wrap_future(self._explainer.submit(_beside, call))
 
     def stand(self) -> Status:
         """Return the status, after which the tally is up to date."""
@@ -45,7 +52,7 @@ class Served:
         self.tally.update()
         return status
 
-    def standing(self) -> list[Family]:
+    def standing(self) -> list[Metric]:
         """Return the state of the campaign, for metrics."""
         return list(standing(self.campaign, self.stand(), self.tally, self.commits.waiting()))
 
@@ -70,8 +77,8 @@ class Hall:
     async def metrics(self, names: Iterable[str]) -> str:
         """Format the metrics of some campaigns."""
         each = [(name, self.each[name]) for name in names]
-        standings = {name: await served.reading(served.standing) for name, served in each}
-        return metrics(standings, self.requests)
+        standings = await asyncio.gather(*(served.reading(served.standing) for _, served in each))
+        return metrics({name: z for (name, _), z in zip(each, standings, strict=True)}, self.requests, self.quotas)
 
     @asynccontextmanager
     async def lifespan(self, _: object) -> AsyncIterator[None]:

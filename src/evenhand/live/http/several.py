@@ -24,6 +24,7 @@ from evenhand.live.http.fixed import (
     readiness_response,
 )
 from evenhand.live.http.guard import token_in, token_of
+from evenhand.live.http.metrics import CONTENT
 from evenhand.live.http.places import INSIDE, below
 from evenhand.live.http.schemas import read_operation
 from evenhand.live.http.served import Hall
@@ -53,7 +54,7 @@ def several(hall: Hall, lifespan: Lifespan) -> FastAPI:
 
     async def metrics_(request: Request) -> Response:
         text = await hall.metrics(_own(hall, request))
-        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+        return PlainTextResponse(text, media_type=CONTENT)
 
     async def ready(_: Request) -> Response:
         reasons = await asyncio.gather(*(served.readiness.reason() for served in hall.each.values()))

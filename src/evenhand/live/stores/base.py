@@ -170,6 +170,18 @@ class Closing(Protocol):
 
 
 @runtime_checkable
+class Sized(Protocol):
+    """A store that knows how large it is."""
+
+    def size(self) -> int:
+        """Return the bytes that logs and snapshots take.
+
+        Raises:
+            Busy, Damaged: the store cannot be read.
+        """
+
+
+@runtime_checkable
 class Copying(Protocol):
     """A store that copies itself into a file of SQLite; others are copied event by event."""
 

@@ -231,6 +231,11 @@ class PostgresStore:
             f"event {last} of {name!r}, the last that was committed, is missing or different" for name, last in rows
         ]
 
+    def size(self) -> int:
+        query = "SELECT pg_total_relation_size('evenhand_events') + pg_total_relation_size('evenhand_snapshots')"
+        with self._sessions.errors():
+            return sum(z for (z,) in self._sessions.mine.execute(query).fetchall())
+
     def close(self) -> None:
         self._sessions.close()
 

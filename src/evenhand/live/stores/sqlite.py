@@ -178,6 +178,11 @@ class SqliteStore:
     def damage(self) -> Sequence[str]:
         return self._reading.damage()
 
+    def size(self) -> int:
+        wal = self._path.with_name(f"{self._path.name}-wal")
+        with self._sessions.errors():
+            return sum(file.stat().st_size for file in (self._path, wal) if file.exists())
+
     def copy_to(self, path: Path) -> None:
         with self._sessions.errors(), closing(sqlite3.connect(path)) as copy:
             copy_into(self._db, copy)
