@@ -44,10 +44,7 @@ EXCEPTIONS: dict[str | tuple[str, str], str] = {
     ("docs/convex_duals.md", "| | outcomes |"): MINUTES,
     ("docs/convex_planning.md", "| recipe | 0 |"): MINUTES,
     ("docs/choosing.md", "| | Bayesian (default)"): MINUTES,
-    ("docs/beyond-one-machine.md", "| reward per round"): MINUTES,
-    ("docs/beyond-one-machine.md", "| policy | rows"): MINUTES,
     ("docs/knapsacks.md", "T B ="): MINUTES,
-    ("docs/what-numbers-can-bear.md", "| 150 logs"): MINUTES,
     # put together by hand
     ("docs/what-numbers-can-bear.md", "| what | found"): HAND,
     ("docs/allocation.md", "| 50 users"): HAND,
