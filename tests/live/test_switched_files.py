@@ -69,7 +69,11 @@ def test_a_file_that_differs_is_refused_by_the_setting(tmp_path):
     store, file = MemoryStore(), write(tmp_path, STATED)
     eh.live.open_campaign(store, "post", file)
     for old, new, told in (
-        ("rate = 0.3", "rate = 0.2", r"^'post': budget post: rate 0.3 there, 0.2 here: it never had problem.toml: leave "),
+        (
+            "rate = 0.3",
+            "rate = 0.2",
+            r"^'post': budget post: rate 0.3 there, 0.2 here: it never had problem.toml: leave ",
+        ),
         ("tolerance = 0.1", "tolerance = 0.05", r"^'post': parity post: tolerance 0.1 there, 0.05 here: "),
         ("step = 0.01", "step = 0.02", r"^'post': goals\.\d\.step.*: 0.01 there, 0.02 here: .*evenhand switch STORE "),
     ):

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
+import time
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,7 @@ from evenhand.live.clocks import accept_clock, set_clock
 from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.elsewhere import make_folder, refuse_own
 from evenhand.live.erasing import Erasure, time_of
-from evenhand.live.events import Busy, Damaged, Unknown, read
+from evenhand.live.events import Busy, Damaged, Leap, Unknown, read
 from evenhand.live.expected import expect, refuse_beside, there
 from evenhand.live.exports import export
 from evenhand.live.files import Rows, kept_campaign, open_stated, switch_campaign, taught, teacher_of, unused, weight_of
@@ -37,6 +38,9 @@ from evenhand.live.switches import Switched, switches
 from evenhand.live.tokens import Tokens
 from evenhand.live.verbs import check_text
 from evenhand.problem.ended import After
+
+_LONGEST = 30.0  # seconds for which a server that starts tries to write to its store
+_PAUSE = 0.5  # seconds between tries, each of which waits for its turn itself
 
 
 def only_campaign(store: Store, campaign: str | None) -> str:
@@ -155,7 +159,7 @@ def _noted(problem_path: Path | None, store: str | Store, name: str, opening: Op
     """Open a campaign, and print what it warns of, and which options it does not use."""
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", EvenhandWarning)
-        made = _opened(problem_path, store, name, opening, pool)
+        made = _patiently(lambda: _opened(problem_path, store, name, opening, pool))
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
     stated = opening.terms()
@@ -167,6 +171,21 @@ def _noted(problem_path: Path | None, store: str | Store, name: str, opening: Op
     if "after" not in stated and problem_path is not None:
         _note_unused(problem_path, made)
     return made
+
+
+def _patiently(call: Callable[[], Campaign]) -> Campaign:
+    """Open a campaign, and wait while others keep the store busy, as while they switch or erase."""
+    end = time.monotonic() + _LONGEST
+    while True:
+        try:
+            return call()
+        except Leap:
+            raise
+        except Busy as error:
+            if time.monotonic() > end:
+                raise
+            print(f"note: it is tried again: {error}", file=sys.stderr, flush=True)
+            time.sleep(_PAUSE)
 
 
 def _note_unused(problem_path: Path, made: Campaign) -> None:
