@@ -93,8 +93,9 @@ def test_a_file_that_the_log_never_had_is_refused(place, served, capsys):
     capsys.readouterr()
     file.write_text(MORE)
     assert refused(capsys, file, "--store", store) == (
-        "evenhand: 'problem': budget post: rate 0.2 there, 0.4 here, since event 2, switched by Ada (less): it never had "
-        "problem.toml: leave the file out, or switch: evenhand switch STORE problem.toml --by WHO --why TEXT\n"
+        "evenhand: 'problem': budget post: rate 0.2 there, 0.4 here, since event 2, switched by Ada (less): "
+        "it never had problem.toml: leave the file out, or switch: "
+        "evenhand switch STORE problem.toml --by WHO --why TEXT\n"
     )
     file.write_text(STATED.replace('["age"]', '["height"]').replace("age = [", "height = ["))
     told = refused(capsys, file, "--store", store)
@@ -167,6 +168,16 @@ def test_a_store_without_a_campaign_says_how_one_begins(place, tmp_path, capsys)
         with pytest.raises(SystemExit):
             main(["serve", "--store", store, *more])
         assert f"{more[0]} is of a problem file" in capsys.readouterr().err
+
+
+def test_a_file_without_tables_is_a_store_that_nobody_wrote_to_yet(place, tmp_path, served, capsys):
+    """Another server makes it at this moment, or was killed while it did."""
+    file, store = place
+    (tmp_path / "post.db").touch()
+    told = "store: expected an SQLite file with the log of a campaign, got"
+    assert told in refused(capsys, file, "--store", store, "--existing")
+    assert main(["serve", str(file), "--store", store]) == 0
+    assert capsys.readouterr().out.startswith("problem: pgd, budget and parity; new campaign")
 
 
 def test_a_campaign_is_opened_by_its_name_and_decides_the_same(place, tmp_path):
