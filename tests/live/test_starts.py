@@ -4,6 +4,7 @@ import json
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -160,8 +161,9 @@ def test_a_store_without_a_campaign_says_how_one_begins(place, tmp_path, capsys)
     assert not (tmp_path / "post.db").exists()
     connect(store)
     assert told in refused(capsys, "--store", store)
-    with pytest.raises(Unknown, match=r"no campaign 'post'; the store has \[\]"):
-        open_campaign(store, "post")
+    for log in (None, __file__):
+        with pytest.raises(Unknown, match=r"no campaign 'post'; the store has \[\]"):
+            open_campaign(store, "post", log_path=log)
     eh.Campaign.open(store, "python", POLICY).close()
     assert "store: expected one that was opened with a problem file" in refused(capsys, "--store", store)
     for more in (["--new"], ["--switch"], ["--encode-as", "x.csv"]):
@@ -315,6 +317,39 @@ def test_a_lease_that_is_not_settled_is_noted(tmp_path, served, monkeypatch, cap
         assert main(["serve", *more, "--store", store]) == 0
         assert "note: north takes in no more of pool 'all' and returns nothing, as --lease" in capsys.readouterr().err
     assert {z.total for z in totals} == {totals[0].total}
+
+
+class Plain:
+    """An encoder of Python, which has no problem file."""
+
+    def __init__(self, coded):
+        self.coded = coded
+
+    def context(self, *stated):
+        return self.coded.context(*stated)
+
+    def to_dict(self):
+        return {}
+
+
+def test_a_policy_of_python_in_between_has_no_file(place):
+    file, store = place
+    with open_campaign(store, "post", file) as campaign:
+        stated = campaign.policy, campaign.encoder
+        other, third = (replace(eh.uniform(stated[0].problem, 9), name=name) for name in ("other", "third"))
+        told = r"open it with the policy that it has, or switch: campaign\.switch"
+        campaign.switch(other, by="Ada", why="by hand")
+        for given in (None, file):
+            with pytest.raises(Conflict, match=told):
+                open_campaign(store, "post", given)
+        campaign.switch(third, Plain(stated[1]))
+        for given in (None, file):
+            with pytest.raises(InvalidInput, match="opened with a problem file"):
+                open_campaign(store, "post", given)
+        campaign.switch(*stated)
+    file.write_text("# the same\n" + STATED)
+    with open_campaign(store, "post", file) as again:
+        assert again.policy.fingerprint() == stated[0].fingerprint()
 
 
 def test_in_python_a_file_that_was_superseded_is_a_warning(place):

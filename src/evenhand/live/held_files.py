@@ -27,12 +27,13 @@ def held(store: Store, name: str, text: Text | None, log: Path | None) -> Stated
         Unknown, InvalidInput: as for `encoding`.
         Conflict: the campaign never had this log.
     """
+    present = encoding(store, name)
     if text is None and log is None:
-        return of_stored(encoding(store, name))
+        return of_stored(present)
     each = dict[str, Event]()  # by what it states, the present one last
     for event in store.scan(name, kinds=("opened", "switched")):
         kept = read(event)["encoding"]
-        stated = encode({**kept, "lease": None, "file": kept["file"][1]})
+        stated = encode({**kept, "lease": None, "file": kept.get("file", [None])[1:]})  # none of policies of Python
         if stated != next(reversed(each), None):
             each.pop(stated, None)
             each[stated] = event
@@ -40,9 +41,13 @@ def held(store: Store, name: str, text: Text | None, log: Path | None) -> Stated
     others = 0  # that have the file, and encode cases as another log did
     for event in reversed(each.values()):
         kept = read(event)["encoding"]
+        if "file" not in kept:
+            continue
         try:
             found = of_stored(kept, text)
         except EvenhandError:  # it has other columns, or is of a version that wrote such files in another way
+            if text is None:
+                raise
             continue
         own = found.coded.text
         if own.text != kept["file"][1] and found.policy.fingerprint() != mark_in(event):
