@@ -17,12 +17,13 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
     """Add the command that serves campaigns."""
     serve = commands.add_parser("serve", help="serve live decisions over HTTP, with a page that shows their state",
                                 description=SERVE, formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
-    serve.add_argument("problem", type=Path, nargs="+", metavar="PROBLEM.toml",
-                       help="what is decided, and how; several are campaigns of one server")  # fmt: skip
+    serve.add_argument("problem", type=Path, nargs="*", metavar="PROBLEM.toml",
+                       help="what a new campaign decides, and how; several are campaigns of one server "
+                       "(default: the campaigns of the store, as their logs have them)")  # fmt: skip
     serve.add_argument("--store", required=True, metavar="STORE", help="where the log is kept: sqlite:///FILE")
     serve.add_argument("--campaign", action="append", default=None, metavar="NAME",
-                       help="its name, repeated for several (default: the name of the problem file; where the "
-                       "store has other campaigns, a new one needs a stated name)")  # fmt: skip
+                       help="its name, repeated for several (default: all of the store, or the name of the problem "
+                       "file; where the store has other campaigns, a new one needs a stated name)")  # fmt: skip
     logs = serve.add_mutually_exclusive_group()
     logs.add_argument("--learn-from", type=Path, default=None, metavar="LOG.csv",
                       help="a log that the policy learns from before the first decision, at no cost; the store keeps "
@@ -37,7 +38,7 @@ def add_serve(commands: argparse._SubParsersAction[Any]) -> None:
                        "place of the problem file, and grants a part of them")  # fmt: skip
     serve.add_argument("--pool", default=None, metavar="NAME", help="(default: the only one in that store)")
     serve.add_argument("--switch", action="store_true",
-                       help="continue with this problem file if the campaign runs under another one")  # fmt: skip
+                       help="continue with this problem file if the campaign never had it")  # fmt: skip
     serve.add_argument("--known", action="store_true",
                        help="clients may state known outcomes without a declared range")  # fmt: skip
     serve.add_argument("--patience", type=float, default=None, metavar="SECONDS",
@@ -93,17 +94,22 @@ def add_token(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _serve(o: argparse.Namespace) -> int:
     from evenhand.live.commands import Address, Opening, serve_files
+    from evenhand.live.expected import kept_names
     from evenhand.live.tokens import Tokens
 
     if o.weight is not None and o.learn_from is None:
         o.parser.error("--weight is of the rows of a log: state --learn-from as well")
     if o.pool is not None and o.lease is None:
         o.parser.error("--pool is of a store of pools: state --lease as well")
+    for option, stated in (("--new", o.new), ("--switch", o.switch), ("--encode-as", o.encode_as)):
+        if stated and not o.problem:
+            o.parser.error(f"{option} is of a problem file: state one")
     names = o.campaign or [path.stem for path in o.problem]
-    if len(names) != len(o.problem) or len(set(names)) < len(names):
+    if len(names) != len(o.problem or names) or len(set(names)) < len(names):
         o.parser.error("--campaign: state a name for each problem file, all of them different")
+    names = names if o.problem else kept_names(o.store, o.campaign)
     if len(names) > 1 and (o.learn_from or o.encode_as):
-        o.parser.error("--learn-from and --encode-as are for a single problem file")
+        o.parser.error("--learn-from and --encode-as are for a single campaign")
     opening = Opening(
         log_path=o.learn_from or o.encode_as,
         learn=o.learn_from is not None if o.weight is None else o.weight,
@@ -115,7 +121,7 @@ def _serve(o: argparse.Namespace) -> int:
         lease=o.lease,
         pool=o.pool,
         new=o.new,
-        named=o.campaign is not None,
+        named=o.campaign is not None or not o.problem,
         accept_clock=o.accept_clock,
     )
     single = os.environ.get("EVENHAND_TOKEN") or None
@@ -123,7 +129,8 @@ def _serve(o: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends as Ctrl-C does: with a checkpoint, and a word
     with suppress(KeyboardInterrupt):  # the server handles it by shutting down
         at = Address(o.host, o.port, token, ("127.0.0.1", "localhost", *o.allow_host), o.known, o.log)
-        serve_files(dict(zip(names, o.problem, strict=True)), o.store, opening, at)
+        each = dict(zip(names, o.problem, strict=True)) if o.problem else dict.fromkeys(names)
+        serve_files(each, o.store, opening, at)
     print("stopped; the log has everything that was answered")
     return 0
 

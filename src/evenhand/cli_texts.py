@@ -23,12 +23,15 @@ budgets"""
 
 SERVE = """\
 Decide for real: POST /decide answers with an action, POST /observe takes its outcome, and http://127.0.0.1:8000 shows
-where the campaign stands. Everything is written to one log before it is answered; start the same command again to
-continue after a stop or a crash. Several servers may share a store.
+where the campaign stands. Everything is written to one log before it is answered. Several servers may share a store.
 
-The problem file is the one that `evenhand replay` reads. Either it states the ranges and levels of all columns, or a
-log is given that fixes them once. Several problem files are several campaigns, in one store: their routes are below
-/campaigns/NAME/, such as POST /campaigns/email/decide.
+The problem file begins a campaign; it is the one that `evenhand replay` reads. Either it states the ranges and levels
+of all columns, or a log is given that fixes them once. Several problem files are several campaigns, in one store:
+their routes are below /campaigns/NAME/, such as POST /campaigns/email/decide.
+
+The log keeps the problem file. After a stop, a crash or a switch, start the same command again, or leave the file out:
+all campaigns of the store are then served as their logs have them. A file that a switch superseded is noted; one that a
+campaign never had is refused.
 
 If other machines can reach the server, every request has to carry a token: set EVENHAND_TOKEN to one that may do
 everything, or state --tokens, or both."""

@@ -2,7 +2,7 @@
 
 EMAIL, POOL = "sqlite:///out/email.db", "sqlite:///pool.db"
 BEGIN = f"evenhand serve examples/email.toml --store {EMAIL} --learn-from hillstrom.csv"
-SECOND = f"evenhand serve examples/email.toml --store {EMAIL} --existing --port 8001"
+SECOND, AGAIN = f"evenhand serve --store {EMAIL} --port 8001", f"evenhand serve --store {EMAIL}"
 DECIDE = (
     """curl --json '{"key": "order-17", "features": {"recency": 3, "history": 120.5, "mens": 1, "womens": 0, """
     """"newbie": 0, "zip_code": "Urban", "channel": "Web"}}' http://127.0.0.1:8000/decide"""
@@ -17,6 +17,7 @@ SCENES = {
         "evenhand serve deploy/problem.toml --store sqlite:///out/post.db",
         """curl --json '{"key": "order-1", "features": {"age": 33, "town": "north"}}' http://127.0.0.1:8000/decide""",
         """curl --json '{"key": "order-1", "outcomes": {"visit": 1}}' http://127.0.0.1:8000/observe""",
+        "evenhand serve --store sqlite:///out/post.db",
     ),
     "two workers, and what is read": (
         *BEGUN,
@@ -36,7 +37,7 @@ SCENES = {
         f'evenhand end {EMAIL} --by anna --why "christmas is over"',
         f"evenhand archive {EMAIL} email-2026.db",
     ),
-    "a switch": (*BEGUN, f'evenhand switch {EMAIL} email.toml --why "half of the budget" --by Ada'),
+    "a switch": (*BEGUN, f'evenhand switch {EMAIL} email.toml --why "half of the budget" --by Ada', AGAIN),
     "erasures over HTTP": (
         *BEGUN,
         *GUARDED,
@@ -58,7 +59,11 @@ SCENES = {
         'python3 -c "import secrets; print(secrets.token_urlsafe(32))" > deploy/secrets/token',
         'python3 -c "import secrets; print(secrets.token_urlsafe(32))" > deploy/secrets/password',
     ),
-    "two campaigns": ("cp sms.toml email.toml", "evenhand serve email.toml sms.toml --store sqlite:///out/shop.db"),
+    "two campaigns": (
+        "cp sms.toml email.toml",
+        "evenhand serve email.toml sms.toml --store sqlite:///out/shop.db",
+        "evenhand serve --store sqlite:///out/shop.db",
+    ),
     "leases": (
         f"evenhand pool {POOL} --total cents=50000 --rounds 160000",
         f"evenhand serve north.toml --store sqlite:///north.db --lease {POOL}",

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from evenhand.cli import build
+from evenhand.cli import build, main
 from evenhand.live import open_campaign
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +56,25 @@ def test_the_commands_are_those_of_evenhand(name):
         assert parsed.store.startswith(f"sqlite:///{volume}/")
     else:
         assert parsed.store.startswith("postgresql://evenhand@database/")
+
+
+@pytest.mark.parametrize("name", ["image", "compose"])
+def test_the_commands_start_again_after_a_switch(name, tmp_path, monkeypatch, capsys):
+    """With a file and a store that are here, whose names are those of the containers."""
+    totals, store = [], f"sqlite:///{tmp_path}/campaign.db"
+    monkeypatch.setattr("evenhand.live.http.serve", lambda each, **_: totals.append(each[0].status().accounts["post"]))
+    monkeypatch.setenv("EVENHAND_TOKEN", "a long enough secret")
+    start = commands()[name][1:]
+    start[start.index("/etc/evenhand/problem.toml")] = str(DEPLOY / "problem.toml")
+    start[start.index("--store") + 1] = store
+    assert main(start) == 0
+    less = tmp_path / "less.toml"
+    less.write_text((DEPLOY / "problem.toml").read_text().replace("rate = 0.3", "rate = 0.2"))
+    assert main(["switch", store, str(less), "--by", "ada", "--why", "less"]) == 0
+    capsys.readouterr()
+    assert main(start) == 0
+    assert "problem.toml is superseded: continuing with event 2's, switched by ada (less)" in capsys.readouterr().err
+    assert [z.total for z in totals] == pytest.approx([3000, 2000])
 
 
 def test_no_secret_is_in_the_files():

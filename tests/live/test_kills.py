@@ -1,4 +1,7 @@
-"""Workers that are killed lose nothing that they replied, and exceed no budget; see `kills` and `lease_kills`."""
+"""Workers that are killed lose nothing that they replied, and exceed no budget, and start again.
+
+See `kills`, `start_kills` and `lease_kills`.
+"""
 
 import pytest
 
@@ -14,6 +17,14 @@ def test_workers_that_are_killed_lose_nothing(kind):
     assert found["decisions"] > 100
     assert found["busy"] == 0
     assert min(found[verb] for verb in ("paused", "changed", "switched", "erased", "backups")) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_servers_that_are_killed_start_again_by_their_first_command(kind):
+    """Whoever switched meanwhile: one that ends by itself fails this."""
+    found = found_by("tests.live.start_kills", 24, kind)
+    assert min(found[name] for name in ("started", "superseded", "decided", "switches")) > 0
 
 
 @pytest.mark.slow

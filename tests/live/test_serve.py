@@ -172,7 +172,7 @@ def test_what_a_server_is_refused_for(tmp_path, capsys, monkeypatch):
     eh.live.open_campaign(store, "problem", file).close()
     file.write_text(STATED.replace("rate = 0.3", "rate = 0.2"))
     told = refused(capsys, file, "--store", store)
-    assert "'problem': budget post: rate 0.3 there, 0.2 here: open it with the policy that it has" in told
+    assert "'problem': budget post: rate 0.3 there, 0.2 here: it never had problem.toml: leave the file out" in told
     assert told.endswith("or switch: evenhand switch STORE problem.toml --by WHO --why TEXT\n")
     file.write_text(PROBLEM)
     told = refused(capsys, file, "--store", f"sqlite:///{tmp_path}/new.db")
@@ -226,12 +226,12 @@ def test_a_campaign_begins_beside_others_by_a_stated_name_only(tmp_path, capsys,
     third.write_text(STATED.replace("rate = 0.3", "rate = 0.2"))
     assert main(["serve", str(file), "--store", store]) == 0  # of an empty store
     assert main(["switch", store, str(third), "--by", "Ada", "--why", "less"]) == 0
-    again = capsys.readouterr().err.split("`")[1]
+    assert capsys.readouterr().err == ""
     told = refused(capsys, third, "--store", store)
     assert "campaign: expected a stated name, as the store has ['problem']" in told
-    assert "`--campaign problem --existing` continues that one, `--campaign third` begins another one" in told
+    assert "`--campaign problem` without a file continues that one, `--campaign third` begins another one" in told
     assert list(connect(store).campaigns()) == ["problem"]
-    assert main(again.split()[1:]) == 0
+    assert main(["serve", "--store", store, "--campaign", "problem"]) == 0
     assert main(["serve", str(third), "--store", store, "--campaign", "third"]) == 0
     new = ["serve", str(file), str(third), "--store", f"sqlite:///{tmp_path}/new.db"]
     assert main(new) == main(new) == 0  # several at once, begun and continued

@@ -312,7 +312,7 @@ def test_what_several_files_are_refused_for(tmp_path, capsys):
         ([], "a name for each problem file"),
         (["--campaign", "a"], "a name for each problem file"),
         (["--campaign", "a", "--campaign", "a"], "all of them different"),
-        (["--campaign", "a", "--campaign", "b", "--learn-from", "x.csv"], "for a single problem file"),
+        (["--campaign", "a", "--campaign", "b", "--learn-from", "x.csv"], "for a single campaign"),
     ):
         with pytest.raises(SystemExit):
             main([*start, *more])

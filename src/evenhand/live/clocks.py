@@ -11,7 +11,7 @@ from typing import Any
 from evenhand.core.checked import shown
 from evenhand.core.errors import InvalidInput
 from evenhand.core.faces import count
-from evenhand.live.events import Busy, Conflict, Event, Unknown, encode
+from evenhand.live.events import Conflict, Event, Leap, Unknown, encode
 from evenhand.live.leases.books import refuse_pool
 from evenhand.live.life import LIFE, Life
 from evenhand.live.stores.base import Clocked, Closing, Store, Transaction
@@ -37,7 +37,7 @@ def refuse_leap(log: Transaction, name: str, patience: float, overdue: Callable[
         overdue: counts the decisions that would expire by this clock; None if they are not known yet.
 
     Raises:
-        Busy: the clock is ahead by more than a week and the patience, and decisions would expire by it; or it is ahead
+        Leap: the clock is ahead by more than a week and the patience, and decisions would expire by it; or it is ahead
             by more than 92 days.
     """
     last = log.get(log.last)
@@ -51,7 +51,7 @@ def refuse_leap(log: Transaction, name: str, patience: float, overdue: Callable[
     if isinstance(log, Clocked):
         log.distrust()
     would = f", and {count(expired, 'decision')} would expire by it" if expired else ""
-    raise Busy(
+    raise Leap(
         f"the clock says {_written(log.now)}, {lead // _DAY:,} days after the last event of {name!r}{would}: set it "
         "right, or accept it by `--accept-clock` or `evenhand.live.set_clock`"
     )

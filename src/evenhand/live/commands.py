@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
+import time
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,23 +20,27 @@ from evenhand.live.clocks import accept_clock, set_clock
 from evenhand.live.coded import Stated, Text, of_stored
 from evenhand.live.elsewhere import make_folder, refuse_own
 from evenhand.live.erasing import Erasure, time_of
-from evenhand.live.events import Busy, Damaged, Unknown, read
+from evenhand.live.events import Busy, Damaged, Leap, Unknown, read
 from evenhand.live.expected import expect, refuse_beside, there
 from evenhand.live.exports import export
-from evenhand.live.files import Rows, open_stated, switch_campaign, taught, unused, weight_of
+from evenhand.live.files import Rows, kept_campaign, open_stated, switch_campaign, taught, teacher_of, unused, weight_of
 from evenhand.live.leases.books import campaigns_of
+from evenhand.live.leases.lease import lease_of
 from evenhand.live.leases.opening import open_leased
 from evenhand.live.leases.pool import Pool
 from evenhand.live.leases.serving import settling
 from evenhand.live.life import OnExpiry
 from evenhand.live.limits import used_up
 from evenhand.live.proof import Head, prove, refuse
-from evenhand.live.stores.base import Closing, Store, is_secret
+from evenhand.live.stores.base import Closing, Store
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.switches import Switched, switches
 from evenhand.live.tokens import Tokens
 from evenhand.live.verbs import check_text
 from evenhand.problem.ended import After
+
+_LONGEST = 30.0  # seconds for which a server that starts tries to write to its store
+_PAUSE = 0.5  # seconds between tries, each of which waits for its turn itself
 
 
 def only_campaign(store: Store, campaign: str | None) -> str:
@@ -98,11 +102,11 @@ class Address(NamedTuple):
     log: Literal["json", "text"] | None = None
 
 
-def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Address) -> None:
+def serve_files(each: Mapping[str, Path | None], url: str, opening: Opening, at: Address) -> None:
     """Open or continue campaigns of problem files, and serve them until the process is told to stop.
 
     Args:
-        each: the problem file of each campaign, by its name.
+        each: the problem file of each campaign, by its name; None continues the campaign as its log has it.
         url: of the store of all of them.
         opening: how they are opened.
         at: where the server listens.
@@ -128,9 +132,9 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
 
     COMPILING.hint = " (`evenhand warm PROBLEM.toml` does this ahead of time)"
     before = there(url)
-    for problem_path in each.values():  # before a folder is made; it may be a pipe, which is read once
-        with on_disk(str(problem_path), "a file that can be read"):
-            problem_path.stat()
+    for path in filter(None, each.values()):  # before a folder is made; it may be a pipe, which is read once
+        with on_disk(str(path), "a file that can be read"):
+            path.stat()
     make_folder(url)
     for name in each if opening.accept_clock else ():
         accept_clock(url, name)
@@ -151,11 +155,11 @@ def serve_files(each: Mapping[str, Path], url: str, opening: Opening, at: Addres
                     print(f"{made.name}: head {made.head()}", flush=True)
 
 
-def _noted(problem_path: Path, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
+def _noted(problem_path: Path | None, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
     """Open a campaign, and print what it warns of, and which options it does not use."""
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", EvenhandWarning)
-        made = _opened(problem_path, store, name, opening, pool)
+        made = _patiently(lambda: _opened(problem_path, store, name, opening, pool))
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
     stated = opening.terms()
@@ -164,9 +168,24 @@ def _noted(problem_path: Path, store: str | Store, name: str, opening: Opening, 
         if value != kept:
             option = term.replace("_", "-")
             print(f"note: --{option} {value} is not used: the campaign has {kept}", file=sys.stderr)
-    if "after" not in stated:
+    if "after" not in stated and problem_path is not None:
         _note_unused(problem_path, made)
     return made
+
+
+def _patiently(call: Callable[[], Campaign]) -> Campaign:
+    """Open a campaign, and wait while others keep the store busy, as while they switch or erase."""
+    end = time.monotonic() + _LONGEST
+    while True:
+        try:
+            return call()
+        except Leap:
+            raise
+        except Busy as error:
+            if time.monotonic() > end:
+                raise
+            print(f"note: it is tried again: {error}", file=sys.stderr, flush=True)
+            time.sleep(_PAUSE)
 
 
 def _note_unused(problem_path: Path, made: Campaign) -> None:
@@ -189,15 +208,16 @@ def _say(made: Campaign, new: bool) -> None:
     print(f"{made.name}: {made.policy.name}; {found}, {told}{life}")
 
 
-def _opened(problem_path: Path, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
+def _opened(problem_path: Path | None, store: str | Store, name: str, opening: Opening, pool: Pool | None) -> Campaign:
     """Open a campaign; no store is made for a problem file that cannot be read."""
-    if opening.switch:
-        with suppress(Unknown):
-            return switch_campaign(store, name, problem_path, log_path=opening.log_path, learn=opening.learn)
-    log, learn, terms = opening.log_path, opening.learn, opening.terms()
+    log, learn, switch, terms = opening.log_path, opening.learn, opening.switch, opening.terms()
     if pool is not None:
-        return open_leased(pool, store, name, problem_path, log_path=log, learn=learn, terms=terms)
-    return open_stated(store, name, problem_path, log_path=log, learn=learn, stated=terms)
+        return open_leased(pool, store, name, problem_path, log_path=log, learn=learn, terms=terms, switch=switch)
+    made = open_stated(store, name, problem_path, log_path=log, learn=learn, stated=terms, switch=switch)
+    if (lease := lease_of(made.encoder)) is not None:
+        told = f"takes in no more of pool {lease.pool!r} and returns nothing, as --lease does not name its store"
+        print(f"note: {name} {told}", file=sys.stderr)
+    return made
 
 
 def switch_file(
@@ -225,15 +245,7 @@ def switch_file(
             print(f"note: {told}", file=sys.stderr)
     if len(found) == before:
         return None
-    print(f"note: start servers by `{_again(problem_path, url, name)}`, as an earlier file is refused", file=sys.stderr)
     return found[-1]
-
-
-def _again(problem_path: Path, url: str, campaign: str) -> str:
-    """Return the command that serves a campaign with another problem file; a URL with a password is left out."""
-    place = "STORE" if is_secret(url) else shlex.quote(url)
-    file, name = shlex.quote(str(problem_path)), shlex.quote(campaign)
-    return f"evenhand serve {file} --store {place} --campaign {name} --existing"
 
 
 def write_report(url: str, campaign: str | None, out: Path, log_path: Path | None = None) -> None:
@@ -248,9 +260,7 @@ def write_report(url: str, campaign: str | None, out: Path, log_path: Path | Non
     store = connect_to_read(url)
     name = only_campaign(store, campaign)
     refuse(name, prove(store, name))
-    stated = last(store, name)
-    teacher = taught(store, name, None if log_path is None else Rows(log_path, weight_of(store, name)))
-    Campaign.open(store, name, stated.policy, encoder=stated.coded, teacher=teacher).save_report(out)
+    kept_campaign(store, name, teacher_of(store, name, log_path)).save_report(out)
 
 
 def erase_file(
@@ -270,28 +280,13 @@ def erase_file(
     date = None if before is None else time_of(before)
     with closing(connect_to_read(url)) as store:
         name = only_campaign(store, campaign)
-        stated = last(store, name)
     place = connect(url)
     try:
-        teacher = taught(place, name, None if log_path is None else Rows(log_path, weight_of(place, name)))
-        made = Campaign.open(place, name, stated.policy, encoder=stated.coded, teacher=teacher)
+        made = kept_campaign(place, name, teacher_of(place, name, log_path))
         return made.erase(keys, before=date, by=note[0], why=note[1])
     finally:
         if isinstance(place, Closing):
             place.close()
-
-
-def last(store: Store, campaign: str) -> Stated:
-    """Return the policy of the problem file that decides at present.
-
-    Raises:
-        InvalidInput: the campaign was not opened with a problem file.
-    """
-    each = policies(store, campaign)
-    if not each:
-        expected = "one that was opened with a problem file; others have the methods of `Campaign`"
-        raise InvalidInput("campaign", expected, f"{campaign!r}, which was not")
-    return each[-1]
 
 
 def audit_files(

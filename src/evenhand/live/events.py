@@ -67,6 +67,10 @@ class Busy(EvenhandError, OSError):
     """The store cannot be written at present. Nothing is lost: repeat the request with the same key."""
 
 
+class Leap(Busy):
+    """The clock is far ahead of the log: somebody has to set it right, or to accept it."""
+
+
 class Damaged(EvenhandError):
     """A log or its file was damaged or changed: retrying does not help, but restoring a backup does."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,13 @@ from evenhand.core.records import Context
 from evenhand.core.validate import as_weight, file, on_disk
 from evenhand.live.beginning import DAY, New, begin
 from evenhand.live.campaign import Campaign
-from evenhand.live.cases import Encoder, alike
-from evenhand.live.coded import Coded, Text, leased, of_file, of_log, of_stored
-from evenhand.live.events import Conflict, Unknown, read
-from evenhand.live.leases.books import refuse_pool
+from evenhand.live.cases import Encoder, Teacher, alike
+from evenhand.live.coded import Coded, Stated, Text, leased, of_file, of_log, of_stored
+from evenhand.live.events import Conflict
+from evenhand.live.held_files import encoding, first_actions, held, last_encoding, never
 from evenhand.live.leases.lease import Lease
 from evenhand.live.life import OnExpiry
 from evenhand.live.opening import Terms, refuse_no_fallback
-from evenhand.live.phases import begins, mark_in
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import opened
 from evenhand.live.taught import Taught
@@ -79,7 +78,7 @@ class Rows:
 def open_campaign(
     store: str | Store,
     name: str,
-    problem_path: str | Path,
+    problem_path: str | Path | None = None,
     *,
     log_path: str | Path | None = None,
     learn: bool | float = True,
@@ -87,26 +86,28 @@ def open_campaign(
     patience: float = DAY,
     on_expiry: OnExpiry = "hold",
 ) -> Campaign:
-    """Open a campaign from a problem file in the format of `evenhand replay`.
+    """Begin a campaign of a problem file in the format of `evenhand replay`, or continue one as its log has it.
 
     The log or the problem file fixes the encoding of cases once: ranges, levels, groups and their shares. The campaign
-    stores the encoding, and what the policy learned from the log, so it can be opened again without the log. A policy
-    that learned from at least as many rows as its warm-up is long has no warm-up.
+    stores the file, the encoding, and what the policy learned from the log, so it can be opened again by its name
+    alone. A file that is given again has to be its present one, or an earlier one: a warning then says which event
+    superseded it. A policy that learned from at least as many rows as its warm-up is long has no warm-up.
 
     Args:
         store, name, seed, patience, on_expiry: as for `Campaign.open`.
         problem_path: a TOML file that states the problem, the policy, and what a new campaign answers after the
-            horizon.
+            horizon; None continues a campaign.
         log_path: a CSV file with a header, for a new campaign whose problem file leaves ranges, levels or groups to it.
         learn: whether the policy learns from the log before the first decision, without spending budgets. A
             number says as how many observations a row counts; True leaves that to the campaign if it was opened with a
             number, else to `log_weight` of the problem file.
 
     Raises:
+        Unknown: there is no such campaign, and no problem file to begin it.
         InvalidInput: a file cannot be used, or leaves ranges, levels or groups to a log that is not given; a weight
             that is none, or of a log that is not learned; or a new campaign is to settle by fallbacks, and a hard
             budget waits for an outcome without one.
-        Conflict: the campaign was opened with another problem file, log or weight.
+        Conflict: the campaign never had this problem file, or was opened with another log or weight.
         Busy: the store cannot be written.
     """
     stated = {"seed": seed, "patience": patience, "on_expiry": on_expiry}
@@ -116,12 +117,13 @@ def open_campaign(
 def open_stated(
     store: str | Store,
     name: str,
-    problem_path: str | Path,
+    problem_path: str | Path | None,
     *,
     log_path: str | Path | None,
     learn: bool | float,
     stated: Mapping[str, Any],
     lease: Lease | None = None,
+    switch: bool = False,
 ) -> Campaign:
     """Open a campaign as `open_campaign` does, with any settings of `New`.
 
@@ -129,29 +131,85 @@ def open_stated(
         store, name, problem_path, log_path, learn: as for `open_campaign`.
         stated: settings of a new campaign by name, before those of the problem file.
         lease: of a new campaign whose budgets are not its own; one that is there has that of its log.
+        switch: whether the campaign continues with a problem file that it never had.
     """
-    text, log = _files(problem_path, log_path)
-    with opened(store) as place:
-        kept = last_encoding(place, name)
-        if kept is None:
-            found = of_file(text) if log is None else of_log(text, log, learn)
-            found = found if lease is None else leased(found, lease)
-        else:
-            found = of_stored(kept, text)
-            plain = {key: value for key, value in kept.items() if key not in ("taught", "lease")}
-            if log is not None and not alike(of_log(text, log, first=_first(place, name)).coded, plain):
-                raise Conflict(f"campaign {name!r} encodes cases as another log did: leave out {log.name}")
+    text = None if problem_path is None else Text.of(file("problem_path", problem_path))
+    log = _log(log_path)
+
+    def made(place: Store) -> Campaign:
+        is_new = text is not None and last_encoding(place, name) is None
+        found = _new(text, log, learn, lease) if text is not None and is_new else held(place, name, text, log)
+        if found is None:
+            assert text is not None  # else it is that of the log
+            if switch:
+                return _switched(place, name, text, log, learn)
+            raise never(place, name, text)
         rows, spec = _rows(log, learn, place, name), found.coded.spec
         if rows is not None:
             refuse_weight(found.policy.model, spec.log_weight if rows.weight is None else rows.weight)
         teacher = taught(place, name, rows)
-        if kept is None and stated.get("on_expiry") == "fallback":
-            refuse_no_fallback(found.policy)
-        own = {} if spec.after is None else {"after": spec.after}
-        worker = begin(place, name, found.policy, New(**{**own, **stated}), found.coded, teacher)
+        if is_new:
+            if stated.get("on_expiry") == "fallback":
+                refuse_no_fallback(found.policy)
+            own = {} if spec.after is None else {"after": spec.after}
+            worker = begin(place, name, found.policy, New(**{**own, **stated}), found.coded, teacher)
+            campaign = Campaign(worker, worker.terms)
+        else:
+            campaign = kept_campaign(place, name, teacher)
         if teacher is not None:
             teacher.keep()
-    return _owned(store, Campaign(worker, worker.terms))
+        return campaign
+
+    with opened(store) as place:
+        return _owned(store, _unless_moved(place, name, partial(made, place)))
+
+
+def _new(
+    text: Text, log: Path | None, learn: bool | float, lease: Lease | None, first: Sequence[str] | None = None
+) -> Stated:
+    """Return the policy of a problem file and the encoding of a log, or else that of the file, under a lease."""
+    found = of_file(text) if log is None else of_log(text, log, learn, first)
+    return found if lease is None else leased(found, lease)
+
+
+def kept_campaign(store: Store, name: str, teacher: Teacher | None) -> Campaign:
+    """Continue a campaign with the problem file that its log has, whatever others switch or erase meanwhile.
+
+    Args:
+        store, name: of the campaign.
+        teacher: see `taught`.
+
+    Raises:
+        Unknown: there is no such campaign.
+        InvalidInput: it was not opened with a problem file.
+        Conflict: it was switched to a policy that was written in Python, learned from another log, or decides under a
+            later version of evenhand.
+        Busy: the store cannot be written.
+    """
+
+    def made() -> Campaign:
+        stated = of_stored(encoding(store, name))
+        worker = begin(store, name, stated.policy, New(), stated.coded, teacher)
+        return Campaign(worker, worker.terms)
+
+    return _unless_moved(store, name, made)
+
+
+def _unless_moved(store: Store, name: str, call: Callable[[], Campaign]) -> Campaign:
+    """Open a campaign, and do so again if it fails as others began, switched or erased in between."""
+    while True:
+        before = _moved(store, name)
+        try:
+            return call()
+        except Conflict:
+            if _moved(store, name) == before:
+                raise
+
+
+def _moved(store: Store, name: str) -> int:
+    """Return the number of the last event that whoever opens a campaign has to know, 0 if there is none."""
+    *_, last = 0, *(event.seq for event in store.scan(name, kinds=("opened", "switched", "erased")))
+    return last
 
 
 def switch_campaign(
@@ -180,28 +238,37 @@ def switch_campaign(
         Conflict: the problem file has other columns, the policy learned from another log, or somebody else was first.
         Busy: the store cannot be written.
     """
-    text, log = _files(problem_path, log_path)
+    text, log = Text.of(file("problem_path", problem_path)), _log(log_path)
     with opened(store) as place:
-        kept = last_encoding(place, name)
-        if kept is None:
-            raise Unknown(f"no campaign {name!r}; the store has {list(place.campaigns())}")
-        before = of_stored(kept)
-        stated = of_stored(kept, text) if log is None else of_log(text, log, before.coded.taught, _first(place, name))
-        if before.coded.lease is not None and log is not None:
-            stated = leased(stated, before.coded.lease)
-        teacher = taught(place, name, _rows(log, learn, place, name))
-        try:
-            campaign = Campaign.open(place, name, before.policy, encoder=before.coded, teacher=teacher)
-        except Conflict:
-            if mark_in(begins(place, name)[-1]) != stated.policy.fingerprint():
-                raise
-            campaign = Campaign.open(place, name, stated.policy, encoder=stated.coded, teacher=teacher)  # just switched
-        encoded_alike = alike(stated.coded, before.coded.to_dict())
-        if stated.policy.fingerprint() != campaign.policy.fingerprint() or not encoded_alike:
-            campaign.switch(stated.policy, stated.coded, by=by, why=why, expected=expected)
-        if teacher is not None:
-            teacher.keep()
-    return _owned(store, campaign)
+        return _owned(store, _switched(place, name, text, log, learn, by, why, expected))
+
+
+def _switched(
+    store: Store,
+    name: str,
+    text: Text,
+    log: Path | None,
+    learn: bool | float,
+    by: str | None = None,
+    why: str | None = None,
+    expected: str | None = None,
+) -> Campaign:
+    """Switch a campaign as `switch_campaign` does."""
+    kept = encoding(store, name)
+    before = of_stored(kept)
+    if log is None:
+        stated = of_stored(kept, text)
+    else:
+        stated = _new(text, log, before.coded.taught, before.coded.lease, first_actions(store, name))
+    teacher = taught(store, name, _rows(log, learn, store, name))
+    campaign = kept_campaign(store, name, teacher)
+    same = stated.policy.fingerprint() == campaign.policy.fingerprint()
+    if not same or not alike(stated.coded, campaign.encoder.to_dict()):
+        mark = expected or before.policy.fingerprint()
+        campaign.switch(stated.policy, stated.coded, by=by, why=why, expected=mark)
+    if teacher is not None:
+        teacher.keep()
+    return campaign
 
 
 def unused(text: Text, now: After) -> str | None:
@@ -221,9 +288,8 @@ def _owned(store: str | Store, campaign: Campaign) -> Campaign:
     return campaign if campaign.store is store else Campaign(campaign._worker, campaign.terms, owner=True)
 
 
-def _files(problem: str | Path, log: str | Path | None) -> tuple[Text, Path | None]:
-    """Read a problem file, and find a log."""
-    return Text.of(file("problem_path", problem)), None if log is None else file("log_path", log)
+def _log(path: str | Path | None) -> Path | None:
+    return None if path is None else file("log_path", path)
 
 
 def taught(store: Store, name: str, rows: Rows | None) -> Taught | None:
@@ -235,6 +301,11 @@ def taught(store: Store, name: str, rows: Rows | None) -> Taught | None:
     return None if mark is None else Taught(store, name, mark, None)
 
 
+def teacher_of(store: Store, name: str, log: Path | None) -> Taught | None:
+    """Return what trains the policy of a campaign that exists, by default what its store keeps of its log."""
+    return taught(store, name, _rows(log, True, store, name))
+
+
 def _rows(log: Path | None, learn: bool | float, store: Store, name: str) -> Rows | None:
     if isinstance(learn, bool):
         return Rows(log, weight_of(store, name)) if learn and log is not None else None
@@ -243,31 +314,9 @@ def _rows(log: Path | None, learn: bool | float, store: Store, name: str) -> Row
     return Rows(log, learn)
 
 
-def _first(store: Store, campaign: str) -> Sequence[str] | None:
-    """Return the actions with which a campaign was opened, of which its log has rows; None if that is not kept."""
-    found: list[str] | None = read(next(iter(store.scan(campaign)))).get("actions")
-    return found
-
-
 def weight_of(store: Store, campaign: str) -> float | None:
     """Return the weight that a campaign was opened with for the rows of its log, None if none was stated."""
     first = next(iter(store.scan(campaign)), None)
     taught = None if first is None else Terms.of(first).taught
     _, _, stated = (taught or "").partition(_AT)
     return float(stated) if stated else None
-
-
-def last_encoding(store: Store, campaign: str) -> Mapping[str, Any] | None:
-    """Return the stored encoding of a campaign's current policy; None if there is no such campaign.
-
-    Raises:
-        InvalidInput: the campaign was not opened with a problem file, or is a pool.
-    """
-    *_, last = None, *store.scan(campaign, kinds=("opened", "switched"))
-    if last is None:
-        refuse_pool(store, campaign)
-        return None
-    found: Mapping[str, Any] = read(last)["encoding"]
-    if "units" not in found:
-        raise InvalidInput("name", "a campaign that was opened with a problem file", f"{campaign!r}, which was not")
-    return found

@@ -6,10 +6,10 @@ from contextlib import closing
 from pathlib import Path
 
 from evenhand.core.records import Context
-from evenhand.live.campaign import Campaign
 from evenhand.live.cases import Case, context_of
-from evenhand.live.commands import last, only_campaign
-from evenhand.live.files import Rows, taught, weight_of
+from evenhand.live.coded import Coded
+from evenhand.live.commands import only_campaign
+from evenhand.live.files import kept_campaign, teacher_of
 from evenhand.live.proof import prove, refuse
 from evenhand.live.stores.opening import connect_to_read
 from evenhand.offline.frozen import Saved
@@ -37,12 +37,11 @@ def served(store: str | Path, campaign: str | None = None, *, log_path: str | Pa
     with closing(connect_to_read(place if "://" in place else f"sqlite:///{place}")) as found:
         name = only_campaign(found, campaign)
         refuse(name, prove(found, name))
-        stated = last(found, name)
-        rows = None if log_path is None else Rows(Path(log_path), weight_of(found, name))
-        made = Campaign.open(found, name, stated.policy, encoder=stated.coded, teacher=taught(found, name, rows))
+        made = kept_campaign(found, name, teacher_of(found, name, None if log_path is None else Path(log_path)))
         fold = made._worker.fold
         at = next(found.scan(name, fold.seq - 1)).at
-    coded, clock = stated.coded, fold.policy.problem.clock
+    coded, clock = fold.encoder, fold.policy.problem.clock
+    assert isinstance(coded, Coded)  # as it is of a problem file
 
     def encode(case: Case) -> Context:
         return context_of(coded, clock, {"case": case}, at)

@@ -116,21 +116,30 @@ def overtaken(name: str, expected: str, last: Event) -> Conflict:
 def refuse_other(name: str, last: Event, given: Phase) -> None:
     """Refuse to open a campaign with a policy other than the one under which it runs.
 
+    Raises:
+        Conflict: they differ; see `other`.
+    """
+    if mark_in(last) != given.mark:
+        raise other(name, last, given)
+
+
+def other(name: str, last: Event, given: Phase) -> Conflict:
+    """Make the error for a policy other than the one under which a campaign runs.
+
+    It says in which settings they differ, where the log keeps the problem file of the other one, and how to switch.
+
     Args:
         name: of the campaign.
         last: the event that began its present policy.
         given: the policy with which it is opened.
-
-    Raises:
-        Conflict: they differ; it says in which settings, where the log keeps the problem file of the other one, and
-            how to switch.
     """
-    if mark_in(last) == given.mark:
-        return
     there = of_kept(last)
     settings = "" if there is None else differences(there.policy, given.policy)
     since = f", since event {last.seq}{said(read(last))}" if last.kind == "switched" else ""
     told = settings or f"policy {mark_in(last)} there, {given.mark} here"
-    file = given.encoder.text.name if isinstance(given.encoder, Coded) else None
-    command = "campaign.switch(policy)" if file is None else f"evenhand switch STORE {file} --by WHO --why TEXT"
-    raise Conflict(f"{name!r}: {told}{since}: open it with the policy that it has, or switch: {command}")
+    if there is None or not isinstance(given.encoder, Coded):
+        way = "open it with the policy that it has, or switch: campaign.switch(policy)"
+    else:
+        file = given.encoder.text.name
+        way = f"it never had {file}: leave the file out, or switch: evenhand switch STORE {file} --by WHO --why TEXT"
+    return Conflict(f"{name!r}: {told}{since}: {way}")

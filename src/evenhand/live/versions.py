@@ -76,7 +76,8 @@ def refuse_later(campaign: str, found: str) -> None:
         Conflict: it does.
     """
     if is_later(found):
-        raise Conflict(f"{campaign!r}: {other_version(found)}")
+        back = "to go back to this one, restore a backup from before the upgrade"
+        raise Conflict(f"{campaign!r}: {other_version(found)}; {back}")
 
 
 def _order(version: str) -> tuple[int, ...]:

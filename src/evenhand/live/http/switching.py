@@ -9,7 +9,8 @@ from evenhand.live.campaign import Campaign
 from evenhand.live.cases import alike
 from evenhand.live.coded import Text, of_stored
 from evenhand.live.events import read
-from evenhand.live.files import last_encoding, unused
+from evenhand.live.files import unused
+from evenhand.live.held_files import encoding
 from evenhand.live.http.schemas import TEXT
 from evenhand.live.http.singles import Field, Single, signature, text
 from evenhand.live.limits import used_up
@@ -48,8 +49,7 @@ def switch(campaign: Campaign, asked: Mapping[str, str]) -> dict[str, Any]:
 
     Said again, as where the answer got lost, it is answered by the same event.
     """
-    kept = last_encoding(campaign.store, campaign.name)
-    assert kept is not None  # it is open
+    kept = encoding(campaign.store, campaign.name)
     text = Text(kept["file"][0], asked["problem"])
     stated = of_stored(kept, text)
     *_, last = campaign.store.scan(campaign.name, kinds=("opened", "switched"))

@@ -78,7 +78,8 @@ class SqliteReader:
     Where the last commits are in a WAL that SQLite would have to prepare, a copy in a temporary folder is read.
 
     Raises:
-        InvalidInput: there is no such file, or it is not a store.
+        MissingFile: there is no such file, or it has no tables.
+        InvalidInput: it is not a store.
         Damaged: the file is damaged.
         Busy: the file cannot be read.
     """
@@ -91,8 +92,8 @@ class SqliteReader:
         self._open()
         with Translated(path):
             found = version(self._db)
-        if found == 0:
-            raise InvalidInput("store", "an SQLite file with the log of a campaign", str(path))
+        if found == 0:  # nobody wrote to it yet: it is being made, or who made it was killed
+            raise MissingFile("store", "an SQLite file with the log of a campaign", str(path))
         self._reading = Reading(self._ask, READ[found])
 
     def campaigns(self) -> Sequence[str]:
