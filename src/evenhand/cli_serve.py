@@ -94,7 +94,7 @@ def add_token(commands: argparse._SubParsersAction[Any]) -> None:
 
 def _serve(o: argparse.Namespace) -> int:
     from evenhand.live.commands import Address, Opening, serve_files
-    from evenhand.live.expected import kept_names
+    from evenhand.live.expected import names_of
     from evenhand.live.tokens import Tokens
 
     if o.weight is not None and o.learn_from is None:
@@ -107,7 +107,7 @@ def _serve(o: argparse.Namespace) -> int:
     names = o.campaign or [path.stem for path in o.problem]
     if len(names) != len(o.problem or names) or len(set(names)) < len(names):
         o.parser.error("--campaign: state a name for each problem file, all of them different")
-    names = names if o.problem else kept_names(o.store, o.campaign)
+    names = names if o.problem else names_of(o.store, o.campaign)
     if len(names) > 1 and (o.learn_from or o.encode_as):
         o.parser.error("--learn-from and --encode-as are for a single campaign")
     opening = Opening(

@@ -36,7 +36,7 @@ def expect(url: str, name: str, new: bool | None) -> None:
         raise InvalidInput("campaign", "a new one, as --new says", f"{name!r}, which is in the store")
 
 
-def kept_names(url: str, names: Sequence[str] | None) -> list[str]:
+def names_of(url: str, names: Sequence[str] | None) -> list[str]:
     """Return the campaigns that a server continues without problem files: those named, or all whose logs keep one.
 
     Raises:

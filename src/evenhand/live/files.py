@@ -19,10 +19,10 @@ from evenhand.live.campaign import Campaign
 from evenhand.live.cases import Encoder, Teacher, alike
 from evenhand.live.coded import Coded, Stated, Text, leased, of_file, of_log, of_stored
 from evenhand.live.events import Conflict
-from evenhand.live.held_files import encoding, first_actions, held, last_encoding, never
 from evenhand.live.leases.lease import Lease
 from evenhand.live.life import OnExpiry
 from evenhand.live.opening import Terms, refuse_no_fallback
+from evenhand.live.problem_files import encoding, first_actions, last_encoding, of_campaign, refusal
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import opened
 from evenhand.live.taught import Taught
@@ -138,12 +138,12 @@ def open_stated(
 
     def made(place: Store) -> Campaign:
         is_new = text is not None and last_encoding(place, name) is None
-        found = _new(text, log, learn, lease) if text is not None and is_new else held(place, name, text, log)
+        found = _new(text, log, learn, lease) if text is not None and is_new else of_campaign(place, name, text, log)
         if found is None:
             assert text is not None  # else it is that of the log
             if switch:
                 return _switched(place, name, text, log, learn)
-            raise never(place, name, text)
+            raise refusal(place, name, text)
         rows, spec = _rows(log, learn, place, name), found.coded.spec
         if rows is not None:
             refuse_weight(found.policy.model, spec.log_weight if rows.weight is None else rows.weight)

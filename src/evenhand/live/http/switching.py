@@ -10,11 +10,11 @@ from evenhand.live.cases import alike
 from evenhand.live.coded import Text, of_stored
 from evenhand.live.events import read
 from evenhand.live.files import unused
-from evenhand.live.held_files import encoding
 from evenhand.live.http.schemas import TEXT
 from evenhand.live.http.singles import Field, Single, signature, text
 from evenhand.live.limits import used_up
 from evenhand.live.phases import mark_in
+from evenhand.live.problem_files import encoding
 from evenhand.live.switches import switches
 
 _FIELDS = {

@@ -10,10 +10,10 @@ from typing import Any
 from evenhand.live.campaign import Campaign
 from evenhand.live.events import Conflict
 from evenhand.live.files import open_stated
-from evenhand.live.held_files import last_encoding
 from evenhand.live.leases.lease import lease_of
 from evenhand.live.leases.pool import Pool
 from evenhand.live.leases.settling import settle_lease
+from evenhand.live.problem_files import last_encoding
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import opened
 

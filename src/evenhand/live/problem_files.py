@@ -18,7 +18,7 @@ from evenhand.live.switching import other
 from evenhand.live.versions import deciding, refuse_later
 
 
-def held(store: Store, name: str, text: Text | None, log: Path | None) -> Stated | None:
+def of_campaign(store: Store, name: str, text: Text | None, log: Path | None) -> Stated | None:
     """Return what a problem file and a log meant when the campaign took them; None if it never had such a file.
 
     A warning says if another file superseded it.
@@ -65,7 +65,7 @@ def held(store: Store, name: str, text: Text | None, log: Path | None) -> Stated
     return None
 
 
-def never(store: Store, name: str, text: Text) -> Conflict:
+def refusal(store: Store, name: str, text: Text) -> Conflict:
     """Make the error for a problem file that a campaign never had."""
     *_, last = store.scan(name, kinds=("opened", "switched"))
     try:
