@@ -23,7 +23,7 @@ def books(name: str, events: Iterable[Event]) -> Ledger:
     first = next(every, None)
     if first is None:
         raise Unknown(f"no pool {name!r}")
-    lines = dict(line_in(read(event)) for event in every)
+    lines = dict(line_in(read(event)) for event in every if event.kind != "restored")
     return Ledger(name=name, **read(pool_event(name, first)), lines=lines)
 
 
