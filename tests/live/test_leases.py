@@ -315,7 +315,7 @@ def test_what_was_used_after_a_backup_stays_used(world, tmp_path):
     spent = north.status().accounts["cents"].spent
     assert spent > before
     world.stores["north"] = MemoryStore()
-    eh.live.restore(tmp_path / "north.db", world.stores["north"])
+    eh.live.restore(tmp_path / "north.db", world.stores["north"], by="ada", why="disk lost")
     again = world.opened("north")
     account = again.status().accounts["cents"]
     assert account.spent == before
@@ -344,7 +344,7 @@ def test_a_pool_and_its_campaigns_may_have_one_store(tmp_path, capsys):
     assert is_pool(store, "all")
     assert only_campaign(store, None) == "north"
     eh.live.backup(url, tmp_path / "copy.db")
-    eh.live.restore(tmp_path / "copy.db", f"sqlite:///{tmp_path}/again.db")
+    eh.live.restore(tmp_path / "copy.db", f"sqlite:///{tmp_path}/again.db", by="ada", why="disk lost")
     capsys.readouterr()
     assert main(["pool", f"sqlite:///{tmp_path}/again.db"]) == 0
     told = capsys.readouterr().out

@@ -89,9 +89,8 @@ def _by_key(worker: Worker, keys: Collection[str], who: str, why: str) -> Erasur
         for key in dict.fromkeys(keys):
             event = log.find(key)
             if event is None:
-                raise Unknown(
-                    f"no decision with the key {shown(key)} in campaign {worker.name!r}{worker.fold.ids.note}"
-                )
+                told = f"no decision with the key {shown(key)} in campaign {worker.name!r}"
+                raise Unknown(f"{told}{worker.fold.ids.note}")
             if event.seq in worker.fold.pending:
                 told = "waits for its outcome: observe or cancel it first"
                 raise Conflict(f"decision {worker.fold.ids.of(event.seq)}, of the key {shown(key)}, {told}")

@@ -1,8 +1,8 @@
 """Ids of decisions: numbers of events, told apart from those of copies of the log that were lost.
 
-A restore loses the events after a backup, and later events have their numbers again. So the log notes every restore, with
-a random shift: the id of a decision is the number of its event and the shift of the last restore before it. Before
-the first one both are equal. An id whose event was lost is therefore never given out again.
+A restore loses the events after a backup, and later events have their numbers again. So the log notes every restore,
+with a random shift: the id of a decision is the number of its event plus the shift of the last restore before it, 0
+before the first. An id whose event was lost is therefore never given out again.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _BEGUN = Restored(1, 0, 0, 0, "", "")
 def restored(last: Event, by: str, why: str, now: int) -> Event:
     """Make the event that notes a restore.
 
-    Its time is that of the event before, as that log is further than its clock only as far as the clock of its store says.
+    Its time is that of the last event, so that a wrong clock of who restores lets nothing expire.
 
     Args:
         last: the last event of the backup.

@@ -18,11 +18,11 @@ def lookup(verbs: Verbs, decision: int | str) -> dict[str, Any]:
         Lost: it was made after a backup that was restored since.
     """
     number = verbs.number(decision)
-    event, worker = verbs.decided(number), verbs.worker
+    event, worker, ids = verbs.decided(number), verbs.worker, verbs.ids
     body, about, actions = read(event), verbs.log.about(number), worker.policy.problem.actions
     last = [e for e in about if e.kind in ("observed", "revised")]
     return {
-        **reply(event, body, actions, verbs.ids).to_dict(),
+        **reply(event, body, actions, ids).to_dict(),
         "policy": policies(worker.store, worker.name).get(body["by"]),
         **{name: body[name] for name in ("case", "offered", "known") if name in body},
         # of the first play, None if the policy did not know them
@@ -35,7 +35,5 @@ def lookup(verbs: Verbs, decision: int | str) -> dict[str, Any]:
         else "waiting"
         if body["n"]
         else "played nothing",
-        "events": [
-            {"number": verbs.ids.of(e.seq), "kind": e.kind, "at": e.at, "outcomes": read(e).get("y")} for e in about
-        ],
+        "events": [{"number": ids.of(e.seq), "kind": e.kind, "at": e.at, "outcomes": read(e).get("y")} for e in about],
     }

@@ -46,25 +46,8 @@ class _Open:
     now: Floats  # its present increments
 
 
-_CLASSES: dict[str, type] = {
-    kind.__name__: kind
-    for kind in (
-        _Open,
-        Streak,
-        Clipped,
-        Delays,
-        Line,
-        Recent,
-        Silence,
-        Span,
-        Spans,
-        Switched,
-        Life,
-        Event,
-        Ids,
-        Restored,
-    )
-}
+_OBJECTS = (_Open, Streak, Clipped, Delays, Line, Recent, Silence, Span, Spans, Switched, Life, Event, Ids, Restored)
+_CLASSES: dict[str, type] = {kind.__name__: kind for kind in _OBJECTS}
 _DERIVED = ("_campaign", "_lock", "_policy", "_ranged", "_ranges", "_mark", "_kept", "uses")  # all else is kept
 
 

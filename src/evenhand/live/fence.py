@@ -1,0 +1,56 @@
+"""A fence between a log and who knew a later one, such as a server on whose store an older copy was put."""
+
+from __future__ import annotations
+
+from evenhand.live.events import Damaged
+from evenhand.live.proof import Head
+from evenhand.live.stores.base import Transaction
+
+
+class Fence:
+    """Remembers the last event that a process knew to be committed, and refuses a log without it.
+
+    Args:
+        name: of the log.
+
+    >>> from evenhand.live.stores.memory import MemoryStore
+    >>> store, fence = MemoryStore(), Fence("mail")
+    >>> with store.write("mail") as log:
+    ...     last = log.append("opened", "{}")
+    >>> fence.known = Head(last.seq, last.hash)
+    >>> with MemoryStore().write("mail") as log:
+    ...     fence.check(log)
+    Traceback (most recent call last):
+    evenhand.live.events.Damaged: the store has another log of 'mail', or an earlier copy of it, without event 1 that \
+this process knows: end the process, and restore a backup
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self.known: Head | None = None
+
+    def check(self, log: Transaction) -> None:
+        """Refuse a log that does not go on from the event that is known.
+
+        Raises:
+            Damaged: it does not.
+        """
+        known = self.known
+        if known is None or (log.last >= known.seq and hash_of(log, known.seq) == known.hash):
+            return
+        told = f"the store has another log of {self._name!r}, or an earlier copy of it, without event {known.seq}"
+        raise Damaged(f"{told} that this process knows: end the process, and restore a backup")
+
+
+def end_of(log: Transaction) -> Head | None:
+    """Return the last event of a transaction, which is to be known once that is committed."""
+    return Head(log.last, hash_of(log, log.last)) if log.last else None
+
+
+def hash_of(log: Transaction, seq: int) -> bytes:
+    """Return the hash of an event; that of the last one is at hand in stores that gather events."""
+    found: bytes | None = getattr(log, "hash", None) if seq == log.last else None
+    if found is None:
+        event = log.get(seq)
+        found = b"" if event is None else event.hash
+    return found
