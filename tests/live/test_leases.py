@@ -339,9 +339,12 @@ def test_a_server_of_the_lost_log_gets_nothing_more(world, tmp_path):
     eh.live.restore(tmp_path / "north.db", world.stores["north"], by="ada", why="disk lost")
     again = eh.live.open_campaign(world.stores["north"], "north", world.file)
     for i in range(10, 20):  # beyond what the pool knows of the lost one
-        again.decide({"age": 20}, key=str(i))
+        again.cancel(again.decide({"age": 20}, key=str(i)).id)
+    used = [z.status().accounts["cents"].spent for z in (lost, again)]
+    assert used[1] < used[0]
     settle_lease(again, world.pool)
-    assert len(world.pool.ledger().lines["north"].restores) == 1
+    assert f"{used[0] - used[1]:g} used after a backup that was restored" in told(world.pool.ledger())
+    lived(lost, 40, first=30)
     with pytest.raises(Conflict, match="'north' that was restored since: end the servers of this one, which was lost"):
         settle_lease(lost, world.pool)
     settle_lease(again, world.pool)
