@@ -333,18 +333,18 @@ def test_a_server_of_the_lost_log_gets_nothing_more(world, tmp_path):
     lived(lost, 2)
     settle_lease(lost, world.pool)
     eh.live.backup(world.stores["north"], tmp_path / "north.db")
-    lived(lost, 3, first=2)
+    lived(lost, 20, first=2)
     settle_lease(lost, world.pool)
     world.stores["north"] = MemoryStore()
     eh.live.restore(tmp_path / "north.db", world.stores["north"], by="ada", why="disk lost")
     again = eh.live.open_campaign(world.stores["north"], "north", world.file)
-    for i in range(10, 20):  # beyond what the pool knows of the lost one
+    for i in range(100, 140):  # beyond what the pool knows of the lost one
         again.cancel(again.decide({"age": 20}, key=str(i)).id)
     used = [z.status().accounts["cents"].spent for z in (lost, again)]
     assert used[1] < used[0]
     settle_lease(again, world.pool)
     assert f"{used[0] - used[1]:g} used after a backup that was restored" in told(world.pool.ledger())
-    lived(lost, 40, first=30)
+    lived(lost, 60, first=30)
     with pytest.raises(Conflict, match="'north' that was restored since: end the servers of this one, which was lost"):
         settle_lease(lost, world.pool)
     settle_lease(again, world.pool)
