@@ -191,7 +191,7 @@ def older(world):
     said = world.letter("other")
     shutil.rmtree(world.folder)
     away.rename(world.folder)
-    until(lambda: world.client.get("/report").status_code == 200)
+    until(lambda: world.letter("new").status_code == 200)
     return said
 
 
