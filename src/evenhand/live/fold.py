@@ -118,11 +118,9 @@ class Fold:
     def __post_init__(self) -> None:
         self.state: PolicyState = self.policy.start(seed=self.seed)
         self.seq, self.runs = 0, ""  # `runs`: the fingerprint of the policy under which the campaign runs
-        self.version = ""  # of evenhand that decides
+        self.version, self.ids = "", Ids()  # of evenhand that decides, and of decisions
         self.life = Life(patience=math.inf, on_expiry=self.on_expiry)  # until it is opened
-        self.ids = Ids()
-        self.marked = 0  # the last mark
-        self.erased = 0  # the last erasure
+        self.marked = self.erased = 0  # the last mark, and the last erasure
         self.reach = self.first = 0  # since `known`: the earliest decision that was corrected, the first correction
         self.pending: dict[int, Pending] = {}
         self._due: list[tuple[int, int]] = []  # a heap
