@@ -9,6 +9,7 @@ import pytest
 
 import evenhand as eh
 from evenhand.cli import main
+from evenhand.client import Client, Observing, RequestRefused
 from evenhand.live import Busy, Conflict, Damaged, Lost, Unknown
 from evenhand.live.deciding import Deciding
 from evenhand.live.events import read
@@ -197,6 +198,13 @@ def test_over_http_what_was_lost_is_a_404(tmp_path):
         both = [{"id": lost, "outcomes": {"answer": 1}}, {"id": new["id"], "outcomes": {"answer": 1}}]
         told = client.post("/observe", json=both).json()
         assert [told[0]["status"], told[0]["state"], told[1]] == [404, "lost", {"new": True}]
+        with Client(str(client.base_url)) as own:
+            for decision in (lost, "never"):
+                with pytest.raises(RequestRefused) as refused:
+                    own.observe(decision, {"answer": 1})
+                assert (refused.value.status, refused.value.lost) == (404, decision == lost)
+            (entry,) = own.observe_many([Observing(lost, {"answer": 1})])
+            assert entry.lost
         unknown = client.get("/decisions", params={"key": "never"}).json()
         assert "may be missing" in unknown["error"]
         assert "state" not in unknown

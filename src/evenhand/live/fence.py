@@ -22,7 +22,7 @@ class Fence:
     ...     fence.check(log)
     Traceback (most recent call last):
     evenhand.live.events.Damaged: the store has another log of 'mail', or an earlier copy of it, without event 1 that \
-this process knows: end the process, and restore a backup
+this process knows: find out which one is right, and start the process again
     """
 
     def __init__(self, name: str) -> None:
@@ -39,7 +39,7 @@ this process knows: end the process, and restore a backup
         if known is None or (log.last >= known.seq and hash_of(log, known.seq) == known.hash):
             return
         told = f"the store has another log of {self._name!r}, or an earlier copy of it, without event {known.seq}"
-        raise Damaged(f"{told} that this process knows: end the process, and restore a backup")
+        raise Damaged(f"{told} that this process knows: find out which one is right, and start the process again")
 
 
 def end_of(log: Transaction) -> Head | None:
