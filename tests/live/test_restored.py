@@ -301,3 +301,22 @@ def test_a_probe_says_that_the_log_was_replaced(tmp_path):
     _adopted(tmp_path / "copy.db", other)
     campaign.store._books = other._books
     assert asyncio.run(Readiness(campaign).reason()) == "the log cannot be read, or was replaced by another one"
+
+
+def test_a_log_that_is_longer_and_another_one_is_refused(tmp_path):
+    """As another worker went on with it: the event after the known one carries another hash."""
+    campaign, _, _ = backed_up(tmp_path)
+    other = MemoryStore()
+    _adopted(tmp_path / "copy.db", other)
+    two = eh.Campaign.open(other, "c", POLICY)
+    for i in range(5):
+        two.decide({}, key=f"key {i}")
+    own, campaign.store._books = campaign.store._books, other._books
+    before = len(list(campaign.events()))
+    for _ in range(2):
+        with pytest.raises(Damaged, match="without event 3 that this process knows"):
+            campaign.decide({}, key="new")
+    assert len(list(campaign.events())) == before
+    campaign.store._books = own
+    eh.Campaign.open(campaign.store, "c", POLICY).decide({}, key="of another worker")
+    assert campaign.decide({}, key="new").id == 5

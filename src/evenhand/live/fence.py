@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from evenhand.live.events import Damaged
+from collections.abc import Iterable, Iterator
+
+from evenhand.live.events import Damaged, Event, digest
 from evenhand.live.proof import Head
 from evenhand.live.stores.base import Transaction
 
@@ -29,17 +31,37 @@ this process knows: find out which one is right, and start the process again
         self._name = name
         self.known: Head | None = None
 
-    def check(self, log: Transaction) -> None:
+    def check(self, log: Transaction, after: int = 0) -> None:
         """Refuse a log that does not go on from the event that is known.
+
+        Args:
+            log: the transaction.
+            after: the event after which `passed` reads on, if it is to check the rest: a query less.
 
         Raises:
             Damaged: it does not.
         """
         known = self.known
-        if known is None or (log.last >= known.seq and hash_of(log, known.seq) == known.hash):
+        if known is None or known.seq == after < log.last:
             return
+        if log.last < known.seq or hash_of(log, known.seq) != known.hash:
+            raise self._another(known)
+
+    def passed(self, events: Iterable[Event]) -> Iterator[Event]:
+        """Yield events of the log in order; the one after the known event has to carry its hash.
+
+        Raises:
+            Damaged: it does not.
+        """
+        known = self.known
+        for event in events:
+            if known is not None and event.seq == known.seq + 1 and event.hash != digest(event, known.hash):
+                raise self._another(known)
+            yield event
+
+    def _another(self, known: Head) -> Damaged:
         told = f"the store has another log of {self._name!r}, or an earlier copy of it, without event {known.seq}"
-        raise Damaged(f"{told} that this process knows: find out which one is right, and start the process again")
+        return Damaged(f"{told} that this process knows: find out which one is right, and start the process again")
 
 
 def end_of(log: Transaction) -> Head | None:

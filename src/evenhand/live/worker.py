@@ -275,7 +275,7 @@ class Worker:
         self._lock.pass_on()
         try:
             with Begun(self._lock, self.store, self.name) as log:
-                self._fence.check(log)
+                self._fence.check(log, 0 if self._stale else self.fold.seq)
                 self.ahead, self._now = ahead(log), log.now
                 self._catch_up(log)
                 together = gathered(log, keys, len(verbs))
@@ -357,7 +357,7 @@ class Worker:
             self.fold, self._stale = self._fold_log(log), False
             self._copy(self.near // 10)
         try:
-            fold_runs(self.fold, log.tail(self.fold.seq), log.last - self.fold.seq)
+            fold_runs(self.fold, self._fence.passed(log.tail(self.fold.seq)), log.last - self.fold.seq)
         except Rewritten:
             self.fold = self._fold_log(log)
         self._check()
