@@ -50,9 +50,8 @@ class Campaign:
     workers, asks the policy, appends the result, and commits. Budgets that hold in simulation therefore hold with any
     number of workers. Requests that the policy refuses leave no event.
 
-    Create one with `Campaign.open`. It is thread-safe: calls run one after another, and calls of several threads share
-    transactions. A decision that is not in the log raises `Unknown`. If the store cannot be written, `Busy` is raised;
-    retry with the same key.
+    It is thread-safe: calls run one after another, and calls of several threads share transactions. A decision that is
+    not in the log raises `Unknown`, or `Lost` if a restore lost it. While the store cannot be written, `Busy` is raised.
 
     >>> import evenhand as eh
     >>> shop = eh.Problem(actions=("none", "letter"), features=(eh.Numeric("age", 20, 60),), horizon=1000,
