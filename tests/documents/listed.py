@@ -89,7 +89,7 @@ RUN = {
     'python -m tests.offline.regimes 500 "300 rows"': 'python -m tests.offline.regimes 1 "100 rows"',
     "python -m tests.offline.replay_errors 150": "python -m tests.offline.replay_errors 2 2000",
     "python -m tests.offline.units 400": "python -m tests.offline.units 3",
-    "python examples/widths.py 40 1": "python examples/widths.py 2 40",
+    "python examples/widths.py 40 1 10": "python examples/widths.py 2 40",
 }
 
 # By command: the test that runs it.
