@@ -1,6 +1,6 @@
-"""What a server needs: memory by decisions that wait for outcomes, and bytes on disk by decision and by snapshot.
+"""What a server needs: memory by decisions that wait for outcomes, bytes on disk by decision, and time of a core.
 
-python -m benchmarks.live_size 20000
+python -m benchmarks.live_size 20000, or `20000 1` with a request for each decision
 """
 
 from __future__ import annotations
@@ -20,46 +20,58 @@ import httpx
 from evenhand.report.summary import table
 
 _FILE = Path(__file__).parents[1] / "deploy" / "problem.toml"
-_LIST = 500  # decisions of a request
+_FIRST = 500  # decisions, which load kernels
 _SIZES = "SELECT length(blob) FROM snapshots WHERE mark NOT LIKE 'tally%' ORDER BY seq"
 
 
-def size_table(folder: Path, count: int) -> str:
-    """Of a server with the example's problem file, after so many decisions with outcomes, and as many that wait."""
+def size_table(folder: Path, count: int, together: int = 500) -> str:
+    """Of a server with the example's problem file, after so many decisions with outcomes, and as many that wait.
+
+    Args:
+        folder: where the store is made.
+        count: the decisions.
+        together: those of a request.
+    """
     path = folder / "size.db"
     problem = folder / "letters.toml"
     problem.write_text(_FILE.read_text().replace("horizon = 10_000", f"horizon = {10 * count}"))
     stages = [
-        (f"{_LIST} decisions with outcomes", range(_LIST), True),
-        (f"{count:,} with outcomes", range(_LIST, count), True),
-        (f"{count:,} more that wait", range(count, 2 * count), False),
-        ("a restart", range(1), True),
+        (f"{_FIRST} with outcomes", range(_FIRST), True),
+        (f"{count:,} with outcomes", range(_FIRST, _FIRST + count), True),
+        (f"{count:,} more that wait", range(_FIRST + count, _FIRST + 2 * count), False),
+        ("a restart", range(_FIRST), False),
     ]
-    rows = [[f"after {name}", *_row(problem, path, numbers, answered)] for name, numbers, answered in stages]
-    return table(["of deploy/problem.toml", "MB of memory", "MB of the file", "of snapshots", "of the latest"], rows)
+    rows = [[f"after {name}", *_row(problem, path, keys, answered, together)] for name, keys, answered in stages]
+    return table(
+        ["decisions", "MB of memory", "ms of a core each", "MB of the file", "of snapshots", "of the latest"], rows
+    )
 
 
-def _row(problem: Path, path: Path, numbers: range, answered: bool) -> list[str]:
+def _row(problem: Path, path: Path, numbers: range, answered: bool, together: int) -> list[str]:
     with _served(problem, path) as client:
-        _ask(client, numbers, answered)
-        found = re.search(r"^process_resident_memory_bytes (\S+)$", client.get("/metrics").text, re.MULTILINE)
-    assert found is not None
+        begun = _metric(client, "process_cpu_seconds_total")
+        for first in range(numbers.start, numbers.stop, together):
+            _ask(client, range(first, min(first + together, numbers.stop)), answered)
+        core = 1e3 * (_metric(client, "process_cpu_seconds_total") - begun) / len(numbers)
+        memory = _metric(client, "process_resident_memory_bytes")
     with closing(sqlite3.connect(path)) as db:  # which is complete after SIGTERM
         sizes = [z for (z,) in db.execute(_SIZES)]
-    megabytes = (float(found[1]), path.stat().st_size, sum(sizes), sizes[-1] if sizes else 0)
-    return [f"{z / 1e6:.2f}" for z in megabytes]
+    megabytes = (path.stat().st_size, sum(sizes), sizes[-1] if sizes else 0)
+    return [f"{memory / 1e6:.0f}", f"{core:.2f}", *(f"{z / 1e6:.2f}" for z in megabytes)]
 
 
 def _ask(client: httpx.Client, numbers: range, answered: bool) -> None:
-    for first in range(numbers.start, numbers.stop, _LIST):
-        keys = [f"order-{i}" for i in range(first, min(first + _LIST, numbers.stop))]
-        cases = [{"age": 20 + i % 61, "town": ("north", "south")[i % 2]} for i in range(len(keys))]
-        client.post(
-            "/decide", json=[{"key": k, "case": c} for k, c in zip(keys, cases, strict=True)]
-        ).raise_for_status()
-        if answered:
-            told = [{"key": k, "outcomes": {"visit": int(i % 5 == 0)}} for i, k in enumerate(keys)]
-            client.post("/observe", json=told).raise_for_status()
+    cases = [{"key": f"{i}", "case": {"age": 20 + i % 61, "town": ("north", "south")[i % 2]}} for i in numbers]
+    client.post("/decide", json=cases).raise_for_status()
+    if answered:
+        told = [{"key": f"{i}", "outcomes": {"visit": int(i % 5 == 0)}} for i in numbers]
+        client.post("/observe", json=told).raise_for_status()
+
+
+def _metric(client: httpx.Client, name: str) -> float:
+    found = re.search(rf"^{name} (\S+)$", client.get("/metrics").text, re.MULTILINE)
+    assert found is not None
+    return float(found[1])
 
 
 @contextmanager
@@ -78,4 +90,4 @@ def _served(problem: Path, path: Path) -> Iterator[httpx.Client]:
 
 if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as folder:
-        print(size_table(Path(folder), int(sys.argv[1]) if sys.argv[1:] else 2_000))
+        print(size_table(Path(folder), *map(int, sys.argv[1:])))
