@@ -124,8 +124,9 @@ ELSEWHERE = {
        }.items() for figure in figures},
     "evenhand reproduce square-cbwk --sweep m --out out/square-cbwk": "tests/experiments/test_square_cbwk.py"
     "::test_sweeps_are_tabled_and_drawn",
-    "docker compose -f deploy/compose.yaml up --build --detach --wait": "tests/live/test_deploy.py"
-    "::test_compose_decides_in_postgresql",
+    **dict.fromkeys(("docker compose -f deploy/compose.yaml up --build --detach --wait",
+                     "docker compose -f deploy/compose.yaml --profile backup run --rm backup"),
+                    "tests/live/test_deploy.py::test_compose_decides_in_postgresql"),
     "make bench-peers": "tests/test_peers.py::test_a_tiny_run_without_peers",
     "python -m benchmarks.peers rounds batches": "tests/test_peers.py::test_a_tiny_run_without_peers",
     "python -m tests.notebooks": "tests/notebooks/test_notebooks.py::test_a_notebook_runs_and_shows_what_is_stored",
