@@ -34,7 +34,7 @@ def size_table(folder: Path, count: int, together: int = 500) -> str:
     """
     path = folder / "size.db"
     problem = folder / "letters.toml"
-    problem.write_text(_FILE.read_text().replace("horizon = 10_000", f"horizon = {10 * count}"))
+    problem.write_text(_FILE.read_text().replace("horizon = 10_000", f"horizon = {10 * (_FIRST + count)}"))
     stages = [
         (f"{_FIRST} with outcomes", range(_FIRST), True),
         (f"{count:,} with outcomes", range(_FIRST, _FIRST + count), True),
