@@ -70,7 +70,7 @@ RUN = {
     "python -m benchmarks.live_door 1600": "python -m benchmarks.live_door 100",
     "python -m benchmarks.live_restart 100000": "python -m benchmarks.live_restart 200",
     "python -m benchmarks.live_size 5000 1": "python -m benchmarks.live_size 20 1",
-    "python -m benchmarks.live_size 50000": "python -m benchmarks.live_size 20",
+    "python -m benchmarks.live_size 50000": "python -m benchmarks.live_size 20 1",
     "python -m benchmarks.plans": "2000",
     "python -m tests.allowances": "1 1",
     "python -m tests.at_one_state 32": "python -m tests.at_one_state 2 40",
