@@ -106,7 +106,8 @@ def _serve(o: argparse.Namespace) -> int:
             o.parser.error(f"{option} is of a problem file: state one")
     names = o.campaign or [path.stem for path in o.problem]
     if len(names) != len(o.problem or names) or len(set(names)) < len(names):
-        o.parser.error("--campaign: state a name for each problem file, all of them different")
+        told = "a name for each problem file, all of them different" if o.problem else "each name once"
+        o.parser.error(f"--campaign: state {told}")
     names = names if o.problem else names_of(o.store, o.campaign)
     if len(names) > 1 and (o.learn_from or o.encode_as):
         o.parser.error("--learn-from and --encode-as are for a single campaign")

@@ -43,8 +43,6 @@ EXCEPTIONS: dict[str | tuple[str, str], str] = {
     ("docs/convex_duals.md", "| | violation, soft"): MINUTES,
     ("docs/convex_duals.md", "| | outcomes |"): MINUTES,
     ("docs/convex_planning.md", "| recipe | 0 |"): MINUTES,
-    ("docs/choosing.md", "| | Bayesian (default)"): MINUTES,
-    ("docs/knapsacks.md", "T B ="): MINUTES,
     # put together by hand
     ("docs/what-numbers-can-bear.md", "| what | found"): HAND,
     ("docs/allocation.md", "| 50 users"): HAND,

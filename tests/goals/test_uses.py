@@ -89,7 +89,7 @@ def test_a_target_that_few_answers_keep_costs_little_before_any_by_hand(target, 
     cents = Outcome("cents", known={"letter": 80.0 / unit, "call": 300.0 / unit})
     problem = Problem(
         actions=("none", "letter", "call"),
-        outcomes=(Outcome("answer", high=most), cents),
+        outcomes=(Outcome("answer", high=most), Outcome("sale", high=np.inf), cents),
         maximize="answer",
         subject_to=(Ratio("cents", over="answer", at_most=target / unit),),
         horizon=10,

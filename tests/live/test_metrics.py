@@ -55,6 +55,19 @@ def test_requests_of_other_campaigns_and_tokens_are_left_out():
     assert values(text, "quota_refusals_total") == {'token="shop"': 1}
 
 
+def test_refusals_are_counted_by_name_where_the_quota_of_a_token_changes():
+    quotas = Quotas()
+    for quota in (1, 2):
+        token = Token(name="till", sha256="0" * 64, roles=ROLES, decisions_per_minute=quota)
+        quotas.charge(token, quota)
+        with pytest.raises(Refused):
+            quotas.charge(token, 1)
+    text = metrics({"shop": []}, Requests(["shop"]), quotas)
+    assert re.findall(r"^evenhand_quota_refusals_total.*$", text, re.MULTILINE) == [
+        'evenhand_quota_refusals_total{token="till"} 2.0'
+    ]
+
+
 def test_metrics_say_what_the_process_and_the_store_use(tmp_path):
     with serving(app(opened(tmp_path))) as client:
         client.post("/decide", json=asked("one"))

@@ -15,6 +15,7 @@ from evenhand.live.deciding import Deciding
 from evenhand.live.events import read
 from evenhand.live.http import app
 from evenhand.live.http.readiness import Readiness
+from evenhand.live.ids import Ids, Restored
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect
 from evenhand.live.stores.sqlite import SqliteStore
@@ -85,7 +86,8 @@ def test_every_way_by_which_ids_enter_knows_them(tmp_path):
     assert campaign.cancel(new.id)
     with pytest.raises(Conflict, match=f"decision {new.id} was cancelled"):
         campaign.observe("new", {"gain": 1})
-    assert [e["number"] for e in campaign.find("new")["events"]] == [new.id + 1]
+    *_, last = campaign.events()
+    assert [e["number"] for e in campaign.find("new")["events"]] == [last.seq]
 
 
 def test_every_way_by_which_ids_leave_says_them(tmp_path):
@@ -104,7 +106,7 @@ def test_every_way_by_which_ids_leave_says_them(tmp_path):
     assert "decisions after event 2, of 20" in page
     with campaign.store.write("c"):
         for z in ids:
-            campaign._worker.fold.ids.number(z)
+            campaign._worker.fold.ids.number(z, campaign._worker.fold.seq)
     campaign.observe(ids[3], {"gain": 1})
     assert campaign.observe(ids[3], {"gain": 0}, revise=True)
     assert campaign.erase(["key 2"], **SIGNED).decisions == (ids[3],)
@@ -320,3 +322,12 @@ def test_a_log_that_is_longer_and_another_one_is_refused(tmp_path):
     campaign.store._books = own
     eh.Campaign.open(campaign.store, "c", POLICY).decide({}, key="of another worker")
     assert campaign.decide({}, key="new").id == 5
+
+
+def test_an_id_is_lost_also_where_that_of_another_restore_is_near():
+    """Of two restores of one backup, each refuses ids of the other one, however near their shifts are."""
+    one, other = (Ids((Restored(3, 2, 1, shift, "ada", "disk lost"),)) for shift in (5000 * 10**6, 5999 * 10**6))
+    for ids, stranger in ((one, other.of(4)), (other, one.of(4))):
+        with pytest.raises(Lost, match="was lost in the restore of"):
+            ids.number(stranger, last=9)
+        assert ids.number(ids.of(9), last=9) == 9

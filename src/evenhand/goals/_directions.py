@@ -129,7 +129,7 @@ class Directions:
         """The most that what is learned can change the use of a play, by the declared ranges, `->(k)`."""
         learned = np.abs(self.directed.learned)
         width = np.ptp(self.problem.amount_span[:, : learned.shape[1]], axis=0)
-        return np.asarray(np.where(learned > 0.0, learned * width, 0.0).sum(1))
+        return np.asarray((learned * np.where(learned > 0.0, width, 0.0)).sum(1))  # not 0 times no range
 
     @cached_property
     def worst(self) -> Ints:

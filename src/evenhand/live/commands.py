@@ -159,7 +159,7 @@ def _noted(problem_path: Path | None, store: str | Store, name: str, opening: Op
     """Open a campaign, and print what it warns of, and which options it does not use."""
     with warnings.catch_warnings(record=True) as notes:
         warnings.simplefilter("always", EvenhandWarning)
-        made = _patiently(lambda: _opened(problem_path, store, name, opening, pool))
+        made = _retry(lambda: _opened(problem_path, store, name, opening, pool))
     for note in notes:
         print(f"note: {note.message}", file=sys.stderr)
     stated = opening.terms()
@@ -173,7 +173,7 @@ def _noted(problem_path: Path | None, store: str | Store, name: str, opening: Op
     return made
 
 
-def _patiently(call: Callable[[], Campaign]) -> Campaign:
+def _retry(call: Callable[[], Campaign]) -> Campaign:
     """Open a campaign, and wait while others keep the store busy, as while they switch or erase."""
     end = time.monotonic() + _LONGEST
     while True:

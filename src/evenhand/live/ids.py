@@ -77,9 +77,9 @@ class Ids:
         restores: of the log, in order.
 
     >>> ids = Ids((Restored(5, 2, 1, 7_000_000_000_000, "ada", "disk lost"),))
-    >>> ids.of(4), ids.of(6), ids.number(4), ids.number(7_000_000_000_006)
+    >>> ids.of(4), ids.of(6), ids.number(4, last=6), ids.number(7_000_000_000_006, last=6)
     (4, 7000000000006, 4, 6)
-    >>> ids.number(5)
+    >>> ids.number(5, last=6)
     Traceback (most recent call last):
     evenhand.live.ids.Lost: decision 5 was lost in the restore of 1970-01-01 00:00:00 UTC: the log has nothing of what \
 came after event 4, of 1970-01-01 00:00:00 UTC
@@ -100,15 +100,19 @@ came after event 4, of 1970-01-01 00:00:00 UTC
         """Return the id of the decision of an event."""
         return number + next((z.shift for z in reversed(self.restores) if number >= z.number), 0)
 
-    def number(self, decision: int) -> int:
-        """Return the number of the event that has an id, which need not be in the log yet.
+    def number(self, decision: int, last: int) -> int:
+        """Return the number of the event that has an id.
+
+        Args:
+            decision: the id. In a log that was never restored, it need not be in the log.
+            last: the last event of the log.
 
         Raises:
-            Lost: the id was given out by a copy of the log that was lost.
+            Lost: no event of the log has the id, which a copy that was lost may have given out.
         """
         if not self.restores:
             return decision
-        end = self.restores[-1].number + _FAR
+        end = last + 1
         for z in (*reversed(self.restores), _BEGUN):
             if z.number <= decision - z.shift < end:
                 return decision - z.shift

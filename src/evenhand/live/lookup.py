@@ -35,5 +35,5 @@ def lookup(verbs: Verbs, decision: int | str) -> dict[str, Any]:
         else "waiting"
         if body["n"]
         else "played nothing",
-        "events": [{"number": ids.of(e.seq), "kind": e.kind, "at": e.at, "outcomes": read(e).get("y")} for e in about],
+        "events": [{"number": e.seq, "kind": e.kind, "at": e.at, "outcomes": read(e).get("y")} for e in about],
     }

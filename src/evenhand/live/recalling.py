@@ -23,7 +23,7 @@ def recall(worker: Worker, decision: int) -> tuple[Fold, Context, Decision]:
         Unknown: there is no such decision, or it was lost.
         Conflict: another policy made it, or it was erased, or what is needed to find the state.
     """
-    number = worker.fold.ids.number(decision) if is_number(decision) else 0
+    number = worker.fold.ids.number(decision, worker.fold.seq) if is_number(decision) else 0
     event = next(iter(worker.store.scan(worker.name, number - 1)), None) if number else None
     if event is None or event.seq != number or event.kind != "decided":
         raise Unknown(f"no decision {shown(decision)} in campaign {worker.name!r}{worker.fold.ids.note}")

@@ -146,7 +146,7 @@ class Verbs:
         if not isinstance(decision, str):
             if not is_number(decision):
                 raise self._unknown(decision)
-            return self.ids.number(int(decision))
+            return self.ids.number(int(decision), self.log.last)
         check_text("key", decision)
         event = self.log.find(decision)
         if event is None:

@@ -52,7 +52,7 @@ def metrics(standings: Mapping[str, Sequence[Metric]], requests: Requests, quota
             found = families.setdefault(family.name, Metric(family.name, family.documentation, family.type))
             for sample in family.samples:
                 found.add_sample(sample.name, {**label, **sample.labels}, sample.value)
-    refused = [({"token": z.name}, n) for z, n in quotas.refused.items() if any(map(z.is_for, standings))]
+    refused = [({"token": z.name}, n) for z, n in quotas.refused.values() if any(map(z.is_for, standings))]
     text = "Requests that were beyond the quota of their token."
     quota = _family("quota_refusals_total", text, refused, "counter")
     build = _family("build_info", "Versions.", [({"version": __version__, "python": python_version()}, 1.0)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from dataclasses import dataclass
 from time import monotonic
 
@@ -35,7 +34,7 @@ class Quotas:
 
     def __init__(self) -> None:
         self._left: dict[str, _Left] = {}
-        self.refused = Counter[Token]()  # requests beyond the quota of their token
+        self.refused: dict[str, tuple[Token, int]] = {}  # by name: the token, and its requests beyond the quota
 
     def charge(self, token: Token, count: int) -> None:
         """Subtract decisions from a quota.
@@ -57,6 +56,6 @@ class Quotas:
         if count > found.left:
             wait = math.ceil((count - found.left) * _MINUTE / quota)
             text = f"the token {token.name!r} has used its quota of {quota:g} decisions per minute"
-            self.refused[token] += 1
+            self.refused[token.name] = token, 1 + self.refused.get(token.name, (token, 0))[1]
             raise Refused(429, text, {"Retry-After": str(wait)})
         found.left -= count
