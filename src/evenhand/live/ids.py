@@ -104,15 +104,15 @@ came after event 4, of 1970-01-01 00:00:00 UTC
         """Return the number of the event that has an id.
 
         Args:
-            decision: the id. In a log that was never restored, it need not be in the log.
+            decision: the id, of an event that need not be in the log yet.
             last: the last event of the log.
 
         Raises:
-            Lost: no event of the log has the id, which a copy that was lost may have given out.
+            Lost: the log has no such event, and a copy that was lost may have given out the id.
         """
         if not self.restores:
             return decision
-        end = last + 1
+        end = last + _MILLION  # a little later number was given out by nobody yet
         for z in (*reversed(self.restores), _BEGUN):
             if z.number <= decision - z.shift < end:
                 return decision - z.shift
