@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -189,6 +190,36 @@ class Units:
             value = self.level(case, column)
             indicators += [value == level for level in levels[1:]]
         return np.concatenate([[1.0], _filled(_standardise(np.array(plain), *self._scales)), absent, indicators])
+
+    def rows(self, cases: Sequence[Mapping[str, Any]]) -> Floats:
+        """Encode cases as `row` does, with the same bits, `(N)->(N,u)`.
+
+        Raises:
+            InvalidInput: as for `row`.
+        """
+        units, at = np.ones((len(cases), len(self.names))), 1 + len(self.numeric)
+        plain = np.array([self._numbers(cases, column) for column in self.numeric]).reshape(at - 1, len(cases))
+        units[:, 1:at] = _filled(_standardise(plain.T, *self._scales))
+        for at, column in enumerate(self.indicated, at):
+            units[:, at] = np.isnan(self._numbers(cases, column))
+        at += len(self.indicated) > 0
+        for column, levels in self.levels.items():
+            own = {level: [level == other for other in levels[1:]] for level in levels}
+            values = (case.get(column) for case in cases)
+            known = [z if type(z) is str and z in own else self.level(case, column) for z, case in zip(values, cases)]
+            units[:, at : at + len(levels) - 1] = np.array([own[z] for z in known]).reshape(len(cases), -1)
+            at += len(levels) - 1
+        return units
+
+    def _numbers(self, cases: Sequence[Mapping[str, Any]], column: str) -> Floats:
+        """Return the numbers of a column, `->(N)`."""
+        values = [case.get(column) for case in cases]
+        if column not in self.dates and set(map(type, values)) <= {int, float}:
+            with suppress(OverflowError):  # an integer too large, which is refused below
+                found: Floats = np.array(values, float)
+                if np.isfinite(found).all():
+                    return found
+        return np.array([self.number(case, column) for case in cases])
 
     def level(self, case: Mapping[str, Any], column: str) -> str:
         """Return the level of a case, that of missing values where it may be missing and is None.
