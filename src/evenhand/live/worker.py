@@ -30,6 +30,7 @@ from evenhand.live.sharing import Sharing
 from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
 from evenhand.live.switching import Switch, overtaken, refuse_other
 from evenhand.live.versions import other_version
+from evenhand.policy.entering import MOST_WAITED
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import refusals
 from evenhand.version import __version__
@@ -361,7 +362,7 @@ class Worker:
             self.fold, self._stale = self._fold_log(log), False
             self._copy(self.near // 10)
         try:
-            fold_runs(self.fold, log.tail(self.fold.seq), log.last - self.fold.seq)
+            fold_runs(self.fold, log.tail(self.fold.seq), min(log.last - self.fold.seq, MOST_WAITED))
         except Rewritten:
             self.fold = self._fold_log(log)
         self._check()

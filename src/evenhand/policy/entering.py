@@ -24,7 +24,7 @@ from evenhand.policy.viewing import Entry, entry_views
 
 DECIDES, OBSERVES, OTHER = 0, 1, 2  # what a step does; others are for the caller
 # Steps from which on kernels save more than they cost: where they are loaded, kept on disk, or neither.
-_PAYS_LOADED, _PAYS_KEPT, _PAYS = 50, 4_000, 200_000
+_PAYS_LOADED, _PAYS_KEPT, _PAYS = 50, 4_000, 50_000
 MOST_WAITED = _PAYS - 1  # as many steps to come as where others wait, so that nothing is compiled meanwhile
 
 
@@ -149,7 +149,10 @@ class Entering:
         if not self.pays(steps, _PAYS) or not self._hold():
             return False
         code_of(_enter)(self._entry, steps, np.zeros((1, len(self._policy.problem.columns))), 0, 0)
-        self._receive(steps, 0, 0)
+        if self._policy._assembly.delay.counts:
+            w = self._state.waiting
+            own = Plays(np.full((1, 3), -1), w.features[None], w.plays[None], w.counted[None])
+            self._policy._assembly.delay.follow(self._state, own, np.zeros(0, bool), np.zeros(0, np.int64))
         return True
 
     def is_of(self, policy: Policy, state: PolicyState) -> bool:
