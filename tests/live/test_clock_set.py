@@ -121,7 +121,7 @@ def test_a_new_version_asks_before_it_takes_over(tmp_path, clock, monkeypatch):
     for module in ("opening", "worker", "versions", "snapshots"):
         monkeypatch.setattr(f"evenhand.live.{module}.__version__", "99.0")
     clock[0] += 8 * DAY
-    with pytest.raises(Busy, match="8 days after the last event of 'one': set it right"):
+    with pytest.raises(Busy, match="8 days after the last event of 'one', and 1 decision would expire by it: set"):
         opened(path)
     assert [e.kind for e in SqliteStore(path).scan("one")] == ["opened", "decided"]
     assert kinds(opened_at(clock, path, -8 * DAY)) == ["opened", "decided", "upgraded"]

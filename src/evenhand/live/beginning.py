@@ -19,7 +19,7 @@ from evenhand.live.phases import Phase
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import opened
 from evenhand.live.verbs import check_text
-from evenhand.live.versions import deciding
+from evenhand.live.versions import deciding, refuse_later
 from evenhand.live.worker import Worker
 from evenhand.policy.policy import Policy
 from evenhand.problem.ended import AFTERS, After
@@ -90,7 +90,7 @@ def begin(
                 log.append("opened", encode(opening(terms, present, coded)))
             else:
                 refuse_pool(place, name)
-                take_over(log, name, deciding(place, name))
+                refuse_later(name, deciding(place, name))
         terms = Terms.of(next(iter(place.scan(name))))
         terms.refuse_taught(name, taught)
         worker = Worker(place, name, phases, terms, teacher)
@@ -98,4 +98,5 @@ def begin(
         *_, last = place.scan(name, kinds=("opened", "switched"))
         if not alike(coded, read(last)["encoding"]):
             raise Conflict(f"campaign {name!r} encodes cases differently: open it with its own encoder")
+        take_over(worker)
     return worker

@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.goals.base import Accounts
 from evenhand.live.cases import Encoder
-from evenhand.live.clocks import refuse_leap
 from evenhand.live.events import Conflict, Event, encode, read
-from evenhand.live.life import LIFE, Life, OnExpiry
-from evenhand.live.stores.base import Transaction
+from evenhand.live.fold import Rewritten
+from evenhand.live.life import OnExpiry
+from evenhand.live.runs import fold_runs
 from evenhand.live.versions import here, refuse_later
+from evenhand.policy.entering import MOST_WAITED
 from evenhand.policy.policy import Policy
 from evenhand.problem.ended import After
 from evenhand.version import __version__
+
+if TYPE_CHECKING:
+    from evenhand.live.worker import Worker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,23 +66,29 @@ def opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
     }
 
 
-def take_over(log: Transaction, name: str, found: str) -> None:
-    """Note that this version of evenhand decides from now on; workers of earlier versions then end with `Conflict`.
+def take_over(worker: Worker) -> None:
+    """Let this version of evenhand decide from now on; workers of earlier versions then end with `Conflict`.
 
-    Args:
-        log: the campaign's log.
-        name: its name.
-        found: the version that decides so far.
+    They answer while the log is folded: no lock is held until few events are left.
 
     Raises:
         Conflict: a later version decides.
-        Busy: the clock is far ahead of the log.
+        Busy: the store cannot be written.
     """
-    refuse_later(name, found)
-    if found != __version__:
-        life = Life.of(event for event in log.tail(0) if event.kind in ("opened", *LIFE))
-        refuse_leap(log, name, life.patience, None)
-        log.append("upgraded", encode({"versions": here()}))
+    while worker.fold.version != __version__:
+        refuse_later(worker.name, worker.fold.version)
+        with worker.store.write(worker.name) as log:
+            if log.last - worker.fold.seq <= worker.near:
+                with suppress(Rewritten):  # they corrected or erased something meanwhile
+                    worker.fold.fold(log.tail(worker.fold.seq))
+                    if worker.fold.version != __version__:  # no other worker was first
+                        refuse_later(worker.name, worker.fold.version)
+                        worker.fold.apply(log.append("upgraded", encode({"versions": here()})))
+                    return
+        try:
+            fold_runs(worker.fold, worker.store.scan(worker.name, worker.fold.seq), MOST_WAITED)
+        except Rewritten:
+            worker.refold()
 
 
 def warn_of_jams(on_expiry: OnExpiry, policy: Policy, level: int = 3) -> None:

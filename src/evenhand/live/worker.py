@@ -66,7 +66,6 @@ class Worker:
         self._learners = set[object]()  # threads in `relearn`; while there are any, requests leave corrections to them
         self._ask_at = 0  # the event from which on it is asked whether corrections should be learned
         self.fold = self._fold_log()
-        self._check()
         self._kept = 0
         self.together = 0  # decisions that were made at the state of another one
         self.ahead, self._now = 0.0, 0  # at the last request: seconds by which the log was ahead of the clock, its time
@@ -135,8 +134,8 @@ class Worker:
         log.append(kind, body, ref=ref, key=key, own=own)
         return event
 
-    def refold(self, log: Transaction) -> None:
-        """Fold the log as a transaction sees it, as the state may be ahead of it."""
+    def refold(self, log: Transaction | None = None) -> None:
+        """Fold the log anew, as a transaction sees it if there is one."""
         self.fold = self._fold_log(log)
 
     def switch(self, switch: Switch) -> None:

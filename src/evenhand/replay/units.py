@@ -197,18 +197,17 @@ class Units:
         Raises:
             InvalidInput: as for `row`.
         """
-        units, at = np.ones((len(cases), len(self.names))), 1 + len(self.numeric)
-        plain = np.array([self._numbers(cases, column) for column in self.numeric]).reshape(at - 1, len(cases))
-        units[:, 1:at] = _filled(_standardise(plain.T, *self._scales))
-        for at, column in enumerate(self.indicated, at):
-            units[:, at] = np.isnan(self._numbers(cases, column))
-        at += len(self.indicated) > 0
+        units, first, places = np.ones((len(cases), len(self.names))), 1 + len(self.numeric), self.of_column
+        plain = np.array([self._numbers(cases, column) for column in self.numeric]).reshape(first - 1, len(cases))
+        units[:, 1:first] = _filled(_standardise(plain.T, *self._scales))
+        for i, column in enumerate(self.indicated, first):
+            units[:, i] = np.isnan(self._numbers(cases, column))
         for column, levels in self.levels.items():
             own = {level: [level == other for other in levels[1:]] for level in levels}
-            values = (case.get(column) for case in cases)
-            known = [z if type(z) is str and z in own else self.level(case, column) for z, case in zip(values, cases)]
-            units[:, at : at + len(levels) - 1] = np.array([own[z] for z in known]).reshape(len(cases), -1)
-            at += len(levels) - 1
+            stated = [case.get(column) for case in cases]
+            if set(map(type, stated)) != {str} or not own.keys() >= set(stated):
+                stated = [self.level(case, column) for case in cases]
+            units[:, places[column]] = np.array([own[z] for z in stated], bool).reshape(len(cases), -1)
         return units
 
     def _numbers(self, cases: Sequence[Mapping[str, Any]], column: str) -> Floats:
