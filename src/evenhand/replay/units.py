@@ -207,7 +207,7 @@ class Units:
             stated = [case.get(column) for case in cases]
             if set(map(type, stated)) != {str} or not own.keys() >= set(stated):
                 stated = [self.level(case, column) for case in cases]
-            units[:, places[column]] = np.array([own[z] for z in stated], bool).reshape(len(cases), -1)
+            units[:, places[column]] = np.array([own[z] for z in stated], bool).reshape(len(cases), len(levels) - 1)
         return units
 
     def _numbers(self, cases: Sequence[Mapping[str, Any]], column: str) -> Floats:
