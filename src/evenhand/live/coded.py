@@ -114,7 +114,7 @@ class Coded:
         return Context(
             units.take(self.layout, 1),
             np.repeat(self.problem.declared[None], count, 0) if declared is None else declared,
-            self.problem.groups_of(np.array(groups, np.int64).reshape(-1, count).T),
+            self.problem.groups_of(np.array(groups, np.int64).reshape(len(groups), count).T),
             np.ones((count, len(self.problem.actions)), bool),
         )
 
