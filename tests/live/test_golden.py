@@ -17,9 +17,6 @@ def test_the_number_of_the_fold_is_raised_when_a_log_folds_to_other_states():
     assert found.keys() == stored["sums"].keys(), RAISE.format("it has other arrays")
     for name, told in stored["sums"].items():
         assert found[name] == pytest.approx(told, rel=1e-6, abs=1e-6), RAISE.format(name)
-    bits, found = (
-        stored["bits"].get(golden.machine(), {}),
-        golden.digests(),
-    )  # of processors and packages that are known
+    bits, found = stored["bits"].get(golden.machine(), {}), golden.digests()  # none of an unknown processor
     other = [name for name, digest in bits.items() if found[name] != digest]
     assert not other, RAISE.format(f"the bits of {other}")

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evenhand.core.errors import EvenhandWarning, InvalidInput
+from evenhand.core.errors import CannotSave, EvenhandWarning, InvalidInput
 from evenhand.goals.base import Accounts
 from evenhand.live.cases import Encoder
-from evenhand.live.events import Conflict, Event, encode, read
+from evenhand.live.events import Busy, Conflict, Event, encode, read
 from evenhand.live.fold import Rewritten
 from evenhand.live.life import OnExpiry
 from evenhand.live.runs import fold_runs
@@ -75,20 +75,31 @@ def take_over(worker: Worker) -> None:
         Conflict: a later version decides.
         Busy: the store cannot be written.
     """
-    while worker.fold.version != __version__:
-        refuse_later(worker.name, worker.fold.version)
-        with worker.store.write(worker.name) as log:
-            if log.last - worker.fold.seq <= worker.near:
-                with suppress(Rewritten):  # they corrected or erased something meanwhile
-                    worker.fold.fold(log.tail(worker.fold.seq))
-                    if worker.fold.version != __version__:  # no other worker was first
-                        refuse_later(worker.name, worker.fold.version)
-                        worker.fold.apply(log.append("upgraded", encode({"versions": here()})))
-                    return
+    if worker.fold.version == __version__:
+        return
+    while not _took_over(worker):
         try:
             fold_runs(worker.fold, worker.store.scan(worker.name, worker.fold.seq), MOST_WAITED)
-        except Rewritten:
+        except Rewritten:  # they corrected or erased something meanwhile
             worker.refold()
+    with suppress(Busy, CannotSave):  # those of the earlier version may say nothing here
+        worker.folding.keep(worker.fold)
+
+
+def _took_over(worker: Worker) -> bool:
+    """Fold the last events and take over in one transaction; returns False if they are many, or demand another fold."""
+    refuse_later(worker.name, worker.fold.version)
+    with worker.store.write(worker.name) as log:
+        if log.last - worker.fold.seq > worker.near:
+            return False
+        try:
+            worker.fold.fold(log.tail(worker.fold.seq))
+        except Rewritten:
+            return False
+        refuse_later(worker.name, worker.fold.version)
+        if worker.fold.version != __version__:  # no other worker was first
+            worker.fold.apply(log.append("upgraded", encode({"versions": here()})))
+    return True
 
 
 def warn_of_jams(on_expiry: OnExpiry, policy: Policy, level: int = 3) -> None:
