@@ -77,13 +77,13 @@ def take_over(worker: Worker) -> None:
     """
     if worker.fold.version == __version__:
         return
+    with suppress(Busy, CannotSave):  # snapshots of the earlier version may say nothing here
+        worker.folding.keep(worker.fold)
     while not _took_over(worker):
         try:
             fold_runs(worker.fold, worker.store.scan(worker.name, worker.fold.seq), MOST_WAITED)
         except Rewritten:  # they corrected or erased something meanwhile
             worker.refold()
-    with suppress(Busy, CannotSave):  # those of the earlier version may say nothing here
-        worker.folding.keep(worker.fold)
 
 
 def _took_over(worker: Worker) -> bool:

@@ -214,8 +214,9 @@ class Delay:
         """
         w, (used, places) = state.waiting, np.unique(rows, return_inverse=True)
         told, count = Plays(*(z[used] for z in each)), len(used)
-        pairs = zip(told[1:], (w.features, w.plays, w.counted), strict=True)
-        own = Plays(np.append(told.id[:, 0], w.number), *(np.concatenate([z[:, 0], y]) for z, y in pairs))
+        pairs: Any = zip(told[1:], (w.features, w.plays, w.counted), strict=True)
+        joined: Any = (np.concatenate([z[:, 0], y]) for z, y in pairs)
+        own = Plays(np.append(told.id[:, 0], w.number), *joined)
         rows = np.where(own.id[places] == w.number, count, places)
         amount, last, found = amounts(own.plays, own.counted, own.features), -1, []
         for gain, sums in zip(self._gains(state, state.model, own.features), w.sums, strict=True):

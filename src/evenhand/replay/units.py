@@ -204,10 +204,10 @@ class Units:
             units[:, i] = np.isnan(self._numbers(cases, column))
         for column, levels in self.levels.items():
             own = {level: [level == other for other in levels[1:]] for level in levels}
-            stated = [case.get(column) for case in cases]
+            stated: list[Any] = [case.get(column) for case in cases]
             if set(map(type, stated)) != {str} or not own.keys() >= set(stated):
                 stated = [self.level(case, column) for case in cases]
-            units[:, places[column]] = np.array([own[z] for z in stated], bool).reshape(len(cases), len(levels) - 1)
+            units[:, places[column]] = np.reshape([own[z] for z in stated], (len(cases), len(levels) - 1))
         return units
 
     def _numbers(self, cases: Sequence[Mapping[str, Any]], column: str) -> Floats:
