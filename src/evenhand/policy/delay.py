@@ -213,7 +213,8 @@ class Delay:
             rows: the decision of each step.
         """
         w, (used, places) = state.waiting, np.unique(rows, return_inverse=True)
-        told, count = Plays(*(z[used] for z in each)), len(used)
+        chosen: Any = (z[used] for z in each)
+        told, count = Plays(*chosen), len(used)
         pairs: Any = zip(told[1:], (w.features, w.plays, w.counted), strict=True)
         joined: Any = (np.concatenate([z[:, 0], y]) for z, y in pairs)
         own = Plays(np.append(told.id[:, 0], w.number), *joined)
