@@ -31,7 +31,7 @@ from evenhand.report.summary import table
 _SHIPPED = Path(__file__).parents[1] / "deploy" / "problem.toml"
 _MADE, _BATCH, _WAIT, _SHARE = 2_000, 500, 20, 0.8  # four of five decisions have an outcome, some decisions later
 _APART = multiprocessing.get_context("spawn")
-_EARLIER = {"opening": "__version__", "worker": "__version__", "versions": "__version__", "snapshots": "__version__"}
+_VERSIONS = "worker", "versions", "snapshots"  # modules that know the version
 
 
 def opened(path: Path) -> eh.Campaign:
@@ -98,8 +98,8 @@ def _fill(path: Path, events: int) -> None:
 def _decide(end: multiprocessing.connection.Connection, path: Path, events: int) -> None:
     """Be an earlier version: fill a log, then decide until a later one has taken over."""
     with ExitStack() as patched:
-        for module, name in _EARLIER.items():
-            patched.enter_context(patch(f"evenhand.live.{module}.{name}", "0.0.1"))
+        for module in _VERSIONS:
+            patched.enter_context(patch(f"evenhand.live.{module}.__version__", "0.0.1"))
         patched.enter_context(patch("evenhand.live.snapshots.FOLD", 0))
         _fill(path, events)
         campaign, answers, longest = opened(path), 0, 0.0

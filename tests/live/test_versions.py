@@ -147,7 +147,7 @@ def test_tables_of_a_later_version_are_refused_by_name(tmp_path, url, capsys):
 
 def upgraded(monkeypatch, version):
     """This process has another version of evenhand."""
-    for module in ("opening", "worker", "snapshots", "versions"):
+    for module in ("worker", "snapshots", "versions"):
         monkeypatch.setattr(f"evenhand.live.{module}.__version__", version)
 
 

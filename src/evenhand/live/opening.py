@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from evenhand.core.errors import CannotSave, EvenhandWarning, InvalidInput
+from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.goals.base import Accounts
 from evenhand.live.cases import Encoder
-from evenhand.live.events import Busy, Conflict, Event, encode, read
-from evenhand.live.fold import Rewritten
+from evenhand.live.events import Conflict, Event, read
 from evenhand.live.life import OnExpiry
-from evenhand.live.runs import fold_runs
-from evenhand.live.versions import here, refuse_later
-from evenhand.policy.entering import MOST_WAITED
+from evenhand.live.versions import here
 from evenhand.policy.policy import Policy
 from evenhand.problem.ended import After
-from evenhand.version import __version__
-
-if TYPE_CHECKING:
-    from evenhand.live.worker import Worker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,42 +56,6 @@ def opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
         "encoding": encoder.to_dict(),
         "versions": here(),
     }
-
-
-def take_over(worker: Worker) -> None:
-    """Let this version of evenhand decide from now on; workers of earlier versions then end with `Conflict`.
-
-    They answer while the log is folded: no lock is held until few events are left.
-
-    Raises:
-        Conflict: a later version decides.
-        Busy: the store cannot be written.
-    """
-    if worker.fold.version == __version__:
-        return
-    with suppress(Busy, CannotSave):  # snapshots of the earlier version may say nothing here
-        worker.folding.keep(worker.fold)
-    while not _took_over(worker):
-        try:
-            fold_runs(worker.fold, worker.store.scan(worker.name, worker.fold.seq), MOST_WAITED)
-        except Rewritten:  # they corrected or erased something meanwhile
-            worker.refold()
-
-
-def _took_over(worker: Worker) -> bool:
-    """Fold the last events and take over in one transaction; returns False if they are many, or demand another fold."""
-    refuse_later(worker.name, worker.fold.version)
-    with worker.store.write(worker.name) as log:
-        if log.last - worker.fold.seq > worker.near:
-            return False
-        try:
-            worker.fold.fold(log.tail(worker.fold.seq))
-        except Rewritten:
-            return False
-        refuse_later(worker.name, worker.fold.version)
-        if worker.fold.version != __version__:  # no other worker was first
-            worker.fold.apply(log.append("upgraded", encode({"versions": here()})))
-    return True
 
 
 def warn_of_jams(on_expiry: OnExpiry, policy: Policy, level: int = 3) -> None:
