@@ -118,10 +118,10 @@ def test_a_clock_is_accepted(tmp_path, clock):
 def test_a_new_version_asks_before_it_takes_over(tmp_path, clock, monkeypatch):
     path = tmp_path / "log.db"
     letter(opened(path), "a")
-    for module in ("opening", "worker", "versions", "snapshots"):
+    for module in ("worker", "versions", "snapshots"):
         monkeypatch.setattr(f"evenhand.live.{module}.__version__", "99.0")
     clock[0] += 8 * DAY
-    with pytest.raises(Busy, match="8 days after the last event of 'one': set it right"):
+    with pytest.raises(Busy, match="8 days after the last event of 'one', and 1 decision would expire by it: set"):
         opened(path)
     assert [e.kind for e in SqliteStore(path).scan("one")] == ["opened", "decided"]
     assert kinds(opened_at(clock, path, -8 * DAY)) == ["opened", "decided", "upgraded"]
@@ -132,7 +132,7 @@ def test_a_new_version_takes_over_by_the_patience_that_was_changed(tmp_path, clo
     campaign = opened(path)
     campaign.change(patience=20 * DAY / SECOND, by="anna", why="returns take long")
     letter(campaign, "a")
-    for module in ("opening", "worker", "versions", "snapshots"):
+    for module in ("worker", "versions", "snapshots"):
         monkeypatch.setattr(f"evenhand.live.{module}.__version__", "99.0")
     assert kinds(opened_at(clock, path, 19 * DAY)) == ["opened", "changed", "decided", "upgraded"]
 

@@ -17,6 +17,7 @@ from evenhand.live.proof import prove
 from evenhand.live.stores.memory import MemoryStore
 from evenhand.live.stores.opening import connect, connect_to_read
 from evenhand.live.stores.sqlite import SqliteStore
+from evenhand.live.worker import Worker
 from tests.live import version_1
 from tests.live.test_proof import POLICY, filled
 
@@ -146,7 +147,7 @@ def test_tables_of_a_later_version_are_refused_by_name(tmp_path, url, capsys):
 
 def upgraded(monkeypatch, version):
     """This process has another version of evenhand."""
-    for module in ("opening", "worker", "snapshots", "versions"):
+    for module in ("worker", "snapshots", "versions"):
         monkeypatch.setattr(f"evenhand.live.{module}.__version__", version)
 
 
@@ -174,14 +175,71 @@ def test_a_later_version_takes_over_and_the_earlier_one_is_told(kind, tmp_path, 
     assert len(list(store.scan("coins"))) == 4
 
 
-def test_a_snapshot_of_another_version_is_not_read(monkeypatch):
+@pytest.mark.parametrize("meanwhile", ["few", "many", "corrected", "erased", "upgraded"])
+def test_the_earlier_version_answers_while_a_later_one_folds(meanwhile, monkeypatch):
+    store = MemoryStore()
+    first = eh.Campaign.open(store, "coins", POLICY)
+    refs = [first.decide({}, key=f"early {i}").id for i in range(20)]
+    for ref in refs:
+        first.observe(ref, {"gain": 1})
+    folded, fold_log = [], Worker._fold_log
+
+    def beside(worker, log=None):
+        found = fold_log(worker, log)
+        folded.append(found.seq)
+        if len(folded) == 1:
+            with monkeypatch.context() as earlier:
+                upgraded(earlier, eh.__version__)
+                said = first.decide({}, key="meanwhile")
+                assert first.observe(said.id, {"gain": 1})
+                for i in range(2 * Worker.near if meanwhile == "many" else 0):
+                    first.decide({}, key=f"more {i}")
+                if meanwhile == "corrected":
+                    assert first.observe(refs[0], {"gain": 0}, revise=True)
+                    assert first.relearn()
+                elif meanwhile == "erased":
+                    first.erase(["early 3"])
+            if meanwhile == "upgraded":
+                eh.Campaign.open(store, "coins", POLICY)
+        return found
+
+    with monkeypatch.context() as other:
+        upgraded(other, "99.0")
+        other.setattr(Worker, "_fold_log", beside)
+        later = eh.Campaign.open(store, "coins", POLICY)
+        assert later.decide({}, key="meanwhile").repeated
+        assert later.decide({}, key="after").probability is not None
+        kinds = [event.kind for event in later.events()]
+        assert kinds.count("upgraded") == 1
+        assert kinds[-2:] == ["upgraded", "decided"]
+        assert store.snapshots("coins", POLICY.fingerprint()) or meanwhile == "erased"  # the next worker need not fold
+        whole = eh.Campaign.open(store, "coins", POLICY)
+        assert whole.status() == later.status()
+    assert len(folded) >= 1 + (meanwhile in ("corrected", "erased", "upgraded"))
+    with pytest.raises(Conflict, match=r"evenhand 99\.0 decides"):
+        first.decide({}, key="late")
+
+
+def test_a_snapshot_outlives_a_version_that_folds_to_the_same_states(monkeypatch):
     from evenhand.live.snapshots import BrokenSnapshot, dump, restore
 
     campaign = eh.Campaign.open("memory://", "coins", POLICY)
     blob = dump(campaign._worker.fold)
-    restore(campaign._worker.folding.fresh(), blob)
     upgraded(monkeypatch, "99.0")
-    with pytest.raises(BrokenSnapshot, match=r"version .* of evenhand wrote it"):
+    assert not restore(campaign._worker.folding.fresh(), blob)
+    monkeypatch.setattr("evenhand.live.snapshots.FOLD", 0)
+    with pytest.raises(BrokenSnapshot, match=r"version .* of evenhand wrote it, whose states differ"):
+        restore(campaign._worker.folding.fresh(), blob)
+    restore(campaign._worker.folding.fresh(), blob, any_version=True)
+
+
+def test_a_snapshot_whose_arrays_are_others_is_not_read(monkeypatch):
+    from evenhand.live.snapshots import BrokenSnapshot, dump, restore
+
+    campaign = eh.Campaign.open("memory://", "coins", POLICY)
+    blob = dump(campaign._worker.fold)
+    monkeypatch.setitem(vars(POLICY), "_mark", POLICY._mark._replace(shape="of another version"))
+    with pytest.raises(BrokenSnapshot, match="whose states differ"):
         restore(campaign._worker.folding.fresh(), blob)
 
 

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 
 from evenhand.core.checked import shown
-from evenhand.core.errors import InvalidInput
+from evenhand.core.errors import CannotSave, InvalidInput
 from evenhand.core.validate import one_of
 from evenhand.live.cases import Encoder, Named, Teacher, alike, refuse_past, refuse_unfit
 from evenhand.live.changing import check_patience
-from evenhand.live.events import Conflict, encode, read
+from evenhand.live.events import Busy, Conflict, encode, read
+from evenhand.live.fold import Rewritten
 from evenhand.live.horizon import refuse_soft
 from evenhand.live.leases.books import refuse_pool
 from evenhand.live.life import FATES, OnExpiry
-from evenhand.live.opening import Terms, opening, take_over, warn_of_jams
+from evenhand.live.opening import Terms, opening, warn_of_jams
 from evenhand.live.phases import Phase
+from evenhand.live.runs import fold_runs
 from evenhand.live.stores.base import Store
 from evenhand.live.stores.opening import opened
 from evenhand.live.verbs import check_text
-from evenhand.live.versions import deciding
+from evenhand.live.versions import deciding, here, is_other, refuse_later
 from evenhand.live.worker import Worker
+from evenhand.policy.entering import MOST_WAITED
 from evenhand.policy.policy import Policy
 from evenhand.problem.ended import AFTERS, After
 
@@ -90,7 +94,7 @@ def begin(
                 log.append("opened", encode(opening(terms, present, coded)))
             else:
                 refuse_pool(place, name)
-                take_over(log, name, deciding(place, name))
+                refuse_later(name, deciding(place, name))
         terms = Terms.of(next(iter(place.scan(name))))
         terms.refuse_taught(name, taught)
         worker = Worker(place, name, phases, terms, teacher)
@@ -98,4 +102,41 @@ def begin(
         *_, last = place.scan(name, kinds=("opened", "switched"))
         if not alike(coded, read(last)["encoding"]):
             raise Conflict(f"campaign {name!r} encodes cases differently: open it with its own encoder")
+        take_over(worker)
     return worker
+
+
+def take_over(worker: Worker) -> None:
+    """Let this version of evenhand decide from now on; workers of earlier versions then end with `Conflict`.
+
+    They answer while the log is folded: no lock is held until few events are left.
+
+    Raises:
+        Conflict: a later version decides.
+        Busy: the store cannot be written.
+    """
+    if not is_other(worker.fold.version):
+        return
+    with suppress(Busy, CannotSave):  # snapshots of the earlier version may say nothing here
+        worker.folding.keep(worker.fold)
+    while not _took_over(worker):
+        try:
+            fold_runs(worker.fold, worker.store.scan(worker.name, worker.fold.seq), MOST_WAITED)
+        except Rewritten:  # they corrected or erased something meanwhile
+            worker.refold()
+
+
+def _took_over(worker: Worker) -> bool:
+    """Fold the last events and take over in one transaction; returns False if they are many, or demand another fold."""
+    refuse_later(worker.name, worker.fold.version)
+    with worker.store.write(worker.name) as log:
+        if log.last - worker.fold.seq > worker.near:
+            return False
+        try:
+            worker.fold.fold(log.tail(worker.fold.seq))
+        except Rewritten:
+            return False
+        refuse_later(worker.name, worker.fold.version)
+        if is_other(worker.fold.version):  # no other worker was first
+            worker.fold.apply(log.append("upgraded", encode({"versions": here()})))
+    return True

@@ -26,14 +26,14 @@ _NEVER_SET = 1_704_067_200 * _SECOND  # 2024: an earlier clock is one that nobod
 _LONGEST = 500  # characters of a reason
 
 
-def refuse_leap(log: Transaction, name: str, patience: float, overdue: Callable[[], int] | None) -> None:
+def refuse_leap(log: Transaction, name: str, patience: float, overdue: Callable[[], int]) -> None:
     """Refuse a clock that is further ahead of the last event than is likely.
 
     Args:
         log: the campaign's log, which has an event.
         name: of the campaign.
         patience: the seconds that it waits for outcomes.
-        overdue: counts the decisions that would expire by this clock; None if they are not known yet.
+        overdue: counts the decisions that would expire by this clock.
 
     Raises:
         Leap: the clock is ahead by more than a week and the patience, and decisions would expire by it; or it is ahead
@@ -44,7 +44,7 @@ def refuse_leap(log: Transaction, name: str, patience: float, overdue: Callable[
     lead = log.now - last.at
     if not _is_leap(lead, patience):
         return
-    expired = None if overdue is None else overdue()
+    expired = overdue()
     if expired == 0 and lead <= _LONG:
         return
     if isinstance(log, Clocked):

@@ -87,6 +87,44 @@ class Coded:
             self._raise(stated)
             raise
 
+    def contexts(self, cases: Sequence[Case]) -> Context:
+        """Return the contexts of cases that offer all actions, `(N)` before every shape, with the bits of `context`.
+
+        Raises:
+            InvalidInput: as for `context`.
+        """
+        names = frozenset(self.names)
+        try:
+            for case in cases:
+                if not isinstance(case, Mapping) or case.keys() != names:
+                    self.context(case, None, None)  # says what is wrong
+            return self._contexts(cases)
+        except InvalidInput:
+            for case in cases:
+                self.context(case, None, None)
+            raise
+
+    def _contexts(self, cases: Sequence[Case]) -> Context:
+        count = len(cases)
+        units = np.zeros((count, len(self.units.names) + 1))  # index -1 reads the appended 0
+        units[:, :-1] = self.units.rows(cases)
+        numbers = {c: np.array([number(c, case[c], "a finite number") for case in cases]) for c in self._known}
+        declared = self.spec.known(self.problem, numbers)
+        groups = [self._places(name, [self._group(case, g) for case in cases]) for name, g in self.spec.groups.items()]
+        return Context(
+            units.take(self.layout, 1),
+            np.repeat(self.problem.declared[None], count, 0) if declared is None else declared,
+            self.problem.groups_of(np.array(groups, np.int64).reshape(len(groups), count).T),
+            np.ones((count, len(self.problem.actions)), bool),
+        )
+
+    def _places(self, name: str, values: list[object]) -> list[int]:
+        """The column of each case's group."""
+        if set(map(type, values)) <= {str}:
+            each = {value: group_of(self.problem, name, value) for value in set(values)}
+            return [each[value] for value in values]
+        return [group_of(self.problem, name, value) for value in values]
+
     def refuse(
         self, case: Case, offered: Sequence[str] | None, known: Mapping[str, Mapping[str, float] | float] | None
     ) -> None:
@@ -147,7 +185,7 @@ class Coded:
             if name not in self.names:
                 self._refuse_unknown(name)
         groups = [group_of(self.problem, name, self._group(case, g)) for name, g in self.spec.groups.items()]
-        numbers = {c: np.array([number(c, case[c], "a finite number")]) for c in self.spec.known_columns}
+        numbers = {c: np.array([number(c, case[c], "a finite number")]) for c in self._known}
         return Context(
             self.features(self.units.row(case)),
             known_of(self.problem, known, self.spec.known(self.problem, numbers)),
@@ -191,6 +229,11 @@ class Coded:
         """The columns that every case states."""
         grouped = (grouping.column for grouping in self.spec.groups.values())
         return tuple(dict.fromkeys([*self.spec.numeric, *self.spec.categorical, *self.spec.known_columns, *grouped]))
+
+    @cached_property
+    def _known(self) -> tuple[str, ...]:
+        """The columns that state known outcomes."""
+        return self.spec.known_columns
 
     @cached_property
     def _numbers(self) -> tuple[str, ...]:

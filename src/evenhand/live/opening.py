@@ -12,14 +12,11 @@ import numpy as np
 from evenhand.core.errors import EvenhandWarning, InvalidInput
 from evenhand.goals.base import Accounts
 from evenhand.live.cases import Encoder
-from evenhand.live.clocks import refuse_leap
-from evenhand.live.events import Conflict, Event, encode, read
-from evenhand.live.life import LIFE, Life, OnExpiry
-from evenhand.live.stores.base import Transaction
-from evenhand.live.versions import here, refuse_later
+from evenhand.live.events import Conflict, Event, read
+from evenhand.live.life import OnExpiry
+from evenhand.live.versions import here
 from evenhand.policy.policy import Policy
 from evenhand.problem.ended import After
-from evenhand.version import __version__
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,25 +56,6 @@ def opening(terms: Terms, policy: Policy, encoder: Encoder) -> dict[str, Any]:
         "encoding": encoder.to_dict(),
         "versions": here(),
     }
-
-
-def take_over(log: Transaction, name: str, found: str) -> None:
-    """Note that this version of evenhand decides from now on; workers of earlier versions then end with `Conflict`.
-
-    Args:
-        log: the campaign's log.
-        name: its name.
-        found: the version that decides so far.
-
-    Raises:
-        Conflict: a later version decides.
-        Busy: the clock is far ahead of the log.
-    """
-    refuse_later(name, found)
-    if found != __version__:
-        life = Life.of(event for event in log.tail(0) if event.kind in ("opened", *LIFE))
-        refuse_leap(log, name, life.patience, None)
-        log.append("upgraded", encode({"versions": here()}))
 
 
 def warn_of_jams(on_expiry: OnExpiry, policy: Policy, level: int = 3) -> None:

@@ -41,7 +41,7 @@ def fold_runs(fold: Fold, events: Iterable[Event], coming: int) -> None:
     if not Entering.may_pay(coming):
         fold.fold(events)
         return
-    rest, entering = iter(events), Entering(fold.policy, fold.state)
+    rest, entering, pays = iter(events), Entering(fold.policy, fold.state), True
     while some := list(islice(rest, _AT_ONCE)):
         start = 0
         while start < len(some):
@@ -49,9 +49,9 @@ def fold_runs(fold: Fold, events: Iterable[Event], coming: int) -> None:
             while end < len(some) and some[end].kind in ("decided", "observed"):
                 end += 1
             if not entering.is_of(fold.policy, fold.state):  # another policy adopted it
-                entering = Entering(fold.policy, fold.state)
-            run = _Run.of(fold, some[start:end]) if entering.works and end - start > _FEW else None
-            if run is None or not run.apply(entering, coming):
+                entering, pays = Entering(fold.policy, fold.state), True
+            run = _Run.of(fold, some[start:end]) if pays and entering.works and end - start > _FEW else None
+            if run is None or not (pays := run.apply(entering, coming)):  # what does not pay need not be read again
                 fold.fold(some[start:end])
                 entering.renew()
             if end < len(some):

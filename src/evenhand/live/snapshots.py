@@ -18,6 +18,9 @@ from evenhand.live.life import Life
 from evenhand.policy.saving import fill, flatten, refusals
 from evenhand.version import __version__
 
+# Raised by hand whenever a log folds to other bits than before, or what is kept means something else: snapshots of
+# another number are not read, and those of other versions with this one are. `tests/live/test_golden.py` says when.
+FOLD = 1
 _META, _TOKENS, _IDS = "meta", ".receipts.tokens", "pending.id"
 _NUMBERS = ("seq", "began", "runs", "known", "marked", "erased", "reach", "first", "version")
 _FIELDS = Decision._fields[:-1]  # the last field is the names, which the problem has
@@ -38,10 +41,15 @@ def dump(fold: Fold, *, ahead: bool = False) -> bytes:
     file, arrays = io.BytesIO(), dict(flatten(fold.state))
     meta: dict[str, Any] = {name: getattr(fold, name) for name in _NUMBERS}
     meta |= {"ahead": ahead, "pending": [[ref, p.due, p.expired] for ref, p in fold.pending.items()]}
-    meta |= {"by": __version__, "life": fold.life.to_dict(), "restores": fold.ids.restores}
+    meta |= {"by": __version__, **_schema(fold), "life": fold.life.to_dict(), "restores": fold.ids.restores}
     arrays |= _join([p.decision for p in fold.pending.values()])
     np.savez(file, allow_pickle=False, **{_META: np.array(json.dumps(meta))}, **arrays)
     return file.getvalue()
+
+
+def _schema(fold: Fold) -> dict[str, Any]:
+    """The number of the fold, and a hash of the names and shapes of the arrays of a new state."""
+    return {"fold": FOLD, "shape": fold.policy._mark.shape}
 
 
 def began(blob: bytes) -> int:
@@ -94,7 +102,7 @@ def restore(fold: Fold, blob: bytes, *, any_version: bool = False) -> bool:
     Args:
         fold: the new fold.
         blob: the bytes.
-        any_version: whether another version of evenhand may have written it.
+        any_version: whether a version of evenhand that folds to other bits may have written it.
 
     Raises:
         BrokenSnapshot: the bytes are damaged or foreign; the fold is then unusable.
@@ -103,8 +111,8 @@ def restore(fold: Fold, blob: bytes, *, any_version: bool = False) -> bool:
         with np.load(io.BytesIO(blob), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(str(arrays.pop(_META)))
-        if not any_version and meta["by"] != __version__:
-            raise ValueError(f"version {meta['by']} of evenhand wrote it")
+        if not any_version and not _schema(fold).items() <= meta.items():
+            raise ValueError(f"version {meta['by']} of evenhand wrote it, whose states differ")
         for name in _NUMBERS:
             setattr(fold, name, meta[name])
         fold.ids = Ids(tuple(Restored(*z) for z in meta.get("restores", ())))  # an earlier version wrote none

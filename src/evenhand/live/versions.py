@@ -62,6 +62,15 @@ def is_later(found: str) -> bool:
     return _order(found) > _order(__version__)
 
 
+def is_other(found: str) -> bool:
+    """Return whether a version of evenhand is not this one.
+
+    >>> is_other(__version__), is_other("")
+    (False, True)
+    """
+    return found != __version__
+
+
 def deciding(store: Readable, campaign: str) -> str:
     """Return the version of evenhand that decides for a campaign, "" where its log does not say."""
     *_, last = store.scan(campaign, kinds=("opened", "upgraded"))

@@ -31,6 +31,7 @@ from evenhand.live.sharing import Sharing
 from evenhand.live.stores.base import Closing, OnlyRead, Store, Transaction
 from evenhand.live.switching import Switch, overtaken, refuse_other
 from evenhand.live.versions import other_version
+from evenhand.policy.entering import MOST_WAITED
 from evenhand.policy.policy import Policy
 from evenhand.policy.saving import refusals
 from evenhand.version import __version__
@@ -67,7 +68,6 @@ class Worker:
         self._learners = set[object]()  # threads in `relearn`; while there are any, requests leave corrections to them
         self._ask_at = 0  # the event from which on it is asked whether corrections should be learned
         self.fold = self._fold_log()
-        self._check()
         self._kept = 0
         self.together = 0  # decisions that were made at the state of another one
         self.ahead, self._now = 0.0, 0  # at the last request: seconds by which the log was ahead of the clock, its time
@@ -136,8 +136,8 @@ class Worker:
         log.append(kind, body, ref=ref, key=key, own=own)
         return event
 
-    def refold(self, log: Transaction) -> None:
-        """Fold the log as a transaction sees it, as the state may be ahead of it."""
+    def refold(self, log: Transaction | None = None) -> None:
+        """Fold the log anew, as a transaction sees it if there is one."""
         self.fold = self._fold_log(log)
 
     def switch(self, switch: Switch) -> None:
@@ -365,7 +365,8 @@ class Worker:
             self.fold, self._stale = self._fold_log(log), False
             self._copy(self.near // 10)
         try:
-            fold_runs(self.fold, self._fence.passed(log.tail(self.fold.seq)), log.last - self.fold.seq)
+            rest = min(log.last - self.fold.seq, MOST_WAITED)
+            fold_runs(self.fold, self._fence.passed(log.tail(self.fold.seq)), rest)
         except Rewritten:
             self.fold = self._fold_log(log)
         self._check()

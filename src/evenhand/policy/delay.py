@@ -17,7 +17,7 @@ import numpy as np
 
 from evenhand.core.kernel import kernel
 from evenhand.core.records import Decision
-from evenhand.core.types import Floats, Ints
+from evenhand.core.types import Bools, Floats, Ints
 from evenhand.models.base import Gain, Model, Waits, waits
 from evenhand.numerics.newton import cholesky, invert
 from evenhand.policy.saving import flatten
@@ -47,6 +47,30 @@ def _add(gram: Floats, total: Floats, plays: Floats, z: Floats, amount: Floats) 
                 for j in range(n):
                     more = amount[r, p] * (x * z[r, p, lead + j])
                     gram[row, i, j] = 0.0 if gone else gram[row, i, j] + more
+
+
+@kernel
+def _follow(
+    gram: Floats, total: Floats, plays: Floats, z: Floats, amount: Floats, settles: Bools, rows: Ints, last: int
+) -> tuple[int, int]:
+    """Commit and settle decisions in turn, `(A,n,n),(A,n),(A),(N,P,n),(N,P),(S),(S),()`.
+
+    Returns the row of the decision that stays apart, -1 without one, and whether sums are of anything, -1 as before.
+    """
+    some = -1
+    for s in range(len(rows)):
+        j = rows[s]
+        if last >= 0 and not (settles[s] and j == last):
+            _add(gram, total, plays, z[last : last + 1], amount[last : last + 1])
+            some, last = 1, -1
+        if not settles[s]:
+            last = j
+        elif j == last:
+            last = -1
+        else:
+            _add(gram, total, plays, z[j : j + 1], -amount[j : j + 1])
+            some = int(plays.any())
+    return last, some
 
 
 @kernel
@@ -179,6 +203,35 @@ class Delay:
         self._add(state, d.features, -amounts(plays, d.counted, d.features))
         w.some = int(any(s.plays.any() for s in w.sums))
 
+    def follow(self, state: PolicyState, each: Plays, settles: Bools, rows: Ints) -> None:
+        """Commit decisions and settle others in turn, in a state of one replica, `(N,..),(S),(S)`.
+
+        Args:
+            state: of the policy.
+            each: the plays of all, `(N)` before the shapes of one replica.
+            settles: whether each step settles a decision.
+            rows: the decision of each step.
+        """
+        w, (used, places) = state.waiting, np.unique(rows, return_inverse=True)
+        chosen: Any = (z[used] for z in each)
+        told, count = Plays(*chosen), len(used)
+        pairs: Any = zip(told[1:], (w.features, w.plays, w.counted), strict=True)
+        joined: Any = (np.concatenate([z[:, 0], y]) for z, y in pairs)
+        own = Plays(np.append(told.id[:, 0], w.number), *joined)
+        rows = np.where(own.id[places] == w.number, count, places)
+        amount, last, found = amounts(own.plays, own.counted, own.features), -1, []
+        for gain, sums in zip(self._gains(state, state.model, own.features), w.sums, strict=True):
+            z = np.ascontiguousarray(gain.z)
+            before = count if w.number >= 0 else -1
+            last, some = _follow(sums.gram, sums.total, sums.plays, z, amount, settles, rows, before)
+            found.append(some)
+        if min(found) >= 0:
+            w.some = max(found)
+        if last < 0 <= w.number:
+            self._forget(w)
+        elif 0 <= last < count:
+            w.number, w.features, w.plays, w.counted = told.id[last].item(0), *(z[last].copy() for z in told[1:])
+
     def expecting(self, state: PolicyState) -> Any:
         """Return the state of the model as widths are to read it, which shares all other arrays with that one."""
         last = state.waiting.number >= 0
@@ -231,9 +284,9 @@ class Delay:
             for gain, inverse in zip(gains, plain, strict=True):
                 gain.state.inverse = inverse
 
-    def _gains(self, state: PolicyState, model: Any) -> Iterator[Gain]:
+    def _gains(self, state: PolicyState, model: Any, features: Floats | None = None) -> Iterator[Gain]:
         assert self._waits is not None
-        return self._waits.gains(model, state.waiting.features)
+        return self._waits.gains(model, state.waiting.features if features is None else features)
 
     def _inverses(self, state: PolicyState, gains: list[Gain], last: bool) -> list[Inverses]:
         found, before, w = list[Inverses](), state.recent.inverses, state.waiting
@@ -264,8 +317,7 @@ class Delay:
         w.number, (w.features, w.plays, w.counted) = -1, _blank(len(w.counted), *self._sizes)
 
     def _add(self, state: PolicyState, features: Floats, amount: Floats) -> None:
-        assert self._waits is not None
-        for gain, sums in zip(self._waits.gains(state.model, features), state.waiting.sums, strict=True):
+        for gain, sums in zip(self._gains(state, state.model, features), state.waiting.sums, strict=True):
             _add(sums.gram, sums.total, sums.plays, gain.z, amount)
 
     @cached_property

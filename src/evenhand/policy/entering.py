@@ -24,7 +24,7 @@ from evenhand.policy.viewing import Entry, entry_views
 
 DECIDES, OBSERVES, OTHER = 0, 1, 2  # what a step does; others are for the caller
 # Steps from which on kernels save more than they cost: where they are loaded, kept on disk, or neither.
-_PAYS_LOADED, _PAYS_KEPT, _PAYS = 50, 4_000, 200_000
+_PAYS_LOADED, _PAYS_KEPT, _PAYS = 50, 4_000, 50_000
 MOST_WAITED = _PAYS - 1  # as many steps to come as where others wait, so that nothing is compiled meanwhile
 
 
@@ -149,6 +149,10 @@ class Entering:
         if not self.pays(steps, _PAYS) or not self._hold():
             return False
         code_of(_enter)(self._entry, steps, np.zeros((1, len(self._policy.problem.columns))), 0, 0)
+        if self._policy._assembly.delay.counts:
+            w = self._state.waiting
+            own = Plays(np.full((1, 3), -1), w.features[None], w.plays[None], w.counted[None])
+            self._policy._assembly.delay.follow(self._state, own, np.zeros(0, bool), np.zeros(0, np.int64))
         return True
 
     def is_of(self, policy: Policy, state: PolicyState) -> bool:
@@ -210,20 +214,18 @@ class Entering:
 
     def _receive(self, steps: Steps, first: int, last: int) -> None:
         """Number the decisions of some steps, and settle those whose outcomes came."""
-        receipts, ids, counted = self._state.receipts, steps.decisions.id, steps.decisions.counted
-        delay, d = self._policy._assembly.delay, steps.decisions
-        for what, j in zip(steps.what[first:last].tolist(), steps.row[first:last].tolist(), strict=True):
-            if counted[j, 0] == 0.0:
-                ids[j, 2] = -1
-            elif what == DECIDES:
-                receipts.number(ids[j], ids[j, 2])
-                if delay.counts:
-                    own = d.features[j].copy(), d.plays[j].copy(), counted[j].copy()
-                    delay.commit(self._state, Plays(ids[j], *own))
+        receipts, d, row = self._state.receipts, steps.decisions, steps.row[first:last]
+        counts = d.counted[row, 0] != 0.0
+        d.id[row[~counts], 2] = -1
+        row, settles = row[counts], steps.what[first:last][counts] != DECIDES
+        for settled, j, checksum in zip(settles.tolist(), row.tolist(), d.id[row, 2].tolist(), strict=True):
+            if settled:
+                receipts.settle_number(d.id[j], checksum)
             else:
-                receipts.settle_number(ids[j], ids[j, 2])
-                if delay.counts:
-                    delay.settle(self._state, Plays(ids[j], d.features[j], d.plays[j], counted[j]))
+                receipts.number(d.id[j], checksum)
+        if self._policy._assembly.delay.counts:
+            own = Plays(d.id, d.features, d.plays, d.counted)
+            self._policy._assembly.delay.follow(self._state, own, settles, row)
 
     def _plan(self, steps: Steps, j: int, shares: Floats) -> None:
         """Tell goals of the context of a decision that was entered otherwise."""

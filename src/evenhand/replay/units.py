@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, astuple, dataclass, field
 from functools import cached_property
 from typing import Any
@@ -189,6 +190,35 @@ class Units:
             value = self.level(case, column)
             indicators += [value == level for level in levels[1:]]
         return np.concatenate([[1.0], _filled(_standardise(np.array(plain), *self._scales)), absent, indicators])
+
+    def rows(self, cases: Sequence[Mapping[str, Any]]) -> Floats:
+        """Encode cases as `row` does, with the same bits, `(N)->(N,u)`.
+
+        Raises:
+            InvalidInput: as for `row`.
+        """
+        units, first, places = np.ones((len(cases), len(self.names))), 1 + len(self.numeric), self.of_column
+        plain = np.array([self._numbers(cases, column) for column in self.numeric]).reshape(first - 1, len(cases))
+        units[:, 1:first] = _filled(_standardise(plain.T, *self._scales))
+        for i, column in enumerate(self.indicated, first):
+            units[:, i] = np.isnan(self._numbers(cases, column))
+        for column, levels in self.levels.items():
+            own = {level: [level == other for other in levels[1:]] for level in levels}
+            stated: list[Any] = [case.get(column) for case in cases]
+            if set(map(type, stated)) != {str} or not own.keys() >= set(stated):
+                stated = [self.level(case, column) for case in cases]
+            units[:, places[column]] = np.reshape([own[z] for z in stated], (len(cases), len(levels) - 1))
+        return units
+
+    def _numbers(self, cases: Sequence[Mapping[str, Any]], column: str) -> Floats:
+        """Return the numbers of a column, `->(N)`."""
+        values = [case.get(column) for case in cases]
+        if column not in self.dates and set(map(type, values)) <= {int, float}:
+            with suppress(OverflowError):  # an integer too large, which is refused below
+                found: Floats = np.array(values, float)
+                if np.isfinite(found).all():
+                    return found
+        return np.array([self.number(case, column) for case in cases])
 
     def level(self, case: Mapping[str, Any], column: str) -> str:
         """Return the level of a case, that of missing values where it may be missing and is None.
