@@ -60,7 +60,8 @@ class Audit:
             found.append("every decision that was recomputed is as it was stored")
         if self.largest:
             found.append(f"the largest difference of a number is {self.largest:.2g}")
-        found += map(str, sorted((*self.restores, *self.switches), key=lambda z: z.number))
+        marks: list[Restored | Switched] = [*self.restores, *self.switches]
+        found += map(str, sorted(marks, key=lambda z: z.number))
         found += self.faults
         found.append(f"head {self.head}" if self.head else "its events have no hashes, as an earlier version wrote it")
         return "\n".join([*found, *self.versions])
