@@ -139,9 +139,10 @@ def finite(arrays):
 
 def signed(arrays):
     """Zeros of the other sign, which are equal, and of which a decision has another checksum."""
-    for name, z in arrays.items():
-        if z.dtype == float:
-            arrays[name] = np.where(z == 0.0, -z, z)
+    records = [(z, field) for z in arrays.values() for field in z.dtype.names or ()]
+    for each, name in [*((arrays, name) for name in arrays), *records]:
+        if each[name].dtype == float:
+            each[name] = np.where(each[name] == 0.0, -each[name], each[name])
 
 
 def tokens(arrays):
